@@ -1,0 +1,88 @@
+"""Bytes in and bytes out: compressed files, standard input, and output files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fathoms.errors import InputError
+
+KNOWN_ENDINGS = (
+    ".gz", ".zst", ".bz2", ".xz", ".run", ".runs", ".txt", ".res", ".trec", ".tsv", ".json", ".jsonl", ".parquet",
+)  # fmt: skip
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The content of a file, or of standard input for `-`, decompressed by what its first bytes say it is."""
+    name = os.fspath(path)
+    try:
+        raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except FileNotFoundError:
+        raise InputError("no such file", name) from None
+    except IsADirectoryError:
+        raise InputError("is a folder, expected a file", name) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", name) from None
+    return decompress(raw, name)
+
+
+def decompress(raw: bytes, source: str) -> bytes:
+    try:
+        if raw.startswith(b"\x1f\x8b"):
+            import gzip
+
+            return gzip.decompress(raw)
+        if raw.startswith(b"\x28\xb5\x2f\xfd"):
+            import zstandard
+
+            with zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as stream:
+                return stream.read()
+        if raw.startswith(b"BZh"):
+            import bz2
+
+            return bz2.decompress(raw)
+        if raw.startswith(b"\xfd7zXZ\x00"):
+            import lzma
+
+            return lzma.decompress(raw)
+    except Exception as error:  # each codec has exceptions of its own; all mean the same to the user
+        raise InputError(f"the compressed data is damaged or cut short ({error})", source) from None
+    return raw
+
+
+def stem(path: str | os.PathLike[str]) -> str:
+    """The file's name without folder, compression and known endings: `runs/bm25.run.gz` is `bm25`."""
+    name = Path(path).name
+    while True:
+        for ending in KNOWN_ENDINGS:
+            if name.lower().endswith(ending) and len(name) > len(ending):
+                name = name[: -len(ending)]
+                break
+        else:
+            return name
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path that becomes `path` when the block ends well, and vanishes when it does not."""
+    target = Path(path)
+    if target.is_dir():
+        raise InputError("is a folder, expected the name of a file to write", str(target))
+    if not target.parent.is_dir():
+        raise InputError(f"cannot be written: there is no folder {target.parent}", str(target))
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes files private; an output file gets the permissions any other new file would have.
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,103 @@
+"""Documents as integers: 64-bit keys for byte strings, and a hash table of keys that works on whole arrays.
+
+A key stands for a document only after the strings were compared too, so two documents that share a key are never
+taken for one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.data.trec import Text
+
+Keys = NDArray[np.uint64]
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+
+
+def words(text: Text) -> NDArray[np.uint64]:
+    """Byte strings as rows of 64-bit words."""
+    width = -(-text.dtype.itemsize // 8) * 8
+    return np.ascontiguousarray(text.astype(f"S{width}", copy=False)).view("<u8").reshape(len(text), -1)
+
+
+def document_keys(documents: Text) -> Keys:
+    """One key a document, the same however wide the array is in which it stands."""
+    parts = words(documents)
+    key = _mix(parts[:, 0])
+    for i in range(1, parts.shape[1]):
+        used = parts[:, i] != 0  # ids hold no zero bytes, so an empty word lies past the end
+        if used.any():
+            key = np.where(used, _mix(key ^ parts[:, i]), key)
+    return key
+
+
+def topic_keys(documents: Keys, topics: NDArray[np.integer]) -> Keys:
+    """Keys of (topic, document) pairs from keys of documents and numbers of topics."""
+    return _mix(documents ^ (topics.astype(np.uint64) + np.uint64(1)) * _ODD)
+
+
+def _mix(key: Keys) -> Keys:
+    key = key * _ODD
+    key ^= key >> _SHIFT
+    key *= _ODD
+    return key
+
+
+class Lookup:
+    """Finds (topic, document) pairs among given ones: open addressing, all queries probed at once."""
+
+    def __init__(self, keys: Keys, documents: Text) -> None:
+        self._keys = keys
+        self._documents = documents
+        bits = max(4, int(2 * len(keys)).bit_length())
+        self._shift = np.uint64(64 - bits)
+        self._mask = (1 << bits) - 1
+        self._slots = np.full(1 << bits, -1, dtype=np.int32)
+        pending = np.arange(len(keys), dtype=np.int32)
+        place = self._place(keys)
+        while pending.size:
+            free = self._slots[place] < 0
+            self._slots[place[free]] = pending[free]
+            lost = self._slots[place] != pending
+            pending, place = pending[lost], (place[lost] + 1) & self._mask
+
+    def find(self, keys: Keys, documents: Text) -> NDArray[np.int32]:
+        """For each query the index of its pair among the given ones, or -1."""
+        if not len(self._keys):
+            return np.full(len(keys), -1, dtype=np.int32)
+        place = self._place(keys)
+        found = self._slots[place]
+        # Most queries end at the first slot: it is empty, or holds their key.
+        pending = np.flatnonzero((found >= 0) & (self._keys[found] != keys))
+        place = place[pending]
+        while pending.size:
+            place = (place + 1) & self._mask
+            candidate = self._slots[place]
+            found[pending] = candidate
+            on = (candidate >= 0) & (self._keys[candidate] != keys[pending])
+            pending, place = pending[on], place[on]
+        rows = np.flatnonzero(found >= 0)
+        same = documents[rows] == self._documents[found[rows]]
+        for row in rows[~same]:  # one key for two documents: about never, and settled by the strings
+            twins = np.flatnonzero(self._keys == keys[row])
+            found[row] = next((i for i in twins if self._documents[i] == documents[row]), -1)
+        return found
+
+    def _place(self, keys: Keys) -> NDArray[np.int64]:
+        return (keys >> self._shift).astype(np.int64)
+
+
+def repeats(keys: Keys, documents: Text) -> NDArray[np.int64]:
+    """For each row the first row of its (topic, document) pair, or an empty array where no pair stands twice."""
+    ordered = np.sort(keys)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    none = np.empty(0, dtype=np.int64)
+    if not twice.size:
+        return none
+    first = np.arange(len(keys))
+    seen: dict[tuple[int, bytes], int] = {}
+    for row in np.flatnonzero(np.isin(keys, twice)):
+        first[row] = seen.setdefault((int(keys[row]), documents[row]), int(row))
+    return first if (first != np.arange(len(keys))).any() else none

@@ -1,0 +1,134 @@
+"""Judgments: which documents of which topics are known, and with which grade."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.data import keys
+from fathoms.data.load import load
+from fathoms.data.topics import number_topics, topic_order
+from fathoms.data.trec import QRELS, Text
+from fathoms.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Codes of documents without a usable grade; codes from JUDGED on are places in the table of grades.
+PAST, UNJUDGED, NEGATIVE, JUDGED = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """Judgments in the order of their file. A negative grade means unjudged, as in trec_eval."""
+
+    topics: list[str]
+    topic: NDArray[np.int32]
+    documents: Text
+    grades: NDArray[np.float64]
+    source: str = "qrels"
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def levels(self) -> NDArray[np.float64]:
+        """The grades in use, ascending, 0 always among them; negative ones are not grades."""
+        return np.unique(np.append(self.grades[self.grades >= 0], 0.0))
+
+    @property
+    def max_grade(self) -> float:
+        """The greatest grade in use; 1 where nothing is relevant yet, since something could be."""
+        return float(max(self.levels[-1], 1.0))
+
+    @cached_property
+    def codes(self) -> NDArray[np.int16]:
+        """For each judgment its place in `levels` plus JUDGED, or NEGATIVE."""
+        places = np.searchsorted(self.levels, self.grades) + JUDGED
+        return np.where(self.grades >= 0, places, NEGATIVE).astype(np.int16)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """Judged documents by topic and level."""
+        return self.count(np.ones(len(self.topic), dtype=bool))
+
+    def count(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Judged documents by topic and level among some of the judgments."""
+        use = rows & (self.codes >= JUDGED)
+        width = len(self.levels)
+        cells = self.topic[use].astype(np.int64) * width + (self.codes[use] - JUDGED)
+        return np.bincount(cells, minlength=len(self.topics) * width).reshape(len(self.topics), width)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        return {topic: i for i, topic in enumerate(self.topics)}
+
+    @cached_property
+    def lookup(self) -> keys.Lookup:
+        return keys.Lookup(keys.topic_keys(keys.document_keys(self.documents), self.topic), self.documents)
+
+    def __len__(self) -> int:
+        return len(self.topic)
+
+    def __repr__(self) -> str:
+        return f"<Qrels {self.source}: {len(self.topics)} topics, {len(self):,} judgments>"
+
+    def to_frame(self) -> pl.DataFrame:
+        import polars as pl
+
+        topics = pl.Series(self.topics).gather(self.topic)
+        documents = [document.decode(errors="surrogateescape") for document in self.documents.tolist()]
+        return pl.DataFrame({"topic": topics, "document": documents, "grade": self.grades})
+
+
+def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None) -> Qrels:
+    """Judgments from a file (TREC text, parquet, JSON; compressed or not), a frame, a dict or ir_measures tuples.
+
+    `junk` names a negative grade that means judged and not relevant (ClueWeb's -2 for spam). One document with
+    two different grades is an error; with `lenient` the first one counts.
+    """
+    if isinstance(source, Qrels):
+        return source
+    table = load(source, QRELS, lenient=lenient)
+    notes = list(table.skipped)
+    topics, topic = number_topics(table.topic)
+    documents, grades = table.document, table.number
+    if np.isinf(grades).any():
+        row = int(np.isinf(grades).argmax())
+        raise InputError(f"a grade must be finite, found {grades[row]}", table.source, table.line(row))
+
+    first = keys.repeats(keys.topic_keys(keys.document_keys(documents), topic), documents)
+    if first.size:
+        conflict = np.flatnonzero(grades != grades[first])
+        if conflict.size:
+            row = int(conflict[0])
+            message = (
+                f"topic {topics[topic[row]]}, document {documents[row].decode(errors='replace')} has grade "
+                f"{grades[row]:g}, but {grades[first[row]]:g} in line {table.line(int(first[row]))}"
+            )
+            if not lenient:
+                raise InputError(f"{message}; decide on one (--lenient keeps the first)", table.source, table.line(row))
+            notes.append(
+                f"{table.source}: {conflict.size:,} documents with two different grades, kept the first "
+                f"(line {table.line(row)}: {message})"
+            )
+        kept = first == np.arange(len(first))
+        same = int((~kept).sum()) - conflict.size
+        if same:
+            notes.append(f"{table.source}: {same:,} judgments stand there twice with the same grade; each counts once")
+        topic, documents, grades = topic[kept], documents[kept], grades[kept]
+
+    if junk is not None:
+        grades[grades == junk] = 0.0
+    negative = int((grades < 0).sum())
+    if negative:
+        notes.append(
+            f"{table.source}: {negative:,} judgments have a negative grade and count as unjudged "
+            "(--junk GRADE makes one judged and not relevant)"
+        )
+    order = topic_order(topics)
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return Qrels([topics[i] for i in order], place[topic], documents, grades, table.source, notes)

@@ -1,0 +1,218 @@
+"""Runs: what each system retrieved for each topic, with scores and ranks as its team wrote them."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.data import keys
+from fathoms.data.files import read_bytes, stem
+from fathoms.data.load import load
+from fathoms.data.topics import number_topics
+from fathoms.data.trec import RUN, Text
+from fathoms.errors import FathomsError, InputError
+
+Names = Literal["file", "tag"]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One system's documents in the order of their file; which order counts is decided by a tie policy."""
+
+    name: str
+    topics: list[str]
+    topic: NDArray[np.int32]
+    documents: Text
+    keys: keys.Keys
+    scores: NDArray[np.float64]
+    ranks: NDArray[np.float64] | None  # nan where the column holds no number; None where there is no such column
+    source: str
+    tag: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.topic)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name}: {len(self.topics)} topics, {len(self):,} documents>"
+
+
+class Runs(Mapping[str, Run]):
+    """Runs by name. Those that were only scanned are read when asked for, and not kept."""
+
+    def __init__(self, runs: Mapping[str, Run | Callable[[], Run]]) -> None:
+        self._runs = dict(runs)
+
+    def __getitem__(self, name: str) -> Run:
+        run = self._runs[name]
+        return run if isinstance(run, Run) else run()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __repr__(self) -> str:
+        return f"<Runs: {', '.join(self)}>"
+
+
+def read_run(source: Any, *, name: str | None = None, lenient: bool = False) -> Run:
+    """One run from a file, a frame, a dict {topic: {document: score}} or ir_measures tuples."""
+    table = load(source, RUN, lenient=lenient, name=name)
+    if name is None:
+        name = "run" if not isinstance(source, str | os.PathLike) else _file_name(os.fspath(source))
+    topics, topic = number_topics(table.topic)
+    documents, scores, ranks = table.document, table.number, table.rank
+    document_keys = keys.document_keys(documents)
+    notes = list(table.skipped)
+    first = keys.repeats(keys.topic_keys(document_keys, topic), documents)
+    if first.size:
+        kept = first == np.arange(len(first))
+        row = int((~kept).argmax())
+        count = int((~kept).sum())
+        message = (
+            f"topic {topics[topic[row]]}: document {documents[row].decode(errors='replace')} stands there twice "
+            f"(first in line {table.line(int(first[row]))})"
+        )
+        if not lenient:
+            others = f", and {count - 1:,} more documents" if count > 1 else ""
+            raise InputError(f"{message}{others}; --lenient keeps the first", table.source, table.line(row))
+        notes.append(
+            f"{table.source}: {count:,} documents stand twice in a topic, kept the first "
+            f"(line {table.line(row)}: {message})"
+        )
+        topic, documents, document_keys = topic[kept], documents[kept], document_keys[kept]
+        scores, ranks = scores[kept], None if ranks is None else ranks[kept]
+    return Run(
+        name=name,
+        topics=topics,
+        topic=topic,
+        documents=documents,
+        keys=document_keys,
+        scores=scores,
+        ranks=ranks,
+        source=table.source,
+        tag=table.tag,
+        notes=notes,
+    )
+
+
+def read_runs(source: Any, *, names: Names = "file", lenient: bool = False) -> Runs:
+    """Runs from files, folders, globs, frames or dicts, all in memory."""
+    runs = scan_runs(source, names=names, lenient=lenient)
+    return Runs({name: runs[name] for name in runs})
+
+
+def scan_runs(source: Any, *, names: Names = "file", lenient: bool = False) -> Runs:
+    """Like `read_runs`, but each file is read when its run is asked for."""
+    if isinstance(source, Runs):
+        return source
+    if isinstance(source, Run):
+        return Runs({source.name: source})
+    if isinstance(source, str | os.PathLike):
+        return _scan_files([os.fspath(source)], names, lenient)
+    if isinstance(source, Mapping) and source and all(_is_run_like(value) for value in source.values()):
+        return Runs(
+            {
+                str(name): value if isinstance(value, Run) else read_run(value, name=str(name), lenient=lenient)
+                for name, value in source.items()
+            }
+        )
+    if hasattr(source, "columns") and "run" in source.columns:
+        import polars as pl
+
+        frame = source if isinstance(source, pl.DataFrame) else pl.from_pandas(source)
+        parts = frame.partition_by("run", as_dict=True, maintain_order=True, include_key=False)
+        return Runs({str(name): read_run(part, name=str(name), lenient=lenient) for (name,), part in parts.items()})
+    if isinstance(source, Sequence) and source:
+        if all(isinstance(item, str | os.PathLike) for item in source):
+            return _scan_files([os.fspath(item) for item in source], names, lenient)
+        if all(isinstance(item, Run) for item in source):
+            return Runs({run.name: run for run in source})
+    run = read_run(source, lenient=lenient)
+    return Runs({run.name: run})
+
+
+def _is_run_like(value: Any) -> bool:
+    """Not the ranking of one topic, so the dict that holds it is one of runs."""
+    if isinstance(value, Mapping):
+        return any(isinstance(inner, Mapping) for inner in value.values())
+    return isinstance(value, Run | str | os.PathLike) or hasattr(value, "columns")
+
+
+def expand(patterns: Sequence[str]) -> list[str]:
+    """File names from file names, folders (their files) and globs, in a stable order, each once."""
+    paths: list[str] = []
+    for pattern in patterns:
+        if pattern == "-" or Path(pattern).is_file():
+            paths.append(pattern)
+        elif Path(pattern).is_dir():
+            inside = sorted(
+                str(path) for path in Path(pattern).iterdir() if path.is_file() and not path.name.startswith(".")
+            )
+            if not inside:
+                raise InputError("the folder holds no files; expected run files in it", pattern)
+            paths += inside
+        else:
+            found = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
+            if not found:
+                kind = "no file matches this pattern" if glob.has_magic(pattern) else "no such file or folder"
+                raise InputError(kind, pattern)
+            paths += found
+    return list(dict.fromkeys(paths))
+
+
+def _scan_files(patterns: Sequence[str], names: Names, lenient: bool) -> Runs:
+    paths = expand(patterns)
+    if names == "tag":
+        chosen = [_peek_tag(path) for path in paths]
+        for name in _repeated(chosen):
+            both = [path for path, tag in zip(paths, chosen, strict=True) if tag == name]
+            raise FathomsError(f"{' and '.join(both[:2])} have the same tag {name!r}; use --names file")
+    else:
+        chosen = _file_names(paths)
+    runs: dict[str, Run | Callable[[], Run]] = {}
+    for name, path in zip(chosen, paths, strict=True):
+        reader = partial(read_run, path, name=name, lenient=lenient)
+        runs[name] = reader() if path == "-" else reader  # standard input can be read once only
+    return Runs(runs)
+
+
+def _file_name(path: str) -> str:
+    return "stdin" if path == "-" else stem(path)
+
+
+def _file_names(paths: Sequence[str]) -> list[str]:
+    """Names as short as they can be: the stem, with the folder in front where two would collide."""
+    names = [_file_name(path) for path in paths]
+    folders = [f"{Path(path).resolve().parent.name}/{name}" for path, name in zip(paths, names, strict=True)]
+    for longer in (folders, paths):
+        twice = _repeated(names)
+        names = [long if name in twice else name for name, long in zip(names, longer, strict=True)]
+    return names
+
+
+def _repeated(names: Sequence[str]) -> set[str]:
+    return {name for name, count in Counter(names).items() if count > 1}
+
+
+def _peek_tag(path: str) -> str:
+    if path == "-":
+        raise FathomsError("--names tag cannot be used with standard input")
+    for line in read_bytes(path).splitlines():
+        columns = line.split()
+        if columns and not line.startswith(b"#"):
+            if len(columns) < 6:
+                break
+            return b" ".join(columns[5:]).decode(errors="replace")
+    raise InputError("has no run tag in its first line; use --names file", path)

@@ -1,0 +1,25 @@
+"""Topics as numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.data.trec import Text
+
+
+def number_topics(column: Text) -> tuple[list[str], NDArray[np.int32]]:
+    """The distinct topics in order of appearance, and for each row the number of its topic."""
+    new = np.ones(len(column), dtype=bool)  # a topic's lines nearly always stand together
+    new[1:] = column[1:] != column[:-1]
+    names = [name.decode(errors="surrogateescape") for name in column[new].tolist()]
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    of_block = np.array([numbers[name] for name in names], dtype=np.int32)
+    return list(numbers), of_block[np.cumsum(new) - 1]
+
+
+def topic_order(topics: list[str]) -> list[int]:
+    """An order that does not depend on the file: by number where all topics are numbers, else by their bytes."""
+    if all(topic.isascii() and topic.isdigit() for topic in topics):
+        return sorted(range(len(topics)), key=lambda i: (int(topics[i]), topics[i]))
+    return sorted(range(len(topics)), key=lambda i: topics[i].encode(errors="surrogateescape"))

@@ -1,0 +1,271 @@
+"""The TREC text formats, as people really write them, parsed on whole arrays of bytes.
+
+A run has lines `topic Q0 document rank score tag`, a qrels file `topic iteration document grade`. Columns may be
+separated by any blanks; ids stay the bytes they are in the file. One pass finds where each field starts and ends;
+topics and documents become fixed-width byte strings, eight bytes at a time, and numbers are computed digit by digit
+for all lines at once. Only lines that resist are looked at one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.errors import InputError
+
+Text = NDArray[np.bytes_]  # ids as fixed-width byte strings; the width is a multiple of eight
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+PIECE = 1 << 24  # bytes parsed at a time, so that the index arrays stay small beside a large file
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of one of the two text formats."""
+
+    kind: str
+    columns: tuple[str, ...]
+    number: str  # the column that must hold a number
+    rest_in_last: bool  # further columns belong to the last one
+
+    @property
+    def expected(self) -> str:
+        return f"expected {len(self.columns)} columns ({' '.join(self.columns)})"
+
+
+RUN = Layout("run", ("topic", "Q0", "document", "rank", "score", "tag"), number="score", rest_in_last=True)
+QRELS = Layout("qrels", ("topic", "iteration", "document", "grade"), number="grade", rest_in_last=False)
+
+
+@dataclass
+class Table:
+    """Parsed lines, the number of the line each row came from, and what was skipped on the way."""
+
+    topic: Text
+    document: Text
+    number: Floats  # score or grade
+    source: str
+    rank: Floats | None = None  # nan where the column holds no number
+    tag: str = ""
+    lines: Ints | None = None  # None: row i is line i + 1
+    skipped: list[str] = field(default_factory=list)
+
+    def line(self, row: int) -> int:
+        return row + 1 if self.lines is None else int(self.lines[row])
+
+
+def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
+    """The rows of a run or a qrels file; the first bad line is an error, or with `lenient` a skipped one."""
+    raw = raw.removeprefix(b"\xef\xbb\xbf")
+    pieces: list[_Piece] = []
+    start, line = 0, 1
+    while start < len(raw):
+        stop = len(raw) if start + PIECE >= len(raw) else raw.rfind(b"\n", start, start + PIECE) + 1
+        if stop <= start:  # a line longer than a piece
+            stop = raw.find(b"\n", start) + 1 or len(raw)
+        piece = _Piece(raw[start:stop] if stop - start < len(raw) else raw, layout, source, line)
+        pieces.append(piece)
+        start, line = stop, line + piece.n_lines
+    complaints = [complaint for piece in pieces for complaint in piece.complaints]
+    rows = sum(len(piece.number) for piece in pieces)
+    skipped = _report(complaints, rows, layout, source, lenient)
+    if not rows:
+        what = "is empty" if not raw.strip() else "has no lines but blank ones and comments"
+        raise InputError(f"the file {what}; expected a {layout.kind} file", source)
+    plain = all(piece.lines is None for piece in pieces)
+    return Table(
+        topic=np.concatenate([piece.topic for piece in pieces]),
+        document=np.concatenate([piece.document for piece in pieces]),
+        number=np.concatenate([piece.number for piece in pieces]),
+        source=source,
+        rank=np.concatenate([piece.rank for piece in pieces]) if "rank" in layout.columns else None,
+        tag=next(piece.tag for piece in pieces if len(piece.number)),
+        lines=None if plain else np.concatenate([piece.row_lines() for piece in pieces]),
+        skipped=skipped,
+    )
+
+
+def _report(complaints: list[tuple[int, str]], rows: int, layout: Layout, source: str, lenient: bool) -> list[str]:
+    if not complaints:
+        return []
+    if not lenient or not rows:
+        line, message = complaints[0]
+        more = f" ({len(complaints) - 1:,} more such lines)" if len(complaints) > 1 else ""
+        raise InputError(message + more, source, line)
+    shown = "; ".join(f"line {line}: {message}" for line, message in complaints[:3])
+    return [f"{source}: skipped {len(complaints):,} bad lines: {shown}" + ("; ..." if len(complaints) > 3 else "")]
+
+
+class _Piece:
+    """Whole lines of a file, parsed."""
+
+    def __init__(self, raw: bytes, layout: Layout, source: str, first_line: int) -> None:
+        self.raw = raw
+        self.layout = layout
+        self.first_line = first_line
+        self.complaints: list[tuple[int, str]] = []
+        # Zeros past the end, so that eight bytes may be read from any place.
+        self.padded = raw + (b"\n" if not raw.endswith(b"\n") else b"") + bytes(16)
+        data = np.frombuffer(self.padded, np.uint8, len(self.padded) - 16)
+        control = (data < 9) | ((data > 13) & (data < 32))
+        if control.any():
+            at = int(control.argmax())
+            line = first_line + raw.count(b"\n", 0, at)
+            raise InputError(f"holds binary data (byte {data[at]:#04x}), expected a {layout.kind} file", source, line)
+        blank = data <= 32
+        fields = self._plain_fields(data, blank) or self._any_fields(data, blank)
+        start, length, self.lines, self.n_lines = fields
+        self._take(start, length)
+
+    def row_lines(self) -> Ints:
+        return self.first_line + np.arange(len(self.number)) if self.lines is None else self.lines
+
+    def _plain_fields(self, data: NDArray[np.uint8], blank: NDArray[np.bool_]) -> _Fields | None:
+        """Fields where each line has its columns and one separator after each, which is nearly every file."""
+        end = np.flatnonzero(blank)
+        width = len(self.layout.columns)
+        if len(end) % width or data[0] == ord("#"):
+            return None
+        is_line_end = (data[end] == ord("\n")).reshape(-1, width)
+        if not is_line_end[:, -1].all() or is_line_end[:, :-1].any():
+            return None
+        start = np.empty_like(end)
+        start[0] = 0
+        start[1:] = end[:-1] + 1
+        length = end - start
+        if not length.all():
+            return None
+        start, length = start.reshape(-1, width), length.reshape(-1, width)
+        if (data[start[:, 0]] == ord("#")).any():
+            return None
+        return start, length, None, len(start)
+
+    def _any_fields(self, data: NDArray[np.uint8], blank: NDArray[np.bool_]) -> _Fields:
+        """Fields between any blanks; blank lines and comments are passed over, other misfits complained of."""
+        edge = np.flatnonzero(np.diff(blank, prepend=True))
+        start, end = edge[::2], edge[1::2]
+        line_ends = np.flatnonzero(data == ord("\n"))
+        of_line = np.searchsorted(line_ends, start)
+        count = np.bincount(of_line, minlength=len(line_ends))
+        first = np.cumsum(count) - count
+        width = len(self.layout.columns)
+        used = count > 0
+        used[used] = data[start[first[used]]] != ord("#")
+        good = used & (count >= width if self.layout.rest_in_last else count == width)
+        for line in np.flatnonzero(used & ~good):
+            found = int(count[line])
+            hint = {("run", 4): "; this looks like a qrels file", ("qrels", 6): "; this looks like a run"}
+            self._complain(
+                self.first_line + int(line),
+                f"{self.layout.expected}, found {found}: {self._line(line_ends, int(line))}"
+                + hint.get((self.layout.kind, found), ""),
+            )
+        lines = np.flatnonzero(good)
+        places = first[lines][:, None] + np.arange(width)
+        return start[places], (end - start)[places], lines + self.first_line, len(line_ends)
+
+    def _line(self, line_ends: Ints, line: int) -> str:
+        text = self.padded[line_ends[line - 1] + 1 if line else 0 : line_ends[line]].strip()
+        return repr(text[:77].decode(errors="replace") + ("..." if len(text) > 77 else ""))
+
+    def _complain(self, line: int, message: str) -> None:
+        self.complaints.append((line, message))
+
+    def _take(self, start: Ints, length: Ints) -> None:
+        columns = self.layout.columns
+
+        def text(name: str) -> Text:
+            column = columns.index(name)
+            return _text(self.padded, np.ascontiguousarray(start[:, column]), length[:, column])
+
+        number_text = text(self.layout.number)
+        self.number = _numbers(number_text)
+        self.topic, self.document = text("topic"), text("document")
+        self.rank = _numbers(text("rank")) if "rank" in columns else np.empty(0)
+        self.tag = ""
+        if "tag" in columns and len(start):
+            at = int(start[0, -1])
+            self.tag = self.padded[at : self.padded.index(b"\n", at)].decode(errors="replace").strip()
+
+        bad = np.isnan(self.number)
+        if bad.any():
+            numbers = self.row_lines()
+            column = columns.index(self.layout.number) + 1
+            for row in np.flatnonzero(bad):
+                found = number_text[row].decode(errors="replace")
+                self._complain(
+                    int(numbers[row]), f"expected a number as {self.layout.number} (column {column}), found {found!r}"
+                )
+            self.complaints.sort()
+            self.lines = numbers[~bad]
+            self.number, self.topic, self.document = self.number[~bad], self.topic[~bad], self.document[~bad]
+            self.rank = self.rank[~bad] if len(self.rank) else self.rank
+
+
+_Fields = tuple[Ints, Ints, Ints | None, int]
+_KEEP = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype="<u8")  # masks for the first n bytes of a word
+
+
+def _text(padded: bytes, start: Ints, length: Ints) -> Text:
+    """Byte strings from where they start and how long they are, gathered in words of eight bytes."""
+    n_words = max(1, -(-int(length.max(initial=0)) // 8))
+    # A word at every byte: unaligned, but never copied as a whole.
+    words = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
+    out = np.empty((len(start), n_words), dtype="<u8")
+    last = len(padded) - 8
+    for i in range(n_words):
+        out[:, i] = words[np.minimum(start + 8 * i, last)] & _KEEP[np.clip(length - 8 * i, 0, 8)]
+    text: Text = out.view(f"S{8 * n_words}").ravel()
+    return text
+
+
+_TEN = 10.0 ** np.arange(23)  # powers that a double holds exactly
+
+
+def _numbers(text: Text) -> Floats:
+    """Decimal numbers, nan where there is none. Correctly rounded, as `float` would.
+
+    A quotient of an integer below 2^53 and a power of ten up to 10^22 is rounded once, so it is right; all else
+    (exponents, infinities, more digits) is left to `float`.
+    """
+    n = len(text)
+    characters = np.ascontiguousarray(text.view(np.uint8).reshape(n, -1).T)
+    used = int(np.flatnonzero(characters.any(axis=1)).max(initial=0)) + 1
+    mantissa = np.zeros(n, dtype=np.int64)
+    decimals = np.zeros(n, dtype=np.int64)
+    digits = np.zeros(n, dtype=np.int8)
+    after_point = np.zeros(n, dtype=bool)
+    negative = characters[0] == ord("-")
+    simple = np.ones(n, dtype=bool)
+    for i in range(min(used, 19)):
+        character = characters[i]
+        digit = character - np.uint8(ord("0"))
+        is_digit = digit <= 9
+        np.multiply(mantissa, 10, out=mantissa, where=is_digit)
+        np.add(mantissa, digit, out=mantissa, where=is_digit)
+        digits += is_digit
+        decimals += is_digit & after_point
+        point = character == ord(".")
+        fits = is_digit | (character == 0) | (point & ~after_point)
+        if i == 0:
+            fits |= negative | (character == ord("+"))
+        simple &= fits
+        after_point |= point
+    simple &= (digits > 0) & (mantissa < 1 << 53)
+    if used > 19:
+        simple &= characters[19] == 0
+    numbers: Floats = mantissa / _TEN[decimals]
+    numbers[negative] *= -1
+    hard = np.flatnonzero(~simple)
+    numbers[hard] = [_number(one) for one in text[hard].tolist()]
+    return numbers
+
+
+def _number(text: bytes) -> float:
+    try:
+        return float("nan") if b"_" in text else float(text)
+    except ValueError:
+        return float("nan")

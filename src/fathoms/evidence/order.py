@@ -1,0 +1,110 @@
+"""In which order a run's documents count, and which of them are tied.
+
+The policies are those people use: trec_eval's (score, then document id, both descending), the file's order
+(what LMC-depth recommends), the rank column, and score with rank (YMT-ties section 3).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.data.keys import words
+from fathoms.data.runs import Run
+from fathoms.data.trec import Text
+from fathoms.errors import InputError
+
+Ties = Literal["trec", "run", "rank", "score-rank", "expected"]
+Precision = Literal["float32", "float64"]
+Rows = NDArray[np.int64]
+
+
+def default_precision(ties: Ties) -> Precision:
+    """trec_eval 9 keeps scores as C floats, and so ties more of them; matching it needs the same."""
+    return "float32" if ties in ("trec", "expected") else "float64"
+
+
+def order_rows(
+    run: Run, rows: Rows, topic: NDArray[np.int32], ties: Ties, precision: Precision
+) -> tuple[Rows, NDArray[np.bool_]]:
+    """The given rows of a run by topic and then in the policy's order; and which are tied with the one before.
+
+    `topic` holds the rows' topics as numbers in the order wanted.
+    """
+    scores = run.scores[rows]
+    if precision == "float32":
+        with np.errstate(over="ignore"):  # past float32's range is infinite, for trec_eval too
+            scores = scores.astype(np.float32)
+    if ties in ("rank", "score-rank"):
+        ranks = _ranks(run)[rows]
+        if ties == "rank":
+            keys, primary = (ranks, topic), ranks
+        else:
+            keys, primary = (ranks, -scores, topic), -scores
+    elif ties == "run":
+        keys, primary = (topic,), -scores
+    else:
+        keys, primary = (-scores, topic), -scores
+
+    if not _sorted(keys):
+        order = np.lexsort(keys)
+        rows, topic, primary = rows[order], topic[order], primary[order]
+    tied = np.zeros(len(rows), dtype=bool)
+    tied[1:] = (primary[1:] == primary[:-1]) & (topic[1:] == topic[:-1])
+    if ties in ("trec", "expected") and tied.any():
+        rows = _documents_descending(run.documents, rows, tied)
+    return rows, tied
+
+
+def _ranks(run: Run) -> NDArray[np.float64]:
+    if run.ranks is None:
+        raise InputError("has no rank column, so --ties rank and score-rank do not apply", run.source)
+    bad = np.isnan(run.ranks)
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(
+            f"topic {run.topics[run.topic[row]]}, document {run.documents[row].decode(errors='replace')}: the rank is not a number, "
+            "so --ties rank and score-rank do not apply",
+            run.source,
+        )
+    return run.ranks
+
+
+def _sorted(keys: tuple[NDArray[np.generic], ...]) -> bool:
+    """Whether rows are already in order; keys as for lexsort, the last one the most important."""
+    in_order: NDArray[np.bool_] | bool = True
+    for key in keys:
+        above, below = key[:-1], key[1:]
+        in_order = (above < below) | ((above == below) & in_order)
+    return bool(np.all(in_order))
+
+
+def _documents_descending(documents: Text, rows: Rows, tied: NDArray[np.bool_]) -> Rows:
+    """Sort each group of tied rows by document id, greatest bytes first."""
+    member = tied.copy()
+    member[:-1] |= tied[1:]
+    places = np.flatnonzero(member)
+    groups = np.cumsum(~tied)[places]
+    # Big-endian words order as the bytes do; their complements order the other way round.
+    ids = ~words(documents[rows[places]]).byteswap()
+    order = np.lexsort((*(ids[:, i] for i in reversed(range(ids.shape[1]))), groups))
+    rows = rows.copy()
+    rows[places] = rows[places[order]]
+    return rows
+
+
+def contradictions(run: Run) -> NDArray[np.bool_]:
+    """For each topic of the run: does the rank column contradict the scores anywhere?
+
+    A contradiction is a pair of neighbours in score order (ties by rank) whose ranks say the opposite
+    (YMT-ties section 3).
+    """
+    affected = np.zeros(len(run.topics), dtype=bool)
+    if run.ranks is None or (_sorted((-run.scores, run.topic)) and _sorted((run.ranks, run.topic))):
+        return affected
+    order = np.lexsort((run.ranks, -run.scores, run.topic))
+    ranks, topic = run.ranks[order], run.topic[order]
+    affected[topic[1:][(topic[1:] == topic[:-1]) & (ranks[1:] < ranks[:-1])]] = True
+    return affected

@@ -1,0 +1,349 @@
+"""What a measure is: a value with a name and parameters, that scores a block of evidence.
+
+A measure declares how a ranking is valued; the range over judgments and the values over tie orders come from its
+family or from the general rules here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from fathoms.data.qrels import JUDGED, NEGATIVE, UNJUDGED
+from fathoms.errors import FathomsError
+from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+
+DRAWS = 200  # seeded shuffles of tied documents where no closed form is known
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One value a topic in each column; None where a column makes no sense for the measure."""
+
+    score: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    tie_low: Floats | None = None
+    tie_high: Floats | None = None
+    tie_expected: Floats | None = None
+    tie_error: Floats | None = None  # standard error of tie_expected where it was simulated
+
+    COLUMNS: ClassVar = ("score", "low", "high", "tie_low", "tie_high", "tie_expected")
+
+
+def param(default: Any, *, choices: Sequence[str] = (), check: str = "", common: int = 0, always: bool = False) -> Any:
+    """A measure's parameter.
+
+    `common` orders the parameters that many measures share after the measure's own; `always` keeps a parameter in
+    the name that nobody should have to guess, such as RBP's p.
+    """
+    metadata = {"choices": choices, "check": check, "common": common, "always": always}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """Base of all measures. A measure is its class, its parameters and its cut-off, and compares as such."""
+
+    k: float | None = None
+
+    cutoff: ClassVar[Literal["optional", "required", "none", "recall"]] = "optional"
+    aggregate: ClassVar[Literal["mean", "sum", "geometric"]] = "mean"
+    range_is: ClassVar[str] = "none"  # how good low and high are: exact, sound or none
+    ordered: ClassVar[bool] = True  # more gain further up never lowers the score, so sorting tied documents is optimal
+
+    # -- the name ---------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The canonical name: defaults dropped, parameters in signature order, `AP(variant=b)@20`."""
+        shown = [
+            f"{f.name}={_show(getattr(self, f.name))}"
+            for f in parameters(type(self))
+            if f.metadata["always"] or getattr(self, f.name) != f.default
+        ]
+        return type(self).__name__ + (f"({','.join(shown)})" if shown else "") + self._cut
+
+    @property
+    def _cut(self) -> str:
+        return "" if self.k is None else f"@{self.k:g}" if self.cutoff == "recall" else f"@{int(self.k)}"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __matmul__(self, k: float) -> Measure:
+        """`AP() @ 10` is `AP@10`."""
+        return replace(self, k=k)
+
+    def __post_init__(self) -> None:
+        for f in parameters(type(self)):
+            _check(self, f, getattr(self, f.name))
+        if self.k is None and self.cutoff in ("required", "recall"):
+            raise FathomsError(
+                f"{self.name} needs a cut-off, such as {self.name}@{10 if self.cutoff == 'required' else 0.1}"
+            )
+        if self.k is not None:
+            if self.cutoff == "none":
+                raise FathomsError(f"{type(self).__name__} takes no cut-off, found @{self.k:g}")
+            if self.cutoff == "recall" and not 0 <= self.k <= 1:
+                raise FathomsError(f"{type(self).__name__}@{self.k:g}: the recall level must lie in 0..1")
+            if self.cutoff != "recall" and (self.k < 1 or self.k != int(self.k)):
+                raise FathomsError(f"{type(self).__name__}@{self.k:g}: the cut-off must be a whole number from 1 on")
+
+    # -- scoring ----------------------------------------------------------------------------------------------
+
+    def scores(self, evidence: Evidence) -> Scores:
+        """Score, range over judgments, and values over tie orders, for each topic."""
+        condensed = getattr(self, "judged_only", False)
+        if condensed:
+            evidence = evidence.condensed
+        score = self.value(evidence)
+        low, high = (None, None) if condensed else self.range(evidence, score)
+        return self._with_ties(evidence, Scores(score, low, high))
+
+    def value(self, evidence: Evidence) -> Floats:
+        """The score, unjudged documents taken as not relevant (RM's X_S)."""
+        raise NotImplementedError
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        """Least and greatest value over every way of judging the unjudged documents, or None."""
+        return None, None
+
+    def expected_range(self, evidence: Evidence) -> tuple[Floats | None, Floats | None]:
+        """Expectations of low and high over the orders of tied documents, where the measure has them."""
+        return None, None
+
+    def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
+        """Scores at many cut-offs, one column each. Families that can do it in one pass override this."""
+        if self.cutoff not in ("optional", "required"):
+            raise FathomsError(f"{type(self).__name__} takes no cut-off, so it has no scores by depth")
+        return np.stack([replace(self, k=k).value(self.prepared(evidence)) for k in depths], axis=1)
+
+    def prepared(self, evidence: Evidence) -> Evidence:
+        return evidence.condensed if getattr(self, "judged_only", False) else evidence
+
+    def places(self, evidence: Evidence) -> int:
+        """How many places of the block the measure reads."""
+        return evidence.width if self.k is None else min(int(self.k), evidence.width)
+
+    # -- ties -------------------------------------------------------------------------------------------------
+
+    def worth(self, evidence: Evidence) -> Floats:
+        """Each code's worth to the measure; tied documents of equal worth may be swapped without effect."""
+        raise NotImplementedError
+
+    def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
+        """Mean over all orders of tied documents, in closed form; None leaves it to simulation."""
+        return None
+
+    def _with_ties(self, evidence: Evidence, scores: Scores) -> Scores:
+        score = scores.score
+        worth = self.worth(evidence)
+        mixed = evidence.mixed(worth, self._tie_places(evidence))
+        if mixed is None:
+            return replace(scores, tie_low=score, tie_high=score, tie_expected=score)
+        rows = mixed.rows
+        tie_low, tie_high = score.copy(), score.copy()
+        for best in (False, True):
+            value = self.value(arranged(evidence, worth, mixed, best=best))
+            tie_low[rows] = np.minimum(tie_low[rows], value)
+            tie_high[rows] = np.maximum(tie_high[rows], value)
+        expected = self.expected(evidence, score, mixed)
+        error = None
+        if expected is None or not self.ordered:
+            mean, error, least, most = self._simulated(evidence, score, mixed)
+            expected = mean if expected is None else expected
+            tie_low, tie_high = np.minimum(tie_low, least), np.maximum(tie_high, most)
+        return replace(
+            scores,
+            tie_low=tie_low,
+            tie_high=tie_high,
+            # Rounding may put a closed form a last digit outside.
+            tie_expected=np.clip(expected, tie_low, tie_high),
+            tie_error=error,
+        )
+
+    def _tie_places(self, evidence: Evidence) -> int:
+        """Groups that start below this place cannot change the score."""
+        return self.places(evidence)
+
+    def _simulated(
+        self, evidence: Evidence, score: Floats, mixed: MixedGroups
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Mean, its standard error, least and greatest value over seeded shuffles of the tied documents."""
+        rng = np.random.default_rng(evidence.seed)
+        rows = mixed.rows
+        affected = evidence.select(rows)
+        local = np.searchsorted(rows, mixed.row)
+        codes = evidence.codes[mixed.row, mixed.column]
+        draws = np.empty((DRAWS, len(rows)))
+        for draw in draws:
+            shuffled = affected.codes.copy()
+            shuffled[local, mixed.column] = codes[np.lexsort((rng.random(len(codes)), mixed.group))]
+            draw[:] = self.value(replace(affected, codes=shuffled, _cache={}))
+        mean, error, least, most = (score.copy() for _ in range(4))
+        mean[rows], least[rows], most[rows] = draws.mean(axis=0), draws.min(axis=0), draws.max(axis=0)
+        error[:] = 0.0
+        error[rows] = draws.std(axis=0, ddof=1) / np.sqrt(DRAWS)
+        return mean, error, least, most
+
+
+def arranged(evidence: Evidence, worth: Floats, mixed: MixedGroups, *, best: bool) -> Evidence:
+    """The topics that mixed groups concern, tied documents sorted by worth (YMT-ties section 2)."""
+    key = ("arranged", id(mixed), best)
+    if key not in evidence._cache:
+        codes = evidence.codes[mixed.row, mixed.column]
+        order = np.lexsort((-worth[codes] if best else worth[codes], mixed.group))
+        rows = mixed.rows
+        affected = evidence.select(rows)
+        affected = replace(affected, codes=affected.codes.copy())
+        affected.codes[np.searchsorted(rows, mixed.row), mixed.column] = codes[order]
+        evidence._cache[key] = affected
+    found: Evidence = evidence._cache[key]
+    return found
+
+
+# -- parameters that many measures share ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condensable(Measure):
+    """Measures that may score the condensed run."""
+
+    judged_only: bool = param(False, common=5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binary(Condensable):
+    """Measures for which a document is relevant or not: grade `rel` and above are."""
+
+    rel: float = param(1.0, common=1, check="positive")
+
+    def relevant(self, evidence: Evidence) -> Floats:
+        """1 for the codes that are relevant, 0 for the others."""
+        return code_table((evidence.levels >= self.rel).astype(np.float64))
+
+    def worth(self, evidence: Evidence) -> Floats:
+        return self.relevant(evidence)
+
+    def can_be_relevant(self, evidence: Evidence) -> bool:
+        return evidence.max_grade >= self.rel
+
+    def known_relevant(self, evidence: Evidence) -> Floats:
+        """R: judged relevant documents of each topic."""
+        return evidence.counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graded(Condensable):
+    """Measures on gains. `gain`: binary 0/1 at `rel`; raw the grade; linear g/gmax; exp (2^g-1)/2^gmax.
+
+    `gains={0:0,1:1,2:3}` spells them out. gmax is the greatest grade of the whole qrels, or `max_grade`.
+    """
+
+    rel: float = param(1.0, common=1, check="positive")
+    gain: str = param("raw", common=2, choices=("binary", "raw", "linear", "exp"))
+    gains: tuple[tuple[float, float], ...] | None = param(None, common=3)
+    max_grade: float | None = param(None, common=4, check="positive")
+
+    exp_is_scaled: ClassVar[bool] = True
+    gains_at_most_one: ClassVar[bool] = False
+    rel_counts: ClassVar[bool] = False  # the threshold has a use of its own beside the gains
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rel != 1 and self.gain != "binary" and not self.rel_counts:
+            raise FathomsError(f"{type(self).__name__}: rel says nothing with gain={self.gain}; add gain=binary")
+        if self.gains is not None:
+            grades, gains = zip(*self.gains, strict=True)
+            if any(b < a for a, b in zip(gains, gains[1:], strict=False)) or gains[0] != 0 or grades[0] != 0:
+                raise FathomsError(f"{self.name}: gains must start with 0:0 and not fall as grades rise")
+
+    def top_grade(self, evidence: Evidence) -> float:
+        if self.max_grade is None:
+            return evidence.max_grade
+        if evidence.levels[-1] > self.max_grade:
+            raise FathomsError(
+                f"{self.name}: max_grade is {self.max_grade:g}, but the qrels has grade {evidence.levels[-1]:g}"
+            )
+        return self.max_grade
+
+    def gain_of(self, grades: Floats, top: float) -> Floats:
+        if self.gains is not None:
+            known = dict(self.gains)
+            missing = [grade for grade in grades.tolist() if grade not in known]
+            if missing:
+                raise FathomsError(f"{self.name}: gains has no entry for grade {missing[0]:g}")
+            return np.array([known[grade] for grade in grades.tolist()], dtype=np.float64)
+        if self.gain == "binary":
+            return (grades >= self.rel).astype(np.float64)
+        if self.gain == "linear":
+            return grades / top
+        if self.gain == "exp":
+            return (2.0**grades - 1) / (2.0**top if self.exp_is_scaled else 1.0)
+        return grades.astype(np.float64)
+
+    def level_gains(self, evidence: Evidence) -> Floats:
+        """The gain of each grade in use."""
+        gains = self.gain_of(evidence.levels, self.top_grade(evidence))
+        if self.gains_at_most_one and gains[-1] > 1:
+            raise FathomsError(
+                f"{self.name}: gains are chances here and cannot exceed 1, found {gains[-1]:g}; "
+                "use gain=exp, gain=linear or gain=binary"
+            )
+        return gains
+
+    def top_gain(self, evidence: Evidence) -> float:
+        """The gain of the greatest grade an unjudged document could have."""
+        top = self.top_grade(evidence)
+        return float(self.gain_of(np.array([top]), top)[0])
+
+    def table(self, evidence: Evidence, unknown: float = 0.0) -> Floats:
+        return code_table(self.level_gains(evidence), unknown)
+
+    def worth(self, evidence: Evidence) -> Floats:
+        return self.table(evidence)
+
+
+def code_table(levels: Floats, unknown: float = 0.0) -> Floats:
+    """A table over codes from one over levels: past the end 0, unjudged and negative `unknown`."""
+    table = np.zeros(JUDGED + len(levels))
+    table[UNJUDGED] = table[NEGATIVE] = unknown
+    table[JUDGED:] = levels
+    return table
+
+
+# -- names and checks -----------------------------------------------------------------------------------------
+
+
+def parameters(cls: type[Measure]) -> list[dataclasses.Field[Any]]:
+    """A measure's parameters in signature order: its own, then those it shares with others."""
+    own = [f for f in fields(cls) if f.name != "k"]
+    return sorted(own, key=lambda f: f.metadata["common"])
+
+
+def _check(measure: Measure, f: dataclasses.Field[Any], value: Any) -> None:
+    choices, check = f.metadata["choices"], f.metadata["check"]
+    title = type(measure).__name__
+    if choices and value not in choices:
+        raise FathomsError(f"{title}: {f.name} must be one of {', '.join(choices)}, found {value!r}")
+    if check == "positive" and value is not None and not (isinstance(value, int | float) and value > 0):
+        raise FathomsError(f"{title}: {f.name} must be a positive number, found {value!r}")
+    if check == "share" and not (isinstance(value, int | float) and 0 < value < 1):
+        raise FathomsError(f"{title}: {f.name} must lie between 0 and 1, found {value!r}")
+    if isinstance(f.default, bool) and not isinstance(value, bool):
+        raise FathomsError(f"{title}: {f.name} must be True or False, found {value!r}")
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int | float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    if isinstance(value, tuple):
+        return "{" + ",".join(f"{_show(a)}:{_show(b)}" for a, b in value) + "}"
+    return str(value)

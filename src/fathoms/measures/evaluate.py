@@ -1,0 +1,304 @@
+"""From judgments and runs to a table of scores: what `fathoms eval` and `fm.evaluate` do."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from fathoms.data.qrels import Qrels, read_qrels
+from fathoms.data.runs import Names, Run, Runs, scan_runs
+from fathoms.errors import FathomsError, FathomsWarning
+from fathoms.evidence.align import Aligned, Alignment, Ranked, rank
+from fathoms.evidence.evidence import Evidence, Floats
+from fathoms.evidence.order import Precision, Ties, contradictions, default_precision
+from fathoms.evidence.pool import make_pool, unjudged_of_all
+from fathoms.measures.base import Measure, Scores
+from fathoms.measures.normalised import Normalised
+from fathoms.measures.parse import parse_measure
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Topics = Literal["all", "intersect"]
+DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RBP(p=0.8)", "RR")
+COLUMNS = ("run", "topic", "measure", *Scores.COLUMNS)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read the evidence; the same for all runs and measures of a call."""
+
+    ties: Ties = "trec"
+    precision: Precision | None = None
+    topics: Topics = "all"
+    pooled: tuple[str, ...] | None = None  # names of the runs that contributed to the pool
+    workers: int = 2
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class RunScores:
+    """One run's scores by measure and topic, and what a reader should know of them."""
+
+    run: str
+    tag: str
+    topics: list[str]
+    scores: dict[Measure, Scores]
+    missing: list[str]
+    unknown: list[str]
+    unjudged: int  # unjudged documents in the places that any measure reads
+    read: int  # documents in those places
+    contradicted: int  # topics whose ranks contradict their scores
+    rank_order_differs: bool  # and ordering by rank would change a score
+    notes: list[str]
+
+    def mean(self, measure: Measure) -> dict[str, float | None]:
+        """Each column over topics: the mean, or as the measure aggregates."""
+        scores = self.scores[measure]
+        return {name: aggregate(measure, getattr(scores, name)) for name in Scores.COLUMNS}
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Scores of all runs, with the notes that belong to them."""
+
+    measures: list[Measure]
+    runs: list[RunScores]
+    by_topic: bool
+    notes: list[str] = field(default_factory=list)
+
+    def rows(self) -> Iterable[tuple[Any, ...]]:
+        """Rows as in COLUMNS; a run's topics before its `all`."""
+        for run in self.runs:
+            if self.by_topic:
+                columns = {
+                    measure: [
+                        [None] * len(run.topics) if column is None else column.tolist()
+                        for column in (getattr(scores, name) for name in Scores.COLUMNS)
+                    ]
+                    for measure, scores in run.scores.items()
+                }
+                for i, topic in enumerate(run.topics):
+                    for measure in self.measures:
+                        yield (run.run, topic, measure.name, *(column[i] for column in columns[measure]))
+            for measure in self.measures:
+                yield (run.run, "all", measure.name, *run.mean(measure).values())
+
+    def to_frame(self) -> pl.DataFrame:
+        import polars as pl
+
+        types = dict.fromkeys(COLUMNS[:3], pl.String) | dict.fromkeys(COLUMNS[3:], pl.Float64)
+        return pl.DataFrame(list(self.rows()), schema=types, orient="row")
+
+
+def aggregate(measure: Measure, column: Floats | None) -> float | None:
+    if column is None:
+        return None
+    if not len(column):
+        return 0.0
+    if measure.aggregate == "sum":
+        return float(column.sum())
+    if measure.aggregate == "geometric":
+        return float(np.exp(np.log(column).mean()))
+    return float(column.mean())
+
+
+def evaluate(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Any] | Any = DEFAULT_MEASURES,
+    *,
+    by_topic: bool = False,
+    ties: Ties = "trec",
+    score_precision: Precision | None = None,
+    topics: Topics = "all",
+    bounds: str | None = None,
+    universe: str | float | None = None,
+    pooled: Sequence[str] | None = None,
+    lenient: bool = False,
+    junk: float | None = None,
+    names: Names = "file",
+    workers: int = 2,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Score runs against judgments, each value with the range it could have.
+
+    Returns a polars frame with columns run, topic, measure, score, low, high, tie_low, tie_high, tie_expected;
+    the row of topic `all` is the mean over topics. `bounds` and `universe` set those parameters for all measures
+    that have them.
+
+    >>> import fathoms as fm
+    >>> qrels = {"1": {"a": 1, "b": 0, "c": 1}}
+    >>> run = {"1": {"a": 3.0, "x": 2.0, "c": 1.0}}
+    >>> fm.evaluate(qrels, run, ["P@2"]).row(0)
+    ('run', 'all', 'P@2', 0.5, 0.5, 1.0, 0.5, 0.5, 0.5)
+    """
+    result = evaluation(
+        read_qrels(qrels, lenient=lenient, junk=junk),
+        scan_runs(runs, names=names, lenient=lenient),
+        prepare_measures(measures, bounds=bounds, universe=universe),
+        Options(ties, score_precision, topics, None if pooled is None else tuple(pooled), workers, seed),
+        by_topic=by_topic,
+    )
+    for note in result.notes:
+        warnings.warn(note, FathomsWarning, stacklevel=2)
+    return result.to_frame()
+
+
+def prepare_measures(
+    measures: Sequence[Any] | Any, *, bounds: str | None = None, universe: str | float | None = None
+) -> list[Measure]:
+    """Measures from names, with `bounds` and `universe` set on those that have them; each once."""
+    several = measures if isinstance(measures, Sequence) and not isinstance(measures, str) else [measures]
+    if not several:
+        raise FathomsError("no measure given")
+    prepared = []
+    for measure in map(parse_measure, several):
+        if bounds is not None and isinstance(measure, Normalised):
+            measure = replace(measure, bounds=bounds)
+        if universe is not None and hasattr(measure, "universe"):
+            measure = replace(measure, universe=universe)
+        prepared.append(measure)
+    return list(dict.fromkeys(prepared))
+
+
+def evaluation(
+    qrels: Qrels,
+    runs: Runs,
+    measures: list[Measure],
+    options: Options,
+    *,
+    by_topic: bool = False,
+    progress: Callable[[str], None] = lambda run: None,
+) -> Evaluation:
+    """Score each run on its own, a few at a time; only one run a worker is in memory."""
+    if not runs:
+        raise FathomsError("no run given")
+    notes = list(qrels.notes)
+    align = alignment(qrels, runs, measures, options, notes)
+
+    def one(name: str) -> RunScores:
+        result = _score_run(runs[name], align, measures, options)
+        progress(name)
+        return result
+
+    workers = max(1, min(options.workers, len(runs)))
+    if workers == 1:
+        scored = [one(name) for name in runs]
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            scored = list(pool.map(one, runs))
+    notes += [note for run in scored for note in run.notes]
+    notes += _topic_notes(scored, qrels, options)
+    return Evaluation(measures, scored, by_topic, notes)
+
+
+def alignment(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Options, notes: list[str]) -> Alignment:
+    """What all runs share. Pools and the unjudged documents of all runs take a first pass over them."""
+    precision = options.precision or default_precision(options.ties)
+
+    def rankings(names: Iterable[str]) -> Iterable[Ranked]:
+        return (rank(runs[name], qrels, options.ties, precision) for name in names)
+
+    given = None
+    if any(getattr(measure, "universe", None) == "given" for measure in measures):
+        given = unjudged_of_all(rankings(runs), qrels)
+    pool = None
+    depths = [int(m.k) for m in measures if isinstance(m, Normalised) and m.needs_pool and m.k is not None]
+    if depths:
+        contributing = list(runs) if options.pooled is None else [name for name in options.pooled if name in runs]
+        if options.pooled is None:
+            notes.append(
+                "no list of contributing runs was given (--pooled FILE), so all given runs make the pool "
+                f"of {', '.join(m.name for m in measures if isinstance(m, Normalised) and m.needs_pool)}: "
+                "a run's value then depends on its company"
+            )
+        elif not contributing:
+            raise FathomsError(
+                f"none of the contributing runs is among the given ones; the list starts with {options.pooled[0]!r}, "
+                f"the runs with {next(iter(runs))!r}"
+            )
+        pool = make_pool(rankings(contributing), qrels, max(depths))
+    return Alignment(qrels, options.ties, options.precision, given, pool, options.seed)
+
+
+def _score_run(run: Run, align: Alignment, measures: list[Measure], options: Options) -> RunScores:
+    aligned = align(run)
+    contradicted = contradictions(run)
+    evidence = _chosen_topics(aligned, options)
+    scores = score_all(evidence, measures, options)
+    differs = False
+    if contradicted.any() and options.ties not in ("rank", "run"):
+        by_rank = score_all(_chosen_topics(align(run, ties="rank"), options), measures, options)
+        differs = any(not np.allclose(scores[m].score, by_rank[m].score, atol=1e-9) for m in measures)
+    depth = max((evidence.width if m.k is None or m.cutoff == "recall" else m.places(evidence)) for m in measures)
+    return RunScores(
+        run=run.name,
+        tag=run.tag,
+        topics=evidence.topics,
+        scores=scores,
+        missing=aligned.missing,
+        unknown=aligned.unknown,
+        unjudged=int(evidence.unjudged[:, :depth].sum()),
+        read=int(np.minimum(evidence.lengths, depth).sum()),
+        contradicted=int(contradicted.sum()),
+        rank_order_differs=differs,
+        notes=run.notes,
+    )
+
+
+def _chosen_topics(aligned: Aligned, options: Options) -> Evidence:
+    evidence = aligned.evidence
+    return evidence if options.topics == "all" else evidence.select(evidence.lengths > 0)
+
+
+def score_all(evidence: Evidence, measures: list[Measure], options: Options) -> dict[Measure, Scores]:
+    """All measures on one run, chunk by chunk so that the arrays stay in cache."""
+    parts: dict[Measure, list[Scores]] = {measure: [] for measure in measures}
+    for chunk in evidence.chunks():
+        for measure in measures:
+            scores = measure.scores(chunk)
+            if options.ties == "expected":
+                low, high = (None, None)
+                if scores.low is not None:
+                    low, high = measure.expected_range(measure.prepared(chunk))
+                expected = scores.score if scores.tie_expected is None else scores.tie_expected
+                scores = replace(scores, score=expected, low=low, high=high)
+            parts[measure].append(scores)
+    return {measure: _joined(part) for measure, part in parts.items()}
+
+
+def _joined(parts: list[Scores]) -> Scores:
+    if len(parts) == 1:
+        return parts[0]
+
+    def column(name: str) -> Floats | None:
+        columns = [getattr(part, name) for part in parts]
+        return None if any(part is None for part in columns) else np.concatenate(columns)
+
+    return Scores(**{name: column(name) for name in (*Scores.COLUMNS, "tie_error")})  # type: ignore[arg-type]
+
+
+def _topic_notes(runs: list[RunScores], qrels: Qrels, options: Options) -> list[str]:
+    notes = []
+    without = [run for run in runs if run.missing]
+    if without:
+        effect = "count 0" if options.topics == "all" else "are left out of the mean (--topics intersect)"
+        shown = "; ".join(f"{run.run} lacks {_some(run.missing)}" for run in without[:3])
+        more = f"; and {len(without) - 3} more runs" if len(without) > 3 else ""
+        notes.append(f"topics without documents {effect}: {shown}{more}")
+    strange = [run for run in runs if run.unknown]
+    if strange:
+        shown = "; ".join(f"{_some(run.unknown)} of {run.run}" for run in strange[:3])
+        more = f"; and {len(strange) - 3} more runs" if len(strange) > 3 else ""
+        notes.append(f"topics not in {qrels.source} are ignored: {shown}{more}")
+    return notes
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,578 @@
+"""Normalised measures: AP, nDCG and Q, which need to know how many relevant documents there are.
+
+Their ranges are the hard ones: judging a document relevant raises the numerator and the denominator. For a fixed
+number of new relevant documents the best completion takes the shallowest unjudged places and the worst the deepest,
+so a scan over that number, by cumulative sums, finds the exact extremes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fathoms.data.qrels import JUDGED
+from fathoms.errors import FathomsError
+from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
+from fathoms.measures.base import Binary, Graded, Measure, param
+from fathoms.measures.weighted import discounts, expected_sum
+
+
+def ratio(above: Floats, below: Floats) -> Floats:
+    """above / below, 0 where below is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(below > 0, above / below, 0.0)
+
+
+def outside(evidence: Evidence, n: int, universe: str | float) -> Floats:
+    """V: unjudged documents outside the first n places that may turn out relevant, a number a topic."""
+    if universe == "run":
+        return evidence.unjudged[:, n:].sum(axis=1).astype(np.float64)
+    if universe == "given":
+        if evidence.given is None:
+            raise FathomsError("universe=given needs the unjudged documents of all runs")
+        return evidence.given - evidence.unjudged[:, :n].sum(axis=1).astype(np.float64)
+    return np.full(len(evidence), float(universe))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Normalised(Measure):
+    """What AP, nDCG and Q share: whose judgments the ideal is made of, and which documents may join it."""
+
+    bounds: str = param("exact", common=6, choices=("exact", "rm"))
+    universe: str | float = param("run", common=7)
+
+    variant: ClassVar[Any]
+    pooled_variants: ClassVar[tuple[str, ...]] = ()  # those whose R or ideal comes from the pool of depth k
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_universe(self)
+        if self.needs_pool and self.k is None:
+            raise FathomsError(f"{self.name}: what is pooled to depth k needs a cut-off, such as {self.name}@10")
+
+    @property
+    def needs_pool(self) -> bool:
+        return self.variant in self.pooled_variants
+
+    def counts(self, evidence: Evidence, pooled: bool) -> Ints:
+        """Judged documents by topic and level: all, or those in the pool of depth k."""
+        if not pooled:
+            return evidence.counts
+        pool = evidence.pool
+        if pool is None:
+            raise FathomsError(f"{self.name} needs the pool of the contributing runs")
+        use = (pool.judged_depth <= (self.k or 0)) & (pool.judged_code >= JUDGED)
+        return _count(evidence, pool.judged_topic[use], pool.judged_code[use] - JUDGED)
+
+    def unknowns(self, evidence: Evidence, n: int, pooled: bool) -> tuple[Bools, Bools, Floats]:
+        """Unjudged places that may join R, unjudged places that never will, and V.
+
+        With R_k only documents in the pool of depth k count in R; a run that did not contribute may have others.
+        """
+        unjudged = evidence.unjudged[:, :n]
+        if not pooled:
+            return unjudged, np.zeros_like(unjudged), outside(evidence, n, self.universe)
+        pool = evidence.pool
+        if pool is None:
+            raise FathomsError(f"{self.name} needs the pool of the contributing runs")
+        in_top = pool.depth[:, :n] <= (self.k or 0)
+        others = pool.unjudged_topic[pool.unjudged_depth <= (self.k or 0)]
+        in_pool = _count(evidence, others, np.zeros(len(others), dtype=np.int64))[:, 0]
+        open_ = unjudged & in_top
+        return open_, unjudged & ~in_top, (in_pool - open_.sum(axis=1)).astype(np.float64)
+
+
+def check_universe(measure: Any) -> None:
+    universe = measure.universe
+    if universe not in ("run", "given") and not (isinstance(universe, int | float) and universe >= 0):
+        raise FathomsError(
+            f"{type(measure).__name__}: universe must be run, given, a number of documents or inf, found {universe!r}"
+        )
+
+
+def _count(evidence: Evidence, topic: Ints, level: Ints) -> Ints:
+    """How often each level occurs in each topic of the block, from rows of the whole collection."""
+    here = evidence.topic_numbers
+    place = np.full(max(int(topic.max(initial=0)), int(here.max(initial=0))) + 1, -1)
+    place[here] = np.arange(len(here))
+    row = place[topic]
+    width = len(evidence.levels)
+    cells = row[row >= 0] * width + level[row >= 0]
+    return np.bincount(cells, minlength=len(evidence) * width).reshape(len(evidence), width)
+
+
+# -- average precision ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class AP(Binary, Normalised):
+    """Average precision: the mean, over all relevant documents, of the precision where each was found.
+
+    Truncated at k (LMC-depth Table 2, eqs. 1 and 2) the sum is over R_d (variant a), min(R_d, k) (b), or R_k, the
+    relevant documents that pooling to depth k would have found (c).
+    """
+
+    variant: str = param("a", choices=("a", "b", "c"))
+    range_is: ClassVar[str] = "exact"
+    pooled_variants: ClassVar = ("c",)
+
+    def value(self, evidence: Evidence) -> Floats:
+        relevant = self._known(evidence)
+        ranks = np.arange(1, relevant.shape[1] + 1)
+        found = np.cumsum(relevant, axis=1)
+        return ratio((found * relevant) @ (1 / ranks), self._norm(self._R(evidence)))
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        n = self.places(evidence)
+        open_, never, V = self.unknowns(evidence, n, self.needs_pool)
+        low, high = score.copy(), score.copy()
+        rows = (open_ | never).any(axis=1) | (V > 0)
+        if not rows.any() or not self.can_be_relevant(evidence):
+            return low, high
+        known, R = self._known(evidence)[rows], self._R(evidence)[rows]
+        if self.bounds == "rm":
+            missing = R - (known & ~never[rows]).sum(axis=1)
+            filled = known | (open_[rows] & (np.cumsum(open_[rows], axis=1) <= missing[:, None]))
+            top = (np.cumsum(filled, axis=1) * filled) @ (1 / np.arange(1, n + 1))
+            high[rows] = ratio(top, self._norm(R))
+            return low, high
+        found = known | never[rows]
+        high[rows] = self._greatest(found, open_[rows], R)
+        if self.needs_pool:
+            # Found outside a pool without relevant documents: they count once anything in the pool is relevant.
+            alone = (R == 0) & (V[rows] > 0)
+            high[rows] = np.maximum(
+                high[rows], alone * ((found * np.cumsum(found, axis=1)) @ (1 / np.arange(1, n + 1)))
+            )
+        # Where nothing is known relevant, judging everything else not relevant leaves the score 0 of no R.
+        low[rows] = np.where(R > 0, self._least(known, open_[rows], R + V[rows]), 0.0)
+        return low, high
+
+    def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
+        if self.needs_pool:
+            return super().at_depths(evidence, depths)
+        evidence = self.prepared(evidence).padded(max(depths))
+        relevant = self.relevant(evidence)[evidence.codes[:, : max(depths)]] > 0
+        sums = np.cumsum(relevant * np.cumsum(relevant, axis=1) / np.arange(1, max(depths) + 1), axis=1)
+        R = self.known_relevant(evidence)[:, None]
+        return ratio(sums[:, np.asarray(depths) - 1], np.minimum(R, depths) if self.variant == "b" else R)
+
+    def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
+        """McSherry and Najork (2008): place i of a group of s with t relevant, after R' relevant above, adds
+        t/s (R' + 1 + (i-1)(t-1)/(s-1)) / rank."""
+        relevant = self.relevant(evidence)
+        change = pair_change(evidence, mixed, self.places(evidence), relevant, relevant)
+        change /= mixed.column + 1
+        sums = np.bincount(mixed.row, weights=change, minlength=len(evidence))
+        return score + ratio(sums, self._norm(self._R(evidence)))
+
+    def _known(self, evidence: Evidence) -> Bools:
+        return self.relevant(evidence)[evidence.codes[:, : self.places(evidence)]] > 0
+
+    def _R(self, evidence: Evidence) -> Floats:
+        counts = self.counts(evidence, self.needs_pool)
+        return counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
+
+    def _norm(self, R: Floats) -> Floats:
+        return np.minimum(R, self.k) if self.variant == "b" and self.k is not None else R
+
+    def _greatest(self, known: Bools, open_: Bools, R: Floats) -> Floats:
+        """max over m of N_up(m) / (R + m), the m shallowest open places relevant."""
+        inverse = 1 / np.arange(1, known.shape[1] + 1)
+        K, U = np.cumsum(known, axis=1), np.cumsum(open_, axis=1)
+        reciprocal = np.cumsum(known * inverse, axis=1)
+        base = (known * K) @ inverse
+        # Making place q relevant adds its own precision, and 1/rank to each known relevant place below it.
+        gain = open_ * ((K + U) * inverse + reciprocal[:, -1:] - reciprocal)
+        scan = ratio(base[:, None] + np.cumsum(gain, axis=1), self._norm(R[:, None] + U))
+        return np.maximum(scan.max(axis=1), ratio(base, self._norm(R)))
+
+    def _least(self, known: Bools, open_: Bools, R: Floats) -> Floats:
+        """min over m of N_down(m) / (R + V + m), the m deepest open places relevant; R includes V here."""
+        inverse = 1 / np.arange(1, known.shape[1] + 1)
+        K = np.cumsum(known, axis=1)
+        below = np.cumsum((known | open_) * inverse, axis=1)
+        base = (known * K) @ inverse
+        gain = open_ * ((K + 1) * inverse + below[:, -1:] - below)
+        from_below = np.cumsum(gain[:, ::-1], axis=1)[:, ::-1]
+        m = np.cumsum(open_[:, ::-1], axis=1)[:, ::-1]
+        scan = ratio(base[:, None] + from_below, self._norm(R[:, None] + m))
+        return np.minimum(scan.min(axis=1), ratio(base, self._norm(R)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GMAP(AP):
+    """Geometric mean of AP over topics, each at least 0.00001 as in trec_eval; a topic's value is that AP."""
+
+    cutoff: ClassVar = "none"
+    aggregate: ClassVar = "geometric"
+    least: ClassVar[float] = 0.00001
+
+    def value(self, evidence: Evidence) -> Floats:
+        return np.maximum(super().value(evidence), self.least)
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        low, high = super().range(evidence, super().value(evidence))
+        if low is None or high is None:
+            return None, None
+        return np.maximum(low, self.least), np.maximum(high, self.least)
+
+    def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
+        raw = super().expected(evidence, AP.value(self, evidence), mixed)
+        return None if raw is None else np.maximum(raw, self.least)
+
+
+def pair_change(evidence: Evidence, mixed: MixedGroups, n: int, flag: Floats, gain: Floats) -> Floats:
+    """At each place of mixed groups: the mean over tie orders of b_i sum_{j<=i} g_j, less its value as ranked.
+
+    b = `flag`, g = `gain`, tables over codes. Two places of a group of s hold an ordered pair of different
+    documents, so E[b_i g_j] = (sum b sum g - sum b g) / (s (s-1)). Places past n count nothing.
+    """
+    codes = evidence.codes[:, : mixed.column.max() + 1]
+    total = np.cumsum(gain[codes], axis=1)
+    b, g = flag[codes[mixed.row, mixed.column]], gain[codes[mixed.row, mixed.column]]
+    before = (total[mixed.row, mixed.column] - g)[mixed.start]  # what stands above each group
+    size = mixed.size.astype(np.float64)
+    sum_b, sum_g, sum_bg = mixed.totals(b), mixed.totals(g), mixed.totals(b * g)
+    pair = (sum_b * sum_g - sum_bg) / np.maximum(size * (size - 1), 1)
+    expected = ((sum_b * before + sum_bg) / size)[mixed.group] + mixed.within * pair[mixed.group]
+    as_ranked = b * total[mixed.row, mixed.column]
+    return np.where(mixed.column < n, expected - as_ranked, 0.0)
+
+
+# -- layers of gain -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayeredGains(Graded, Normalised):
+    """Gains seen as layers: a document of gain g lies in every layer up to g, and an ideal ranking is a sum over
+    layers of what the documents in the layer would be worth at the top.
+
+    With gain steps g_1 < g_2 < .. and R_l the judged documents of gain g_l or more, the ideal DCG is
+    sum_l (g_l - g_{l-1}) C(R_l), C the cumulated discounts, and the ideal cumulated gain at rank i is
+    sum_l (g_l - g_{l-1}) min(i, R_l).
+    """
+
+    exp_is_scaled: ClassVar[bool] = False
+
+    def steps(self, evidence: Evidence) -> Floats:
+        """The positive gains a document may have, ascending: those in use, and the greatest."""
+        gains = np.append(self.level_gains(evidence), self.top_gain(evidence))
+        return np.unique(gains[gains > 0])
+
+    def thickness(self, evidence: Evidence) -> Floats:
+        return np.diff(self.steps(evidence), prepend=0.0)
+
+    def in_layer(self, evidence: Evidence, counts: Ints) -> Floats:
+        """R_l: judged documents in each layer, [topic, layer]."""
+        inside = self.level_gains(evidence)[:, None] >= self.steps(evidence)[None, :]
+        return (counts @ inside).astype(np.float64)
+
+    def filled_gains(self, evidence: Evidence, gains: Floats, open_: Bools, counts: Ints) -> Floats:
+        """RM's T: the judged gains not found in the ranking, greatest first, at its first unjudged places."""
+        order = np.cumsum(open_, axis=1)
+        filled = gains.copy()
+        levels = self.level_gains(evidence)
+        placed = np.zeros(len(gains))
+        for level in reversed(range(len(levels))):
+            if levels[level] <= 0:
+                continue
+            here = (evidence.codes[:, : gains.shape[1]] == JUDGED + level).sum(axis=1)
+            missing = np.maximum(counts[:, level] - here, 0)
+            chosen = open_ & (order > placed[:, None]) & (order <= (placed + missing)[:, None])
+            filled[chosen] = levels[level]
+            placed += missing
+        return filled
+
+
+@dataclass(frozen=True, kw_only=True)
+class nDCG(LayeredGains):
+    """DCG over the DCG of the ideal ranking (LMC-depth eq. 3), which at a cut-off k is cut there too.
+
+    The ideal is made of all judgments (variant a), or of those that pooling to depth k would have given (b).
+    """
+
+    variant: str = param("a", choices=("a", "b"))
+    discount: str = param("log2", choices=("log2", "zipf"))
+    range_is: ClassVar[str] = "exact"
+    pooled_variants: ClassVar = ("b",)
+
+    def value(self, evidence: Evidence) -> Floats:
+        n = self.places(evidence)
+        found = self.table(evidence)[evidence.codes[:, :n]] @ discounts(self.discount, n)
+        return ratio(found, self._ideal(evidence))
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        n = self.places(evidence)
+        open_, never, V = self.unknowns(evidence, n, self.needs_pool)
+        low, high = score.copy(), score.copy()
+        rows = (open_ | never).any(axis=1) | (V > 0)
+        top = self.top_gain(evidence)
+        if not rows.any() or top == 0:
+            return low, high
+        evidence, open_, never, V = evidence.select(rows), open_[rows], never[rows], V[rows]
+        gains = self.table(evidence)[evidence.codes[:, :n]]
+        D = discounts(self.discount, n)
+        if self.bounds == "rm":
+            filled = self.filled_gains(evidence, gains, open_, self.counts(evidence, self.needs_pool))
+            high[rows] = ratio(filled @ D, self._ideal(evidence))
+            return low, high
+        found = np.where(never, top, gains)
+        ideal = self._ideal(evidence)
+        high[rows] = self._greatest(evidence, found, open_, D)
+        if self.needs_pool:
+            # Found outside a pool without relevant documents: they count once anything in the pool is relevant.
+            alone = (ideal == 0) & (V > 0)
+            high[rows] = np.where(
+                alone, np.maximum(high[rows], self._greatest(evidence, found, open_, D, others=1)), high[rows]
+            )
+        low[rows] = np.where(ideal > 0, self._least(evidence, gains, open_, V, D), 0.0)
+        return low, high
+
+    def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
+        if self.needs_pool:
+            return super().at_depths(evidence, depths)
+        evidence = self.prepared(evidence).padded(max(depths))
+        n = max(depths)
+        found = np.cumsum(self.table(evidence)[evidence.codes[:, :n]] * discounts(self.discount, n), axis=1)
+        R, thickness = self.in_layer(evidence, evidence.counts), self.thickness(evidence)
+        C = self._cumulated(n)
+        ideal = C[np.minimum(R[:, None, :], np.asarray(depths)[None, :, None]).astype(np.int64)] @ thickness
+        return ratio(found[:, np.asarray(depths) - 1], ideal)
+
+    def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
+        n = self.places(evidence)
+        zero = np.zeros(len(evidence))
+        change = expected_sum(evidence, zero, mixed, self.table(evidence), discounts(self.discount, n))
+        return score + ratio(change, self._ideal(evidence))
+
+    def _cumulated(self, n: float) -> Floats:
+        """C(0) .. C(n), discounts cumulated."""
+        return np.append(0.0, np.cumsum(discounts(self.discount, int(n))))
+
+    def _ideal(self, evidence: Evidence) -> Floats:
+        R = self._capped(self.in_layer(evidence, self.counts(evidence, self.needs_pool)))
+        ideal: Floats = self._cumulated(R.max(initial=0))[R] @ self.thickness(evidence)
+        return ideal
+
+    def _capped(self, count: Floats) -> Ints:
+        return np.minimum(count, np.inf if self.k is None else self.k).astype(np.int64)
+
+    def _least(self, evidence: Evidence, gains: Floats, open_: Bools, V: Floats, D: Floats) -> Floats:
+        """min over m, the m deepest open places and all V of the greatest gain.
+
+        Exact: raising a gain helps the ideal more the higher it is already, so no grade in between pays.
+        """
+        if self.k is None and np.isinf(V).any():
+            return np.zeros(len(gains))  # an ideal without end
+        R, thickness = self.in_layer(evidence, self.counts(evidence, self.needs_pool)), self.thickness(evidence)
+        found = gains @ D
+        m = np.cumsum(open_[:, ::-1], axis=1)[:, ::-1]
+        above = found[:, None] + self.top_gain(evidence) * np.cumsum((open_ * D)[:, ::-1], axis=1)[:, ::-1]
+        above, m = np.hstack([above, found[:, None]]), np.hstack([m, np.zeros((len(m), 1))])
+        C = self._cumulated(self._capped(R.max(axis=1) + m.max(axis=1) + V).max(initial=0))
+        ideal = sum(step * C[self._capped(R[:, layer, None] + m + V[:, None])] for layer, step in enumerate(thickness))
+        return ratio(above, np.asarray(ideal)).min(axis=1)
+
+    def _greatest(self, evidence: Evidence, gains: Floats, open_: Bools, D: Floats, others: int = 0) -> Floats:
+        """The greatest ratio over all grades of the open places, exact, by Dinkelbach's method over layers.
+
+        For a trial value x, numerator - x ideal is a sum over layers, each of which takes its own best number m of
+        shallowest open places. A lower layer holds more judged documents, so another one costs its ideal less and
+        it takes at least as many: the layers nest, and the optimum is an assignment of grades in use. `others` is
+        a number of documents outside the ranking of the least positive gain.
+        """
+        R, thickness = self.in_layer(evidence, self.counts(evidence, self.needs_pool)), self.thickness(evidence)
+        R[:, 0] += others
+        m = np.hstack([np.zeros((len(gains), 1), dtype=np.int64), np.cumsum(open_, axis=1)])
+        added = np.hstack([np.zeros((len(gains), 1)), np.cumsum(open_ * D, axis=1)])
+        C = self._cumulated(self._capped(R.max(axis=1) + m[:, -1]).max(initial=0))
+        steps = self.steps(evidence)
+        above = [((gains >= step) @ D)[:, None] + added for step in steps]
+        below = [C[self._capped(R[:, layer, None] + m)] for layer in range(len(steps))]
+        together = sum(step * part for step, part in zip(thickness, above, strict=True))
+        ideal = sum(step * part for step, part in zip(thickness, below, strict=True))
+        best = ratio(np.asarray(together), np.asarray(ideal)).max(axis=1)  # all layers with the same m: a start
+        if len(steps) == 1:
+            return best
+        above[0] = np.where(below[0] > 0, above[0], -np.inf)  # an ideal of nothing makes no ratio
+        rows = np.arange(len(gains))
+        while True:
+            numerator, denominator = np.zeros(len(gains)), np.zeros(len(gains))
+            for step, part, cost in zip(thickness, above, below, strict=True):
+                choice = (part - best[:, None] * cost).argmax(axis=1)
+                numerator += step * part[rows, choice]
+                denominator += step * cost[rows, choice]
+            better = np.where(denominator > 0, ratio(numerator, denominator), 0.0)
+            if not (better > best * (1 + 1e-14)).any():
+                return best
+            best = np.maximum(best, better)
+
+
+# -- Q-measure ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Q(LayeredGains):
+    """Sakai's Q-measure: AP with precision blended with cumulated gain over the ideal's (LMC-depth Table 2).
+
+    Q = 1/R sum_i b_i (sum_{j<=i} b_j + beta sum_{j<=i} G(j)) / (i + beta sum_{j<=i} G*(j)). R as in AP's variants
+    a, b, c; the ideal G* from all judgments (i) or those pooled to depth k (ii).
+    """
+
+    variant: str = param("a", choices=("a", "b", "c"))
+    ideal: str = param("i", choices=("i", "ii"))
+    beta: float = param(1.0, check="positive")
+    range_is: ClassVar[str] = "sound"
+    rel_counts: ClassVar[bool] = True
+
+    @property
+    def needs_pool(self) -> bool:
+        return self.variant == "c" or self.ideal == "ii"
+
+    @property
+    def ordered(self) -> bool:  # type: ignore[override]
+        # Below `rel` a document has gain without counting as found; then sorting by grade need not be optimal.
+        return self.rel <= 1 or self.gain == "binary"
+
+    def value(self, evidence: Evidence) -> Floats:
+        n = self.places(evidence)
+        codes = evidence.codes[:, :n]
+        flags, gains = self._flag(evidence)[codes], self.table(evidence)[codes]
+        terms = flags * (np.cumsum(flags, axis=1) + self.beta * np.cumsum(gains, axis=1))
+        return ratio((terms / self._blend(evidence, n)).sum(axis=1), self._norm(self._R(evidence)))
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        levels, gains_of_levels = evidence.levels, self.level_gains(evidence)
+        if ((gains_of_levels > 0) & (levels < self.rel)).any():
+            return None, None  # gain without relevance: no bound is known to us
+        n = self.places(evidence)
+        open_, never, V = self.unknowns(evidence, n, self.variant == "c")
+        low, high = score.copy(), score.copy()
+        others = self._others(evidence, n, V)
+        rows = np.flatnonzero((open_ | never).any(axis=1) | (V > 0) | (others > 0))
+        top = self.top_gain(evidence)
+        if not len(rows) or evidence.max_grade < self.rel:
+            return low, high
+        # Topics with most open places first, so that a scan over m works on ever fewer rows from the top.
+        rows = rows[np.argsort(-open_[rows].sum(axis=1), kind="stable")]
+        block, open_, never, V = evidence.select(rows), open_[rows], never[rows], V[rows]
+        others = others[rows]
+        flags = self._flag(block)[block.codes[:, :n]] > 0
+        gains = self.table(block)[block.codes[:, :n]]
+        if self.bounds == "rm":
+            filled = self.filled_gains(block, gains, open_, self.counts(block, self.variant == "c"))
+            new = flags | (filled > gains)
+            terms = new * (np.cumsum(new, axis=1) + self.beta * np.cumsum(filled, axis=1)) / self._blend(block, n)
+            high[rows] = ratio(terms.sum(axis=1), self._norm(self._R(block)))
+            return low, high
+        high[rows] = self._greatest(block, flags | never, np.where(never, top, gains), open_, V, n)
+        low[rows] = np.where(self._R(block) > 0, self._least(block, flags, gains, open_, V, others, n), 0.0)
+        return low, high
+
+    def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
+        if self.needs_pool:
+            return super().at_depths(evidence, depths)
+        n = max(depths)
+        evidence = self.prepared(evidence).padded(n)
+        codes = evidence.codes[:, :n]
+        flags, gains = self._flag(evidence)[codes], self.table(evidence)[codes]
+        terms = flags * (np.cumsum(flags, axis=1) + self.beta * np.cumsum(gains, axis=1))
+        sums = np.cumsum(terms / self._blend(evidence, n), axis=1)[:, np.asarray(depths) - 1]
+        R = self._R(evidence)[:, None]
+        return ratio(sums, np.minimum(R, depths) if self.variant == "b" else R)
+
+    def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
+        flag = self._flag(evidence)
+        n = self.places(evidence)
+        pairs = pair_change(evidence, mixed, n, flag, flag + self.beta * self.table(evidence))
+        blend = self._blend(evidence, n)
+        change = pairs / blend[mixed.row, np.minimum(mixed.column, n - 1)]
+        sums = np.bincount(mixed.row, weights=change, minlength=len(evidence))
+        return score + ratio(sums, self._norm(self._R(evidence)))
+
+    @property
+    def _one_pool(self) -> bool:
+        """R and the ideal are made of the same documents."""
+        return (self.variant == "c") == (self.ideal == "ii")
+
+    def _others(self, evidence: Evidence, n: int, V: Floats) -> Floats:
+        """Unjudged documents that may join the ideal without being one of the m: V, or all where pools differ."""
+        if self._one_pool:
+            return V
+        places, never, others = self.unknowns(evidence, n, self.ideal == "ii")
+        return others + (places | (never & (self.ideal == "i"))).sum(axis=1)
+
+    def _flag(self, evidence: Evidence) -> Floats:
+        flag = np.zeros(JUDGED + len(evidence.levels))
+        flag[JUDGED:] = evidence.levels >= self.rel
+        return flag
+
+    def _R(self, evidence: Evidence) -> Floats:
+        counts = self.counts(evidence, self.variant == "c")
+        return counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
+
+    def _norm(self, R: Floats) -> Floats:
+        return np.minimum(R, self.k) if self.variant == "b" and self.k is not None else R
+
+    def _blend(self, evidence: Evidence, n: int) -> Floats:
+        """i + beta sum_{j<=i} G*(j) for the known judgments."""
+        R = self.in_layer(evidence, self.counts(evidence, self.ideal == "ii"))
+        return self._blended(R, self.thickness(evidence), n)
+
+    def _blended(self, R: Floats, thickness: Floats, n: int) -> Floats:
+        ranks = np.arange(1, n + 1)
+        blend = np.broadcast_to(ranks.astype(np.float64), (len(R), n)).copy()
+        for layer, step in enumerate(thickness):
+            blend += self.beta * step * np.minimum(ranks, R[:, layer, None])
+        return blend
+
+    def _greatest(self, block: Evidence, flags: Bools, gains: Floats, open_: Bools, V: Floats, n: int) -> Floats:
+        """max over m: the m shallowest open places of the greatest gain, m documents of the least in the ideal.
+
+        Exact where there is one positive gain; else no completion is better, since none has as much in its
+        ranking with as little in its ideal.
+        """
+        R_layers, thickness = self.in_layer(block, self.counts(block, self.ideal == "ii")), self.thickness(block)
+        R, top = self._R(block), self.top_gain(block)
+        U = np.cumsum(open_, axis=1)
+        found, gained = np.cumsum(flags, axis=1), np.cumsum(gains, axis=1)
+        best = np.zeros(len(block))
+        for m in range(int(U[:, -1].max(initial=0)) + 1):
+            rows = slice(0, int((U[:, -1] >= m).sum()))
+            extra = np.minimum(U[rows], m)
+            chosen = flags[rows] | (open_[rows] & (U[rows] <= m))
+            in_layers = R_layers[rows].copy()
+            in_layers[:, 0] += m if self._one_pool or self.ideal == "i" else 0
+            terms = chosen * (found[rows] + extra + self.beta * (gained[rows] + top * extra))
+            sums = (terms / self._blended(in_layers, thickness, n)).sum(axis=1)
+            best[rows] = np.maximum(best[rows], ratio(sums, self._norm(R[rows] + m)))
+        if not self.needs_pool:
+            return np.minimum(best, 1.0)
+        # Found outside a pool without relevant documents: they count once anything in the pool is relevant.
+        terms = flags * (found + self.beta * gained) / self._blended(R_layers, thickness, n)
+        return np.maximum(best, ((R == 0) & (V > 0)) * terms.sum(axis=1))
+
+    def _least(
+        self, block: Evidence, flags: Bools, gains: Floats, open_: Bools, V: Floats, others: Floats, n: int
+    ) -> Floats:
+        """min over m: the m deepest open places of the least gain, m + V documents of the greatest in the ideal."""
+        R_layers, thickness = self.in_layer(block, self.counts(block, self.ideal == "ii")), self.thickness(block)
+        R, bottom = self._R(block) + V, self.steps(block)[0]
+        order = np.cumsum(open_[:, ::-1], axis=1)[:, ::-1]  # 1 for the deepest open place
+        total = open_.sum(axis=1)
+        found, gained = np.cumsum(flags, axis=1), np.cumsum(gains, axis=1)
+        worst = np.full(len(block), np.inf)
+        for m in range(int(total.max(initial=0)) + 1):
+            rows = slice(0, int((total >= m).sum()))
+            new = open_[rows] & (order[rows] <= m)
+            extra = np.cumsum(new, axis=1)
+            chosen = flags[rows] | new
+            terms = chosen * (found[rows] + extra + self.beta * (gained[rows] + bottom * extra))
+            in_layers = R_layers[rows] + (m if self._one_pool else 0) + others[rows, None]
+            sums = (terms / self._blended(in_layers, thickness, n)).sum(axis=1)
+            worst[rows] = np.minimum(worst[rows], ratio(sums, self._norm(R[rows] + m)))
+        return worst
