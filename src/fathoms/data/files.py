@@ -66,14 +66,21 @@ def stem(path: str | os.PathLike[str]) -> str:
             return name
 
 
-@contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path that becomes `path` when the block ends well, and vanishes when it does not."""
-    target = Path(path)
+def check_writable(target: Path) -> None:
+    """Raise before the work, not after it, where its result could not be written."""
     if target.is_dir():
         raise InputError("is a folder, expected the name of a file to write", str(target))
     if not target.parent.is_dir():
         raise InputError(f"cannot be written: there is no folder {target.parent}", str(target))
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"cannot be written: no permission to write in {target.parent}", str(target))
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path that becomes `path` when the block ends well, and vanishes when it does not."""
+    target = Path(path)
+    check_writable(target)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
     os.close(handle)
     temporary = Path(name)

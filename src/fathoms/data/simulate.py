@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fathoms.errors import FathomsError
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -58,11 +60,11 @@ def simulate(
     """
     unpooled = systems // 4 if unpooled is None else unpooled
     if min(systems, n_topics, n_docs, depth, pool_depth, max_grade) < 1:
-        raise ValueError("systems, n_topics, n_docs, depth, pool_depth and max_grade must be at least 1")
+        raise FathomsError("systems, n_topics, n_docs, depth, pool_depth and max_grade must be at least 1")
     if not 0 <= unpooled < systems:
-        raise ValueError(f"unpooled must be from 0 to {systems - 1}, one run has to be pooled: {unpooled}")
+        raise FathomsError(f"unpooled must be from 0 to {systems - 1}, one run has to be pooled: {unpooled}")
     if not 0 <= ties <= 1:
-        raise ValueError(f"ties must be from 0 to 1: {ties}")
+        raise FathomsError(f"ties must be from 0 to 1: {ties}")
     depth = min(depth, n_docs)
     rng = np.random.default_rng(seed)
     low, high = QUALITY

@@ -1,0 +1,279 @@
+"""How results leave: tables for people, TSV and friends for programs, trec_eval's layout, LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fathoms.data.files import check_writable, whole_file
+from fathoms.errors import FathomsError
+from fathoms.measures.base import Measure
+from fathoms.measures.evaluate import COLUMNS, Evaluation, RunScores
+from fathoms.measures.parse import trec_eval_name
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+BAR = 24  # characters in which a range is drawn
+
+
+def check_target(format: str, output: Path | None) -> None:
+    """Find out before the work, not after it, that its result could not be written."""
+    if format == "parquet" and output is None:
+        raise FathomsError("parquet is not for the screen; name a file with -o")
+    if output is not None:
+        check_writable(output)
+
+
+def say_notes(notes: list[str]) -> None:
+    for note in notes:
+        print(f"fathoms: warning: {note}", file=sys.stderr)
+
+
+@contextmanager
+def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A bar on a terminal where there is something to wait for; nothing elsewhere."""
+    if quiet or total < 5 or not sys.stderr.isatty():
+        yield lambda name: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs", total=total)
+        yield lambda name: bar.advance(task)
+
+
+def write(result: Evaluation, format: str, output: Path | None, *, quiet: bool = False) -> None:
+    if format == "parquet" and output is not None:
+        with whole_file(output) as path:
+            result.to_frame().write_parquet(path)
+        return
+    if format == "table":
+        text = table(result, wide=output is not None, quiet=quiet)
+    elif format == "tsv":
+        text = delimited(result, "\t")
+    elif format == "csv":
+        text = delimited(result, ",")
+    elif format == "json":
+        text = json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in result.rows()], indent=1) + "\n"
+    elif format == "trec_eval":
+        text = trec_eval(result)
+    else:
+        text = latex(result)
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        with whole_file(output) as path:
+            path.write_text(text)
+
+
+def delimited(result: Evaluation, separator: str) -> str:
+    """Full precision: the shortest text that reads back as the same number; nothing where there is no value."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter=separator, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(result.rows())
+    return buffer.getvalue()
+
+
+# -- trec_eval ------------------------------------------------------------------------------------------------
+
+
+def trec_eval(result: Evaluation) -> str:
+    """trec_eval's names and layout: topic by topic, then `all`, which starts with the run's tag."""
+    lines = []
+    for run in result.runs:
+        if result.by_topic:
+            for i, topic in enumerate(run.topics):
+                lines += [
+                    _trec_line(measure, topic, float(run.scores[measure].score[i])) for measure in result.measures
+                ]
+        lines.append(f"{'runid':<22}\tall\t{run.tag or run.run}")
+        for measure in result.measures:
+            score = run.mean(measure)["score"]
+            lines.append(_trec_line(measure, "all", 0.0 if score is None else score))
+    return "\n".join(lines) + "\n"
+
+
+def _trec_line(measure: Measure, topic: str, score: float) -> str:
+    value = f"{score:.0f}" if measure.aggregate == "sum" else f"{score:6.4f}"
+    return f"{trec_eval_name(measure):<22}\t{topic}\t{value}"
+
+
+# -- LaTeX ----------------------------------------------------------------------------------------------------
+
+
+def latex(result: Evaluation) -> str:
+    """A booktabs table, runs by rows; `0.3170 +0.0060` is a score and how much higher it could be."""
+    measures = result.measures
+    lines = [r"\begin{tabular}{l" + "r" * len(measures) + "}", r"\toprule"]
+    lines.append(" & ".join(["Run", *(_escape(measure.name) for measure in measures)]) + r" \\")
+    lines.append(r"\midrule")
+    for run in result.runs:
+        if result.by_topic:
+            for i, topic in enumerate(run.topics):
+                cells = [_latex_cell(measure, _topic_values(run, measure, i)) for measure in measures]
+                lines.append(" & ".join([_escape(f"{run.run}, topic {topic}"), *cells]) + r" \\")
+        cells = [_latex_cell(measure, run.mean(measure)) for measure in measures]
+        lines.append(" & ".join([_escape(run.run), *cells]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_cell(measure: Measure, values: dict[str, float | None]) -> str:
+    score, low, high = values["score"], values["low"], values["high"]
+    if score is None:
+        return "--"
+    if measure.aggregate == "sum":
+        return f"{score:.0f}"
+    if low is None or high is None:
+        return f"{score:.4f}"
+    below = f" $-${score - low:.4f}" if score - low >= 0.00005 else ""
+    return f"{score:.4f} +{max(high - score, 0):.4f}{below}"
+
+
+def _escape(text: str) -> str:
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
+
+
+def _topic_values(run: RunScores, measure: Measure, i: int) -> dict[str, float | None]:
+    scores = run.scores[measure]
+    columns = {name: getattr(scores, name) for name in COLUMNS[3:]}
+    return {name: None if column is None else float(column[i]) for name, column in columns.items()}
+
+
+# -- the table ------------------------------------------------------------------------------------------------
+
+
+def table(result: Evaluation, *, wide: bool, quiet: bool) -> str:
+    """One block a measure, best run first, the range drawn; under it what else a reader should know."""
+    from rich.console import Console
+    from rich.table import Table
+
+    on_terminal = sys.stdout.isatty() and not wide
+    buffer = io.StringIO()
+    console = Console(file=buffer, force_terminal=on_terminal, width=None if on_terminal else 140, highlight=False)
+    for measure in result.measures:
+        rows = _table_rows(result, measure)
+        greatest = max([1.0] + [v["high"] or v["score"] or 0 for _, _, v in rows]) if measure.aggregate != "sum" else 0
+        has_range = any(values["high"] is not None for _, _, values in rows)
+        n = len(result.runs[0].topics)
+        grid = Table(title=f"{measure.name}, {_over(measure, n)}", title_justify="left", box=None, pad_edge=False)
+        grid.add_column("run", no_wrap=True)
+        if result.by_topic:
+            grid.add_column("topic")
+        names = [name for name in COLUMNS[3:] if any(values[name] is not None for _, _, values in rows)]
+        if measure.aggregate == "sum":
+            names = ["score"]
+        for name in names:
+            grid.add_column(name, justify="right", no_wrap=True)
+        if has_range:
+            grid.add_column(f"0{'':{BAR - 2}}{greatest:g}", no_wrap=True)
+        for run, topic, values in rows:
+            cells: list[str | Text] = [run, topic] if result.by_topic else [run]
+            cells += [_digits(values[name], measure) for name in names]
+            if has_range:
+                cells.append(_bar(values, greatest))
+            grid.add_row(*cells)
+        console.print(grid)
+        console.print()
+    if not quiet:
+        for line in remarks(result):
+            console.print(line, soft_wrap=True, markup=False)
+    return buffer.getvalue()
+
+
+def _over(measure: Measure, n: int) -> str:
+    how = {"mean": "mean over", "sum": "sum over", "geometric": "geometric mean over"}[measure.aggregate]
+    return f"{how} {n} topics"
+
+
+def _table_rows(result: Evaluation, measure: Measure) -> list[tuple[str, str, dict[str, float | None]]]:
+    rows = []
+    for run in sorted(result.runs, key=lambda run: -(run.mean(measure)["score"] or 0.0)):
+        if result.by_topic:
+            rows += [(run.run, topic, _topic_values(run, measure, i)) for i, topic in enumerate(run.topics)]
+        rows.append((run.run, "all", run.mean(measure)))
+    return rows
+
+
+def _digits(value: float | None, measure: Measure) -> str:
+    return "" if value is None else f"{value:,.0f}" if measure.aggregate == "sum" else f"{value:.4f}"
+
+
+def _bar(values: dict[str, float | None], greatest: float) -> Text:
+    """`···├──●────┤···`: where in 0..greatest the score and its range lie."""
+    from rich.text import Text
+
+    score, low, high = values["score"], values["low"], values["high"]
+    if score is None or low is None or high is None:
+        return Text("")
+    at = [min(BAR - 1, int(value / greatest * BAR)) for value in (low, score, high)]
+    cells = ["·"] * BAR
+    cells[at[0] : at[2] + 1] = "─" * (at[2] + 1 - at[0])
+    if at[0] < at[2]:
+        cells[at[0]], cells[at[2]] = "├", "┤"
+    cells[at[1]] = "●"
+    return Text("".join(cells))
+
+
+def remarks(result: Evaluation) -> list[str]:
+    """What the numbers hang on: unjudged documents, ties, ranks that contradict scores, missing topics."""
+    lines = []
+    means = [(run.run, measure.name, run.mean(measure)) for run in result.runs for measure in result.measures]
+    unjudged, read = sum(run.unjudged for run in result.runs), sum(run.read for run in result.runs)
+    if unjudged:
+        widest = _widest(means, "low", "high")
+        detail = f"; the widest range is {widest[0]:.4f}, {widest[2]} of {widest[1]}" if widest else ""
+        lines.append(f"Unjudged: {unjudged / read:.1%} of the documents read ({unjudged:,} of {read:,}){detail}.")
+    moved = [mean for mean in means if _width(mean[2], "tie_low", "tie_high") > 1e-12]
+    most = _widest(moved, "tie_low", "tie_high")
+    if most:
+        lines.append(
+            f"Ties: another order of tied documents changes {len(moved)} of {len(means)} scores, by up to "
+            f"{most[0]:.4f} ({most[2]} of {most[1]}); see `fathoms check`."
+        )
+    contradicted = [run.run for run in result.runs if run.rank_order_differs]
+    if contradicted:
+        shown = ", ".join(contradicted[:3]) + (f" and {len(contradicted) - 3} more" if len(contradicted) > 3 else "")
+        lines.append(
+            f"Ranks: the rank column contradicts the scores, and following it would change scores, in {shown}; "
+            "see `fathoms check`."
+        )
+    errors = [
+        (float(scores.tie_error.max(initial=0)), measure.name)
+        for run in result.runs
+        for measure, scores in run.scores.items()
+        if scores.tie_error is not None
+    ]
+    if errors and max(errors)[0] > 0:
+        lines.append(
+            f"Simulated: tie_expected of {max(errors)[1]} is a mean over seeded shuffles; the standard error of a "
+            f"topic's is at most {max(errors)[0]:.4f}."
+        )
+    missing = sum(bool(run.missing) for run in result.runs)
+    if missing:
+        lines.append(f"Topics: {missing} of {len(result.runs)} runs lack topics of the qrels.")
+    return lines
+
+
+Mean = tuple[str, str, dict[str, float | None]]
+
+
+def _width(values: dict[str, float | None], low: str, high: str) -> float:
+    least, most = values[low], values[high]
+    return 0.0 if least is None or most is None else most - least
+
+
+def _widest(means: list[Mean], low: str, high: str) -> tuple[float, str, str] | None:
+    widths = [(_width(values, low, high), run, measure) for run, measure, values in means]
+    return max(widths, default=None)

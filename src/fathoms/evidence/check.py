@@ -1,0 +1,178 @@
+"""Is every file sound? What `fathoms check` finds, from errors that stop an evaluation to notes worth knowing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fathoms.data.files import stem
+from fathoms.data.qrels import JUDGED, Qrels, read_qrels
+from fathoms.data.runs import Run, read_run
+from fathoms.errors import InputError
+from fathoms.evidence.align import Alignment
+from fathoms.evidence.order import contradictions
+
+Level = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found in one file."""
+
+    level: Level
+    file: str
+    message: str
+
+
+def check_files(
+    qrels_path: str, run_paths: Sequence[str], *, junk: float | None = None, progress: Callable[[str], None]
+) -> Iterator[Finding]:
+    """Findings on the judgments and then on each run. A file with errors is looked at leniently for the rest."""
+    qrels: Qrels | None = None
+    try:
+        qrels = read_qrels(qrels_path, junk=junk)
+    except InputError as error:
+        yield Finding("error", qrels_path, _bare(error))
+        try:
+            qrels = read_qrels(qrels_path, junk=junk, lenient=True)
+        except InputError:
+            pass
+    if qrels is not None:
+        yield from check_qrels(qrels, qrels_path)
+    seen: dict[bytes, str] = {}
+    for path in run_paths:
+        run: Run | None = None
+        try:
+            run = read_run(path, name=stem(path))
+        except InputError as error:
+            yield Finding("error", path, _bare(error))
+            try:
+                run = read_run(path, name=stem(path), lenient=True)
+            except InputError:
+                pass
+        if run is not None:
+            yield from check_run(run, path)
+            if qrels is not None:
+                yield from check_against(run, qrels, path)
+            same = seen.setdefault(_content(run), path)
+            if same != path:
+                yield Finding("warning", path, f"has the same documents and scores as {same}")
+        progress(path)
+
+
+def check_qrels(qrels: Qrels, file: str) -> Iterator[Finding]:
+    for note in qrels.notes:
+        yield Finding("warning", file, note.removeprefix(f"{qrels.source}: "))
+    relevant = qrels.counts[:, qrels.levels > 0].sum(axis=1)
+    grades = ", ".join(
+        f"{level:g}: {count:,}" for level, count in zip(qrels.levels, qrels.counts.sum(axis=0), strict=True)
+    )
+    yield Finding("note", file, f"{len(qrels.topics):,} topics, {len(qrels):,} judgments; grades {grades}")
+    without = [topic for topic, count in zip(qrels.topics, relevant, strict=True) if not count]
+    if without:
+        yield Finding("note", file, f"{_list(without)} {_have(without)} no relevant document, so every score there is 0")
+
+
+def check_run(run: Run, file: str) -> Iterator[Finding]:
+    """What a run says of itself: ranks, order and ties."""
+    for note in run.notes:
+        yield Finding("warning", file, note.removeprefix(f"{run.source}: "))
+    if run.ranks is None or np.isnan(run.ranks).any():
+        yield Finding("warning", file, "has ranks that are no numbers, so --ties rank and score-rank do not apply")
+        return
+    wrong = contradictions(run)
+    if wrong.any():
+        topics = [topic for topic, is_wrong in zip(run.topics, wrong, strict=True) if is_wrong]
+        message = f"the rank column contradicts the scores in {len(topics)} of {len(run.topics)} topics ({_list(topics)})"
+        rising = _rising(run)
+        if rising > 0.9:
+            message += "; scores rise with rank nearly everywhere, so one of the two is probably upside down"
+        yield Finding("warning", file, message)
+    same_topic = run.topic[1:] == run.topic[:-1]
+    risen = int((same_topic & (run.scores[1:] > run.scores[:-1])).sum())
+    if risen:
+        yield Finding("note", file, f"scores rise from one line to the next in {risen:,} places; scores decide the order")
+
+
+def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
+    """What a run and the judgments have to do with each other."""
+    aligned = Alignment(qrels)(run)
+    evidence = aligned.evidence
+    if aligned.unknown:
+        yield Finding(
+            "warning", file, f"{_list(aligned.unknown)} {_is(aligned.unknown)} not in {qrels.source} and not evaluated"
+        )
+    if aligned.missing:
+        yield Finding("warning", file, f"has no documents for {_list(aligned.missing)}, which {_count(aligned.missing)} 0")
+    if len(aligned.missing) == len(qrels.topics):
+        yield Finding(
+            "warning", file, f"no topic matches: the run has {run.topics[0]!r}, the judgments {qrels.topics[0]!r}"
+        )
+        return
+    judged = evidence.codes >= JUDGED
+    if not judged.any():
+        ours, theirs = run.documents[0].decode(errors="replace"), qrels.documents[0].decode(errors="replace")
+        yield Finding("warning", file, f"no document id matches: the run has {ours!r}, the judgments {theirs!r}")
+    shares = []
+    for k in (10, 100, 1000):
+        if k <= evidence.width:
+            shares.append(f"{judged[:, :k].sum() / np.minimum(evidence.lengths, k).sum():.1%} of the top {k}")
+    if not shares:
+        shares.append(f"{judged.sum() / evidence.lengths.sum():.1%} of all")
+    yield Finding("note", file, f"judged: {', '.join(shares)}")
+    tied = evidence.tied
+    if tied.any():
+        across = int(tied[:, 10].sum()) if evidence.width > 10 else 0
+        yield Finding(
+            "note",
+            file,
+            f"ties: {tied.sum() / evidence.lengths.sum():.1%} of the documents have the score of the one before, "
+            f"in {int(tied.any(axis=1).sum())} of {len(evidence)} topics; across rank 10 in {across}",
+        )
+
+
+def _rising(run: Run) -> float:
+    """Share of neighbours in rank order whose score rises."""
+    if run.ranks is None:
+        return 0.0
+    order = np.lexsort((run.ranks, run.topic))
+    scores, topic = run.scores[order], run.topic[order]
+    differs = (topic[1:] == topic[:-1]) & (scores[1:] != scores[:-1])
+    return float((scores[1:] > scores[:-1])[differs].mean()) if differs.any() else 0.0
+
+
+def _content(run: Run) -> bytes:
+    import hashlib
+
+    digest = hashlib.blake2b("\n".join(run.topics).encode(errors="surrogateescape"), digest_size=16)
+    for array in (run.topic, run.keys, run.scores):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.digest()
+
+
+def _bare(error: InputError) -> str:
+    """The message with its line but without the file, which has a column of its own."""
+    place = f"line {error.line}: " if error.line is not None else ""
+    text = str(error)
+    prefix = f"{error.source}:{error.line}: " if error.line is not None else f"{error.source}: "
+    return place + text.removeprefix(prefix)
+
+
+def _list(topics: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(topics) - most} more" if len(topics) > most else ""
+    return f"topic{'s' if len(topics) > 1 else ''} {', '.join(topics[:most])}{more}"
+
+
+def _have(items: Sequence[str]) -> str:
+    return "have" if len(items) > 1 else "has"
+
+
+def _is(items: Sequence[str]) -> str:
+    return "are" if len(items) > 1 else "is"
+
+
+def _count(items: Sequence[str]) -> str:
+    return "count" if len(items) > 1 else "counts"
