@@ -1,52 +1,72 @@
-"""The command `fathoms`: one module a command, imported when its command runs."""
+"""The command `fathoms`: one module a command, imported when its command is used.
+
+argparse and not a larger library, because a command that takes a tenth of a second must not start for another two.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
-
-import typer
+from collections.abc import Sequence
+from importlib import import_module
 
 from fathoms import __version__
-from fathoms.cli import check, eval, simulate
 from fathoms.errors import FathomsError
 
-app = typer.Typer(
-    name="fathoms",
-    help="Evaluate search systems when judgments are incomplete: every score with the range it could have once "
-    "unjudged documents are judged and ties are broken another way.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("eval")(eval.command)
-app.command("check")(check.command)
-app.command("simulate")(simulate.command)
+COMMANDS = {
+    "eval": "score runs, each value with the range it could have",
+    "check": "is every file sound: errors, warnings and notes",
+    "simulate": "make a test collection of which the truth is known",
+}
+ABOUT = """Evaluate search systems when judgments are incomplete: every score with the range it could have
+once unjudged documents are judged and ties are broken another way."""
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"fathoms {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
-) -> None:
-    """Evaluate search systems when judgments are incomplete."""
-
-
-def main() -> None:
-    """Run the command; what a user did wrong is one message on standard error and exit status 2."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit: 0 done, 1 a check failed, 2 bad usage or input (one message, no traceback)."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        app()
+        status = _run(words)
     except FathomsError as error:
         print(f"fathoms: {error}", file=sys.stderr)
-        sys.exit(2)
+        status = 2
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(0)
+        status = 0
     except KeyboardInterrupt:
         print("fathoms: interrupted", file=sys.stderr)
-        sys.exit(130)
+        status = 130
+    sys.exit(status)
+
+
+def _run(words: list[str]) -> int:
+    if words and words[0] in COMMANDS:
+        name = words[0]
+        module = import_module(f"fathoms.cli.{name}")
+        parser = argparse.ArgumentParser(
+            prog=f"fathoms {name}",
+            description=module.__doc__,
+            epilog=module.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        module.add_arguments(parser)
+        status: int = module.run(parser.parse_intermixed_args(words[1:]))
+        return status
+    listing = "\n".join(f"  {name:<10}{summary}" for name, summary in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="fathoms",
+        usage="fathoms COMMAND ...",
+        description=f"{ABOUT}\n\ncommands:\n{listing}",
+        epilog="`fathoms COMMAND --help` says more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"fathoms {__version__}")
+    parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
+    known = parser.parse_args(words[:1])
+    if known.command is not None:
+        parser.error(f"there is no command {known.command!r}; the commands are {', '.join(COMMANDS)}")
+    parser.print_help()
+    return 0 if not words else 2

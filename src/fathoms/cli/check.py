@@ -1,53 +1,52 @@
-"""`fathoms check`: is every file sound?"""
+"""Is every file sound? Finds errors (format, duplicates), warnings (ids that match nothing, ranks that contradict
+scores, missing topics) and notes (ties, judged share).
+
+Exit status 1 if there are errors, with --strict also if there are warnings.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import sys
+from argparse import ArgumentParser, Namespace
 
-import typer
+from fathoms.cli import options
 
-from fathoms.cli import options as o
+EXAMPLES = """examples:
+  fathoms check qrels.txt runs/
+  fathoms check qrels.txt 'submissions/*.gz' --strict --format tsv"""
 
 
-def command(
-    qrels: o.Qrels,
-    runs: o.Runs,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 on warnings too.")] = False,
-    format: Annotated[Literal["table", "tsv", "json"], typer.Option(help="Form of output.")] = "table",
-    junk: o.Junk = None,
-    quiet: o.Quiet = False,
-) -> None:
-    """Look for errors (format, duplicates), warnings (ids that match nothing, contradictions) and notes (ties, judged share).
+def add_arguments(parser: ArgumentParser) -> None:
+    options.add_files(parser)
+    parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
+    options.add_output(parser, ("table", "tsv", "json"))
+    parser.add_argument("--junk", metavar="GRADE", type=float, help="a negative grade that means judged, not relevant")
+    options.add_quiet(parser)
 
-    Exits with 1 if there are errors, with --strict also if there are warnings.
 
-    Example: fathoms check qrels.txt runs/*.run
-    """
-    import csv
-    import json
-    import sys
+def run(args: Namespace) -> int:
     from collections import Counter
     from dataclasses import asdict
 
-    from fathoms.cli.output import progress
+    from fathoms.cli import output
     from fathoms.data.runs import expand
     from fathoms.evidence.check import check_files
 
-    paths = expand(runs)
-    with progress(len(paths), quiet) as step:
-        findings = list(check_files(qrels, paths, junk=junk, progress=step))
-    if format == "json":
-        print(json.dumps([asdict(finding) for finding in findings], indent=1))
-    elif format == "tsv":
-        writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
-        writer.writerow(("level", "file", "message"))
-        writer.writerows((finding.level, finding.file, finding.message) for finding in findings)
+    output.check_target(args.format, args.output)
+    paths = expand(args.runs)
+    with output.progress(len(paths), args.quiet) as step:
+        findings = list(check_files(args.qrels, paths, junk=args.junk, progress=step))
+    if args.format == "table":
+        text = "".join(f"{finding.level:7}  {finding.file}: {finding.message}\n" for finding in findings)
+    elif args.format == "json":
+        text = output.records([asdict(finding) for finding in findings])
     else:
-        for finding in findings:
-            print(f"{finding.level:7}  {finding.file}: {finding.message}")
+        rows = ((finding.level, finding.file, finding.message) for finding in findings)
+        text = output.delimited(("level", "file", "message"), rows, "\t")
+    output.put(text, args.output)
     counts = Counter(finding.level for finding in findings)
-    if not quiet:
-        total = ", ".join(f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}" for level in ("error", "warning", "note"))
+    if not args.quiet:
+        levels = ("error", "warning", "note")
+        total = ", ".join(f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}" for level in levels)
         print(f"fathoms: {len(paths) + 1} files: {total}", file=sys.stderr)
-    if counts["error"] or (strict and counts["warning"]):
-        raise typer.Exit(1)
+    return 1 if counts["error"] or (args.strict and counts["warning"]) else 0

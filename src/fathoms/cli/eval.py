@@ -1,58 +1,53 @@
-"""`fathoms eval`: score runs, with the range each score could have."""
+"""Score runs against judgments, each value with the range it could have.
+
+score counts unjudged documents as not relevant; low and high are the least and greatest value over every way of
+judging them; tie_low, tie_high and tie_expected go over all orders of documents with equal scores.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from argparse import ArgumentParser, Namespace
 
-import typer
+from fathoms.cli import options
 
-from fathoms.cli import options as o
+EXAMPLES = """examples:
+  fathoms eval qrels.txt runs/
+  fathoms eval qrels.txt bm25.run.gz -m AP -m 'RBP(p=0.8)' --by-topic --format tsv -o scores.tsv
+  fathoms eval qrels.txt 'runs/*.run' -m AP@100 --universe given --ties expected"""
 
 
-def command(
-    qrels: o.Qrels,
-    runs: o.Runs,
-    measure: o.MeasureNames = None,
-    by_topic: Annotated[bool, typer.Option("--by-topic", "-q", help="A row for each topic too.")] = False,
-    topics: Annotated[
-        Literal["all", "intersect"],
-        typer.Option(help="Mean over all topics of the qrels, or (as trec_eval) over those the run has too."),
-    ] = "all",
-    format: Annotated[
-        Literal["table", "tsv", "csv", "json", "parquet", "trec_eval", "latex"], typer.Option(help="Form of output.")
-    ] = "table",
-    output: o.Output = None,
-    ties: o.Ties = "trec",
-    score_precision: o.ScorePrecision = None,
-    bounds: o.Bounds = None,
-    universe: o.Universe = None,
-    pooled: o.Pooled = None,
-    lenient: o.Lenient = False,
-    junk: o.Junk = None,
-    names: o.Names = "file",
-    workers: o.Workers = 2,
-    seed: o.Seed = 0,
-    quiet: o.Quiet = False,
-) -> None:
-    """Score runs against judgments, each value with the range it could have.
+def add_arguments(parser: ArgumentParser) -> None:
+    options.add_files(parser)
+    options.add_measures(parser)
+    parser.add_argument("-q", "--by-topic", action="store_true", help="a row for each topic too")
+    parser.add_argument(
+        "--topics",
+        choices=("all", "intersect"),
+        default="all",
+        help="mean over all topics of the qrels (default), or over those the run has too, as trec_eval does",
+    )
+    options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "trec_eval", "latex"))
+    options.add_order(parser)
+    options.add_ranges(parser)
+    options.add_reading(parser)
+    options.add_work(parser)
 
-    score counts unjudged documents as not relevant; low and high are the least and greatest value over every way of
-    judging them; tie_low, tie_high and tie_expected go over all orders of documents with equal scores.
 
-    Example: fathoms eval qrels.txt runs/ -m AP -m nDCG@10 --format tsv -o scores.tsv
-    """
-    from fathoms.cli import output as out
+def run(args: Namespace) -> int:
+    from fathoms.cli import output
     from fathoms.data.qrels import read_qrels
     from fathoms.data.runs import scan_runs
     from fathoms.measures.evaluate import DEFAULT_MEASURES, Options, evaluation, prepare_measures
 
-    out.check_target(format, output)
-    measures = prepare_measures(measure or DEFAULT_MEASURES, bounds=bounds, universe=o.universe_of(universe))
-    judgments = read_qrels(qrels, lenient=lenient, junk=junk)
-    systems = scan_runs(runs, names=names, lenient=lenient)
-    settings = Options(ties, score_precision, topics, o.pooled_names(pooled), workers, seed)
-    with out.progress(len(systems), quiet) as step:
-        result = evaluation(judgments, systems, measures, settings, by_topic=by_topic, progress=step)
-    if not quiet:
-        out.say_notes(result.notes)
-    out.write(result, format, output, quiet=quiet)
+    output.check_target(args.format, args.output)
+    measures = prepare_measures(args.measures or DEFAULT_MEASURES, bounds=args.bounds, universe=args.universe)
+    qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
+    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
+    pooled = options.pooled_names(args)
+    settings = Options(args.ties, args.score_precision, args.topics, pooled, args.workers, args.seed)
+    with output.progress(len(runs), args.quiet) as step:
+        result = evaluation(qrels, runs, measures, settings, by_topic=args.by_topic, progress=step)
+    if not args.quiet:
+        output.say_notes(result.notes)
+    output.write(result, args.format, args.output, quiet=args.quiet)
+    return 0

@@ -2,81 +2,119 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
-from typing import Annotated, Literal
 
-import typer
 
-Qrels = Annotated[
-    str, typer.Argument(metavar="QRELS", help="Judgments: lines `topic iteration document grade`; - for stdin.")
-]
-Runs = Annotated[
-    list[str],
-    typer.Argument(metavar="RUN...", help="Runs: files, folders or quoted globs; gz, zst, bz2, xz; - for stdin."),
-]
-MeasureNames = Annotated[
-    list[str] | None,
-    typer.Option("-m", "--measure", metavar="MEASURE", help="Such as AP, nDCG@10, 'RBP(p=0.8)'; may be repeated."),
-]
-Ties = Annotated[
-    Literal["trec", "run", "rank", "score-rank", "expected"],
-    typer.Option(
+def add_files(parser: ArgumentParser) -> None:
+    parser.add_argument("qrels", metavar="QRELS", help="judgments, lines `topic iteration document grade`; - for stdin")
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="+", help="runs: files, folders or quoted globs; gz, zst, bz2, xz; - for stdin"
+    )
+
+
+def add_measures(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "-m",
+        "--measure",
+        metavar="MEASURE",
+        dest="measures",
+        action="append",
+        help="such as AP, nDCG@10 or 'RBP(p=0.8)'; may be repeated",
+    )
+
+
+def add_reading(parser: ArgumentParser) -> None:
+    """How files are read."""
+    parser.add_argument("--lenient", action="store_true", help="skip bad lines and later duplicates, and say how many")
+    parser.add_argument(
+        "--junk",
+        metavar="GRADE",
+        type=float,
+        help="a negative grade that means judged and not relevant, such as -2 for spam",
+    )
+    parser.add_argument(
+        "--names", choices=("file", "tag"), default="file", help="name runs by their file (default) or by their tag"
+    )
+
+
+def add_order(parser: ArgumentParser) -> None:
+    """Which order of the documents counts."""
+    parser.add_argument(
         "--ties",
-        help="Order of equal scores: trec (document id descending, as trec_eval), run (file order), rank (the rank "
-        "column alone), score-rank (score, then rank), expected (mean over all orders).",
-    ),
-]
-ScorePrecision = Annotated[
-    Literal["float32", "float64"] | None,
-    typer.Option(help="How scores are compared; float32 (as trec_eval) under trec and expected, else float64."),
-]
-Lenient = Annotated[bool, typer.Option("--lenient", help="Skip bad lines and later duplicates, and say how many.")]
-Junk = Annotated[
-    float | None,
-    typer.Option(metavar="GRADE", help="A negative grade that means judged and not relevant, such as -2 for spam."),
-]
-Names = Annotated[Literal["file", "tag"], typer.Option(help="Name runs by their file or by their tag.")]
-Pooled = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Names of the runs that contributed to the pool, one a line (default: all)."),
-]
-Bounds = Annotated[
-    Literal["exact", "rm"] | None,
-    typer.Option(help="How ranges of AP, nDCG and Q are made: exact, or Ravana and Moffat's approximation."),
-]
-Universe = Annotated[
-    str | None,
-    typer.Option(
+        choices=("trec", "run", "rank", "score-rank", "expected"),
+        default="trec",
+        help="order of equal scores: trec (default; document id descending, as trec_eval), run (file order), "
+        "score-rank (by the rank column), expected (mean over all orders); or rank (that column instead of scores)",
+    )
+    parser.add_argument(
+        "--score-precision",
+        choices=("float32", "float64"),
+        help="how scores are compared; default float32, as trec_eval, under trec and expected, else float64",
+    )
+
+
+def add_ranges(parser: ArgumentParser) -> None:
+    """What the ranges range over."""
+    parser.add_argument(
+        "--bounds",
+        choices=("exact", "rm"),
+        help="how ranges of AP, nDCG and Q are made: exact (default), or Ravana and Moffat's approximation",
+    )
+    parser.add_argument(
+        "--universe",
         metavar="run|given|N|inf",
-        help="Unjudged documents outside the places read that may turn out relevant: the run's own, those of all "
-        "given runs, a number, or any number.",
-    ),
-]
-Workers = Annotated[int, typer.Option(min=1, help="Runs read and scored at a time.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn at random.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No warnings and no progress, results only.")]
-Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write here instead of stdout.")]
+        type=universe,
+        help="unjudged documents outside the places read that may turn out relevant: the run's own (default), those "
+        "of all given runs, a number of them, or any number",
+    )
+    parser.add_argument(
+        "--pooled",
+        metavar="FILE",
+        type=Path,
+        help="names of the runs that contributed to the pool, one a line (default: all given runs)",
+    )
 
 
-def universe_of(text: str | None) -> str | float | None:
-    """The flag's text as the measures' parameter."""
-    if text is None or text in ("run", "given"):
+def add_work(parser: ArgumentParser) -> None:
+    parser.add_argument("--workers", metavar="N", type=at_least_one, default=2, help="runs worked on at a time (2)")
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of all that is drawn at random (0)")
+    add_quiet(parser)
+
+
+def add_quiet(parser: ArgumentParser) -> None:
+    parser.add_argument("--quiet", action="store_true", help="no warnings and no progress, results only")
+
+
+def add_output(parser: ArgumentParser, formats: tuple[str, ...]) -> None:
+    parser.add_argument("--format", choices=formats, default="table", help="form of the output (table)")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE instead of standard output")
+
+
+def universe(text: str) -> str | float:
+    if text in ("run", "given"):
         return text
     try:
         return float(text)
     except ValueError:
-        raise typer.BadParameter(f"expected run, given, a number or inf, found {text!r}") from None
+        raise ArgumentTypeError(f"expected run, given, a number or inf, found {text!r}") from None
 
 
-def pooled_names(path: Path | None) -> tuple[str, ...] | None:
-    """Run names from a list of them, whether written as names or as files."""
-    if path is None:
+def at_least_one(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"expected a whole number from 1 on, found {text!r}")
+    return int(text)
+
+
+def pooled_names(args: Namespace) -> tuple[str, ...] | None:
+    """Run names from the list of contributing runs, whether written as names or as files."""
+    if args.pooled is None:
         return None
     from fathoms.data.files import read_bytes, stem
     from fathoms.errors import InputError
 
-    names = [line.strip() for line in read_bytes(path).decode(errors="surrogateescape").splitlines()]
+    names = [line.strip() for line in read_bytes(args.pooled).decode(errors="surrogateescape").splitlines()]
     chosen = tuple(stem(name) for name in names if name and not name.startswith("#"))
     if not chosen:
-        raise InputError("names no run; expected the contributing runs, one a line", str(path))
+        raise InputError("names no run; expected the contributing runs, one a line", str(args.pooled))
     return chosen

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fathoms.data.files import check_writable, whole_file
 from fathoms.errors import FathomsError
@@ -57,30 +54,42 @@ def write(result: Evaluation, format: str, output: Path | None, *, quiet: bool =
         return
     if format == "table":
         text = table(result, wide=output is not None, quiet=quiet)
-    elif format == "tsv":
-        text = delimited(result, "\t")
-    elif format == "csv":
-        text = delimited(result, ",")
+    elif format in ("tsv", "csv"):
+        text = delimited(COLUMNS, result.rows(), "\t" if format == "tsv" else ",")
     elif format == "json":
-        text = json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in result.rows()], indent=1) + "\n"
+        text = records([dict(zip(COLUMNS, row, strict=True)) for row in result.rows()])
     elif format == "trec_eval":
         text = trec_eval(result)
     else:
         text = latex(result)
+    put(text, output)
+
+
+def put(text: str, output: Path | None) -> None:
+    """To standard output, or to a file that appears whole or not at all."""
     if output is None:
         sys.stdout.write(text)
         sys.stdout.flush()
     else:
         with whole_file(output) as path:
-            path.write_text(text)
+            path.write_text(text, errors="surrogateescape")
 
 
-def delimited(result: Evaluation, separator: str) -> str:
+def records(rows: list[dict[str, Any]]) -> str:
+    import json
+
+    return json.dumps(rows, indent=1) + "\n"
+
+
+def delimited(columns: Sequence[str], rows: Iterable[Sequence[Any]], separator: str) -> str:
     """Full precision: the shortest text that reads back as the same number; nothing where there is no value."""
+    import csv
+    import io
+
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter=separator, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(result.rows())
+    writer.writerow(columns)
+    writer.writerows(rows)
     return buffer.getvalue()
 
 
@@ -156,6 +165,8 @@ def _topic_values(run: RunScores, measure: Measure, i: int) -> dict[str, float |
 
 def table(result: Evaluation, *, wide: bool, quiet: bool) -> str:
     """One block a measure, best run first, the range drawn; under it what else a reader should know."""
+    import io
+
     from rich.console import Console
     from rich.table import Table
 
@@ -167,7 +178,8 @@ def table(result: Evaluation, *, wide: bool, quiet: bool) -> str:
         greatest = max([1.0] + [v["high"] or v["score"] or 0 for _, _, v in rows]) if measure.aggregate != "sum" else 0
         has_range = any(values["high"] is not None for _, _, values in rows)
         n = len(result.runs[0].topics)
-        grid = Table(title=f"{measure.name}, {_over(measure, n)}", title_justify="left", box=None, pad_edge=False)
+        console.print(f"{measure.name}, {_over(measure, n)}", style="bold", markup=False)
+        grid = Table(box=None, pad_edge=False)
         grid.add_column("run", no_wrap=True)
         if result.by_topic:
             grid.add_column("topic")

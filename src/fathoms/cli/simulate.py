@@ -1,50 +1,52 @@
-"""`fathoms simulate`: a test collection of which the truth is known."""
+"""Make a test collection of which the truth is known: runs/, qrels.txt with the judgments of a pool, truth.txt with
+the complete ones, and pooled.txt, which names the runs that contributed to the pool.
+"""
 
 from __future__ import annotations
 
+import sys
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from fathoms.cli import options
 
-from fathoms.cli import options as o
+EXAMPLES = """example:
+  fathoms simulate -o sim --systems 20 --n-topics 50 --seed 7"""
 
 
-def command(
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write; must not exist.")],
-    systems: Annotated[int, typer.Option(min=1, help="Number of runs.")] = 10,
-    n_topics: Annotated[int, typer.Option(min=1, help="Number of topics.")] = 25,
-    n_docs: Annotated[int, typer.Option(min=1, help="Documents in the collection.")] = 5000,
-    depth: Annotated[int, typer.Option(min=1, help="Documents a run has for a topic.")] = 1000,
-    pool_depth: Annotated[int, typer.Option(min=1, help="Top documents of each pooled run that are judged.")] = 20,
-    max_grade: Annotated[int, typer.Option(min=1, help="Greatest grade.")] = 2,
-    ties: Annotated[float, typer.Option(min=0, max=1, help="Share of documents tied with the one before.")] = 0.1,
-    seed: o.Seed = 0,
-    quiet: o.Quiet = False,
-) -> None:
-    """Make a collection: runs/, qrels.txt with pooled judgments, truth.txt with complete ones, pooled.txt.
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder to make")
+    for name, default, meaning in (
+        ("systems", 10, "number of runs"),
+        ("n-topics", 25, "number of topics"),
+        ("n-docs", 5000, "documents in the collection"),
+        ("depth", 1000, "documents a run has for a topic"),
+        ("pool-depth", 20, "top documents of each pooled run that are judged"),
+        ("max-grade", 2, "greatest grade"),
+    ):
+        parser.add_argument(
+            f"--{name}", metavar="N", type=options.at_least_one, default=default, help=f"{meaning} ({default})"
+        )
+    parser.add_argument(
+        "--ties", metavar="SHARE", type=float, default=0.1, help="share of documents tied with the one before (0.1)"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another seed, another collection (0)")
+    options.add_quiet(parser)
 
-    Example: fathoms simulate -o sim --systems 20 --seed 7
-    """
+
+def run(args: Namespace) -> int:
     from fathoms.data.simulate import simulate, write
     from fathoms.errors import FathomsError
 
-    if output.exists():
-        raise FathomsError(f"{output} exists already; choose another folder or remove it first")
-    collection = simulate(
-        systems=systems,
-        n_topics=n_topics,
-        n_docs=n_docs,
-        depth=depth,
-        pool_depth=pool_depth,
-        max_grade=max_grade,
-        ties=ties,
-        seed=seed,
-    )
-    write(collection, output)
-    if not quiet:
-        typer.echo(
-            f"{output}: {systems} runs, {n_topics} topics, {len(collection.qrels):,} judgments; "
-            f"try: fathoms eval {output}/qrels.txt {output}/runs",
-            err=True,
+    if args.output.exists():
+        raise FathomsError(f"{args.output} exists already; choose another folder or remove it first")
+    settings = ("systems", "n_topics", "n_docs", "depth", "pool_depth", "max_grade", "ties", "seed")
+    collection = simulate(**{name: getattr(args, name) for name in settings})
+    write(collection, args.output)
+    if not args.quiet:
+        print(
+            f"{args.output}: {args.systems} runs, {args.n_topics} topics, {len(collection.qrels):,} judgments; "
+            f"try: fathoms eval {args.output}/qrels.txt {args.output}/runs",
+            file=sys.stderr,
         )
+    return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,6 +80,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path that becomes `path` when the block ends well, and vanishes when it does not."""
     target = Path(path)
     check_writable(target)
+    import tempfile
+
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
     os.close(handle)
     temporary = Path(name)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
+from fathoms.data.arrays import distinct
 from fathoms.data.load import load
 from fathoms.data.topics import number_topics, topic_order
 from fathoms.data.trec import QRELS, Text
@@ -36,7 +37,7 @@ class Qrels:
     @cached_property
     def levels(self) -> NDArray[np.float64]:
         """The grades in use, ascending, 0 always among them; negative ones are not grades."""
-        return np.unique(np.append(self.grades[self.grades >= 0], 0.0))
+        return distinct(np.append(self.grades[self.grades >= 0], 0.0))
 
     @property
     def max_grade(self) -> float:

@@ -19,6 +19,7 @@ Text = NDArray[np.bytes_]  # ids as fixed-width byte strings; the width is a mul
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+BLANKS = [9, 10, 11, 12, 13, 32]  # what C's isspace takes for a blank
 PIECE = 1 << 24  # bytes parsed at a time, so that the index arrays stay small beside a large file
 
 
@@ -110,38 +111,33 @@ class _Piece:
         # Zeros past the end, so that eight bytes may be read from any place.
         self.padded = raw + (b"\n" if not raw.endswith(b"\n") else b"") + bytes(16)
         data = np.frombuffer(self.padded, np.uint8, len(self.padded) - 16)
-        control = (data < 9) | ((data > 13) & (data < 32))
+        blank = data <= 32
+        end = np.flatnonzero(blank)
+        separators = data[end]
+        counts = np.bincount(separators, minlength=33)
+        self.n_lines = int(counts[ord("\n")])
+        control = counts.copy()
+        control[BLANKS] = 0
         if control.any():
-            at = int(control.argmax())
+            at = int(end[np.isin(separators, np.flatnonzero(control))][0])
             line = first_line + raw.count(b"\n", 0, at)
             raise InputError(f"holds binary data (byte {data[at]:#04x}), expected a {layout.kind} file", source, line)
-        blank = data <= 32
-        fields = self._plain_fields(data, blank) or self._any_fields(data, blank)
-        start, length, self.lines, self.n_lines = fields
-        self._take(start, length)
+        fields = self._plain_fields(data, end, separators) or self._any_fields(data, blank)
+        self.lines = fields.lines
+        self._take(fields)
 
     def row_lines(self) -> Ints:
         return self.first_line + np.arange(len(self.number)) if self.lines is None else self.lines
 
-    def _plain_fields(self, data: NDArray[np.uint8], blank: NDArray[np.bool_]) -> _Fields | None:
+    def _plain_fields(self, data: NDArray[np.uint8], end: Ints, separators: NDArray[np.uint8]) -> _Fields | None:
         """Fields where each line has its columns and one separator after each, which is nearly every file."""
-        end = np.flatnonzero(blank)
         width = len(self.layout.columns)
-        if len(end) % width or data[0] == ord("#"):
+        if len(end) != self.n_lines * width or (separators[width - 1 :: width] != ord("\n")).any():
             return None
-        is_line_end = (data[end] == ord("\n")).reshape(-1, width)
-        if not is_line_end[:, -1].all() or is_line_end[:, :-1].any():
+        if end[0] == 0 or (end[1:] - end[:-1] == 1).any():  # an empty field
             return None
-        start = np.empty_like(end)
-        start[0] = 0
-        start[1:] = end[:-1] + 1
-        length = end - start
-        if not length.all():
-            return None
-        start, length = start.reshape(-1, width), length.reshape(-1, width)
-        if (data[start[:, 0]] == ord("#")).any():
-            return None
-        return start, length, None, len(start)
+        fields = _Fields(None, end.reshape(-1, width), None)
+        return None if (data[fields.start_of(0)] == ord("#")).any() else fields
 
     def _any_fields(self, data: NDArray[np.uint8], blank: NDArray[np.bool_]) -> _Fields:
         """Fields between any blanks; blank lines and comments are passed over, other misfits complained of."""
@@ -165,7 +161,7 @@ class _Piece:
             )
         lines = np.flatnonzero(good)
         places = first[lines][:, None] + np.arange(width)
-        return start[places], (end - start)[places], lines + self.first_line, len(line_ends)
+        return _Fields(start[places], end[places], lines + self.first_line)
 
     def _line(self, line_ends: Ints, line: int) -> str:
         text = self.padded[line_ends[line - 1] + 1 if line else 0 : line_ends[line]].strip()
@@ -174,20 +170,21 @@ class _Piece:
     def _complain(self, line: int, message: str) -> None:
         self.complaints.append((line, message))
 
-    def _take(self, start: Ints, length: Ints) -> None:
+    def _take(self, fields: _Fields) -> None:
         columns = self.layout.columns
 
         def text(name: str) -> Text:
             column = columns.index(name)
-            return _text(self.padded, np.ascontiguousarray(start[:, column]), length[:, column])
+            start = fields.start_of(column)
+            return _text(self.padded, start, fields.end[:, column] - start)
 
         number_text = text(self.layout.number)
         self.number = _numbers(number_text)
         self.topic, self.document = text("topic"), text("document")
         self.rank = _numbers(text("rank")) if "rank" in columns else np.empty(0)
         self.tag = ""
-        if "tag" in columns and len(start):
-            at = int(start[0, -1])
+        if "tag" in columns and len(fields.end):
+            at = int(fields.start_of(len(columns) - 1)[0])
             self.tag = self.padded[at : self.padded.index(b"\n", at)].decode(errors="replace").strip()
 
         bad = np.isnan(self.number)
@@ -205,7 +202,24 @@ class _Piece:
             self.rank = self.rank[~bad] if len(self.rank) else self.rank
 
 
-_Fields = tuple[Ints, Ints, Ints | None, int]
+class _Fields:
+    """Where each line's columns start and end; `start` is None where each starts one byte after the one before."""
+
+    def __init__(self, start: Ints | None, end: Ints, lines: Ints | None) -> None:
+        self.start = start
+        self.end = end
+        self.lines = lines
+
+    def start_of(self, column: int) -> Ints:
+        if self.start is not None:
+            return np.ascontiguousarray(self.start[:, column])
+        if column:
+            return self.end[:, column - 1] + 1
+        start = np.zeros(len(self.end), dtype=np.int64)
+        start[1:] = self.end[:-1, -1] + 1
+        return start
+
+
 _KEEP = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype="<u8")  # masks for the first n bytes of a word
 
 

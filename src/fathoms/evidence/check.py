@@ -73,7 +73,9 @@ def check_qrels(qrels: Qrels, file: str) -> Iterator[Finding]:
     yield Finding("note", file, f"{len(qrels.topics):,} topics, {len(qrels):,} judgments; grades {grades}")
     without = [topic for topic, count in zip(qrels.topics, relevant, strict=True) if not count]
     if without:
-        yield Finding("note", file, f"{_list(without)} {_have(without)} no relevant document, so every score there is 0")
+        yield Finding(
+            "note", file, f"{_list(without)} {_have(without)} no relevant document, so every score there is 0"
+        )
 
 
 def check_run(run: Run, file: str) -> Iterator[Finding]:
@@ -86,7 +88,9 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
     wrong = contradictions(run)
     if wrong.any():
         topics = [topic for topic, is_wrong in zip(run.topics, wrong, strict=True) if is_wrong]
-        message = f"the rank column contradicts the scores in {len(topics)} of {len(run.topics)} topics ({_list(topics)})"
+        message = (
+            f"the rank column contradicts the scores in {len(topics)} of {len(run.topics)} topics ({_list(topics)})"
+        )
         rising = _rising(run)
         if rising > 0.9:
             message += "; scores rise with rank nearly everywhere, so one of the two is probably upside down"
@@ -94,7 +98,9 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
     same_topic = run.topic[1:] == run.topic[:-1]
     risen = int((same_topic & (run.scores[1:] > run.scores[:-1])).sum())
     if risen:
-        yield Finding("note", file, f"scores rise from one line to the next in {risen:,} places; scores decide the order")
+        yield Finding(
+            "note", file, f"scores rise from one line to the next in {risen:,} places; scores decide the order"
+        )
 
 
 def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
@@ -106,7 +112,9 @@ def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
             "warning", file, f"{_list(aligned.unknown)} {_is(aligned.unknown)} not in {qrels.source} and not evaluated"
         )
     if aligned.missing:
-        yield Finding("warning", file, f"has no documents for {_list(aligned.missing)}, which {_count(aligned.missing)} 0")
+        yield Finding(
+            "warning", file, f"has no documents for {_list(aligned.missing)}, which {_count(aligned.missing)} 0"
+        )
     if len(aligned.missing) == len(qrels.topics):
         yield Finding(
             "warning", file, f"no topic matches: the run has {run.topics[0]!r}, the judgments {qrels.topics[0]!r}"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.data.arrays import distinct
 from fathoms.data.qrels import JUDGED, NEGATIVE, PAST, UNJUDGED
 
 Floats = NDArray[np.float64]
@@ -164,7 +165,7 @@ class MixedGroups:
     @cached_property
     def rows(self) -> Ints:
         """The topics concerned."""
-        return np.unique(self.row)
+        return distinct(self.row)
 
 
 def _mixed_groups(evidence: Evidence, value: Floats, k: int) -> MixedGroups | None:

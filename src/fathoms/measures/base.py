@@ -6,10 +6,10 @@ family or from the general rules here.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -35,26 +35,68 @@ class Scores:
     COLUMNS: ClassVar = ("score", "low", "high", "tie_low", "tie_high", "tie_expected")
 
 
+class Param:
+    """A measure's parameter: its default, what it may be, and how it shows in the name."""
+
+    def __init__(self, default: Any, choices: Sequence[str], check: str, common: int, always: bool) -> None:
+        self.default = default
+        self.choices = choices
+        self.check = check
+        self.common = common
+        self.always = always
+
+
 def param(default: Any, *, choices: Sequence[str] = (), check: str = "", common: int = 0, always: bool = False) -> Any:
-    """A measure's parameter.
+    """Declare a parameter in a measure's class.
 
     `common` orders the parameters that many measures share after the measure's own; `always` keeps a parameter in
     the name that nobody should have to guess, such as RBP's p.
     """
-    metadata = {"choices": choices, "check": check, "common": common, "always": always}
-    return dataclasses.field(default=default, metadata=metadata)
+    return Param(default, choices, check, common, always)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Measure:
     """Base of all measures. A measure is its class, its parameters and its cut-off, and compares as such."""
 
-    k: float | None = None
+    k: float | None
 
+    params: ClassVar[dict[str, Param]] = {}  # in signature order: the measure's own, then those it shares
     cutoff: ClassVar[Literal["optional", "required", "none", "recall"]] = "optional"
     aggregate: ClassVar[Literal["mean", "sum", "geometric"]] = "mean"
     range_is: ClassVar[str] = "none"  # how good low and high are: exact, sound or none
-    ordered: ClassVar[bool] = True  # more gain further up never lowers the score, so sorting tied documents is optimal
+    ordered: bool = True  # more gain further up never lowers the score, so sorting tied documents is optimal
+
+    def __init_subclass__(cls) -> None:
+        # Plain attributes and not dataclass fields: some thirty generated classes would be felt at every start.
+        found: dict[str, Param] = {}
+        for parent in reversed(cls.__mro__):
+            found |= {name: value for name, value in vars(parent).items() if isinstance(value, Param)}
+        cls.params = dict(sorted(found.items(), key=lambda item: item[1].common))
+
+    def __init__(self, *, k: float | None = None, **values: Any) -> None:
+        unknown = values.keys() - self.params.keys()
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no parameter {', '.join(sorted(unknown))}")
+        self.__dict__["k"] = k
+        for name, parameter in self.params.items():
+            self.__dict__[name] = values.get(name, parameter.default)
+        self.check()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a measure does not change; make another one with but({name}=...)")
+
+    def but(self, **changes: Any) -> Self:
+        """The same measure with other parameters or another cut-off."""
+        return type(self)(**{**self.__dict__, **changes})
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.__dict__.values()))
+
+    def __repr__(self) -> str:
+        return self.name
 
     # -- the name ---------------------------------------------------------------------------------------------
 
@@ -62,9 +104,9 @@ class Measure:
     def name(self) -> str:
         """The canonical name: defaults dropped, parameters in signature order, `AP(variant=b)@20`."""
         shown = [
-            f"{f.name}={_show(getattr(self, f.name))}"
-            for f in parameters(type(self))
-            if f.metadata["always"] or getattr(self, f.name) != f.default
+            f"{name}={_show(getattr(self, name))}"
+            for name, parameter in self.params.items()
+            if parameter.always or getattr(self, name) != parameter.default
         ]
         return type(self).__name__ + (f"({','.join(shown)})" if shown else "") + self._cut
 
@@ -72,16 +114,14 @@ class Measure:
     def _cut(self) -> str:
         return "" if self.k is None else f"@{self.k:g}" if self.cutoff == "recall" else f"@{int(self.k)}"
 
-    def __str__(self) -> str:
-        return self.name
-
     def __matmul__(self, k: float) -> Measure:
         """`AP() @ 10` is `AP@10`."""
-        return replace(self, k=k)
+        return self.but(k=k)
 
-    def __post_init__(self) -> None:
-        for f in parameters(type(self)):
-            _check(self, f, getattr(self, f.name))
+    def check(self) -> None:
+        """Raise where a parameter or the cut-off makes no sense."""
+        for name, parameter in self.params.items():
+            _check(type(self).__name__, name, parameter, getattr(self, name))
         if self.k is None and self.cutoff in ("required", "recall"):
             raise FathomsError(
                 f"{self.name} needs a cut-off, such as {self.name}@{10 if self.cutoff == 'required' else 0.1}"
@@ -121,7 +161,7 @@ class Measure:
         """Scores at many cut-offs, one column each. Families that can do it in one pass override this."""
         if self.cutoff not in ("optional", "required"):
             raise FathomsError(f"{type(self).__name__} takes no cut-off, so it has no scores by depth")
-        return np.stack([replace(self, k=k).value(self.prepared(evidence)) for k in depths], axis=1)
+        return np.stack([self.but(k=k).value(self.prepared(evidence)) for k in depths], axis=1)
 
     def prepared(self, evidence: Evidence) -> Evidence:
         return evidence.condensed if getattr(self, "judged_only", False) else evidence
@@ -210,14 +250,12 @@ def arranged(evidence: Evidence, worth: Floats, mixed: MixedGroups, *, best: boo
 # -- parameters that many measures share ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class Condensable(Measure):
     """Measures that may score the condensed run."""
 
     judged_only: bool = param(False, common=5)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Binary(Condensable):
     """Measures for which a document is relevant or not: grade `rel` and above are."""
 
@@ -238,7 +276,6 @@ class Binary(Condensable):
         return evidence.counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Graded(Condensable):
     """Measures on gains. `gain`: binary 0/1 at `rel`; raw the grade; linear g/gmax; exp (2^g-1)/2^gmax.
 
@@ -254,13 +291,13 @@ class Graded(Condensable):
     gains_at_most_one: ClassVar[bool] = False
     rel_counts: ClassVar[bool] = False  # the threshold has a use of its own beside the gains
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        super().check()
         if self.rel != 1 and self.gain != "binary" and not self.rel_counts:
             raise FathomsError(f"{type(self).__name__}: rel says nothing with gain={self.gain}; add gain=binary")
         if self.gains is not None:
             grades, gains = zip(*self.gains, strict=True)
-            if any(b < a for a, b in zip(gains, gains[1:], strict=False)) or gains[0] != 0 or grades[0] != 0:
+            if any(b < a for a, b in pairwise(gains)) or gains[0] != 0 or grades[0] != 0:
                 raise FathomsError(f"{self.name}: gains must start with 0:0 and not fall as grades rise")
 
     def top_grade(self, evidence: Evidence) -> float:
@@ -317,26 +354,19 @@ def code_table(levels: Floats, unknown: float = 0.0) -> Floats:
     return table
 
 
-# -- names and checks -----------------------------------------------------------------------------------------
+# -- checks and names -----------------------------------------------------------------------------------------
 
 
-def parameters(cls: type[Measure]) -> list[dataclasses.Field[Any]]:
-    """A measure's parameters in signature order: its own, then those it shares with others."""
-    own = [f for f in fields(cls) if f.name != "k"]
-    return sorted(own, key=lambda f: f.metadata["common"])
-
-
-def _check(measure: Measure, f: dataclasses.Field[Any], value: Any) -> None:
-    choices, check = f.metadata["choices"], f.metadata["check"]
-    title = type(measure).__name__
-    if choices and value not in choices:
-        raise FathomsError(f"{title}: {f.name} must be one of {', '.join(choices)}, found {value!r}")
-    if check == "positive" and value is not None and not (isinstance(value, int | float) and value > 0):
-        raise FathomsError(f"{title}: {f.name} must be a positive number, found {value!r}")
-    if check == "share" and not (isinstance(value, int | float) and 0 < value < 1):
-        raise FathomsError(f"{title}: {f.name} must lie between 0 and 1, found {value!r}")
-    if isinstance(f.default, bool) and not isinstance(value, bool):
-        raise FathomsError(f"{title}: {f.name} must be True or False, found {value!r}")
+def _check(measure: str, name: str, parameter: Param, value: Any) -> None:
+    if parameter.choices and value not in parameter.choices:
+        raise FathomsError(f"{measure}: {name} must be one of {', '.join(parameter.choices)}, found {value!r}")
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if parameter.check == "positive" and value is not None and not (number and value > 0):
+        raise FathomsError(f"{measure}: {name} must be a positive number, found {value!r}")
+    if parameter.check == "share" and not (number and 0 < value < 1):
+        raise FathomsError(f"{measure}: {name} must lie between 0 and 1, found {value!r}")
+    if isinstance(parameter.default, bool) and not isinstance(value, bool):
+        raise FathomsError(f"{measure}: {name} must be True or False, found {value!r}")
 
 
 def _show(value: Any) -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
+from fathoms.data.arrays import distinct
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
 from fathoms.measures.base import Binary, Graded, code_table, param
 from fathoms.measures.normalised import check_universe, outside, ratio
 
 
-@dataclass(frozen=True, kw_only=True)
 class RR(Binary):
     """Reciprocal rank: one over the rank of the first relevant document."""
 
@@ -34,7 +33,7 @@ class RR(Binary):
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).cut(max(depths))
-        first = replace(self, k=None)._first(evidence, self.relevant(evidence))
+        first = self.but(k=None)._first(evidence, self.relevant(evidence))
         return np.where(first[:, None] * np.asarray(depths) >= 1 - 1e-9, first[:, None], 0.0)
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
@@ -63,7 +62,6 @@ class RR(Binary):
         return expected
 
 
-@dataclass(frozen=True, kw_only=True)
 class ERR(Graded):
     """Expected reciprocal rank (Chapelle et al. 2009): the reader stops at a document with chance its gain."""
 
@@ -127,7 +125,7 @@ class ERR(Graded):
 def mean_products(factors: Floats, mixed: MixedGroups) -> Floats:
     """For place i (from 0) of each group: the mean over all (i+1)-subsets of the group of the product of factors."""
     out = np.empty(len(factors))
-    for size in np.unique(mixed.size):
+    for size in distinct(mixed.size):
         groups = np.flatnonzero(mixed.size == size)
         places = mixed.start[groups][:, None] + np.arange(size)
         members = factors[places]
@@ -140,15 +138,14 @@ def mean_products(factors: Floats, mixed: MixedGroups) -> Floats:
     return out
 
 
-@dataclass(frozen=True, kw_only=True)
 class nERR(ERR):
     """ERR over the ERR of the ideal ranking of the judged documents."""
 
     range_is: ClassVar[str] = "sound"
     universe: str | float = param("run", common=7)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        super().check()
         check_universe(self)
 
     def value(self, evidence: Evidence) -> Floats:
@@ -199,7 +196,6 @@ class nERR(ERR):
         return total
 
 
-@dataclass(frozen=True, kw_only=True)
 class INST(Graded):
     """INST (Bailey et al. 2015): a reader who wants T documents' worth of gain goes on until it is found.
 
@@ -213,8 +209,8 @@ class INST(Graded):
     ordered: ClassVar[bool] = False
     gains_at_most_one: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        super().check()
         if self.T < 1:
             raise FathomsError(f"INST: T must be at least 1, found {self.T:g}")
 

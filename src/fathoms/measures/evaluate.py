@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -160,9 +159,9 @@ def prepare_measures(
     prepared = []
     for measure in map(parse_measure, several):
         if bounds is not None and isinstance(measure, Normalised):
-            measure = replace(measure, bounds=bounds)
-        if universe is not None and hasattr(measure, "universe"):
-            measure = replace(measure, universe=universe)
+            measure = measure.but(bounds=bounds)
+        if universe is not None and "universe" in measure.params:
+            measure = measure.but(universe=universe)
         prepared.append(measure)
     return list(dict.fromkeys(prepared))
 
@@ -191,6 +190,8 @@ def evaluation(
     if workers == 1:
         scored = [one(name) for name in runs]
     else:
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(workers) as pool:
             scored = list(pool.map(one, runs))
     notes += [note for run in scored for note in run.notes]

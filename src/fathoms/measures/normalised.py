@@ -8,11 +8,11 @@ so a scan over that number, by cumulative sums, finds the exact extremes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from fathoms.data.arrays import distinct
 from fathoms.data.qrels import JUDGED
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
@@ -37,18 +37,17 @@ def outside(evidence: Evidence, n: int, universe: str | float) -> Floats:
     return np.full(len(evidence), float(universe))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Normalised(Measure):
     """What AP, nDCG and Q share: whose judgments the ideal is made of, and which documents may join it."""
 
     bounds: str = param("exact", common=6, choices=("exact", "rm"))
     universe: str | float = param("run", common=7)
 
-    variant: ClassVar[Any]
+    variant: str
     pooled_variants: ClassVar[tuple[str, ...]] = ()  # those whose R or ideal comes from the pool of depth k
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        super().check()
         check_universe(self)
         if self.needs_pool and self.k is None:
             raise FathomsError(f"{self.name}: what is pooled to depth k needs a cut-off, such as {self.name}@10")
@@ -107,7 +106,6 @@ def _count(evidence: Evidence, topic: Ints, level: Ints) -> Ints:
 # -- average precision ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class AP(Binary, Normalised):
     """Average precision: the mean, over all relevant documents, of the precision where each was found.
 
@@ -203,7 +201,6 @@ class AP(Binary, Normalised):
         return np.minimum(scan.min(axis=1), ratio(base, self._norm(R)))
 
 
-@dataclass(frozen=True, kw_only=True)
 class GMAP(AP):
     """Geometric mean of AP over topics, each at least 0.00001 as in trec_eval; a topic's value is that AP."""
 
@@ -246,7 +243,6 @@ def pair_change(evidence: Evidence, mixed: MixedGroups, n: int, flag: Floats, ga
 # -- layers of gain -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class LayeredGains(Graded, Normalised):
     """Gains seen as layers: a document of gain g lies in every layer up to g, and an ideal ranking is a sum over
     layers of what the documents in the layer would be worth at the top.
@@ -261,7 +257,7 @@ class LayeredGains(Graded, Normalised):
     def steps(self, evidence: Evidence) -> Floats:
         """The positive gains a document may have, ascending: those in use, and the greatest."""
         gains = np.append(self.level_gains(evidence), self.top_gain(evidence))
-        return np.unique(gains[gains > 0])
+        return distinct(gains[gains > 0])
 
     def thickness(self, evidence: Evidence) -> Floats:
         return np.diff(self.steps(evidence), prepend=0.0)
@@ -288,7 +284,6 @@ class LayeredGains(Graded, Normalised):
         return filled
 
 
-@dataclass(frozen=True, kw_only=True)
 class nDCG(LayeredGains):
     """DCG over the DCG of the ideal ranking (LMC-depth eq. 3), which at a cut-off k is cut there too.
 
@@ -415,7 +410,6 @@ class nDCG(LayeredGains):
 # -- Q-measure ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class Q(LayeredGains):
     """Sakai's Q-measure: AP with precision blended with cumulated gain over the ideal's (LMC-depth Table 2).
 

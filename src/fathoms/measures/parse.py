@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import difflib
 import re
 from typing import Any
 
 from fathoms.errors import FathomsError
-from fathoms.measures.base import Measure, parameters
+from fathoms.measures.base import Measure
 from fathoms.measures.cascade import ERR, INST, RR, nERR
 from fathoms.measures.normalised import AP, GMAP, Q, nDCG
 from fathoms.measures.preference import Bpref, infAP
@@ -49,6 +47,8 @@ def parse_measure(text: Any) -> Measure:
     if measure is None:
         measure = _from_trec_eval(text)
     if measure is None:
+        import difflib
+
         near = difflib.get_close_matches(text.split("@")[0].split("(")[0], [*MEASURES, *ALIASES], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}? " if near else ""
         raise FathomsError(f"unknown measure {text!r}; {hint}Known are {', '.join(MEASURES)}")
@@ -77,7 +77,7 @@ def _class(name: str) -> type[Measure] | None:
 
 
 def _build(cls: type[Measure], arguments: str, cutoff: str | None, text: str) -> Measure:
-    known = {f.name: f for f in parameters(cls)}
+    known = cls.params
     values: dict[str, Any] = {}
     for name, value in _arguments(arguments, text):
         if name in ("cutoff", "k"):
@@ -93,7 +93,10 @@ def _build(cls: type[Measure], arguments: str, cutoff: str | None, text: str) ->
         if name == "gains":
             if not isinstance(value, dict) or not value:
                 raise FathomsError(f"{text}: gains must be given as {{0:0,1:1,2:3}}, found {value!r}")
-            value = tuple(sorted((float(grade), float(gain)) for grade, gain in value.items()))
+            try:
+                value = tuple(sorted((float(grade), float(gain)) for grade, gain in value.items()))
+            except ValueError:
+                raise FathomsError(f"{text}: gains must be numbers for numbers, such as {{0:0,1:1,2:3}}") from None
         elif name == "universe" and value not in ("run", "given"):
             value = _universe(value, text)
         values[name] = value
@@ -130,12 +133,22 @@ def _arguments(arguments: str, text: str) -> list[tuple[str, Any]]:
         name, equals, value = part.partition("=")
         if not equals:
             raise FathomsError(f"{text}: expected parameter=value, found {part.strip()!r}")
-        try:
-            parsed = ast.literal_eval(value.strip())
-        except (ValueError, SyntaxError):
-            parsed = value.strip()
-        pairs.append((name.strip(), parsed))
+        pairs.append((name.strip(), _literal(value.strip())))
     return pairs
+
+
+def _literal(text: str) -> Any:
+    if text.startswith("{") and text.endswith("}"):
+        entries = [entry.partition(":") for entry in text[1:-1].split(",") if entry.strip()]
+        return {_literal(grade.strip()): _literal(gain.strip()) for grade, _, gain in entries}
+    if text in ("True", "False", "None"):
+        return {"True": True, "False": False, "None": None}[text]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            pass
+    return text.strip("'\"")
 
 
 def _from_trec_eval(text: str) -> Measure | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +12,6 @@ from fathoms.measures.base import Binary
 from fathoms.measures.normalised import ratio
 
 
-@dataclass(frozen=True, kw_only=True)
 class Bpref(Binary):
     """Binary preference (Buckley and Voorhees 2004): judged non-relevant documents above the relevant ones.
 
@@ -62,7 +60,6 @@ class Bpref(Binary):
         return R, np.minimum(N, R)
 
 
-@dataclass(frozen=True, kw_only=True)
 class infAP(Binary):
     """Inferred AP (Yilmaz and Aslam 2006): precision above a relevant document estimated from a sampled pool.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +13,6 @@ from fathoms.measures.normalised import check_universe, outside, ratio
 from fathoms.measures.weighted import expected_sum
 
 
-@dataclass(frozen=True, kw_only=True)
 class Counting(Binary):
     """Relevant documents among the first places, and what they are compared with."""
 
@@ -34,14 +32,13 @@ class Counting(Binary):
         return expected_sum(evidence, self.found(evidence), mixed, self.relevant(evidence), weights)
 
 
-@dataclass(frozen=True, kw_only=True)
 class CountingOfAll(Counting):
     """Counting measures that depend on the number of relevant documents there are."""
 
     universe: str | float = param("run", common=7)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        super().check()
         check_universe(self)
 
     def outside(self, evidence: Evidence) -> Floats:
@@ -49,7 +46,6 @@ class CountingOfAll(Counting):
         return possible if self.can_be_relevant(evidence) else np.zeros(len(evidence))
 
 
-@dataclass(frozen=True, kw_only=True)
 class R(CountingOfAll):
     """Recall: the share of all relevant documents that is among the first k places."""
 
@@ -72,14 +68,12 @@ class R(CountingOfAll):
         return ratio(self.expected_found(evidence, mixed), self.known_relevant(evidence))
 
 
-@dataclass(frozen=True, kw_only=True)
 class SetR(R):
     """Recall of the whole run."""
 
     cutoff: ClassVar = "none"
 
 
-@dataclass(frozen=True, kw_only=True)
 class SetP(Counting):
     """Precision of the whole run: relevant documents over all retrieved."""
 
@@ -95,7 +89,6 @@ class SetP(Counting):
         return score
 
 
-@dataclass(frozen=True, kw_only=True)
 class SetF(CountingOfAll):
     """Weighted harmonic mean of SetP and SetR, (beta+1) P R / (beta P + R): trec_eval does not square beta."""
 
@@ -119,7 +112,6 @@ class SetF(CountingOfAll):
         return ratio((1 + self.beta) * found, self.beta * total + retrieved)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Success(Counting):
     """1 if any of the first k documents is relevant, else 0."""
 
@@ -155,7 +147,6 @@ class Success(Counting):
         return expected
 
 
-@dataclass(frozen=True, kw_only=True)
 class Rprec(CountingOfAll):
     """Precision at rank R, R the number of relevant documents."""
 
@@ -205,7 +196,6 @@ def _from_zero(sums: Floats) -> Floats:
     return np.hstack([np.zeros((len(sums), 1)), sums])
 
 
-@dataclass(frozen=True, kw_only=True)
 class IPrec(Binary):
     """Interpolated precision at a level of recall: the greatest precision at any rank that reaches it.
 
@@ -225,7 +215,6 @@ class IPrec(Binary):
         return evidence.width
 
 
-@dataclass(frozen=True, kw_only=True)
 class Tally(Measure):
     """Plain counts. They add up over topics, and neither order nor further judgments are asked about."""
 
@@ -236,7 +225,6 @@ class Tally(Measure):
         return code_table(np.zeros(len(evidence.levels)))
 
 
-@dataclass(frozen=True, kw_only=True)
 class NumQ(Tally):
     """Number of topics."""
 
@@ -244,7 +232,6 @@ class NumQ(Tally):
         return np.ones(len(evidence))
 
 
-@dataclass(frozen=True, kw_only=True)
 class NumRet(Tally):
     """Number of documents retrieved."""
 
@@ -252,7 +239,6 @@ class NumRet(Tally):
         return evidence.lengths.astype(np.float64)
 
 
-@dataclass(frozen=True, kw_only=True)
 class NumRel(Tally):
     """Number of relevant documents judged."""
 
@@ -262,7 +248,6 @@ class NumRel(Tally):
         return evidence.counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
 
 
-@dataclass(frozen=True, kw_only=True)
 class NumRelRet(Tally):
     """Number of relevant documents retrieved."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -28,7 +27,6 @@ def expected_sum(evidence: Evidence, total: Floats, mixed: MixedGroups, table: F
     return total + np.bincount(mixed.row[read], weights=change, minlength=len(evidence))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Weighted(Graded):
     """Declares `decay` and `scale`: W(i) = decay(i) / scale(k)."""
 
@@ -84,7 +82,6 @@ class Weighted(Graded):
         return code_table(np.zeros(len(evidence.levels)), unknown=1.0)
 
 
-@dataclass(frozen=True, kw_only=True)
 class P(Weighted):
     """Precision: the share of relevant documents among the first k places (always divided by k)."""
 
@@ -98,7 +95,6 @@ class P(Weighted):
         return float(k)
 
 
-@dataclass(frozen=True, kw_only=True)
 class RBP(Weighted):
     """Rank-biased precision (Moffat and Zobel 2008): a reader goes on to the next document with chance p."""
 
@@ -112,7 +108,6 @@ class RBP(Weighted):
         return self.p ** np.minimum(evidence.lengths, self.places(evidence))
 
 
-@dataclass(frozen=True, kw_only=True)
 class DCG(Weighted):
     """Discounted cumulative gain (Järvelin and Kekäläinen 2002), not normalised."""
 
@@ -123,7 +118,6 @@ class DCG(Weighted):
         return discounts(self.discount, n)
 
 
-@dataclass(frozen=True, kw_only=True)
 class SDCG(DCG):
     """DCG@k over the most that any ranking of length k could have: the greatest gain at every place (RM section 3)."""
 
@@ -133,7 +127,6 @@ class SDCG(DCG):
         return float(self.top_gain(evidence) * discounts(self.discount, k).sum())
 
 
-@dataclass(frozen=True, kw_only=True)
 class Judged(Measure):
     """The share of the first k documents that are judged (of all, where fewer were retrieved)."""
 
