@@ -32,7 +32,7 @@ def random_case(
         if budget and rng.random() < 0.4:
             budget -= 1
             return -1.0 if negative and rng.random() < 0.3 else None
-        return float(rng.choice([0, rng.integers(0, gmax + 1)]))
+        return float(rng.integers(0, gmax + 1)) if rng.random() < 0.5 else 0.0
 
     for place in range(int(rng.integers(0, most + 1))):
         if place and rng.random() >= ties:

@@ -14,8 +14,9 @@ from tests.blocks import block, random_case
 TOLERANCE = 1e-9
 
 VALUES = [
-    "P@3", "P(rel=2)@5", "P(gain=linear)@4", "R@3", "R(rel=2)@5", "RR", "RR@3", "RR(rel=2)", "AP", "AP@4", "AP(variant=b)@3",
-    "AP(variant=c)@4", "AP(rel=2)", "nDCG", "nDCG@3", "nDCG(variant=b)@4", "nDCG(discount=zipf)@5", "nDCG(gain=exp)@4",
+    "P@3", "P(rel=2)@5", "P(gain=linear)@4", "R@3", "R(rel=2)@5", "RR", "RR@3", "RR(rel=2)", "AP", "AP@4",
+    "AP(variant=b)@3", "AP(variant=c)@4", "AP(rel=2)", "nDCG", "nDCG@3", "nDCG(variant=b)@4",
+    "nDCG(discount=zipf)@5", "nDCG(gain=exp)@4",
     "nDCG(gain=binary)@4", "nDCG(gain=binary,rel=2)", "nDCG(gains={0:0,1:1,2:5})@4", "RBP(p=0.8)", "RBP(p=0.5)@3",
     "RBP(p=0.7,gain=linear)", "RBP(p=0.6,rel=2)", "ERR", "ERR@3", "ERR(gain=linear)@4", "ERR(max_grade=4)", "nERR@3",
     "nERR", "DCG@4", "DCG", "DCG(gain=exp,discount=zipf)@3", "SDCG@4", "SDCG(gain=exp)@3", "Q", "Q@4", "Q(variant=b)@3",
@@ -29,9 +30,9 @@ CONDENSED = ["P(judged_only=True)@3", "AP(judged_only=True)", "nDCG(judged_only=
 
 # With the universe of the case, its documents outside the ranking, for those that depend on one.
 EXACT = [
-    "P@3", "P(rel=2)@5", "P(gain=linear)@4", "RBP(p=0.8)", "RBP(p=0.5)@3", "RBP(p=0.7,gain=linear)", "DCG@4", "DCG(gain=exp)",
-    "SDCG@4", "RR", "RR@3", "RR(rel=2)", "ERR", "ERR@3", "ERR(gain=linear)@4", "INST(T=1)", "INST(T=2)@3",
-    "INST(T=1,gain=exp)@3", "Success@2", "SetP",
+    "P@3", "P(rel=2)@5", "P(gain=linear)@4", "RBP(p=0.8)", "RBP(p=0.5)@3", "RBP(p=0.7,gain=linear)", "DCG@4",
+    "DCG(gain=exp)", "SDCG@4", "RR", "RR@3", "RR(rel=2)", "ERR", "ERR@3", "ERR(gain=linear)@4", "INST(T=1)",
+    "INST(T=2)@3", "INST(T=1,gain=exp)@3", "Success@2", "SetP",
 ]  # fmt: skip
 EXACT_OF_UNIVERSE = [
     "AP", "AP@4", "AP@2", "AP(variant=b)@3", "AP(rel=2)@4", "nDCG", "nDCG@3", "nDCG(gain=exp)@4", "nDCG(discount=zipf)",

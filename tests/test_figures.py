@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil
 from typing import Any
 
@@ -80,7 +81,7 @@ def bands(rho: Fraction, depth: int) -> list[range]:
     starts = [1]
     while starts[-1] <= depth:
         starts.append(ceil(rho * starts[-1]))
-    return [range(a, b) for a, b in zip(starts, starts[1:], strict=False)]
+    return [range(a, b) for a, b in pairwise(starts)]
 
 
 @pytest.mark.parametrize(

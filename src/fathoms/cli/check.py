@@ -44,7 +44,7 @@ def run(args: Namespace) -> int:
         rows = ((finding.level, finding.file, finding.message) for finding in findings)
         text = output.delimited(("level", "file", "message"), rows, "\t")
     output.put(text, args.output)
-    counts = Counter(finding.level for finding in findings)
+    counts = Counter[str](finding.level for finding in findings)
     if not args.quiet:
         levels = ("error", "warning", "note")
         total = ", ".join(f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}" for level in levels)

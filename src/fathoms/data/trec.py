@@ -246,6 +246,8 @@ def _numbers(text: Text) -> Floats:
     (exponents, infinities, more digits) is left to `float`.
     """
     n = len(text)
+    if not n:
+        return np.empty(0)
     characters = np.ascontiguousarray(text.view(np.uint8).reshape(n, -1).T)
     used = int(np.flatnonzero(characters.any(axis=1)).max(initial=0)) + 1
     mantissa = np.zeros(n, dtype=np.int64)
@@ -268,7 +270,7 @@ def _numbers(text: Text) -> Floats:
             fits |= negative | (character == ord("+"))
         simple &= fits
         after_point |= point
-    simple &= (digits > 0) & (mantissa < 1 << 53)
+    simple &= (digits > 0) & (mantissa >= 0) & (mantissa < 1 << 53)  # nineteen digits may wrap to below zero
     if used > 19:
         simple &= characters[19] == 0
     numbers: Floats = mantissa / _TEN[decimals]

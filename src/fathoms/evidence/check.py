@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,10 +37,8 @@ def check_files(
         qrels = read_qrels(qrels_path, junk=junk)
     except InputError as error:
         yield Finding("error", qrels_path, _bare(error))
-        try:
+        with suppress(InputError):
             qrels = read_qrels(qrels_path, junk=junk, lenient=True)
-        except InputError:
-            pass
     if qrels is not None:
         yield from check_qrels(qrels, qrels_path)
     seen: dict[bytes, str] = {}
@@ -49,10 +48,8 @@ def check_files(
             run = read_run(path, name=stem(path))
         except InputError as error:
             yield Finding("error", path, _bare(error))
-            try:
+            with suppress(InputError):
                 run = read_run(path, name=stem(path), lenient=True)
-            except InputError:
-                pass
         if run is not None:
             yield from check_run(run, path)
             if qrels is not None:
@@ -124,10 +121,11 @@ def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
     if not judged.any():
         ours, theirs = run.documents[0].decode(errors="replace"), qrels.documents[0].decode(errors="replace")
         yield Finding("warning", file, f"no document id matches: the run has {ours!r}, the judgments {theirs!r}")
-    shares = []
-    for k in (10, 100, 1000):
-        if k <= evidence.width:
-            shares.append(f"{judged[:, :k].sum() / np.minimum(evidence.lengths, k).sum():.1%} of the top {k}")
+    shares = [
+        f"{judged[:, :k].sum() / np.minimum(evidence.lengths, k).sum():.1%} of the top {k}"
+        for k in (10, 100, 1000)
+        if k <= evidence.width
+    ]
     if not shares:
         shares.append(f"{judged.sum() / evidence.lengths.sum():.1%} of all")
     yield Finding("note", file, f"judged: {', '.join(shares)}")

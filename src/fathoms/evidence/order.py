@@ -6,7 +6,7 @@ The policies are those people use: trec_eval's (score, then document id, both de
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ def order_rows(
     if precision == "float32":
         with np.errstate(over="ignore"):  # past float32's range is infinite, for trec_eval too
             scores = scores.astype(np.float32)
+    keys: tuple[NDArray[Any], ...]
+    primary: NDArray[Any]
     if ties in ("rank", "score-rank"):
         ranks = _ranks(run)[rows]
         if ties == "rank":
@@ -64,15 +66,16 @@ def _ranks(run: Run) -> NDArray[np.float64]:
     bad = np.isnan(run.ranks)
     if bad.any():
         row = int(bad.argmax())
+        document = run.documents[row].decode(errors="replace")
         raise InputError(
-            f"topic {run.topics[run.topic[row]]}, document {run.documents[row].decode(errors='replace')}: the rank is not a number, "
+            f"topic {run.topics[run.topic[row]]}, document {document}: the rank is not a number, "
             "so --ties rank and score-rank do not apply",
             run.source,
         )
     return run.ranks
 
 
-def _sorted(keys: tuple[NDArray[np.generic], ...]) -> bool:
+def _sorted(keys: tuple[NDArray[Any], ...]) -> bool:
     """Whether rows are already in order; keys as for lexsort, the last one the most important."""
     in_order: NDArray[np.bool_] | bool = True
     for key in keys:

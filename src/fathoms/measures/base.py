@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -61,8 +61,8 @@ class Measure:
     k: float | None
 
     params: ClassVar[dict[str, Param]] = {}  # in signature order: the measure's own, then those it shares
-    cutoff: ClassVar[Literal["optional", "required", "none", "recall"]] = "optional"
-    aggregate: ClassVar[Literal["mean", "sum", "geometric"]] = "mean"
+    cutoff: ClassVar[str] = "optional"  # or required, none, recall (a level of recall instead of a rank)
+    aggregate: ClassVar[str] = "mean"  # or sum, geometric
     range_is: ClassVar[str] = "none"  # how good low and high are: exact, sound or none
     ordered: bool = True  # more gain further up never lowers the score, so sorting tied documents is optimal
 
@@ -112,7 +112,7 @@ class Measure:
 
     @property
     def _cut(self) -> str:
-        return "" if self.k is None else f"@{self.k:g}" if self.cutoff == "recall" else f"@{int(self.k)}"
+        return "" if self.k is None else f"@{_show(self.k)}" if self.cutoff == "recall" else f"@{int(self.k)}"
 
     def __matmul__(self, k: float) -> Measure:
         """`AP() @ 10` is `AP@10`."""

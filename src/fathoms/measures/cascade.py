@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import distinct
+from fathoms.data.arrays import distinct, ratio, row_sums
 from fathoms.errors import FathomsError
-from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Binary, Graded, code_table, param
-from fathoms.measures.normalised import check_universe, outside, ratio
+from fathoms.measures.normalised import check_universe, outside
 
 
 class RR(Binary):
@@ -96,7 +96,7 @@ class ERR(Graded):
         new = reach[mixed.row, mixed.column - mixed.within] * (before - through)
         old = reach[mixed.row, mixed.column] * (1 - pass_on[mixed.row, mixed.column])
         change = np.where(mixed.column < n, (new - old) / (mixed.column + 1), 0.0)
-        return score + np.bincount(mixed.row, weights=change, minlength=len(evidence))
+        return score + row_sums(mixed.row, change, len(evidence))
 
     def _terms(self, evidence: Evidence, table: Floats, n: int) -> Floats:
         gains = table[evidence.codes[:, :n]]
@@ -111,7 +111,7 @@ class ERR(Graded):
         return self._terms(evidence, table, n).sum(axis=1), np.prod(1 - gains, axis=1)
 
     @staticmethod
-    def _tail(read: Floats, gain: float) -> Floats:
+    def _tail(read: Ints, gain: float) -> Floats:
         """sum_{i > n} G (1-G)^(i-n-1) / i for each n: what follows if every further document has gain G."""
         if gain <= 0:
             return np.zeros(len(read))
@@ -172,7 +172,7 @@ class nERR(ERR):
         raw = super().expected(evidence, super().value(evidence), mixed)
         return None if raw is None else ratio(raw, self._ideal(evidence, evidence.counts))
 
-    def _ideal(self, evidence: Evidence, counts: Floats, extra: Floats | float = 0, k: int | None = None) -> Floats:
+    def _ideal(self, evidence: Evidence, counts: Ints, extra: Floats | float = 0, k: int | None = None) -> Floats:
         """ERR of the documents in order of falling gain, `extra` ones of the greatest grade first.
 
         Documents of one gain make a geometric run of chances, but divided by rank; summed place by place.
@@ -206,7 +206,7 @@ class INST(Graded):
     T: float = param(1.0, check="positive", always=True)
     gain: str = param("linear", common=2, choices=("binary", "raw", "linear", "exp"))
     range_is: ClassVar[str] = "exact"
-    ordered: ClassVar[bool] = False
+    ordered = False
     gains_at_most_one: ClassVar[bool] = True
 
     def check(self) -> None:
@@ -264,9 +264,7 @@ class INST(Graded):
             return total
         if gain == 1:  # x stays as it is, so V falls geometrically
             return weight / (1 - ((x - 1) / x) ** 2)
-        step = 1 - gain
-        total = np.zeros_like(weight)
-        for _ in range(100_000):
-            total, x = total + weight, x + step
-            weight = weight * ((x - 1) / x) ** 2
-        return total + weight * x / (2 - step)  # V falls as x^(-2/step) from here on
+        # x grows by 1 - gain a place: two thousand of them, and then the integral of x^(-2/(1-gain)).
+        steps = x[..., None] + (1 - gain) * np.arange(1, 2001)
+        weights = weight[..., None] * np.cumprod(((steps - 1) / steps) ** 2, axis=-1)
+        return weight + weights[..., :-1].sum(axis=-1) + weights[..., -1] * (steps[..., -1] / (1 + gain) + 0.5)

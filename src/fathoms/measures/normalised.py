@@ -11,19 +11,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fathoms.data.arrays import distinct
+from fathoms.data.arrays import distinct, ratio, row_sums
 from fathoms.data.qrels import JUDGED
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Binary, Graded, Measure, param
 from fathoms.measures.weighted import discounts, expected_sum
-
-
-def ratio(above: Floats, below: Floats) -> Floats:
-    """above / below, 0 where below is 0."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(below > 0, above / below, 0.0)
 
 
 def outside(evidence: Evidence, n: int, universe: str | float) -> Floats:
@@ -92,7 +87,7 @@ def check_universe(measure: Any) -> None:
         )
 
 
-def _count(evidence: Evidence, topic: Ints, level: Ints) -> Ints:
+def _count(evidence: Evidence, topic: NDArray[Any], level: NDArray[Any]) -> Ints:
     """How often each level occurs in each topic of the block, from rows of the whole collection."""
     here = evidence.topic_numbers
     place = np.full(max(int(topic.max(initial=0)), int(here.max(initial=0))) + 1, -1)
@@ -115,7 +110,7 @@ class AP(Binary, Normalised):
 
     variant: str = param("a", choices=("a", "b", "c"))
     range_is: ClassVar[str] = "exact"
-    pooled_variants: ClassVar = ("c",)
+    pooled_variants: ClassVar[tuple[str, ...]] = ("c",)
 
     def value(self, evidence: Evidence) -> Floats:
         relevant = self._known(evidence)
@@ -164,7 +159,7 @@ class AP(Binary, Normalised):
         relevant = self.relevant(evidence)
         change = pair_change(evidence, mixed, self.places(evidence), relevant, relevant)
         change /= mixed.column + 1
-        sums = np.bincount(mixed.row, weights=change, minlength=len(evidence))
+        sums = row_sums(mixed.row, change, len(evidence))
         return score + ratio(sums, self._norm(self._R(evidence)))
 
     def _known(self, evidence: Evidence) -> Bools:
@@ -204,8 +199,8 @@ class AP(Binary, Normalised):
 class GMAP(AP):
     """Geometric mean of AP over topics, each at least 0.00001 as in trec_eval; a topic's value is that AP."""
 
-    cutoff: ClassVar = "none"
-    aggregate: ClassVar = "geometric"
+    cutoff: ClassVar[str] = "none"
+    aggregate: ClassVar[str] = "geometric"
     least: ClassVar[float] = 0.00001
 
     def value(self, evidence: Evidence) -> Floats:
@@ -240,6 +235,9 @@ def pair_change(evidence: Evidence, mixed: MixedGroups, n: int, flag: Floats, ga
     return np.where(mixed.column < n, expected - as_ranked, 0.0)
 
 
+MANY_GRADES = 32
+
+
 # -- layers of gain -------------------------------------------------------------------------------------------
 
 
@@ -255,8 +253,15 @@ class LayeredGains(Graded, Normalised):
     exp_is_scaled: ClassVar[bool] = False
 
     def steps(self, evidence: Evidence) -> Floats:
-        """The positive gains a document may have, ascending: those in use, and the greatest."""
-        gains = np.append(self.level_gains(evidence), self.top_gain(evidence))
+        """The positive gains a document may have, ascending: of the grades in use, and of those that could be."""
+        top = self.top_grade(evidence)
+        if self.gains is not None:
+            could_be = np.array([grade for grade, _ in self.gains if grade <= top])
+        else:
+            # Whole grades, as many as a person would tell apart; beyond that the least and the greatest will do.
+            could_be = np.arange(1.0, top + 1) if top <= MANY_GRADES else np.array([1.0])
+        grades = np.concatenate([evidence.levels, could_be[could_be <= top], [top]])
+        gains = self.gain_of(grades, top)
         return distinct(gains[gains > 0])
 
     def thickness(self, evidence: Evidence) -> Floats:
@@ -293,7 +298,7 @@ class nDCG(LayeredGains):
     variant: str = param("a", choices=("a", "b"))
     discount: str = param("log2", choices=("log2", "zipf"))
     range_is: ClassVar[str] = "exact"
-    pooled_variants: ClassVar = ("b",)
+    pooled_variants: ClassVar[tuple[str, ...]] = ("b",)
 
     def value(self, evidence: Evidence) -> Floats:
         n = self.places(evidence)
@@ -485,7 +490,7 @@ class Q(LayeredGains):
         pairs = pair_change(evidence, mixed, n, flag, flag + self.beta * self.table(evidence))
         blend = self._blend(evidence, n)
         change = pairs / blend[mixed.row, np.minimum(mixed.column, n - 1)]
-        sums = np.bincount(mixed.row, weights=change, minlength=len(evidence))
+        sums = row_sums(mixed.row, change, len(evidence))
         return score + ratio(sums, self._norm(self._R(evidence)))
 
     @property
@@ -553,20 +558,33 @@ class Q(LayeredGains):
     def _least(
         self, block: Evidence, flags: Bools, gains: Floats, open_: Bools, V: Floats, others: Floats, n: int
     ) -> Floats:
-        """min over m: the m deepest open places of the least gain, m + V documents of the greatest in the ideal."""
+        """min over m: m open places of the least gain, m + V documents of the greatest in the ideal.
+
+        With one positive gain the m deepest places are the worst, and the value is exact. Else a place below a
+        document of greater gain may be better than one above it, so the parts of the sum that the new documents
+        make alone and with each other are each taken at their least.
+        """
         R_layers, thickness = self.in_layer(block, self.counts(block, self.ideal == "ii")), self.thickness(block)
         R, bottom = self._R(block) + V, self.steps(block)[0]
         order = np.cumsum(open_[:, ::-1], axis=1)[:, ::-1]  # 1 for the deepest open place
         total = open_.sum(axis=1)
-        found, gained = np.cumsum(flags, axis=1), np.cumsum(gains, axis=1)
+        blend = np.cumsum(flags, axis=1) + self.beta * np.cumsum(gains, axis=1)
+        each = 1 + self.beta * bottom  # what a new document adds to the blend from its place on
         worst = np.full(len(block), np.inf)
         for m in range(int(total.max(initial=0)) + 1):
             rows = slice(0, int((total >= m).sum()))
-            new = open_[rows] & (order[rows] <= m)
-            extra = np.cumsum(new, axis=1)
-            chosen = flags[rows] | new
-            terms = chosen * (found[rows] + extra + self.beta * (gained[rows] + bottom * extra))
             in_layers = R_layers[rows] + (m if self._one_pool else 0) + others[rows, None]
-            sums = (terms / self._blended(in_layers, thickness, n)).sum(axis=1)
+            inverse = 1 / self._blended(in_layers, thickness, n)
+            new = open_[rows] & (order[rows] <= m)
+            known = flags[rows] * inverse
+            below = known.sum(axis=1, keepdims=True) - np.cumsum(known, axis=1)
+            alone = blend[rows] * inverse + each * below
+            if len(thickness) == 1:
+                single = (alone * new).sum(axis=1)
+            else:
+                least = np.sort(np.where(open_[rows], alone, np.inf), axis=1)
+                single = least[:, :m].sum(axis=1)
+            together = each * (np.cumsum(new, axis=1) * new * inverse).sum(axis=1)
+            sums = (blend[rows] * known).sum(axis=1) + single + together
             worst[rows] = np.minimum(worst[rows], ratio(sums, self._norm(R[rows] + m)))
         return worst

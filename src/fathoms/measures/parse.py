@@ -30,7 +30,7 @@ TREC_EVAL = {
     "NumRel": "num_rel", "NumRelRet": "num_rel_ret", "IPrec@": "iprec_at_recall_{k}", "GMAP": "gm_map",
 }  # fmt: skip
 
-_FORM = re.compile(r"\s*([A-Za-z_]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.]+))?\s*", re.DOTALL)
+_FORM = re.compile(r"\s*([A-Za-z_]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.]+(?:[eE][-+]?[0-9]+)?))?\s*", re.DOTALL)
 
 
 def parse_measure(text: Any) -> Measure:

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from fathoms.data.arrays import ratio, row_sums
 from fathoms.data.qrels import JUDGED, NEGATIVE
-from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Binary
-from fathoms.measures.normalised import ratio
 
 
 class Bpref(Binary):
@@ -19,7 +19,7 @@ class Bpref(Binary):
     above, N those of the topic in all.
     """
 
-    cutoff: ClassVar = "none"
+    cutoff: ClassVar[str] = "none"
 
     def value(self, evidence: Evidence) -> Floats:
         relevant = self.relevant(evidence)[evidence.codes]
@@ -44,9 +44,9 @@ class Bpref(Binary):
         # Mean over x = 0..n of min(before + x, R): full steps up to R, then R each.
         free = np.clip(R[row] - before, 0, n + 1)
         mean = (free * before + free * (free - 1) / 2 + (n + 1 - free) * R[row]) / (n + 1)
-        new = np.bincount(row, weights=found * ratio(mean, limit[row]), minlength=len(evidence))
+        new = row_sums(row, found * ratio(mean, limit[row]), len(evidence))
         each = relevant[codes] * ratio(np.minimum(above, R[mixed.row]), limit[mixed.row])
-        old = np.bincount(mixed.row, weights=each, minlength=len(evidence))
+        old = row_sums(mixed.row, each, len(evidence))
         return score - ratio(new - old, R)
 
     def _non_relevant(self, evidence: Evidence) -> Floats:
@@ -67,8 +67,8 @@ class infAP(Binary):
     not there at all (not pooled, taken as not relevant).
     """
 
-    cutoff: ClassVar = "none"
-    ordered: ClassVar[bool] = False
+    cutoff: ClassVar[str] = "none"
+    ordered = False
     epsilon: ClassVar[float] = 0.00001
 
     def value(self, evidence: Evidence) -> Floats:
@@ -76,7 +76,7 @@ class infAP(Binary):
         relevant = self.relevant(evidence)[codes]
         judged = codes >= JUDGED
         r = np.cumsum(relevant, axis=1) - relevant  # judged relevant above
-        judged_above = np.cumsum(judged, axis=1) - judged
+        judged_above: Ints = np.cumsum(judged, axis=1) - judged.astype(np.int64)
         pooled_above = judged_above + np.cumsum(codes == NEGATIVE, axis=1)
         above = np.arange(evidence.width)
         share = (r + self.epsilon) / (judged_above + 2 * self.epsilon)

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.data.arrays import ratio, row_sums
+from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Binary, Measure, code_table, param
-from fathoms.measures.normalised import check_universe, outside, ratio
+from fathoms.measures.normalised import check_universe, outside
 from fathoms.measures.weighted import expected_sum
 
 
@@ -49,7 +50,7 @@ class CountingOfAll(Counting):
 class R(CountingOfAll):
     """Recall: the share of all relevant documents that is among the first k places."""
 
-    cutoff: ClassVar = "required"
+    cutoff: ClassVar[str] = "required"
 
     def value(self, evidence: Evidence) -> Floats:
         return ratio(self.found(evidence), self.known_relevant(evidence))
@@ -71,13 +72,13 @@ class R(CountingOfAll):
 class SetR(R):
     """Recall of the whole run."""
 
-    cutoff: ClassVar = "none"
+    cutoff: ClassVar[str] = "none"
 
 
 class SetP(Counting):
     """Precision of the whole run: relevant documents over all retrieved."""
 
-    cutoff: ClassVar = "none"
+    cutoff: ClassVar[str] = "none"
 
     def value(self, evidence: Evidence) -> Floats:
         return ratio(self.found(evidence), evidence.lengths)
@@ -93,7 +94,7 @@ class SetF(CountingOfAll):
     """Weighted harmonic mean of SetP and SetR, (beta+1) P R / (beta P + R): trec_eval does not square beta."""
 
     beta: float = param(1.0, check="positive")
-    cutoff: ClassVar = "none"
+    cutoff: ClassVar[str] = "none"
 
     def value(self, evidence: Evidence) -> Floats:
         return self._mean(self.found(evidence), self.known_relevant(evidence), evidence.lengths)
@@ -108,14 +109,14 @@ class SetF(CountingOfAll):
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         return score
 
-    def _mean(self, found: Floats, total: Floats, retrieved: Floats) -> Floats:
+    def _mean(self, found: Floats, total: Floats, retrieved: Ints) -> Floats:
         return ratio((1 + self.beta) * found, self.beta * total + retrieved)
 
 
 class Success(Counting):
     """1 if any of the first k documents is relevant, else 0."""
 
-    cutoff: ClassVar = "required"
+    cutoff: ClassVar[str] = "required"
 
     def value(self, evidence: Evidence) -> Floats:
         return (self.found(evidence) > 0).astype(np.float64)
@@ -150,7 +151,7 @@ class Success(Counting):
 class Rprec(CountingOfAll):
     """Precision at rank R, R the number of relevant documents."""
 
-    cutoff: ClassVar = "none"
+    cutoff: ClassVar[str] = "none"
 
     def value(self, evidence: Evidence) -> Floats:
         total = self.known_relevant(evidence)
@@ -188,7 +189,7 @@ class Rprec(CountingOfAll):
         flags = self.relevant(evidence)[evidence.codes[mixed.row, mixed.column]]
         surplus = (mixed.totals(flags) / mixed.size)[mixed.group] - flags
         inside = mixed.column < total[mixed.row]
-        change = np.bincount(mixed.row[inside], weights=surplus[inside], minlength=len(evidence))
+        change = row_sums(mixed.row[inside], surplus[inside], len(evidence))
         return score + ratio(change, total)
 
 
@@ -202,7 +203,7 @@ class IPrec(Binary):
     The relevant documents to be reached are floor(level R + 0.9), as in trec_eval 9. Its range is not computed.
     """
 
-    cutoff: ClassVar = "recall"
+    cutoff: ClassVar[str] = "recall"
 
     def value(self, evidence: Evidence) -> Floats:
         found = np.cumsum(self.relevant(evidence)[evidence.codes], axis=1)
@@ -218,8 +219,8 @@ class IPrec(Binary):
 class Tally(Measure):
     """Plain counts. They add up over topics, and neither order nor further judgments are asked about."""
 
-    cutoff: ClassVar = "none"
-    aggregate: ClassVar = "sum"
+    cutoff: ClassVar[str] = "none"
+    aggregate: ClassVar[str] = "sum"
 
     def worth(self, evidence: Evidence) -> Floats:
         return code_table(np.zeros(len(evidence.levels)))

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from fathoms.data.arrays import row_sums
 from fathoms.data.qrels import JUDGED
 from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
 from fathoms.measures.base import Graded, Measure, code_table, param
@@ -24,7 +25,7 @@ def expected_sum(evidence: Evidence, total: Floats, mixed: MixedGroups, table: F
     surplus = (mixed.totals(gains) / mixed.size)[mixed.group] - gains
     read = mixed.column < len(weights)
     change = surplus[read] * weights[mixed.column[read]]
-    return total + np.bincount(mixed.row[read], weights=change, minlength=len(evidence))
+    return total + row_sums(mixed.row[read], change, len(evidence))
 
 
 class Weighted(Graded):
@@ -86,7 +87,7 @@ class P(Weighted):
     """Precision: the share of relevant documents among the first k places (always divided by k)."""
 
     gain: str = param("binary", common=2, choices=("binary", "raw", "linear", "exp"))
-    cutoff: ClassVar = "required"
+    cutoff: ClassVar[str] = "required"
 
     def decay(self, n: int) -> Floats:
         return np.ones(n)
@@ -102,7 +103,7 @@ class RBP(Weighted):
     gain: str = param("binary", common=2, choices=("binary", "raw", "linear", "exp"))
 
     def decay(self, n: int) -> Floats:
-        return (1 - self.p) * self.p ** np.arange(n)
+        return (1 - self.p) * np.power(self.p, np.arange(n))
 
     def tail(self, evidence: Evidence) -> Floats | float:
         return self.p ** np.minimum(evidence.lengths, self.places(evidence))
@@ -121,7 +122,7 @@ class DCG(Weighted):
 class SDCG(DCG):
     """DCG@k over the most that any ranking of length k could have: the greatest gain at every place (RM section 3)."""
 
-    cutoff: ClassVar = "required"
+    cutoff: ClassVar[str] = "required"
 
     def scale(self, k: int, evidence: Evidence) -> float:
         return float(self.top_gain(evidence) * discounts(self.discount, k).sum())
@@ -130,7 +131,7 @@ class SDCG(DCG):
 class Judged(Measure):
     """The share of the first k documents that are judged (of all, where fewer were retrieved)."""
 
-    cutoff: ClassVar = "required"
+    cutoff: ClassVar[str] = "required"
 
     def worth(self, evidence: Evidence) -> Floats:
         return code_table(np.ones(len(evidence.levels)))
