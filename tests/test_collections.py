@@ -168,3 +168,21 @@ def test_scores_of_trec8_lie_in_their_ranges() -> None:
         assert outside.is_empty(), f"{low}..{high}: {outside}"
     for low, high in (("low", "high"), ("tie_low", "tie_high")):
         assert (frame[high] - frame[low]).max() > 0.1  # type: ignore[operator]
+
+
+def test_rm_table_2_on_trec8() -> None:
+    """Separability at 1,000 judgments and at all, and reversals, of an independent computation (file order)."""
+    from fathoms.papers.rm import Settings, study
+
+    folder = collection("trec8-adhoc")
+    pooled = (folder / "pooled.txt").read_text().split()
+    exhibits = study(
+        fm.read_qrels(folder / "qrels.txt"), fm.scan_runs(folder / "runs"), pooled, Settings(prefix_order="file")
+    ).exhibits
+    table = next(exhibit for exhibit in exhibits if exhibit.name == "table2")
+    found = {(row[0], row[1]): [round(x, 1) for x in row[3:6]] for row in table.rows[:3]}
+    assert found == {
+        ("P@10", "simplistic"): [38.2, 48.1, 3.4],
+        ("P@10", "interpolated"): [38.4, 47.7, 1.6],
+        ("P@10", "smoothed"): [38.5, 47.4, 2.0],
+    }

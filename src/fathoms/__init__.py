@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fathoms.errors import FathomsError as FathomsError
     from fathoms.errors import FathomsWarning as FathomsWarning
     from fathoms.errors import InputError as InputError
+    from fathoms.estimate.predict import predict as predict
     from fathoms.measures.base import Measure as Measure
     from fathoms.measures.depths import evaluate_depths as evaluate_depths
     from fathoms.measures.evaluate import evaluate as evaluate
@@ -46,6 +47,7 @@ _HOMES = {
     "evaluate": "measures.evaluate",
     "evaluate_depths": "measures.depths",
     "parse_measure": "measures.parse",
+    "predict": "estimate.predict",
 }
 __all__ = ["__version__", *_HOMES]
 

@@ -6,6 +6,7 @@ argparse and not a larger library, because a command that takes a tenth of a sec
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,9 @@ from fathoms.errors import FathomsError
 
 COMMANDS = {
     "eval": "score runs, each value with the range it could have",
+    "predict": "estimate what scores will be once the judging is deep",
+    "pool": "which documents to judge, or which judgments a shallower pool would have",
+    "papers": "a paper's tables and figures on your collection",
     "check": "is every file sound: errors, warnings and notes",
     "simulate": "make a test collection of which the truth is known",
 }
@@ -26,18 +30,32 @@ once unjudged documents are judged and ties are broken another way."""
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit: 0 done, 1 a check failed, 2 bad usage or input (one message, no traceback)."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # ids that are no UTF-8 leave as the bytes they came as
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     try:
         status = _run(words)
     except FathomsError as error:
         print(f"fathoms: {error}", file=sys.stderr)
         status = 2
     except BrokenPipeError:  # the reader of our output went away, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _drop_output()
         status = 0
+    except OSError as error:  # what reads and writes files has messages of its own; this is standard output
+        _drop_output()
+        print(f"fathoms: {error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
+        status = 2
+    except MemoryError as error:
+        print(f"fathoms: not enough memory. {error}", file=sys.stderr)
+        status = 2
     except KeyboardInterrupt:
         print("fathoms: interrupted", file=sys.stderr)
         status = 130
     sys.exit(status)
+
+
+def _drop_output() -> None:
+    """Let nothing that is still in the buffer fail once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _run(words: list[str]) -> int:

@@ -32,6 +32,7 @@ def run(args: Namespace) -> int:
     from fathoms.data.runs import expand
     from fathoms.evidence.check import check_files
 
+    options.check_sources(args)
     output.check_target(args.format, args.output)
     paths = expand(args.runs)
     with output.progress(len(paths), args.quiet) as step:

@@ -39,15 +39,17 @@ def run(args: Namespace) -> int:
     from fathoms.data.runs import scan_runs
     from fathoms.measures.evaluate import DEFAULT_MEASURES, Options, evaluation, prepare_measures
 
+    options.check_sources(args)
     output.check_target(args.format, args.output)
     measures = prepare_measures(args.measures or DEFAULT_MEASURES, bounds=args.bounds, universe=args.universe)
     qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
     runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
-    pooled = options.pooled_names(args)
+    notes: list[str] = []
+    pooled = options.pooled_names(args, runs, notes)
     settings = Options(args.ties, args.score_precision, args.topics, pooled, args.workers, args.seed)
     with output.progress(len(runs), args.quiet) as step:
         result = evaluation(qrels, runs, measures, settings, by_topic=args.by_topic, progress=step)
     if not args.quiet:
-        output.say_notes(result.notes)
+        output.say_notes(notes + result.notes)
     output.write(result, args.format, args.output, quiet=args.quiet)
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Collection
 from pathlib import Path
 
 
@@ -68,6 +69,10 @@ def add_ranges(parser: ArgumentParser) -> None:
         help="unjudged documents outside the places read that may turn out relevant: the run's own (default), those "
         "of all given runs, a number of them, or any number",
     )
+    add_pooled(parser)
+
+
+def add_pooled(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--pooled",
         metavar="FILE",
@@ -78,7 +83,9 @@ def add_ranges(parser: ArgumentParser) -> None:
 
 def add_work(parser: ArgumentParser) -> None:
     parser.add_argument("--workers", metavar="N", type=at_least_one, default=2, help="runs worked on at a time (2)")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of all that is drawn at random (0)")
+    parser.add_argument(
+        "--seed", metavar="N", type=at_least_zero, default=0, help="seed of all that is drawn at random (0)"
+    )
     add_quiet(parser)
 
 
@@ -101,12 +108,27 @@ def universe(text: str) -> str | float:
 
 
 def at_least_one(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"expected a whole number from 1 on, found {text!r}")
+    return _whole(text, least=1)
+
+
+def at_least_zero(text: str) -> int:
+    return _whole(text, least=0)
+
+
+def _whole(text: str, least: int) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text) < least:
+        raise ArgumentTypeError(f"expected a whole number from {least} on, found {text!r}")
     return int(text)
 
 
-def pooled_names(args: Namespace) -> tuple[str, ...] | None:
+def check_sources(args: Namespace) -> None:
+    from fathoms.errors import FathomsError
+
+    if args.qrels == "-" and "-" in args.runs:
+        raise FathomsError("QRELS and RUN cannot both be standard input")
+
+
+def pooled_names(args: Namespace, runs: Collection[str], notes: list[str]) -> tuple[str, ...] | None:
     """Run names from the list of contributing runs, whether written as names or as files."""
     if args.pooled is None:
         return None
@@ -114,7 +136,11 @@ def pooled_names(args: Namespace) -> tuple[str, ...] | None:
     from fathoms.errors import InputError
 
     names = [line.strip() for line in read_bytes(args.pooled).decode(errors="surrogateescape").splitlines()]
-    chosen = tuple(stem(name) for name in names if name and not name.startswith("#"))
+    chosen = tuple(name if name in runs else stem(name) for name in names if name and not name.startswith("#"))
     if not chosen:
         raise InputError("names no run; expected the contributing runs, one a line", str(args.pooled))
+    absent = [name for name in chosen if name not in runs]
+    if absent:
+        shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
+        notes.append(f"{args.pooled}: {len(absent)} of {len(chosen)} contributing runs are not given: {shown}")
     return chosen

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathoms.data.files import check_writable, whole_file
+from fathoms.data.trec import counted
 from fathoms.errors import FathomsError
 from fathoms.measures.base import Measure
 from fathoms.measures.evaluate import COLUMNS, Evaluation, RunScores
 from fathoms.measures.parse import trec_eval_name
 
 if TYPE_CHECKING:
+    import polars as pl
     from rich.text import Text
 
 BAR = 24  # characters in which a range is drawn
@@ -49,8 +51,7 @@ def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 def write(result: Evaluation, format: str, output: Path | None, *, quiet: bool = False) -> None:
     if format == "parquet" and output is not None:
-        with whole_file(output) as path:
-            result.to_frame().write_parquet(path)
+        put_parquet(result.to_frame(), output)
         return
     if format == "table":
         text = table(result, wide=output is not None, quiet=quiet)
@@ -72,7 +73,26 @@ def put(text: str, output: Path | None) -> None:
         sys.stdout.flush()
     else:
         with whole_file(output) as path:
-            path.write_text(text, errors="surrogateescape")
+            path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
+
+
+def put_parquet(frame: pl.DataFrame, output: Path) -> None:
+    with whole_file(output) as path:
+        frame.write_parquet(path)
+
+
+def aligned_text(header: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int) -> str:
+    """Columns of text side by side, the first ones flush left and the numbers flush right."""
+    widths = [max(len(line[i]) for line in (header, *rows)) for i in range(len(header))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [
+            cell.ljust(width) if i < numbers_from else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return "  ".join(padded).rstrip()
+
+    return "\n".join(map(line, (header, *rows))) + "\n"
 
 
 def records(rows: list[dict[str, Any]]) -> str:
@@ -172,17 +192,23 @@ def table(result: Evaluation, *, wide: bool, quiet: bool) -> str:
 
     on_terminal = sys.stdout.isatty() and not wide
     buffer = io.StringIO()
-    console = Console(file=buffer, force_terminal=on_terminal, width=None if on_terminal else 140, highlight=False)
+    # Names are data, so nothing in them is markup; and what goes to a file is never cut to fit.
+    console = Console(
+        file=buffer,
+        force_terminal=on_terminal,
+        width=None if on_terminal else 10_000,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
     for measure in result.measures:
         rows = _table_rows(result, measure)
         greatest = max([1.0] + [v["high"] or v["score"] or 0 for _, _, v in rows]) if measure.aggregate != "sum" else 0
         has_range = any(values["high"] is not None for _, _, values in rows)
-        n = len(result.runs[0].topics)
-        console.print(f"{measure.name}, {_over(measure, n)}", style="bold", markup=False)
+        console.print(f"{measure.name}, {_over(measure, result)}", style="bold")
         grid = Table(box=None, pad_edge=False)
-        grid.add_column("run", no_wrap=True)
-        if result.by_topic:
-            grid.add_column("topic")
+        for name in ("run", "topic") if result.by_topic else ("run",):
+            grid.add_column(name, overflow="fold")
         names = [name for name in COLUMNS[3:] if any(values[name] is not None for _, _, values in rows)]
         if measure.aggregate == "sum":
             names = ["score"]
@@ -200,13 +226,16 @@ def table(result: Evaluation, *, wide: bool, quiet: bool) -> str:
         console.print()
     if not quiet:
         for line in remarks(result):
-            console.print(line, soft_wrap=True, markup=False)
+            console.print(line, soft_wrap=True)
     return buffer.getvalue()
 
 
-def _over(measure: Measure, n: int) -> str:
+def _over(measure: Measure, result: Evaluation) -> str:
+    counts = [len(run.topics) for run in result.runs]
+    least, most = min(counts), max(counts)
+    topics = counted(most, "topic") if least == most else f"{least:,} to {most:,} topics"
     how = {"mean": "mean over", "sum": "sum over", "geometric": "geometric mean over"}[measure.aggregate]
-    return f"{how} {n} topics"
+    return f"{how} {topics}"
 
 
 def _table_rows(result: Evaluation, measure: Measure) -> list[tuple[str, str, dict[str, float | None]]]:

@@ -30,7 +30,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--ties", metavar="SHARE", type=float, default=0.1, help="share of documents tied with the one before (0.1)"
     )
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another seed, another collection (0)")
+    parser.add_argument(
+        "--seed", metavar="N", type=options.at_least_zero, default=0, help="another seed, another collection (0)"
+    )
     options.add_quiet(parser)
 
 
@@ -42,7 +44,10 @@ def run(args: Namespace) -> int:
         raise FathomsError(f"{args.output} exists already; choose another folder or remove it first")
     settings = ("systems", "n_topics", "n_docs", "depth", "pool_depth", "max_grade", "ties", "seed")
     collection = simulate(**{name: getattr(args, name) for name in settings})
-    write(collection, args.output)
+    try:
+        write(collection, args.output)
+    except OSError as error:
+        raise FathomsError(f"{args.output}: cannot be written: {error.strerror or error}") from None
     if not args.quiet:
         print(
             f"{args.output}: {args.systems} runs, {args.n_topics} topics, {len(collection.qrels):,} judgments; "

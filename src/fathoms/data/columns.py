@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from fathoms.data.trec import Layout, Table, Text
+from fathoms.data.trec import Layout, Table, Text, counted
 from fathoms.errors import InputError
 
 NAMES = {
@@ -19,23 +20,24 @@ NAMES = {
     "rank": ("rank",),
     "grade": ("grade", "relevance", "rel", "label", "score"),
 }
+KNOWN = {name for names in NAMES.values() for name in names} | {"run", "tag"}
 
 
-def table_of(data: Any, layout: Layout, source: str) -> Table:
+def table_of(data: Any, layout: Layout, source: str, *, lenient: bool = False) -> Table:
     """Rows from a polars or pandas frame, a {topic: {document: number}} dict, or ir_measures tuples."""
     if isinstance(data, Mapping):
-        return _checked(_from_dict(data, layout, source), layout, source)
-    if isinstance(data, pl.LazyFrame):
-        data = data.collect()
-    if isinstance(data, pl.DataFrame):
-        return _checked(data, layout, source)
-    if hasattr(data, "columns") and hasattr(data, "to_dict"):  # a pandas frame
-        columns = {str(name): data[name].to_list() for name in data.columns}
-        return _checked(pl.DataFrame(columns, strict=False), layout, source)
+        try:
+            return _checked(_from_dict(data, layout, source), layout, source, lenient)
+        except UnicodeEncodeError:
+            _not_unicode(source)
+    if hasattr(type(data), "columns"):
+        return _checked(frame_of(data, source), layout, source, lenient)
     if isinstance(data, Iterable):
         rows = [row._asdict() if hasattr(row, "_asdict") else row for row in data]
         if all(isinstance(row, Mapping) for row in rows):
-            return _checked(pl.DataFrame(rows, infer_schema_length=None), layout, source)
+            names = dict.fromkeys(str(name) for row in rows for name in row)
+            columns = {name: [row.get(name) for row in rows] for name in names}
+            return _checked(_from_columns(columns, source), layout, source, lenient)
     raise InputError(
         f"cannot read a {layout.kind} from {type(data).__name__}; give a file name, a polars or pandas frame, "
         "a dict {topic: {document: number}}, or ir_measures tuples",
@@ -43,32 +45,108 @@ def table_of(data: Any, layout: Layout, source: str) -> Table:
     )
 
 
-def parse_parquet(raw: bytes, layout: Layout, source: str) -> Table:
+def frame_of(data: Any, source: str) -> pl.DataFrame:
+    """A polars frame from one, lazy or not, or from a pandas frame."""
+    if isinstance(data, pl.LazyFrame):
+        data = data.collect()
+    if isinstance(data, pl.DataFrame):
+        return data
+    if not data.columns.is_unique:
+        raise InputError(
+            f"has two columns of the same name; its columns are {', '.join(map(str, data.columns))}", source
+        )
+    missing = data.isna()  # pandas writes a missing value in as many ways as it has types
+    columns = {
+        str(name): [None if none else value for value, none in zip(data[name], missing[name], strict=True)]
+        for name in data.columns
+        if str(name) in KNOWN
+    }
+    return _from_columns(columns, source)
+
+
+def _from_columns(columns: dict[str, list[Any]], source: str) -> pl.DataFrame:
+    """Each column of one type; those of mixed types (ids such as 7 and "7a") as text."""
+    series = []
+    for name, values in columns.items():
+        if name not in KNOWN:
+            continue
+        try:
+            series.append(pl.Series(name, values, strict=True))
+        except UnicodeEncodeError:
+            _not_unicode(source)
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+            series.append(pl.Series(name, [None if value is None else str(value) for value in values]))
+    if columns and not series:
+        raise InputError(f"has no column that is known; its columns are {', '.join(columns)}", source)
+    return pl.DataFrame(series)
+
+
+def _not_unicode(source: str) -> NoReturn:
+    raise InputError("holds an id that is no valid Unicode text", source) from None
+
+
+def parse_parquet(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
     try:
         frame = pl.read_parquet(raw)
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise InputError(f"is not a readable parquet file ({error})", source) from None
-    return _checked(frame, layout, source)
+    return _checked(frame, layout, source, lenient)
 
 
-def parse_json(raw: bytes, layout: Layout, source: str) -> Table:
+def parse_json(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
     """A {topic: {document: number}} object, a list of records, or one record a line (JSONL)."""
+    repeated: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """An object with the first of equal keys; json itself would keep the last one and say nothing."""
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                repeated.append(key)
+            else:
+                found[key] = value
+        return found
+
+    skipped: list[str] = []
     try:
-        data = json.loads(raw)
-    except json.JSONDecodeError as whole:
-        try:
-            data = [json.loads(line) for line in raw.splitlines() if line.strip()]
-        except json.JSONDecodeError:
-            raise InputError(f"is not valid JSON: {whole.msg}", source, whole.lineno) from None
+        data = json.loads(raw, object_pairs_hook=once)
+    except (ValueError, RecursionError) as whole:
+        repeated.clear()
+        data = []
+        for number, line in enumerate(raw.splitlines(), 1):
+            try:
+                data += [json.loads(line, object_pairs_hook=once)] if line.strip() else []
+            except (ValueError, RecursionError) as error:
+                if not data:  # not one record a line, so what was wrong with the whole counts
+                    place = whole.lineno if isinstance(whole, json.JSONDecodeError) else None
+                    raise InputError(f"is not valid JSON: {_reason(whole)}", source, place) from None
+                if not lenient:
+                    raise InputError(f"is not valid JSON: {_reason(error)}", source, number) from None
+                skipped.append(f"line {number}: {_reason(error)}")
+    if repeated:
+        message = f"the key {repeated[0]!r} stands twice in one object"
+        if not lenient:
+            raise InputError(f"{message}; --lenient keeps the first", source)
+        skipped.append(f"{counted(len(repeated), 'repeated key')}, kept the first ({message})")
+    if isinstance(data, dict) and data.keys() & KNOWN and not any(isinstance(v, dict) for v in data.values()):
+        data = [data]  # JSONL of a single line
     if isinstance(data, list) and not all(isinstance(row, dict) for row in data):
         raise InputError("expected a list of records or an object {topic: {document: number}}", source)
-    return table_of(data, layout, source)
+    table = table_of(data, layout, source, lenient=lenient)
+    if skipped:
+        more = "; ..." if len(skipped) > 3 else ""
+        table.skipped.append(f"{source}: skipped {counted(len(skipped), 'bad part')}: {'; '.join(skipped[:3])}{more}")
+    return table
+
+
+def _reason(error: Exception) -> str:
+    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
 
 
 def _from_dict(data: Mapping[Any, Any], layout: Layout, source: str) -> pl.DataFrame:
     topics: list[str] = []
     documents: list[str] = []
-    numbers: list[float] = []
+    numbers: list[Any] = []
     for topic, ranking in data.items():
         if not isinstance(ranking, Mapping) or any(isinstance(number, Mapping) for number in ranking.values()):
             raise InputError(
@@ -80,12 +158,13 @@ def _from_dict(data: Mapping[Any, Any], layout: Layout, source: str) -> pl.DataF
         numbers += ranking.values()
     try:
         column = pl.Series(numbers, dtype=pl.Float64, strict=True)
-    except (TypeError, pl.exceptions.PolarsError):
-        column = pl.Series([float(number) for number in numbers], dtype=pl.Float64)
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+        # As text, which tells later what was found where a number was expected.
+        column = pl.Series([str(float(n)) if isinstance(n, np.number) else str(n) for n in numbers])
     return pl.DataFrame({"topic": topics, "document": documents, layout.number: column})
 
 
-def _checked(frame: pl.DataFrame, layout: Layout, source: str) -> Table:
+def _checked(frame: pl.DataFrame, layout: Layout, source: str, lenient: bool) -> Table:
     if frame.is_empty():
         raise InputError(f"has no rows; expected a {layout.kind}", source)
     columns: dict[str, pl.Series] = {}
@@ -100,31 +179,74 @@ def _checked(frame: pl.DataFrame, layout: Layout, source: str) -> Table:
         columns[wanted] = frame[name]
     if "rank" in layout.columns and "rank" in frame.columns:
         columns["rank"] = frame["rank"]
-    for name in ("topic", "document"):
-        columns[name] = columns[name].cast(pl.String)
-        if columns[name].null_count():
-            raise InputError(f"row {columns[name].is_null().arg_max()} (from 0) has no {name}", source)
-    numbers = {
-        name: columns[name].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy().copy()
-        for name in (layout.number, "rank")
-        if name in columns
+    topic, document = (_ids(columns[name], source) for name in ("topic", "document"))
+    number = _numbers(columns[layout.number], source)
+    rank = _numbers(columns["rank"], source) if "rank" in columns else None
+    bad = layout.bad(number)
+
+    found = columns[layout.number]
+    complaints = {
+        row: f"topic {_shown(topic[row])}, document {_shown(document[row])}: {layout.expected_number}, "
+        f"found {found[row]!r}"
+        for row in np.flatnonzero(bad).tolist()
     }
-    bad = np.isnan(numbers[layout.number])
-    if bad.any():
-        row = int(bad.argmax())
-        found = columns[layout.number][row]
-        raise InputError(f"row {row} (from 0): expected a number as {layout.number}, found {found!r}", source)
+    for name, ids in (("topic", topic), ("document", document)):
+        for row, text in enumerate(ids):
+            if not text or b"\0" in text:  # byte strings of a fixed width end in zeros, so no id may hold one
+                complaints[row] = f"expected a {name}, found {_shown(text)}"
+    skipped = []
+    lines = None
+    if complaints:
+        row = min(complaints)
+        message = f"row {row + 1}: {complaints[row]}"
+        if not lenient or len(complaints) == len(frame):
+            more = f"; {counted(len(complaints) - 1, 'more bad row')}" if len(complaints) > 1 else ""
+            raise InputError(f"{message}{more}", source)
+        skipped.append(f"{source}: skipped {counted(len(complaints), 'bad row')}: {message}")
+        good = np.setdiff1d(np.arange(len(frame)), list(complaints))
+        topic, document = [topic[i] for i in good], [document[i] for i in good]
+        number, rank = number[good], None if rank is None else rank[good]
+        lines = good + 1
+    tag = frame["tag"][0] if "tag" in layout.columns and "tag" in frame.columns else None
     return Table(
-        topic=_text(columns["topic"]),
-        document=_text(columns["document"]),
-        number=numbers[layout.number],
+        topic=_text(topic),
+        document=_text(document),
+        number=number,
         source=source,
-        rank=numbers.get("rank"),
-        tag=str(frame["tag"][0]) if "tag" in layout.columns and "tag" in frame.columns else "",
+        rank=rank,
+        tag="" if tag is None else str(tag),
+        lines=lines,
+        skipped=skipped,
+        unit="row",
     )
 
 
-def _text(column: pl.Series) -> Text:
-    encoded = [text.encode() for text in column.to_list()]
-    width = -(-max(map(len, encoded)) // 8) * 8
-    return np.array(encoded, dtype=f"S{max(8, width)}")
+def _ids(column: pl.Series, source: str) -> list[bytes]:
+    """Ids as bytes, empty where there is none."""
+    kind = column.dtype
+    if kind.is_float():  # what pandas makes of whole numbers once one of them is missing
+        whole = column.drop_nulls().drop_nans()
+        if (whole == whole.round()).all():
+            column = column.fill_nan(None).cast(pl.Int64)
+    elif kind.is_nested() or kind.is_temporal() or kind == pl.Object:
+        raise InputError(f"column {column.name!r} holds {kind}, expected text or whole numbers", source)
+    if kind != pl.Binary:
+        column = column.cast(pl.String)
+    return [b"" if one is None else one if isinstance(one, bytes) else one.encode() for one in column.to_list()]
+
+
+def _numbers(column: pl.Series, source: str) -> NDArray[np.float64]:
+    """Numbers, nan where there is none."""
+    kind = column.dtype
+    if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
+        raise InputError(f"column {column.name!r} holds {kind}, expected numbers", source)
+    return column.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy().copy()
+
+
+def _shown(text: bytes) -> str:
+    return text.decode(errors="replace").replace("\0", "\\0") or "none"
+
+
+def _text(ids: list[bytes]) -> Text:
+    width = -(-max(map(len, ids)) // 8) * 8
+    return np.array(ids, dtype=f"S{width}")

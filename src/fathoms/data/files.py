@@ -24,8 +24,8 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise InputError("no such file", name) from None
     except IsADirectoryError:
         raise InputError("is a folder, expected a file", name) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", name) from None
+    except (OSError, ValueError) as error:  # ValueError: no file's name holds a zero byte
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", name) from None
     return decompress(raw, name)
 
 
@@ -36,10 +36,7 @@ def decompress(raw: bytes, source: str) -> bytes:
 
             return gzip.decompress(raw)
         if raw.startswith(b"\x28\xb5\x2f\xfd"):
-            import zstandard
-
-            with zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as stream:
-                return stream.read()
+            return _decompress_zstd(raw)
         if raw.startswith(b"BZh"):
             import bz2
 
@@ -51,6 +48,20 @@ def decompress(raw: bytes, source: str) -> bytes:
     except Exception as error:  # each codec has exceptions of its own; all mean the same to the user
         raise InputError(f"the compressed data is damaged or cut short ({error})", source) from None
     return raw
+
+
+def _decompress_zstd(raw: bytes) -> bytes:
+    """Frame by frame, since only so it shows that the last one was cut short."""
+    import zstandard
+
+    parts = []
+    while raw:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        parts.append(frame.decompress(raw))
+        if not frame.eof:
+            raise EOFError("the data ends inside a frame")
+        raw = frame.unused_data
+    return b"".join(parts)
 
 
 def stem(path: str | os.PathLike[str]) -> str:
@@ -67,12 +78,19 @@ def stem(path: str | os.PathLike[str]) -> str:
 
 def check_writable(target: Path) -> None:
     """Raise before the work, not after it, where its result could not be written."""
-    if target.is_dir():
+    if os.path.isdir(target):
         raise InputError("is a folder, expected the name of a file to write", str(target))
-    if not target.parent.is_dir():
+    if _is_device(target):
+        return
+    if not os.path.isdir(target.parent):
         raise InputError(f"cannot be written: there is no folder {target.parent}", str(target))
     if not os.access(target.parent, os.W_OK):
         raise InputError(f"cannot be written: no permission to write in {target.parent}", str(target))
+
+
+def _is_device(path: Path) -> bool:
+    """Something like /dev/null or a named pipe, which is written to and must never be replaced by a file."""
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 @contextmanager
@@ -80,9 +98,21 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path that becomes `path` when the block ends well, and vanishes when it does not."""
     target = Path(path)
     check_writable(target)
+    try:
+        if _is_device(target):
+            yield target
+        else:
+            with _replacing(Path(os.path.realpath(target))) as temporary:  # a link stays a link
+                yield temporary
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", str(target)) from None
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
     import tempfile
 
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".fathoms.", suffix=target.suffix)
     os.close(handle)
     temporary = Path(name)
     try:

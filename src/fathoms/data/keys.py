@@ -19,7 +19,7 @@ _SHIFT = np.uint64(29)
 def words(text: Text) -> NDArray[np.uint64]:
     """Byte strings as rows of 64-bit words."""
     width = -(-text.dtype.itemsize // 8) * 8
-    return np.ascontiguousarray(text.astype(f"S{width}", copy=False)).view("<u8").reshape(len(text), -1)
+    return np.ascontiguousarray(text.astype(f"S{width}", copy=False)).view("<u8").reshape(len(text), width // 8)
 
 
 def document_keys(documents: Text) -> Keys:

@@ -17,7 +17,7 @@ def load(source: Any, layout: Layout, *, lenient: bool = False, name: str | None
         return parse(read_bytes(source), layout, label, lenient=lenient)
     from fathoms.data import columns  # polars takes longer to import than most files to read
 
-    return columns.table_of(source, layout, name or layout.kind)
+    return columns.table_of(source, layout, name or layout.kind, lenient=lenient)
 
 
 def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
@@ -27,5 +27,5 @@ def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> 
         from fathoms.data import columns
 
         reader = columns.parse_parquet if is_parquet else columns.parse_json
-        return reader(raw, layout, source)
+        return reader(raw, layout, source, lenient=lenient)
     return trec.parse(raw, layout, source, lenient=lenient)

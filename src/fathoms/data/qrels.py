@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from fathoms.data import keys
 from fathoms.data.arrays import distinct
 from fathoms.data.load import load
-from fathoms.data.topics import number_topics, topic_order
-from fathoms.data.trec import QRELS, Text
-from fathoms.errors import InputError
+from fathoms.data.topics import number_topics, topic_order, valid_text
+from fathoms.data.trec import QRELS, Text, counted
+from fathoms.errors import FathomsError, InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
 # Codes of documents without a usable grade; codes from JUDGED on are places in the table of grades.
 PAST, UNJUDGED, NEGATIVE, JUDGED = 0, 1, 2, 3
+MOST_LEVELS = 32_000  # codes are 16-bit integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,18 @@ class Qrels:
     def lookup(self) -> keys.Lookup:
         return keys.Lookup(keys.topic_keys(keys.document_keys(self.documents), self.topic), self.documents)
 
+    def keep(self, rows: NDArray[np.bool_]) -> Qrels:
+        """The same with some of the judgments only; every topic stays, with or without judgments."""
+        return Qrels(self.topics, self.topic[rows], self.documents[rows], self.grades[rows], self.source)
+
+    def to_text(self) -> str:
+        """As a qrels file, in the order of the judgments."""
+        documents = (document.decode(errors="surrogateescape") for document in self.documents.tolist())
+        rows = zip(self.topic.tolist(), documents, self.grades.tolist(), strict=True)
+        return "".join(
+            f"{self.topics[topic]} 0 {document} {repr(grade).removesuffix('.0')}\n" for topic, document, grade in rows
+        )
+
     def __len__(self) -> int:
         return len(self.topic)
 
@@ -79,8 +92,8 @@ class Qrels:
     def to_frame(self) -> pl.DataFrame:
         import polars as pl
 
-        topics = pl.Series(self.topics).gather(self.topic)
-        documents = [document.decode(errors="surrogateescape") for document in self.documents.tolist()]
+        topics = pl.Series([valid_text(topic) for topic in self.topics]).gather(self.topic)
+        documents = [document.decode(errors="backslashreplace") for document in self.documents.tolist()]
         return pl.DataFrame({"topic": topics, "document": documents, "grade": self.grades})
 
 
@@ -90,15 +103,20 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
     `junk` names a negative grade that means judged and not relevant (ClueWeb's -2 for spam). One document with
     two different grades is an error; with `lenient` the first one counts.
     """
+    if junk is not None and not junk < 0:
+        raise FathomsError(f"junk must be a negative grade, such as -2, found {junk:g}")
     if isinstance(source, Qrels):
         return source
     table = load(source, QRELS, lenient=lenient)
     notes = list(table.skipped)
     topics, topic = number_topics(table.topic)
     documents, grades = table.document, table.number
-    if np.isinf(grades).any():
-        row = int(np.isinf(grades).argmax())
-        raise InputError(f"a grade must be finite, found {grades[row]}", table.source, table.line(row))
+    if "all" in topics:
+        row = int((topic == topics.index("all")).argmax())
+        message = "a topic is named `all`, which in the output names the mean over topics"
+        if not lenient:
+            raise table.error(row, f"{message}; rename it (--lenient goes on)")
+        notes.append(f"{table.source}: {message}")
 
     first = keys.repeats(keys.topic_keys(keys.document_keys(documents), topic), documents)
     if first.size:
@@ -107,18 +125,18 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
             row = int(conflict[0])
             message = (
                 f"topic {topics[topic[row]]}, document {documents[row].decode(errors='replace')} has grade "
-                f"{grades[row]:g}, but {grades[first[row]]:g} in line {table.line(int(first[row]))}"
+                f"{grades[row]:g}, but {grades[first[row]]:g} in {table.place(int(first[row]))}"
             )
             if not lenient:
-                raise InputError(f"{message}; decide on one (--lenient keeps the first)", table.source, table.line(row))
+                raise table.error(row, f"{message}; decide on one (--lenient keeps the first)")
             notes.append(
-                f"{table.source}: {conflict.size:,} documents with two different grades, kept the first "
-                f"(line {table.line(row)}: {message})"
+                f"{table.source}: skipped {counted(conflict.size, 'judgment')} that another one contradicts, kept the "
+                f"first ({table.place(row)}: {message})"
             )
         kept = first == np.arange(len(first))
         same = int((~kept).sum()) - conflict.size
         if same:
-            notes.append(f"{table.source}: {same:,} judgments stand there twice with the same grade; each counts once")
+            notes.append(f"{table.source}: {counted(same, 'judgment')} repeated with the same grade; each counts once")
         topic, documents, grades = topic[kept], documents[kept], grades[kept]
 
     if junk is not None:
@@ -126,10 +144,13 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
     negative = int((grades < 0).sum())
     if negative:
         notes.append(
-            f"{table.source}: {negative:,} judgments have a negative grade and count as unjudged "
-            "(--junk GRADE makes one judged and not relevant)"
+            f"{table.source}: {counted(negative, 'judgment')} with a negative grade, which means unjudged "
+            "(--junk GRADE makes that grade judged and not relevant)"
         )
     order = topic_order(topics)
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    return Qrels([topics[i] for i in order], place[topic], documents, grades, table.source, notes)
+    qrels = Qrels([topics[i] for i in order], place[topic], documents, grades, table.source, notes)
+    if len(qrels.levels) > MOST_LEVELS:
+        raise InputError(f"{len(qrels.levels):,} different grades, expected at most {MOST_LEVELS:,}", table.source)
+    return qrels

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
-from fathoms.data.files import read_bytes, stem
+from fathoms.data.files import stem
 from fathoms.data.load import load
 from fathoms.data.topics import number_topics
-from fathoms.data.trec import RUN, Text
+from fathoms.data.trec import RUN, Text, counted
 from fathoms.errors import FathomsError, InputError
 
 Names = Literal["file", "tag"]
@@ -82,14 +82,14 @@ def read_run(source: Any, *, name: str | None = None, lenient: bool = False) -> 
         count = int((~kept).sum())
         message = (
             f"topic {topics[topic[row]]}: document {documents[row].decode(errors='replace')} stands there twice "
-            f"(first in line {table.line(int(first[row]))})"
+            f"(first in {table.place(int(first[row]))})"
         )
         if not lenient:
-            others = f", and {count - 1:,} more documents" if count > 1 else ""
-            raise InputError(f"{message}{others}; --lenient keeps the first", table.source, table.line(row))
+            others = f", and so do {counted(count - 1, 'more document')}" if count > 1 else ""
+            raise table.error(row, f"{message}{others}; --lenient keeps the first")
         notes.append(
-            f"{table.source}: {count:,} documents stand twice in a topic, kept the first "
-            f"(line {table.line(row)}: {message})"
+            f"{table.source}: skipped {counted(count, 'document')} that the topic had already, kept the first "
+            f"({table.place(row)}: {message})"
         )
         topic, documents, document_keys = topic[kept], documents[kept], document_keys[kept]
         scores, ranks = scores[kept], None if ranks is None else ranks[kept]
@@ -128,16 +128,19 @@ def scan_runs(source: Any, *, names: Names = "file", lenient: bool = False) -> R
                 for name, value in source.items()
             }
         )
+    if hasattr(source, "collect"):  # a lazy frame
+        source = source.collect()
     if hasattr(source, "columns") and "run" in source.columns:
-        import polars as pl
+        from fathoms.data.columns import frame_of
 
-        frame = source if isinstance(source, pl.DataFrame) else pl.from_pandas(source)
-        parts = frame.partition_by("run", as_dict=True, maintain_order=True, include_key=False)
+        parts = frame_of(source, "runs").partition_by("run", as_dict=True, maintain_order=True, include_key=False)
         return Runs({str(name): read_run(part, name=str(name), lenient=lenient) for (name,), part in parts.items()})
     if isinstance(source, Sequence) and source:
         if all(isinstance(item, str | os.PathLike) for item in source):
             return _scan_files([os.fspath(item) for item in source], names, lenient)
         if all(isinstance(item, Run) for item in source):
+            for name in _repeated([run.name for run in source]):
+                raise FathomsError(f"two of the runs have the same name {name!r}")
             return Runs({run.name: run for run in source})
     run = read_run(source, lenient=lenient)
     return Runs({run.name: run})
@@ -147,16 +150,17 @@ def _is_run_like(value: Any) -> bool:
     """Not the ranking of one topic, so the dict that holds it is one of runs."""
     if isinstance(value, Mapping):
         return any(isinstance(inner, Mapping) for inner in value.values())
-    return isinstance(value, Run | str | os.PathLike) or hasattr(value, "columns")
+    return isinstance(value, Run | str | os.PathLike) or hasattr(type(value), "columns")
 
 
 def expand(patterns: Sequence[str]) -> list[str]:
     """File names from file names, folders (their files) and globs, in a stable order, each once."""
     paths: list[str] = []
     for pattern in patterns:
-        if pattern == "-" or Path(pattern).is_file():
+        is_folder = os.path.isdir(pattern)
+        if pattern == "-" or (os.path.exists(pattern) and not is_folder):
             paths.append(pattern)
-        elif Path(pattern).is_dir():
+        elif is_folder:
             inside = sorted(
                 str(path) for path in Path(pattern).iterdir() if path.is_file() and not path.name.startswith(".")
             )
@@ -175,7 +179,7 @@ def expand(patterns: Sequence[str]) -> list[str]:
 def _scan_files(patterns: Sequence[str], names: Names, lenient: bool) -> Runs:
     paths = expand(patterns)
     if names == "tag":
-        chosen = [_peek_tag(path) for path in paths]
+        chosen = [_tag(path, lenient) for path in paths]
         for name in _repeated(chosen):
             both = [path for path, tag in zip(paths, chosen, strict=True) if tag == name]
             raise FathomsError(f"{' and '.join(both[:2])} have the same tag {name!r}; use --names file")
@@ -184,7 +188,7 @@ def _scan_files(patterns: Sequence[str], names: Names, lenient: bool) -> Runs:
     runs: dict[str, Run | Callable[[], Run]] = {}
     for name, path in zip(chosen, paths, strict=True):
         reader = partial(read_run, path, name=name, lenient=lenient)
-        runs[name] = reader() if path == "-" else reader  # standard input can be read once only
+        runs[name] = reader if os.path.isfile(path) else reader()  # standard input and pipes can be read once only
     return Runs(runs)
 
 
@@ -206,13 +210,10 @@ def _repeated(names: Sequence[str]) -> set[str]:
     return {name for name, count in Counter(names).items() if count > 1}
 
 
-def _peek_tag(path: str) -> str:
-    if path == "-":
-        raise FathomsError("--names tag cannot be used with standard input")
-    for line in read_bytes(path).splitlines():
-        columns = line.split()
-        if columns and not line.startswith(b"#"):
-            if len(columns) < 6:
-                break
-            return b" ".join(columns[5:]).decode(errors="replace")
-    raise InputError("has no run tag in its first line; use --names file", path)
+def _tag(path: str, lenient: bool) -> str:
+    if not os.path.isfile(path):
+        raise FathomsError("--names tag cannot be used with standard input or a pipe, which can be read once only")
+    tag = load(path, RUN, lenient=lenient).tag
+    if not tag:
+        raise InputError("has no run tag; use --names file", path)
+    return tag

@@ -63,6 +63,8 @@ def simulate(
         raise FathomsError("systems, n_topics, n_docs, depth, pool_depth and max_grade must be at least 1")
     if not 0 <= unpooled < systems:
         raise FathomsError(f"unpooled must be from 0 to {systems - 1}, one run has to be pooled: {unpooled}")
+    if seed < 0:
+        raise FathomsError(f"seed must be at least 0: {seed}")
     if not 0 <= ties <= 1:
         raise FathomsError(f"ties must be from 0 to 1: {ties}")
     depth = min(depth, n_docs)

@@ -31,19 +31,30 @@ class Layout:
     columns: tuple[str, ...]
     number: str  # the column that must hold a number
     rest_in_last: bool  # further columns belong to the last one
+    finite: bool  # that number must not be infinite
 
     @property
     def expected(self) -> str:
         return f"expected {len(self.columns)} columns ({' '.join(self.columns)})"
 
+    @property
+    def expected_number(self) -> str:
+        return f"expected a {'finite ' if self.finite else ''}number as {self.number}"
 
-RUN = Layout("run", ("topic", "Q0", "document", "rank", "score", "tag"), number="score", rest_in_last=True)
-QRELS = Layout("qrels", ("topic", "iteration", "document", "grade"), number="grade", rest_in_last=False)
+    def bad(self, numbers: Floats) -> NDArray[np.bool_]:
+        """Which are not what the number's column may hold."""
+        return ~np.isfinite(numbers) if self.finite else np.isnan(numbers)
+
+
+RUN = Layout(
+    "run", ("topic", "Q0", "document", "rank", "score", "tag"), number="score", rest_in_last=True, finite=False
+)
+QRELS = Layout("qrels", ("topic", "iteration", "document", "grade"), number="grade", rest_in_last=False, finite=True)
 
 
 @dataclass
 class Table:
-    """Parsed lines, the number of the line each row came from, and what was skipped on the way."""
+    """Parsed lines (or rows of a frame), the number of the line each came from, and what was skipped on the way."""
 
     topic: Text
     document: Text
@@ -53,14 +64,29 @@ class Table:
     tag: str = ""
     lines: Ints | None = None  # None: row i is line i + 1
     skipped: list[str] = field(default_factory=list)
+    unit: str = "line"  # or "row", where the input is no text
 
     def line(self, row: int) -> int:
         return row + 1 if self.lines is None else int(self.lines[row])
+
+    def place(self, row: int) -> str:
+        return f"{self.unit} {self.line(row)}"
+
+    def error(self, row: int, message: str) -> InputError:
+        if self.unit == "line":
+            return InputError(message, self.source, self.line(row))
+        return InputError(f"{self.place(row)}: {message}", self.source)
+
+
+def counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
     """The rows of a run or a qrels file; the first bad line is an error, or with `lenient` a skipped one."""
     raw = raw.removeprefix(b"\xef\xbb\xbf")
+    if b"\n" not in raw:  # lines that end in a carriage return alone, or there is only one
+        raw = raw.replace(b"\r", b"\n")
     pieces: list[_Piece] = []
     start, line = 0, 1
     while start < len(raw):
@@ -94,10 +120,12 @@ def _report(complaints: list[tuple[int, str]], rows: int, layout: Layout, source
         return []
     if not lenient or not rows:
         line, message = complaints[0]
-        more = f" ({len(complaints) - 1:,} more such lines)" if len(complaints) > 1 else ""
+        more = f" ({counted(len(complaints) - 1, 'more bad line')})" if len(complaints) > 1 else ""
         raise InputError(message + more, source, line)
     shown = "; ".join(f"line {line}: {message}" for line, message in complaints[:3])
-    return [f"{source}: skipped {len(complaints):,} bad lines: {shown}" + ("; ..." if len(complaints) > 3 else "")]
+    return [
+        f"{source}: skipped {counted(len(complaints), 'bad line')}: {shown}" + ("; ..." if len(complaints) > 3 else "")
+    ]
 
 
 class _Piece:
@@ -187,15 +215,13 @@ class _Piece:
             at = int(fields.start_of(len(columns) - 1)[0])
             self.tag = self.padded[at : self.padded.index(b"\n", at)].decode(errors="replace").strip()
 
-        bad = np.isnan(self.number)
+        bad = self.layout.bad(self.number)
         if bad.any():
             numbers = self.row_lines()
             column = columns.index(self.layout.number) + 1
             for row in np.flatnonzero(bad):
                 found = number_text[row].decode(errors="replace")
-                self._complain(
-                    int(numbers[row]), f"expected a number as {self.layout.number} (column {column}), found {found!r}"
-                )
+                self._complain(int(numbers[row]), f"{self.layout.expected_number} (column {column}), found {found!r}")
             self.complaints.sort()
             self.lines = numbers[~bad]
             self.number, self.topic, self.document = self.number[~bad], self.topic[~bad], self.document[~bad]

@@ -25,6 +25,7 @@ class Alignment:
     given: NDArray[np.int64] | None = None  # unjudged documents of all given runs, a number a topic
     pool: Pool | None = None
     seed: int = 0
+    trace: bool = False  # remember which judgment each place has, so that some can be taken away again
 
     def __call__(self, run: Run, ties: Ties | None = None) -> Aligned:
         """The evidence on one run, a row for each topic of the qrels (under another tie policy where given)."""
@@ -52,9 +53,10 @@ class Alignment:
             topic_numbers=np.arange(len(qrels.topics)),
             seed=self.seed,
         )
+        judgment = _block(ranked.judgment, ranked.topic, lengths, width, -1) if self.trace else None
         unknown = [topic for topic in run.topics if topic not in qrels.index]
         missing = [topic for topic, length in zip(qrels.topics, lengths, strict=True) if not length]
-        return Aligned(run.name, evidence, missing, unknown)
+        return Aligned(run.name, evidence, missing, unknown, judgment)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,7 @@ class Aligned:
     evidence: Evidence
     missing: list[str]  # judged topics the run says nothing of
     unknown: list[str]  # topics of the run without judgments
+    judgment: NDArray[np.int32] | None = None  # [topic, rank]: row of the qrels, -1 for none; only if traced
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,7 @@ class Ranked:
     rank: NDArray[np.int64]  # from 1
     tied: NDArray[np.bool_]
     keys: keys.Keys
+    judgment: NDArray[np.int32]  # rows of the qrels, -1 for none
     codes: NDArray[np.int16]
 
 
@@ -88,9 +92,10 @@ def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     topic = topic[rows]
     pair_keys = keys.topic_keys(run.keys[rows], topic)
     judgment = qrels.lookup.find(pair_keys, run.documents[rows])
-    codes = np.where(judgment >= 0, qrels.codes[judgment], np.int16(UNJUDGED))
+    # The last code answers for index -1: not judged.
+    codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
     starts = np.searchsorted(topic, np.arange(len(qrels.topics)))
-    return Ranked(run, rows, topic, np.arange(len(rows)) - starts[topic] + 1, tied, pair_keys, codes)
+    return Ranked(run, rows, topic, np.arange(len(rows)) - starts[topic] + 1, tied, pair_keys, judgment, codes)
 
 
 def _block(values: NDArray, topic: NDArray, lengths: NDArray, width: int, fill: object) -> NDArray:  # type: ignore[type-arg]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,8 +38,9 @@ def check_files(
         qrels = read_qrels(qrels_path, junk=junk)
     except InputError as error:
         yield Finding("error", qrels_path, _bare(error))
-        with suppress(InputError):
-            qrels = read_qrels(qrels_path, junk=junk, lenient=True)
+        if os.path.isfile(qrels_path):  # standard input cannot be read once more
+            with suppress(InputError):
+                qrels = read_qrels(qrels_path, junk=junk, lenient=True)
     if qrels is not None:
         yield from check_qrels(qrels, qrels_path)
     seen: dict[bytes, str] = {}
@@ -48,8 +50,9 @@ def check_files(
             run = read_run(path, name=stem(path))
         except InputError as error:
             yield Finding("error", path, _bare(error))
-            with suppress(InputError):
-                run = read_run(path, name=stem(path), lenient=True)
+            if os.path.isfile(path):
+                with suppress(InputError):
+                    run = read_run(path, name=stem(path), lenient=True)
         if run is not None:
             yield from check_run(run, path)
             if qrels is not None:
@@ -79,11 +82,11 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
     """What a run says of itself: ranks, order and ties."""
     for note in run.notes:
         yield Finding("warning", file, note.removeprefix(f"{run.source}: "))
-    if run.ranks is None or np.isnan(run.ranks).any():
+    readable = run.ranks is not None and not np.isnan(run.ranks).any()
+    if run.ranks is not None and not readable:
         yield Finding("warning", file, "has ranks that are no numbers, so --ties rank and score-rank do not apply")
-        return
     wrong = contradictions(run)
-    if wrong.any():
+    if readable and wrong.any():
         topics = [topic for topic, is_wrong in zip(run.topics, wrong, strict=True) if is_wrong]
         message = (
             f"the rank column contradicts the scores in {len(topics)} of {len(run.topics)} topics ({_list(topics)})"

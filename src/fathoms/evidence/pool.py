@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
-from fathoms.data.qrels import Qrels
+from fathoms.data.qrels import PAST, UNJUDGED, Qrels
+from fathoms.data.runs import Run
+from fathoms.data.topics import topic_order
 from fathoms.data.trec import Text
-from fathoms.evidence.evidence import PoolEvidence
+from fathoms.evidence.evidence import Evidence, PoolEvidence
+from fathoms.evidence.order import Precision, Ties
 
 if TYPE_CHECKING:
-    from fathoms.evidence.align import Ranked
+    from fathoms.evidence.align import Aligned, Ranked
 
 NEVER = np.iinfo(np.int32).max  # the depth of a document that no contributing run retrieved
+BATCH = 4_000_000  # rows gathered before those of one document are made one
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +52,16 @@ class Pool:
 
 def make_pool(rankings: Iterable[Ranked], qrels: Qrels, depth: int) -> Pool:
     """Pool the top `depth` of each ranking; what lies deeper is not looked at."""
-    topic = np.empty(0, dtype=np.int32)
-    pair_keys = np.empty(0, dtype=np.uint64)
-    documents = np.empty(0, dtype="S8")
-    least = np.empty(0, dtype=np.int32)
+    parts: list[_Rows] = []
     for ranked in rankings:
-        top = ranked.rank <= depth
-        topic = np.concatenate([topic, ranked.topic[top]])
-        pair_keys = np.concatenate([pair_keys, ranked.keys[top]])
-        documents = np.concatenate([documents, ranked.run.documents[ranked.rows[top]]])
-        least = np.concatenate([least, ranked.rank[top].astype(np.int32)])
-        kept = _shallowest(pair_keys, documents, least)
-        topic, pair_keys, documents, least = topic[kept], pair_keys[kept], documents[kept], least[kept]
+        top = np.flatnonzero(ranked.rank <= depth)
+        rows = ranked.rows[top]
+        parts.append(
+            (ranked.topic[top], ranked.keys[top], ranked.run.documents[rows], ranked.rank[top].astype(np.int32))
+        )
+        if sum(len(part[0]) for part in parts[1:]) > BATCH:
+            parts = [_shallowest(parts)]
+    topic, pair_keys, documents, least = _shallowest(parts)
     judgment = qrels.lookup.find(pair_keys, documents)
     judged_depth = np.full(len(qrels), NEVER, dtype=np.int32)
     judged_depth[judgment[judgment >= 0]] = least[judgment >= 0]
@@ -75,21 +77,136 @@ def make_pool(rankings: Iterable[Ranked], qrels: Qrels, depth: int) -> Pool:
     )
 
 
-def _shallowest(pair_keys: keys.Keys, documents: Text, depth: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Of the rows of each document the one of least depth."""
+_Rows = tuple[NDArray[np.int32], keys.Keys, Text, NDArray[np.int32]]  # topic, key, document, depth
+
+
+def _shallowest(parts: list[_Rows]) -> _Rows:
+    """Each document once, at its least depth."""
+    topic, pair_keys, documents, depth = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((depth, pair_keys))
-    ordered = pair_keys[order]
     first = np.ones(len(order), dtype=bool)
-    first[1:] = ordered[1:] != ordered[:-1]
-    strangers = ~first[1:] & (documents[order[1:]] != documents[order[:-1]])
-    if strangers.any():  # one key for two documents: about never, and settled by the strings
+    first[1:] = pair_keys[order[1:]] != pair_keys[order[:-1]]
+    if (~first[1:] & (documents[order[1:]] != documents[order[:-1]])).any():
+        # One key for two documents: about never, and settled by the strings.
         order = np.lexsort((depth, documents, pair_keys))
-        ordered_documents = documents[order]
-        first[1:] = (pair_keys[order[1:]] != pair_keys[order[:-1]]) | (ordered_documents[1:] != ordered_documents[:-1])
-    return order[first]
+        first[1:] = pair_keys[order[1:]] != pair_keys[order[:-1]]
+        first[1:] |= documents[order[1:]] != documents[order[:-1]]
+    kept = order[first]
+    return topic[kept], pair_keys[kept], documents[kept], depth[kept]
+
+
+def judged_depths(rankings: Iterable[Ranked], qrels: Qrels) -> NDArray[np.int32]:
+    """For each judgment the least depth of its document in any of the rankings, NEVER where none has it."""
+    depth = np.full(len(qrels), NEVER, dtype=np.int32)
+    for ranked in rankings:
+        found = ranked.judgment >= 0
+        row = ranked.judgment[found]
+        depth[row] = np.minimum(depth[row], ranked.rank[found])
+    return depth
 
 
 def unjudged_of_all(rankings: Iterable[Ranked], qrels: Qrels) -> NDArray[np.int64]:
     """How many distinct documents of any given run are unjudged, a number a topic (for universe=given)."""
     pool = make_pool(rankings, qrels, np.iinfo(np.int32).max)
     return np.bincount(pool.unjudged_topic, minlength=len(qrels.topics))
+
+
+# -- fewer judgments ------------------------------------------------------------------------------------------
+
+
+def under(aligned: Aligned, qrels: Qrels, kept: NDArray[np.bool_]) -> Evidence:
+    """The evidence on a run if only some of the judgments (True in `kept`) had been made."""
+    if aligned.judgment is None:
+        raise ValueError("align with trace=True first")
+    known = kept[aligned.judgment] & (aligned.judgment >= 0)
+    evidence = aligned.evidence
+    codes = np.where(known | (evidence.codes == PAST), evidence.codes, np.int16(UNJUDGED))
+    return replace(evidence, codes=codes, counts=qrels.count(kept), _cache={})
+
+
+PrefixOrder = Literal["file", "shuffle"]
+
+
+def prefix_order(depth: NDArray[np.int32], rng: np.random.Generator | None = None) -> NDArray[np.int64]:
+    """Judgments in order of the least depth of their document over the contributing runs (RM section 4).
+
+    Inside one depth by position in the file, or shuffled if there is a generator: on real data one depth holds more
+    documents than a small prefix.
+    """
+    inside = np.arange(len(depth)) if rng is None else rng.permutation(len(depth))
+    return np.lexsort((inside, depth))
+
+
+def prefix(order: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
+    """The first n judgments of an order, as a mask."""
+    kept = np.zeros(len(order), dtype=bool)
+    kept[order[:n]] = True
+    return kept
+
+
+def prefix_by_topic(order: NDArray[np.int64], topic: NDArray[np.int32], n: int) -> NDArray[np.bool_]:
+    """The first n judgments of each topic, as a mask."""
+    kept = np.zeros(len(order), dtype=bool)
+    by_topic = order[np.argsort(topic[order], kind="stable")]
+    counts = np.bincount(topic)
+    place = np.arange(len(order)) - (np.cumsum(counts) - counts)[topic[by_topic]]
+    kept[by_topic[place < n]] = True
+    return kept
+
+
+# -- pools as a tool ------------------------------------------------------------------------------------------
+
+
+def _chosen(
+    order: NDArray[np.int64], topic: NDArray[np.int32], depth: NDArray[np.int32], limit: int | None,
+    budget: int | None, per_topic: bool,
+) -> NDArray[np.bool_]:  # fmt: skip
+    if limit is not None:
+        return depth <= limit
+    found = order[depth[order] < NEVER]
+    chosen = np.zeros(len(order), dtype=bool)
+    if per_topic:
+        kept = prefix_by_topic(order, topic, budget or 0)
+        chosen[found] = kept[found]
+    else:
+        chosen[found[:budget]] = True
+    return chosen
+
+
+def pool_judgments(
+    runs: Iterable[Run], qrels: Qrels, ties: Ties, precision: Precision, *, depth: int | None = None,
+    budget: int | None = None, per_topic: bool = False, seed: int | None = None,
+) -> NDArray[np.bool_]:  # fmt: skip
+    """Which judgments a pool of that depth, or of that many documents, would have had."""
+    from fathoms.evidence.align import rank
+
+    depths = judged_depths((rank(run, qrels, ties, precision) for run in runs), qrels)
+    rng = None if seed is None else np.random.default_rng(seed)
+    return _chosen(prefix_order(depths, rng), qrels.topic, depths, depth, budget, per_topic)
+
+
+def pool_documents(
+    runs: Sequence[Run], ties: Ties, precision: Precision, *, depth: int | None = None, budget: int | None = None,
+    per_topic: bool = False, seed: int | None = None,
+) -> list[tuple[str, str, int]]:  # fmt: skip
+    """Topic, document and least depth of what is to be judged, topic by topic and shallowest first."""
+    from fathoms.evidence.align import rank
+
+    names = list(dict.fromkeys(topic for run in runs for topic in run.topics))
+    topics = [names[i] for i in topic_order(names)]
+    nothing = np.empty(0, dtype=np.int32)
+    blank = Qrels(topics, nothing, np.empty(0, dtype="S8"), np.empty(0))
+    parts = []
+    for run in runs:
+        ranked = rank(run, blank, ties, precision)
+        top = np.flatnonzero(ranked.rank <= (depth or NEVER))
+        documents = run.documents[ranked.rows[top]]
+        parts.append((ranked.topic[top], ranked.keys[top], documents, ranked.rank[top].astype(np.int32)))
+    topic, _, documents, least = _shallowest(parts)
+    by_id = np.lexsort((documents, topic))
+    topic, documents, least = topic[by_id], documents[by_id], least[by_id]
+    rng = None if seed is None else np.random.default_rng(seed)
+    order = prefix_order(least, rng)
+    order = order[_chosen(order, topic, least, depth, budget, per_topic)[order]]
+    order = order[np.argsort(topic[order], kind="stable")]
+    return [(topics[topic[i]], documents[i].decode(errors="surrogateescape"), int(least[i])) for i in order]

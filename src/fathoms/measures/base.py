@@ -157,6 +157,13 @@ class Measure:
         """Expectations of low and high over the orders of tied documents, where the measure has them."""
         return None, None
 
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        """The score to expect if each unjudged document had the gain given for its place (LMC-gain section 3).
+
+        `gains` is [topic, rank], between 0 and the measure's greatest gain; the tail stays empty.
+        """
+        raise FathomsError(f"{self.name} has no estimate from predicted gains")
+
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         """Scores at many cut-offs, one column each. Families that can do it in one pass override this."""
         if self.cutoff not in ("optional", "required"):
@@ -271,6 +278,10 @@ class Binary(Condensable):
     def can_be_relevant(self, evidence: Evidence) -> bool:
         return evidence.max_grade >= self.rel
 
+    def chances(self, evidence: Evidence, gains: Floats) -> Floats:
+        """The chance of each place to hold a relevant document: 0 or 1 where judged."""
+        return np.where(evidence.unjudged, gains[:, : evidence.width], self.relevant(evidence)[evidence.codes])
+
     def known_relevant(self, evidence: Evidence) -> Floats:
         """R: judged relevant documents of each topic."""
         return evidence.counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
@@ -296,9 +307,9 @@ class Graded(Condensable):
         if self.rel != 1 and self.gain != "binary" and not self.rel_counts:
             raise FathomsError(f"{type(self).__name__}: rel says nothing with gain={self.gain}; add gain=binary")
         if self.gains is not None:
-            grades, gains = zip(*self.gains, strict=True)
-            if any(b < a for a, b in pairwise(gains)) or gains[0] != 0 or grades[0] != 0:
-                raise FathomsError(f"{self.name}: gains must start with 0:0 and not fall as grades rise")
+            gains = [gain for _, gain in self.gains]
+            if dict(self.gains).get(0.0, 0.0) != 0 or any(b < a for a, b in pairwise([0.0, *gains])):
+                raise FathomsError(f"{self.name}: gains must be 0 for grade 0 and not fall as grades rise")
 
     def top_grade(self, evidence: Evidence) -> float:
         if self.max_grade is None:
@@ -311,11 +322,8 @@ class Graded(Condensable):
 
     def gain_of(self, grades: Floats, top: float) -> Floats:
         if self.gains is not None:
-            known = dict(self.gains)
-            missing = [grade for grade in grades.tolist() if grade not in known]
-            if missing:
-                raise FathomsError(f"{self.name}: gains has no entry for grade {missing[0]:g}")
-            return np.array([known[grade] for grade in grades.tolist()], dtype=np.float64)
+            known = dict(self.gains)  # a grade that is not listed is its own gain, as in ir_measures
+            return np.array([known.get(grade, grade) for grade in grades.tolist()], dtype=np.float64)
         if self.gain == "binary":
             return (grades >= self.rel).astype(np.float64)
         if self.gain == "linear":
@@ -327,6 +335,10 @@ class Graded(Condensable):
     def level_gains(self, evidence: Evidence) -> Floats:
         """The gain of each grade in use."""
         gains = self.gain_of(evidence.levels, self.top_grade(evidence))
+        if (np.diff(gains) < 0).any():
+            raise FathomsError(
+                f"{self.name}: gains fall as grades rise: {dict(zip(evidence.levels, gains, strict=True))}"
+            )
         if self.gains_at_most_one and gains[-1] > 1:
             raise FathomsError(
                 f"{self.name}: gains are chances here and cannot exceed 1, found {gains[-1]:g}; "
@@ -338,6 +350,10 @@ class Graded(Condensable):
         """The gain of the greatest grade an unjudged document could have."""
         top = self.top_grade(evidence)
         return float(self.gain_of(np.array([top]), top)[0])
+
+    def filled(self, evidence: Evidence, gains: Floats) -> Floats:
+        """The gain of each place, predicted ones where unjudged."""
+        return np.where(evidence.unjudged, gains[:, : evidence.width], self.table(evidence)[evidence.codes])
 
     def table(self, evidence: Evidence, unknown: float = 0.0) -> Floats:
         return code_table(self.level_gains(evidence), unknown)

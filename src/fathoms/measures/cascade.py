@@ -31,6 +31,9 @@ class RR(Binary):
             return score, score
         return score, self._first(evidence, code_table((evidence.levels >= self.rel).astype(float), unknown=1.0))
 
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        return stopping_terms(self.chances(evidence, gains)[:, : self.places(evidence)]).sum(axis=1)
+
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).cut(max(depths))
         first = self.but(k=None)._first(evidence, self.relevant(evidence))
@@ -77,9 +80,13 @@ class ERR(Graded):
         high, reach_end = self._stopping(evidence, self.table(evidence, unknown=top))
         return score, high + reach_end * self._tail(np.minimum(evidence.lengths, self.places(evidence)), top)
 
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        return stopping_terms(self.filled(evidence, gains)[:, : self.places(evidence)]).sum(axis=1)
+
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))
-        return np.cumsum(self._terms(evidence, self.table(evidence), max(depths)), axis=1)[:, np.asarray(depths) - 1]
+        gains = self.table(evidence)[evidence.codes[:, : max(depths)]]
+        return np.cumsum(stopping_terms(gains), axis=1)[:, np.asarray(depths) - 1]
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         """The chance to pass i places of a tie group is the mean, over its i-subsets, of the product of 1 - gain.
@@ -98,17 +105,11 @@ class ERR(Graded):
         change = np.where(mixed.column < n, (new - old) / (mixed.column + 1), 0.0)
         return score + row_sums(mixed.row, change, len(evidence))
 
-    def _terms(self, evidence: Evidence, table: Floats, n: int) -> Floats:
-        gains = table[evidence.codes[:, :n]]
-        terms = gains / np.arange(1, n + 1)
-        terms[:, 1:] *= np.cumprod(1 - gains[:, :-1], axis=1)
-        return terms
-
     def _stopping(self, evidence: Evidence, table: Floats) -> tuple[Floats, Floats]:
         """Sum of the chances to stop at each place over its rank, and the chance to go past the last one."""
         n = self.places(evidence)
         gains = table[evidence.codes[:, :n]]
-        return self._terms(evidence, table, n).sum(axis=1), np.prod(1 - gains, axis=1)
+        return stopping_terms(gains).sum(axis=1), np.prod(1 - gains, axis=1)
 
     @staticmethod
     def _tail(read: Ints, gain: float) -> Floats:
@@ -120,6 +121,13 @@ class ERR(Graded):
         terms = gain * (1 - gain) ** np.arange(steps)
         sums = np.array([(terms / (n + 1 + np.arange(steps))).sum() for n in lengths])
         return sums[place]
+
+
+def stopping_terms(chances: Floats) -> Floats:
+    """The chance to stop at each place, having passed those above, over its rank."""
+    terms = chances / np.arange(1, chances.shape[1] + 1)
+    terms[:, 1:] *= np.cumprod(1 - chances[:, :-1], axis=1)
+    return terms
 
 
 def mean_products(factors: Floats, mixed: MixedGroups) -> Floats:
@@ -163,6 +171,11 @@ class nERR(ERR):
         top = np.where(known > 0, np.minimum(ratio(high, known), 1.0), (unjudged > 0) * 1.0)
         return ratio(raw, most), np.where(unjudged > 0, np.maximum(top, score), score)
 
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        """Over the ideal with as many more documents of the greatest gain as the predictions are worth."""
+        more = (np.where(evidence.unjudged, gains[:, : evidence.width], 0.0)).sum(axis=1) / self.top_gain(evidence)
+        return ratio(super().predicted(evidence, gains), self._ideal(evidence, evidence.counts, np.rint(more)))
+
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence)
         found = super().at_depths(evidence, depths)
@@ -190,10 +203,7 @@ class nERR(ERR):
         level = (place[None, :, None] >= ends[:, None, :]).sum(axis=2) if width else np.zeros((len(evidence), 0), int)
         table = np.append(each, 0.0)
         ideal = table[np.minimum(level, len(each))]
-        terms = ideal / (place + 1)
-        terms[:, 1:] *= np.cumprod(1 - ideal[:, :-1], axis=1)
-        total: Floats = terms.sum(axis=1)
-        return total
+        return stopping_terms(ideal).sum(axis=1)
 
 
 class INST(Graded):
@@ -215,7 +225,10 @@ class INST(Graded):
             raise FathomsError(f"INST: T must be at least 1, found {self.T:g}")
 
     def value(self, evidence: Evidence) -> Floats:
-        return self._mean_gain(evidence, self.table(evidence), 0.0)
+        return self._mean_gain(evidence, self.table(evidence)[evidence.codes], 0.0)
+
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        return self._mean_gain(evidence, self.filled(evidence, gains), 0.0)
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         """No gain can be raised without raising the mean, so all unknown gains at their extremes are the extremes.
@@ -226,7 +239,7 @@ class INST(Graded):
         the V_j that the gain itself adds.
         """
         top = self.top_gain(evidence)
-        return score, self._mean_gain(evidence, self.table(evidence, unknown=top), top)
+        return score, self._mean_gain(evidence, self.table(evidence, unknown=top)[evidence.codes], top)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))
@@ -238,10 +251,10 @@ class INST(Graded):
         rest = self._rest(np.take_along_axis(weights, read, axis=1), np.take_along_axis(x, read, axis=1), 0.0)
         return np.take_along_axis(found, read, axis=1) / (np.take_along_axis(total, read, axis=1) + rest)
 
-    def _mean_gain(self, evidence: Evidence, table: Floats, tail_gain: float) -> Floats:
+    def _mean_gain(self, evidence: Evidence, gains: Floats, tail_gain: float) -> Floats:
         n = self.places(evidence)
         read = np.minimum(evidence.lengths, n)
-        gains = table[evidence.codes[:, :n]]
+        gains = gains[:, :n]
         x, weights = self._walk(gains)
         rows = np.arange(len(gains))
         rest = self._rest(weights[rows, read], x[rows, read], tail_gain)

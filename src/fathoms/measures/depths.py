@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,11 @@ import numpy as np
 
 from fathoms.data.qrels import read_qrels
 from fathoms.data.runs import scan_runs
-from fathoms.errors import FathomsError
+from fathoms.errors import FathomsError, FathomsWarning
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.measures.base import Measure
 from fathoms.measures.evaluate import Options, alignment
-from fathoms.measures.normalised import Normalised
 from fathoms.measures.parse import parse_measure
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ def evaluate_depths(
     ties: Ties = "trec",
     score_precision: Precision | None = None,
     pooled: Sequence[str] | None = None,
+    lenient: bool = False,
+    junk: float | None = None,
 ) -> pl.DataFrame:
     """Scores of one measure, given without cut-off, at many depths: columns run, topic, measure, depth, score.
 
@@ -48,14 +50,16 @@ def evaluate_depths(
     depths = [int(depth) for depth in depths]
     if not depths or min(depths) < 1:
         raise FathomsError(f"depths must be whole numbers from 1 on, found {list(depths)}")
-    text = str(measure)
+    text = str(measure).partition("@")[0]
     # Some measures need a cut-off to exist at all; here the depths are it.
-    prepared = parse_measure(text if "@" in text else f"{text}@{max(depths)}")
-    judgments = read_qrels(qrels)
-    given = scan_runs(runs)
+    prepared = parse_measure(f"{text}@{max(depths)}")
+    judgments = read_qrels(qrels, lenient=lenient, junk=junk)
+    given = scan_runs(runs, lenient=lenient)
     options = Options(ties, score_precision, pooled=None if pooled is None else tuple(pooled))
-    align = alignment(judgments, given, [prepared], options, [])
-    name = text.split("@")[0] if isinstance(prepared, Normalised) else type(prepared).name.fget(prepared).split("@")[0]  # type: ignore[attr-defined]
+    notes = list(judgments.notes)
+    align = alignment(judgments, given, [prepared], options, notes)
+    for note in notes:
+        warnings.warn(note, FathomsWarning, stacklevel=2)
     parts = []
     for run in given:
         scores = depth_scores(prepared, align(given[run]).evidence, depths)
@@ -66,7 +70,7 @@ def evaluate_depths(
                 {
                     "run": run,
                     "topic": np.repeat(topics, len(depths)),
-                    "measure": name,
+                    "measure": prepared.name.partition("@")[0],
                     "depth": np.tile(depths, len(topics)),
                     "score": rows.ravel(),
                 }

@@ -144,6 +144,18 @@ class AP(Binary, Normalised):
         low[rows] = np.where(R > 0, self._least(known, open_[rows], R + V[rows]), 0.0)
         return low, high
 
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        """Beyond the paper: the expected sum of precisions, documents independent, over the expected R.
+
+        E[sum] = sum_i p_i (1 + sum_{j<i} p_j) / i; dividing it by E[R] is the approximation.
+        """
+        n = self.places(evidence)
+        p = self.chances(evidence, gains)
+        more = np.where(evidence.unjudged, p, 0.0).sum(axis=1)
+        head = p[:, :n]
+        sums = (head * (1 + np.cumsum(head, axis=1) - head)) @ (1 / np.arange(1, n + 1))
+        return ratio(sums, self._norm(self._R(evidence) + more))
+
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         if self.needs_pool:
             return super().at_depths(evidence, depths)
@@ -272,6 +284,11 @@ class LayeredGains(Graded, Normalised):
         inside = self.level_gains(evidence)[:, None] >= self.steps(evidence)[None, :]
         return (counts @ inside).astype(np.float64)
 
+    def more(self, evidence: Evidence, gains: Floats) -> Floats:
+        """As many documents of the greatest gain as the predicted gains of the unjudged ones add up to."""
+        total = np.where(evidence.unjudged, gains[:, : evidence.width], 0.0).sum(axis=1)
+        return ratio(total, np.full(len(evidence), self.top_gain(evidence)))
+
     def filled_gains(self, evidence: Evidence, gains: Floats, open_: Bools, counts: Ints) -> Floats:
         """RM's T: the judged gains not found in the ranking, greatest first, at its first unjudged places."""
         order = np.cumsum(open_, axis=1)
@@ -331,6 +348,15 @@ class nDCG(LayeredGains):
             )
         low[rows] = np.where(ideal > 0, self._least(evidence, gains, open_, V, D), 0.0)
         return low, high
+
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        """Beyond the paper: expected DCG over the ideal that holds the expected documents too."""
+        n = self.places(evidence)
+        found = self.filled(evidence, gains)[:, :n] @ discounts(self.discount, n)
+        R = self.in_layer(evidence, self.counts(evidence, self.needs_pool)) + self.more(evidence, gains)[:, None]
+        R = np.minimum(R, np.inf if self.k is None else self.k)
+        C = self._cumulated(np.ceil(R.max(initial=0)))
+        return ratio(found, np.interp(R, np.arange(len(C)), C) @ self.thickness(evidence))
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         if self.needs_pool:
@@ -471,6 +497,20 @@ class Q(LayeredGains):
         high[rows] = self._greatest(block, flags | never, np.where(never, top, gains), open_, V, n)
         low[rows] = np.where(self._R(block) > 0, self._least(block, flags, gains, open_, V, others, n), 0.0)
         return low, high
+
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        """Beyond the paper, as for AP: an unjudged document is one of the greatest gain with some chance."""
+        n = self.places(evidence)
+        top = self.top_gain(evidence)
+        unjudged = evidence.unjudged[:, :n]
+        gains_here = self.filled(evidence, gains)[:, :n]
+        flags = np.where(unjudged, ratio(gains_here, np.full(n, top)), self._flag(evidence)[evidence.codes[:, :n]])
+        own = np.where(unjudged, top, gains_here)  # what the document is worth where it is relevant
+        before = np.cumsum(flags + self.beta * gains_here, axis=1) - (flags + self.beta * gains_here)
+        more = self.more(evidence, gains)
+        R = self.in_layer(evidence, self.counts(evidence, self.ideal == "ii")) + more[:, None]
+        terms = flags * (1 + self.beta * own + before) / self._blended(R, self.thickness(evidence), n)
+        return ratio(terms.sum(axis=1), self._norm(self._R(evidence) + more))
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         if self.needs_pool:

@@ -42,6 +42,8 @@ def parse_measure(text: Any) -> Measure:
     measure = None
     if found is not None:
         cls = _class(found[1])
+        if cls is NumRet and "rel" in (found[2] or ""):
+            cls = NumRelRet  # as ir_measures prints it
         if cls is not None:
             measure = _build(cls, found[2] or "", found[3], text)
     if measure is None:

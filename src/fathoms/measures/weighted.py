@@ -60,6 +60,9 @@ class Weighted(Graded):
         extra = self._expected_sum(evidence, self._unknown(evidence)) + self.tail(evidence)
         return low, low + self.top_gain(evidence) * extra
 
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        return self.filled(evidence, gains)[:, : self.places(evidence)] @ self.weights(evidence)
+
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))
         n = max(depths)

@@ -1,0 +1,73 @@
+"""Regenerate a paper's tables and figures on your collection: table<N>.tsv and .tex, fig<N>.tsv and .svg, index.md.
+
+rm    Ravana and Moffat 2010: score estimates from incomplete judgments, separability and reversals
+gain  Lu, Moffat and Culpepper 2016: relevance as a function of rank
+
+Scores are compared as float64 unless said otherwise: these studies rebuild pools from the files as they were written.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from fathoms.cli import options
+
+EXAMPLES = """examples:
+  fathoms papers rm qrels.txt runs/ --pooled pooled.txt -o rm
+  fathoms papers gain qrels.txt runs/ --pooled pooled.txt -o gain"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("paper", choices=("rm", "gain"), help="which paper")
+    options.add_files(parser)
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder to write to")
+    parser.add_argument(
+        "--prefix-order",
+        choices=("file", "shuffle"),
+        default="shuffle",
+        help="rm: which judgments of one depth come first: 20 seeded shuffles (default), or their order in the file",
+    )
+    parser.add_argument("--depth", metavar="D", type=options.at_least_one, help="gain: depth of the pool (measured)")
+    options.add_pooled(parser)
+    options.add_order(parser)
+    options.add_reading(parser)
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the shuffles (0)")
+    options.add_quiet(parser)
+
+
+def run(args: Namespace) -> int:
+    from fathoms.cli.output import say_notes
+    from fathoms.data.qrels import read_qrels
+    from fathoms.data.runs import scan_runs
+    from fathoms.errors import FathomsError
+    from fathoms.evidence.order import Precision
+    from fathoms.papers import gain, rm
+    from fathoms.papers.output import write_study
+
+    options.check_sources(args)
+    if args.output.exists() and not args.output.is_dir():
+        raise FathomsError(f"{args.output} is a file, expected a folder to write to")
+    qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
+    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
+    notes: list[str] = []
+    pooled = options.pooled_names(args, runs, notes)
+    precision: Precision = args.score_precision or "float64"
+
+    def progress(what: str) -> None:
+        if not args.quiet and sys.stderr.isatty():
+            print(f"fathoms: {what}", file=sys.stderr)
+
+    if args.paper == "rm":
+        settings = rm.Settings(args.ties, precision, args.prefix_order, seed=args.seed)
+        study = rm.study(qrels, runs, pooled, settings, progress=progress)
+    else:
+        study = gain.study(qrels, runs, pooled, gain.Settings(args.ties, precision, args.depth), progress=progress)
+    undrawn = write_study(study, args.output)
+    if not args.quiet:
+        say_notes([*notes, *qrels.notes])
+        if undrawn and not any(exhibit.chart is not None for exhibit in study.exhibits):
+            print("fathoms: figures are written as data only; install fathoms[report] to draw them", file=sys.stderr)
+        print(f"fathoms: {len(study.exhibits)} tables and figures; read {args.output}/index.md", file=sys.stderr)
+    return 0

@@ -1,0 +1,227 @@
+"""Relevance as a function of rank: the six models of Lu, Moffat and Culpepper (LMC-gain section 3, Table 1).
+
+Every model but the static one is a shape times a height, g(k) = height * shape(k; theta). For a given theta the best
+height has a closed form, so a fit is a search over the one or two numbers of theta: first on a grid, for all topics in
+one matrix product, then ever closer around each topic's best point. Nothing can diverge, and no start is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fathoms.data.arrays import ratio
+from fathoms.evidence.evidence import Bools, Floats
+
+ROUNDS = 14  # of closing in, each to 0.4 of the width before: a grid step shrinks by 0.4^14, below 1e-5
+CLOSER = 0.4
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A model fitted to each topic's empirical gains."""
+
+    model: GainModel
+    height: Floats  # [topic]
+    theta: Floats  # [topic, parameter], on the scale of the search
+    max_gain: float
+    rmse: Floats  # [topic]: over the ranks fitted
+    at_limit: Bools  # the best theta lies on the edge of what was searched
+
+    def predict(self, ranks: Floats) -> Floats:
+        """Expected gain of a document at each rank, [topic, rank], between 0 and the greatest gain."""
+        shape = self.model.shape(self.theta[:, None, :], np.asarray(ranks, dtype=np.float64))[:, 0]
+        return np.clip(self.height[:, None] * shape, 0.0, self.max_gain)
+
+    def parameters(self) -> dict[str, Floats]:
+        """The parameters as the paper writes them, one value a topic."""
+        return self.model.named(self.height, self.theta)
+
+
+class GainModel:
+    """A family of curves. A model declares its shape and the box in which theta is searched."""
+
+    name: ClassVar[str]
+    steps: ClassVar[tuple[int, ...]]  # points of the first grid along each parameter
+
+    def shape(self, theta: Floats, ranks: Floats) -> Floats:
+        """Curves for theta [.., point, parameter] at ranks [rank]: [.., point, rank]."""
+        raise NotImplementedError
+
+    def box(self, depth: int) -> tuple[Floats, Floats]:
+        """Least and greatest theta to search when ranks 1..depth are known."""
+        raise NotImplementedError
+
+    def named(self, height: Floats, theta: Floats) -> dict[str, Floats]:
+        raise NotImplementedError
+
+    def fit(self, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> Fit:
+        """Least squares on gains [topic, rank]; ranks of weight 0 are not known."""
+        depth = gains.shape[1]
+        known = np.ones_like(gains) if weights is None else weights
+        ranks = np.arange(1.0, depth + 1)
+        low, high = self.box(depth)
+        axes = [np.linspace(a, b, n) for a, b, n in zip(low, high, self.steps, strict=True)]
+        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+        theta = grid[_best(self.shape(grid, ranks)[None], gains, known)[0]]
+        width = np.array([(b - a) / max(n - 1, 1) for a, b, n in zip(low, high, self.steps, strict=True)])
+        near = np.stack(np.meshgrid(*[np.linspace(-1, 1, 9)] * len(axes), indexing="ij"), axis=-1)
+        near = near.reshape(-1, len(axes))
+        for _ in range(ROUNDS):
+            around = np.clip(theta[:, None, :] + near * width, low, high)
+            theta = around[np.arange(len(theta)), _best(self.shape(around, ranks), gains, known)[0]]
+            width = width * CLOSER
+        return self._result(gains, known, theta, max_gain, (theta <= low + 1e-9) | (theta >= high - 1e-9))
+
+    def _result(self, gains: Floats, known: Floats, theta: Floats, max_gain: float, edge: Bools) -> Fit:
+        shape = self.shape(theta[:, None, :], np.arange(1.0, gains.shape[1] + 1))
+        _, height, error = _best(shape, gains, known)
+        rmse = np.sqrt(ratio(np.maximum(error, 0.0), known.sum(axis=1)))
+        return Fit(self, height, theta, max_gain, rmse, edge.any(axis=1) & (height > 0))
+
+
+def _best(shapes: Floats, gains: Floats, known: Floats) -> tuple[Floats, Floats, Floats]:
+    """For each topic the best of its shapes [topic or 1, point, rank]: its place, height and squared error."""
+    weighted = shapes * known[:, None, :] if len(shapes) > 1 or (known != 1).any() else shapes
+    if len(weighted) == 1:
+        product = gains @ weighted[0].T
+        norm = np.broadcast_to((weighted[0] ** 2).sum(axis=1), product.shape)
+    else:
+        product = np.einsum("tpr,tr->tp", weighted, gains * known)
+        norm = np.einsum("tpr,tpr->tp", weighted, shapes)
+    height = np.maximum(ratio(product, norm), 0.0)
+    error = ((gains * known) * gains).sum(axis=1)[:, None] - 2 * height * product + height**2 * norm
+    place = error.argmin(axis=1)
+    rows = np.arange(len(gains))
+    return place, height[rows, place], error[rows, place]
+
+
+class Static(GainModel):
+    """G_s: half of the greatest gain, whatever topic and rank."""
+
+    name = "static"
+    steps = ()
+
+    def shape(self, theta: Floats, ranks: Floats) -> Floats:
+        return np.ones((*theta.shape[:-1], len(ranks)))
+
+    def fit(self, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> Fit:
+        known = np.ones_like(gains) if weights is None else weights
+        error = (known * (gains - max_gain / 2) ** 2).sum(axis=1)
+        none = np.zeros((len(gains), 0))
+        rmse = np.sqrt(ratio(error, known.sum(axis=1)))
+        return Fit(self, np.full(len(gains), max_gain / 2), none, max_gain, rmse, np.zeros(len(gains), dtype=bool))
+
+    def named(self, height: Floats, theta: Floats) -> dict[str, Floats]:
+        return {}
+
+
+class Constant(GainModel):
+    """G_c: lambda_0 through rank m, nothing below; m is at most the depth known."""
+
+    name = "constant"
+    steps = ()
+
+    def shape(self, theta: Floats, ranks: Floats) -> Floats:
+        return (ranks <= theta[..., 0, None]).astype(np.float64)
+
+    def fit(self, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> Fit:
+        known = np.ones_like(gains) if weights is None else weights
+        cuts = np.arange(1.0, gains.shape[1] + 1)[:, None]
+        place, _, _ = _best(self.shape(cuts, cuts[:, 0])[None], gains, known)
+        return self._result(gains, known, cuts[place], max_gain, np.zeros((len(gains), 1), dtype=bool))
+
+    def named(self, height: Floats, theta: Floats) -> dict[str, Floats]:
+        return {"lambda_0": height, "m": theta[:, 0]}
+
+
+class Linear(GainModel):
+    """G_l: max(c - lambda_0 k, 0). Searched by the rank m = c / lambda_0 where it meets zero (log m)."""
+
+    name = "linear"
+    steps = (400,)
+
+    def shape(self, theta: Floats, ranks: Floats) -> Floats:
+        return np.maximum(1 - ranks / np.exp(theta[..., 0, None]), 0.0)
+
+    def box(self, depth: int) -> tuple[Floats, Floats]:
+        return np.log([1.05]), np.log([1000.0 * depth])
+
+    def named(self, height: Floats, theta: Floats) -> dict[str, Floats]:
+        return {"lambda_0": height / np.exp(theta[:, 0]), "c": height}
+
+
+class Zipf(GainModel):
+    """G_z: lambda_0 / (k^c H), falling, never zero. The norm H is part of the height here."""
+
+    name = "zipf"
+    steps = (200,)
+
+    def shape(self, theta: Floats, ranks: Floats) -> Floats:
+        return ranks ** -theta[..., 0, None]
+
+    def box(self, depth: int) -> tuple[Floats, Floats]:
+        return np.array([0.0]), np.array([8.0])
+
+    def named(self, height: Floats, theta: Floats) -> dict[str, Floats]:
+        return {"height": height, "c": theta[:, 0]}
+
+
+class Weibull(GainModel):
+    """G_w: lambda_0 ((1-lambda_1)^((k-1)^c) - (1-lambda_1)^(k^c)), may rise before it falls.
+
+    Searched by log a and log c with a = -log(1 - lambda_1), so that (1-lambda_1)^(k^c) = exp(-a k^c).
+    """
+
+    name = "weibull"
+    steps = (45, 45)
+
+    def shape(self, theta: Floats, ranks: Floats) -> Floats:
+        a, c = np.exp(theta[..., 0, None]), np.exp(theta[..., 1, None])
+        return np.exp(-a * (ranks - 1) ** c) - np.exp(-a * ranks**c)
+
+    def box(self, depth: int) -> tuple[Floats, Floats]:
+        return np.log([1e-7, 0.05]), np.log([20.0, 6.0])
+
+    def named(self, height: Floats, theta: Floats) -> dict[str, Floats]:
+        return {"lambda_0": height, "lambda_1": -np.expm1(-np.exp(theta[:, 0])), "c": np.exp(theta[:, 1])}
+
+
+MODELS: dict[str, GainModel] = {model.name: model for model in (Static(), Constant(), Linear(), Zipf(), Weibull())}
+
+
+@dataclass(frozen=True, eq=False)
+class HybridFit:
+    """G_H: for each topic the model that fitted best (LMC-gain section 4)."""
+
+    fits: Sequence[Fit]
+    choice: Floats  # [topic]: place in `fits`
+
+    @property
+    def rmse(self) -> Floats:
+        return np.stack([fit.rmse for fit in self.fits])[self.choice, np.arange(len(self.choice))]
+
+    @property
+    def at_limit(self) -> Bools:
+        return np.stack([fit.at_limit for fit in self.fits])[self.choice, np.arange(len(self.choice))]
+
+    def predict(self, ranks: Floats) -> Floats:
+        curves = np.stack([fit.predict(ranks) for fit in self.fits])
+        return curves[self.choice, np.arange(len(self.choice))]
+
+
+MODEL_NAMES = (*MODELS, "hybrid")
+
+
+def fit_model(name: str, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> Fit | HybridFit:
+    """Fit one model by its name to gains [topic, rank]."""
+    if name != "hybrid":
+        return MODELS[name].fit(gains, max_gain, weights)
+    return hybrid([model.fit(gains, max_gain, weights) for model in MODELS.values()])
+
+
+def hybrid(fits: Sequence[Fit]) -> HybridFit:
+    return HybridFit(fits, np.stack([fit.rmse for fit in fits]).argmin(axis=0))

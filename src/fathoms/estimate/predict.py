@@ -1,0 +1,304 @@
+"""What will the score be once the judging is deep? `fathoms predict` and `fm.predict`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fathoms.data.arrays import ratio
+from fathoms.data.qrels import JUDGED, PAST, Qrels, read_qrels
+from fathoms.data.runs import Names, Runs, scan_runs
+from fathoms.errors import FathomsError, FathomsWarning
+from fathoms.estimate.gain_models import MODEL_NAMES, Fit, HybridFit, fit_model
+from fathoms.estimate.predictors import PREDICTORS, PUBLISHED, Constants, rm_predict
+from fathoms.evidence.evidence import Bools, Evidence, Floats
+from fathoms.evidence.order import Precision, Ties
+from fathoms.measures.base import Binary, Graded, Measure, Scores, code_table
+from fathoms.measures.evaluate import Options, aggregate, alignment, prepare_measures
+from fathoms.measures.normalised import Normalised
+from fathoms.measures.weighted import DCG, SDCG
+
+if TYPE_CHECKING:
+    import polars as pl
+
+METHODS = (*PREDICTORS, *MODEL_NAMES)
+COLUMNS = ("run", "topic", "measure", "score", "low", "high", "method", "estimate")
+JUDGED_SHARE = 0.99  # ranks at which this share of the contributing runs' documents is judged are pooled
+
+
+# -- from scores and ranges: RM -------------------------------------------------------------------------------
+
+
+def scaled_range(measure: Measure, evidence: Evidence, scores: Scores) -> tuple[Floats, Floats, Floats] | None:
+    """B, delta and the scale they were divided by, for RM's predictors, which think of scores from 0 to 1.
+
+    AP, nDCG and Q take T from `bounds=rm`; DCG is divided by the most it could be (RM section 3).
+    """
+    if scores.high is None:
+        return None
+    B, T = scores.score, scores.high
+    if isinstance(measure, Normalised):
+        rough = measure.but(bounds="rm").range(evidence, scores.score)[1]
+        T = T if rough is None else np.maximum(rough, B)
+    scale = np.ones(len(B))
+    if isinstance(measure, DCG) and not isinstance(measure, SDCG):
+        most = np.cumsum(measure.decay(max(evidence.width, int(measure.k or 1)))) * measure.top_gain(evidence)
+        read = np.minimum(evidence.lengths, measure.places(evidence)) if measure.k is None else int(measure.k)
+        scale = np.broadcast_to(most[np.maximum(read, 1) - 1], B.shape)
+    return B / scale, (T - B) / scale, scale
+
+
+# -- from gains by rank: LMC-gain -----------------------------------------------------------------------------
+
+
+def gain_table(measure: Measure, evidence: Evidence) -> tuple[Floats, float]:
+    """What each code is worth to the measure, and the most a document can be."""
+    if isinstance(measure, Graded):
+        return measure.table(evidence), measure.top_gain(evidence)
+    if isinstance(measure, Binary):
+        return code_table((evidence.levels >= measure.rel).astype(np.float64)), 1.0
+    raise FathomsError(f"{measure.name} has no estimate from predicted gains")
+
+
+def judged_depth(evidence: Evidence) -> int:
+    """Through how many ranks (nearly) all of a run's documents are judged."""
+    judged, retrieved = (evidence.codes >= JUDGED).sum(axis=0), (evidence.codes != PAST).sum(axis=0)
+    short = ratio(judged, retrieved) < JUDGED_SHARE
+    return int(short.argmax()) if short.any() else evidence.width
+
+
+def pooled_depth(evidences: Iterable[Evidence]) -> int:
+    """The depth to which the contributing runs were pooled: what most of them are judged through."""
+    return int(np.median([judged_depth(evidence) for evidence in evidences]))
+
+
+def contributing_runs(evidences: dict[str, Evidence], notes: list[str]) -> tuple[list[Evidence], int]:
+    """Without a list of them: the runs that look pooled, and how deep. Where none does, all, and their first ten."""
+    depths = {name: judged_depth(evidence) for name, evidence in evidences.items()}
+    deep = [depth for depth in depths.values() if depth >= 2]
+    if not deep:
+        notes.append(
+            "no run is judged through its first ranks, so models are fitted to what is judged of the first 10 of all "
+            "runs; name the contributing runs (--pooled FILE) or the depth (--depth D) if you know them"
+        )
+        return list(evidences.values()), 10
+    depth = int(np.median(deep))
+    chosen = [evidences[name] for name in evidences if depths[name] >= depth]
+    notes.append(
+        f"no list of contributing runs was given (--pooled FILE): {len(chosen)} of {len(evidences)} runs are judged "
+        f"through rank {depth} and taken for pooled"
+    )
+    return chosen, depth
+
+
+def empirical_gains(evidences: Iterable[Evidence], measure: Measure, depth: int) -> tuple[Floats, Floats]:
+    """g_i of each topic at ranks 1..depth: the mean gain there over the contributing runs (LMC-gain eq. 1).
+
+    A run that ends above a rank has gain 0 there. Unjudged documents, which a true pool of that depth does not leave,
+    are not counted; the second array is 0 where none was judged, else 1.
+    """
+    total = count = np.zeros((0, 0))
+    for evidence in evidences:
+        table, _ = gain_table(measure, evidence)
+        codes = evidence.padded(depth).codes[:, :depth]
+        known = (codes >= JUDGED) | (codes == PAST)
+        total = table[codes] * known + (total if total.size else 0.0)
+        count = known + (count if count.size else 0.0)
+    return ratio(total, count), (count > 0).astype(np.float64)
+
+
+def _add(a: Floats, b: Floats) -> Floats:
+    out = np.zeros(max(len(a), len(b)))
+    out[: len(a)] += a
+    out[: len(b)] += b
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """The predicted gain by rank of each topic, for each model and way of valuing documents."""
+
+    depth: int
+    fits: dict[tuple[bytes, str], Fit | HybridFit]
+
+    def of(self, measure: Measure, method: str, evidence: Evidence) -> Floats:
+        table, _ = gain_table(measure, evidence)
+        ranks = np.arange(1.0, evidence.width + 1)
+        return self.fits[table.tobytes(), method].predict(ranks)
+
+
+def fit_curves(
+    evidences: Sequence[Evidence], measures: Sequence[Measure], methods: Sequence[str], depth: int
+) -> tuple[Curves, list[str]]:
+    """Fit each model to the empirical gains of the contributing runs, once for measures that value them alike."""
+    fits: dict[tuple[bytes, str], Fit | HybridFit] = {}
+    notes: list[str] = []
+    topics = evidences[0].topics
+    for measure in measures:
+        table, top = gain_table(measure, evidences[0])
+        if (table.tobytes(), methods[0]) in fits:
+            continue
+        gains, known = empirical_gains(evidences, measure, depth)
+        nothing = [topic for topic, row in zip(topics, gains, strict=True) if not row.any()]
+        if nothing:
+            notes.append(
+                f"no relevant document in the top {depth} of the contributing runs for topics "
+                f"{', '.join(nothing[:5])}{' and more' if len(nothing) > 5 else ''}: models predict 0 there"
+            )
+        for method in methods:
+            fit = fit_model(method, gains, top, known)
+            fits[table.tobytes(), method] = fit
+            if fit.at_limit.any():
+                notes.append(
+                    f"{method}: {int(fit.at_limit.sum())} of {len(gains)} topics fit best at the limit of the "
+                    "parameters searched"
+                )
+    return Curves(depth, fits), notes
+
+
+# -- together -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Rows as in COLUMNS, how often an estimate had to be moved into its range, and what else to know."""
+
+    rows: list[tuple[Any, ...]]
+    clipped: dict[str, int]
+    estimates: int
+    notes: list[str] = field(default_factory=list)
+
+    def to_frame(self) -> pl.DataFrame:
+        import polars as pl
+
+        words = {"run", "topic", "measure", "method"}
+        return pl.DataFrame(
+            self.rows, schema={name: pl.String if name in words else pl.Float64 for name in COLUMNS}, orient="row"
+        )
+
+
+def estimate(
+    measure: Measure,
+    evidence: Evidence,
+    scores: Scores,
+    method: str,
+    *,
+    constants: Constants | None = None,
+    curves: Curves | None = None,
+) -> tuple[Floats, Bools] | None:
+    """A method's point estimate, kept inside [low, high], and where it had to be moved there; None without a range."""
+    if scores.low is None or scores.high is None:
+        return None
+    if method in PREDICTORS:
+        ranged = scaled_range(measure, evidence, scores)
+        if ranged is None:
+            return None
+        B, delta, scale = ranged
+        raw = rm_predict(method, B, delta, constants or PUBLISHED[method]) * scale
+    else:
+        if curves is None:
+            raise ValueError("a gain model needs its curves")
+        raw = measure.predicted(evidence, curves.of(measure, method, evidence))
+    inside = np.clip(raw, scores.low, scores.high)
+    return inside, np.abs(inside - raw) > 1e-9
+
+
+def prediction(
+    qrels: Qrels,
+    runs: Runs,
+    measures: list[Measure],
+    methods: Sequence[str],
+    options: Options,
+    *,
+    by_topic: bool = False,
+    depth: int | None = None,
+    constants: Constants | None = None,
+) -> Prediction:
+    for method in methods:
+        if method not in METHODS:
+            raise FathomsError(f"unknown method {method!r}; known are {', '.join(METHODS)} and all")
+    notes = list(qrels.notes)
+    align = alignment(qrels, runs, measures, options, notes)
+    models = [method for method in methods if method in MODEL_NAMES]
+    curves = None
+    if models:
+        if options.pooled is None:
+            contributing, seen = contributing_runs({name: align(runs[name]).evidence for name in runs}, notes)
+        else:
+            contributing = [align(runs[name]).evidence for name in options.pooled if name in runs]
+            if not contributing:
+                raise FathomsError("none of the contributing runs is among the given ones")
+            seen = max(pooled_depth(contributing), 2)
+        depth = depth or seen
+        curves, fit_notes = fit_curves(contributing, measures, models, depth)
+        notes += [f"fitted at depth {depth}: {note}" for note in fit_notes]
+    rows: list[tuple[Any, ...]] = []
+    clipped = dict.fromkeys(methods, 0)
+    total = 0
+    for name in runs:
+        evidence = align(runs[name]).evidence
+        for measure in measures:
+            scores = measure.scores(evidence)
+            for method in methods:
+                found = estimate(measure, evidence, scores, method, constants=constants, curves=curves)
+                if found is None:
+                    raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
+                values, moved = found
+                clipped[method] += int(moved.sum())
+                total += len(values)
+                columns = (scores.score, scores.low, scores.high)
+                if by_topic:
+                    rows += [
+                        (name, topic, measure.name, *(float(c[i]) for c in columns if c is not None), method, v)
+                        for i, (topic, v) in enumerate(zip(evidence.topics, values.tolist(), strict=True))
+                    ]
+                means = [aggregate(measure, column) for column in columns]
+                rows.append((name, "all", measure.name, *means, method, aggregate(measure, values)))
+    return Prediction(rows, clipped, total, notes)
+
+
+def predict(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Any] | Any = ("P@10", "RBP(p=0.8)", "AP"),
+    method: str | Sequence[str] = "smoothed",
+    *,
+    by_topic: bool = False,
+    depth: int | None = None,
+    constants: tuple[float, float] | None = None,
+    ties: Ties = "trec",
+    score_precision: Precision | None = None,
+    pooled: Sequence[str] | None = None,
+    universe: str | float | None = None,
+    lenient: bool = False,
+    junk: float | None = None,
+    names: Names = "file",
+) -> pl.DataFrame:
+    """Estimate what scores will be once the unjudged documents are judged: one row a run, measure and method.
+
+    `method` is one of RM's predictors (simplistic, background, interpolated, smoothed; `constants` sets their C and
+    E), one of LMC-gain's models (static, constant, linear, zipf, weibull, hybrid; fitted at `depth`), or `all`.
+
+    >>> import fathoms as fm
+    >>> frame = fm.predict({"1": {"a": 1, "b": 0}}, {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}, "P@3", "background")
+    >>> round(frame["estimate"][0], 4)
+    0.3433
+    """
+    chosen = METHODS if method == "all" else (method,) if isinstance(method, str) else tuple(method)
+    result = prediction(
+        read_qrels(qrels, lenient=lenient, junk=junk),
+        scan_runs(runs, names=names, lenient=lenient),
+        prepare_measures(measures, universe=universe),
+        chosen,
+        Options(ties, score_precision, pooled=None if pooled is None else tuple(pooled)),
+        by_topic=by_topic,
+        depth=depth,
+        constants=None if constants is None else Constants(*constants),
+    )
+    for note in result.notes:
+        warnings.warn(note, FathomsWarning, stacklevel=2)
+    return result.to_frame()

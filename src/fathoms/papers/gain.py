@@ -1,0 +1,255 @@
+"""Lu, Moffat and Culpepper, "Modeling Relevance as a Function of Retrieval Rank" (AIRS 2016), on any collection.
+
+Only the runs that contributed to the pool are looked at, as in the paper's section 4. Shallower pools are the judgments
+of documents that a contributing run has at that depth or above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fathoms.compare.significance import paired_t
+from fathoms.data.qrels import Qrels
+from fathoms.data.runs import Runs
+from fathoms.errors import FathomsError
+from fathoms.estimate.gain_models import MODELS, Fit, HybridFit, hybrid
+from fathoms.estimate.predict import empirical_gains, pooled_depth
+from fathoms.estimate.predictors import interpolated
+from fathoms.evidence.evidence import Floats
+from fathoms.evidence.order import Precision, Ties
+from fathoms.evidence.pool import under
+from fathoms.measures.base import Measure
+from fathoms.measures.parse import parse_measure
+from fathoms.papers.output import Study, chart
+from fathoms.papers.rm import Bench
+from fathoms.papers.rm import Settings as BenchSettings
+
+PAPER = "Lu, Moffat and Culpepper (2016), Modeling Relevance as a Function of Retrieval Rank"
+PERSISTENCE = 0.95
+EXTRAPOLATED = ("constant", "linear", "zipf", "weibull", "hybrid")
+
+# Table 3 of the paper, Robust04 with k = d = 100: root-mean-square error and percent inside.
+PAPER_TABLE_3 = {
+    20: ((0.020, 33), (0.015, 33), (0.027, 15), (0.018, 31), (0.018, 31), (0.040, 9)),
+    40: ((0.004, 60), (0.003, 65), (0.005, 56), (0.004, 65), (0.004, 65), (0.010, 31)),
+    60: ((0.001, 78), (0.001, 84), (0.001, 89), (0.001, 88), (0.001, 88), (0.002, 71)),
+    80: ((0.000, 92), (0.000, 95), (0.000, 99), (0.000, 97), (0.000, 97), (0.000, 98)),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    ties: Ties = "trec"
+    precision: Precision = "float64"
+    depth: int | None = None  # of the full pool; measured where not given
+
+
+def study(
+    qrels: Qrels,
+    runs: Runs,
+    pooled: Sequence[str] | None = None,
+    settings: Settings | None = None,
+    *,
+    progress: Callable[[str], None] = lambda what: None,
+) -> Study:
+    """All tables and figures of the paper for this collection."""
+    settings = settings or Settings()
+    bench = Bench(qrels, runs, pooled, BenchSettings(settings.ties, settings.precision))
+    everything = np.ones(len(qrels), dtype=bool)
+    full = {name: under(aligned, qrels, everything) for name, aligned in bench.contributing.items()}
+    d = settings.depth or pooled_depth(full.values())
+    if d < 5:
+        raise FathomsError(
+            f"the pool looks {d} deep, too shallow for the paper's experiments; say otherwise with --depth"
+        )
+    progress("runs aligned")
+    measure = parse_measure(f"RBP(p={PERSISTENCE})@{d}")
+    curves = Curves(bench, measure)
+    result = Study(
+        PAPER,
+        f"{qrels.source}: {len(qrels):,} judgments, {len(bench.contributing)} contributing runs, pool depth {d}",
+    )
+    result.notes += [
+        "Gains are those of RBP: 1 for relevant documents. The paper used Robust04 and Terabyte06.",
+        f"Ties {settings.ties}, scores compared as {settings.precision}.",
+    ]
+    _fig_2(result, bench, d, _tenth(d))
+    _fig_3(result, qrels, bench, d)
+    _table_2(result, curves, range(_tenth(d), d // 2 + 1, _tenth(d)))
+    progress("fits")
+    _fig_4(result, qrels, curves, d)
+    _table_3(result, bench, curves, measure, d)
+    progress("extrapolations")
+    return result
+
+
+def _tenth(d: int) -> int:
+    return max(1, d // 10)
+
+
+class Curves:
+    """Models fitted at any depth, each once."""
+
+    def __init__(self, bench: Bench, measure: Measure) -> None:
+        self.bench = bench
+        self.measure = measure
+        self._fits: dict[int, dict[str, Fit | HybridFit]] = {}
+        self._gains: dict[int, Floats] = {}
+
+    def kept(self, depth: int) -> Any:
+        return self.bench.depths <= depth
+
+    def gains(self, depth: int) -> Floats:
+        """Empirical gains at ranks 1..depth from the pool of that depth."""
+        if depth not in self._gains:
+            pool = self.kept(depth)
+            evidences = (under(a, self.bench.qrels, pool).cut(depth) for a in self.bench.contributing.values())
+            self._gains[depth] = empirical_gains(evidences, self.measure, depth)[0]
+        return self._gains[depth]
+
+    def fits(self, depth: int) -> dict[str, Fit | HybridFit]:
+        if depth not in self._fits:
+            single = {name: model.fit(self.gains(depth)) for name, model in MODELS.items()}
+            self._fits[depth] = {**single, "hybrid": hybrid(list(single.values()))}
+        return self._fits[depth]
+
+
+def _fig_2(result: Study, bench: Bench, d: int, shallow: int) -> None:
+    name = sorted(bench.contributing)[len(bench.contributing) // 2]
+    row = len(bench.qrels.topics) // 2
+    topic = bench.qrels.topics[row]
+    rows: list[Sequence[Any]] = []
+    for depth in (shallow, d):
+        evidence = under(bench.contributing[name], bench.qrels, bench.depths <= depth).select([row])
+        for k in range(1, d + 1):
+            measure = parse_measure(f"RBP(p={PERSISTENCE})@{k}")
+            low, high = measure.range(evidence, measure.value(evidence))
+            if low is not None and high is not None:
+                rows += [(f"least, pool {depth}", k, float(low[0])), (f"greatest, pool {depth}", k, float(high[0]))]
+    columns = ["bound", "depth", "score"]
+    result.add(
+        "fig2",
+        f"RBP({PERSISTENCE}) range of run {name}, topic {topic}, by evaluation depth",
+        columns,
+        rows,
+        chart=chart("lines", rows, columns, x="depth", y="score", group="bound", axes=("evaluation depth k", "RBP"),
+            title=f"Two pools close in on a score ({name}, topic {topic})"),
+    )  # fmt: skip
+
+
+def _fig_3(result: Study, qrels: Qrels, bench: Bench, d: int) -> None:
+    relevant = qrels.counts[:, qrels.levels > 0].sum(axis=1)
+    judged = qrels.counts.sum(axis=1)
+    rows: list[Sequence[Any]] = [
+        (topic, int(a), int(b)) for topic, a, b in zip(qrels.topics, judged, relevant, strict=True)
+    ]
+    result.add("fig3a", "judged and relevant documents by topic", ["topic", "judged", "relevant"], rows)
+    step = _tenth(d)
+    bands: list[Sequence[Any]] = []
+    for start in range(1, d + 1, step):
+        inside = (bench.depths >= start) & (bench.depths < start + step) & (qrels.grades >= 0)
+        share = 100 * float((qrels.grades[inside] > 0).mean()) if inside.any() else 0.0
+        bands.append(("all topics", start + step - 1, share, int(inside.sum())))
+    columns = ["topics", "depth", "percent_relevant", "documents"]
+    result.add(
+        "fig3",
+        "relevant documents among those that enter the pool, by depth",
+        columns,
+        bands,
+        chart=chart("lines", [band for band in bands if band[2] > 0], columns, x="depth", y="percent_relevant",
+            group="topics", log_y=True, title="Deeper pool bands hold fewer relevant documents",
+            axes=("pool depth", "relevant (%)")),
+    )  # fmt: skip
+
+
+def _table_2(result: Study, curves: Curves, depths: Sequence[int]) -> None:
+    names = [*MODELS, "hybrid"]
+    rows: list[Sequence[Any]] = []
+    for depth in depths:
+        fits = curves.fits(depth)
+        errors = np.stack([fits[name].rmse for name in names])
+        p = paired_t(errors)[:, names.index("hybrid")]
+        cells = []
+        for i, name in enumerate(names):
+            cells += [float(errors[i].mean()), "dagger" if name != "hybrid" and p[i] > 0.05 else ""]
+        rows.append((depth, *cells))
+    columns = ["depth", *(part for name in names for part in (name, f"{name}_mark"))]
+    result.add(
+        "table2",
+        "RMSE of the fitted models to the empirical gains, mean over topics",
+        columns,
+        rows,
+        note="dagger: not significantly worse than the hybrid (two-tailed paired t-test over topics, 0.05).",
+    )
+
+
+def _fig_4(result: Study, qrels: Qrels, curves: Curves, d: int) -> None:
+    relevant = qrels.counts[:, qrels.levels > 0].sum(axis=1)
+    topic = int(np.argsort(relevant, kind="stable")[3 * len(relevant) // 4])
+    ranks = np.arange(1.0, d + 1)
+    rows: list[Sequence[Any]] = [
+        ("empirical", d, int(k), float(g)) for k, g in zip(ranks, curves.gains(d)[topic], strict=True)
+    ]
+    for depth in (d, _tenth(d)):
+        for name, fit in curves.fits(depth).items():
+            if name != "hybrid":
+                rows += [(name, depth, int(k), float(g)) for k, g in zip(ranks, fit.predict(ranks)[topic], strict=True)]
+    columns = ["model", "fitted_at", "rank", "gain"]
+    for part, depth in (("fig4", d), ("fig4b", _tenth(d))):
+        drawn = [row for row in rows if row[1] == depth and row[0] != "empirical"]
+        title = f"Gain by rank, topic {qrels.topics[topic]}, fitted to the top {depth}"
+        result.add(
+            part,
+            title,
+            columns,
+            rows if part == "fig4" else drawn,
+            chart=chart("lines", drawn, columns, x="rank", y="gain", group="model", title=title,
+                axes=("rank", "mean gain"), points=[row for row in rows if row[0] == "empirical"]),
+        )  # fmt: skip
+
+
+def _table_3(result: Study, bench: Bench, curves: Curves, measure: Measure, d: int) -> None:
+    """Scores extrapolated from the pool of depth d', against the range that the full pool leaves (Fig. 2's A, B, C)."""
+    qrels = bench.qrels
+    k = int(measure.k or d)
+    deep = {
+        name: measure.scores(under(aligned, qrels, bench.depths <= d).cut(k))
+        for name, aligned in bench.contributing.items()
+    }
+    rows: list[Sequence[Any]] = []
+    for depth in [step for step in (d * 2 // 10, d * 4 // 10, d * 6 // 10, d * 8 // 10) if step >= 2]:
+        errors: dict[str, list[Floats]] = {name: [] for name in (*EXTRAPOLATED, "RM")}
+        fits = curves.fits(depth)
+        for name, aligned in bench.contributing.items():
+            evidence = under(aligned, qrels, curves.kept(depth)).cut(k)
+            known = measure.scores(evidence)
+            full = deep[name]
+            if known.high is None or full.low is None or full.high is None:
+                raise FathomsError(f"{measure.name} has no range")
+            ranks = np.arange(1.0, evidence.width + 1)
+            estimates = {m: measure.predicted(evidence, fits[m].predict(ranks)) for m in EXTRAPOLATED}
+            # The residual at the same weighted rate as the judged documents: RM's interpolation with C = 1.
+            estimates["RM"] = interpolated(known.score, known.high - known.score, 1.0, 0.01)
+            for method, X in estimates.items():
+                errors[method].append(np.maximum(np.maximum(full.low - X, X - full.high), 0.0))
+        cells: list[Any] = []
+        for method in (*EXTRAPOLATED, "RM"):
+            epsilon = np.array(errors[method])
+            inside = 100 * float((epsilon < 1e-12).mean())
+            cells += [float(np.sqrt((epsilon**2).mean(axis=1)).mean()), inside]
+        paper: list[float | None] = [x for pair in PAPER_TABLE_3.get(depth, ()) for x in pair] if d == 100 else []
+        rows.append((depth, *cells, *(paper or [None] * 12)))
+    methods = (*EXTRAPOLATED, "RM")
+    columns = ["depth", *(x for m in methods for x in (m, f"{m}_inside"))]
+    columns += [x for m in methods for x in (f"paper_{m}", f"paper_{m}_inside")]
+    result.add(
+        "table3",
+        f"root-mean-square error of extrapolated {measure.name}, and percent inside the final range",
+        columns,
+        rows,
+        note="Mean over systems of the root-mean-square over topics. The paper's columns are Robust04's.",
+    )

@@ -1,0 +1,397 @@
+"""Ravana and Moffat, "Estimating System Effectiveness Scores With Incomplete Evidence" (ADCS 2010), on any collection.
+
+The judgments are put in order of the least depth at which a contributing run has their document, prefixes of that order
+stand for shallower pools, and the runs that did not contribute are scored (section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from fathoms.compare.significance import paired_t, pairs, reversals, separability
+from fathoms.data.qrels import Qrels
+from fathoms.data.runs import Runs
+from fathoms.errors import FathomsError
+from fathoms.estimate.predict import scaled_range
+from fathoms.estimate.predictors import PUBLISHED, Constants, Predictor, rm_predict
+from fathoms.estimate.tuning import Tuned, rmse, surface, tune
+from fathoms.evidence.align import Aligned, Alignment, rank
+from fathoms.evidence.evidence import Floats
+from fathoms.evidence.order import Precision, Ties
+from fathoms.evidence.pool import NEVER, PrefixOrder, judged_depths, prefix, prefix_order, under
+from fathoms.measures.base import Measure, Scores
+from fathoms.measures.parse import parse_measure
+from fathoms.papers.output import Study, chart
+
+PAPER = "Ravana and Moffat (2010), Estimating System Effectiveness Scores With Incomplete Evidence"
+MEASURES = ("P@10", "SDCG@100", "RBP(p=0.95)", "AP", "nDCG")
+SIZES = (1_000, 2_000, 4_000, 10_000, 20_000, 40_000)  # prefix sizes of the tuning
+SHALLOW, MEDIUM = 1_000, 10_000
+ALPHA = 0.01
+STUDIED: tuple[Predictor, ...] = ("simplistic", "interpolated", "smoothed")
+TUNED: tuple[Predictor, ...] = ("background", "interpolated", "smoothed")
+
+# Table 2 of the paper: separability at 1,000 judgments, at all, reversals, in percent (TREC-9 web, 46 runs).
+PAPER_TABLE_2 = {
+    ("P@10", "simplistic"): (68.9, 67.5, 5.8),
+    ("P@10", "interpolated"): (58.6, 65.0, 2.2),
+    ("P@10", "smoothed"): (64.7, 62.7, 6.1),
+    ("SDCG@100", "simplistic"): (74.5, 74.9, 5.5),
+    ("SDCG@100", "interpolated"): (56.2, 71.6, 4.1),
+    ("SDCG@100", "smoothed"): (74.1, 67.7, 11.3),
+    ("RBP(p=0.95)", "simplistic"): (74.1, 74.8, 4.9),
+    ("RBP(p=0.95)", "interpolated"): (56.9, 72.9, 3.1),
+    ("RBP(p=0.95)", "smoothed"): (72.1, 70.0, 7.8),
+    ("AP", "simplistic"): (69.1, 71.4, 5.4),
+    ("nDCG", "simplistic"): (75.8, 79.9, 4.3),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    ties: Ties = "trec"
+    precision: Precision = "float64"
+    prefix_order: PrefixOrder = "shuffle"
+    shuffles: int = 20
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """B, T and delta of all runs of a set, [system, topic], on RM's scale from 0 to 1."""
+
+    B: Floats
+    delta: Floats
+
+    def point(self, method: Predictor, constants: Constants) -> Floats:
+        return rm_predict(method, self.B, self.delta, constants)
+
+
+class Bench:
+    """A collection made ready: contributing and other runs aligned, and the judgments by least depth."""
+
+    def __init__(self, qrels: Qrels, runs: Runs, pooled: Sequence[str] | None, settings: Settings) -> None:
+        chosen = [name for name in (pooled or runs) if name in runs]
+        if not chosen:
+            raise FathomsError("none of the contributing runs is among the given ones")
+        # With nobody left out, the contributing runs are the ones to look at.
+        others = [name for name in runs if name not in set(chosen)] or chosen
+        if len(others) < 2:
+            raise FathomsError("RM's comparisons need at least two runs that did not contribute to the pool")
+        self.qrels = qrels
+        self.settings = settings
+        align = Alignment(qrels, settings.ties, settings.precision, trace=True)
+        aligned: dict[str, Aligned] = {}
+        depths = np.full(len(qrels), NEVER, dtype=np.int32)
+        for name in runs:
+            run = runs[name]
+            aligned[name] = align(run)
+            if name in set(chosen):
+                ranked = rank(run, qrels, settings.ties, settings.precision)
+                depths = np.minimum(depths, judged_depths([ranked], qrels))
+        self.depths = depths
+        self.contributing = {name: aligned[name] for name in chosen}
+        self.others = {name: aligned[name] for name in others}
+
+    def ranges(self, runs: dict[str, Aligned], measure: Measure, kept: np.ndarray[Any, Any]) -> Ranges:
+        B, delta = [], []
+        for aligned in runs.values():
+            evidence = under(aligned, self.qrels, kept)
+            if measure.k is not None:
+                # What lies below the cut-off matters to no measure here, except as V, which RM's T does not use.
+                evidence = evidence.cut(int(measure.k))
+            score = measure.value(evidence)
+            ranged = scaled_range(measure, evidence, Scores(score, *measure.range(evidence, score)))
+            if ranged is None:
+                raise FathomsError(f"{measure.name} has no range")
+            B.append(ranged[0])
+            delta.append(ranged[1])
+        return Ranges(np.array(B), np.array(delta))
+
+    def orders(self) -> list[np.ndarray[Any, Any]]:
+        """One order of the judgments, or as many shuffled inside each depth as wanted."""
+        if self.settings.prefix_order == "file":
+            return [prefix_order(self.depths)]
+        rng = np.random.default_rng(self.settings.seed)
+        return [prefix_order(self.depths, rng) for _ in range(self.settings.shuffles)]
+
+    def sizes(self) -> list[int]:
+        return [size for size in SIZES if size < len(self.qrels)]
+
+
+def study(
+    qrels: Qrels,
+    runs: Runs,
+    pooled: Sequence[str] | None = None,
+    settings: Settings | None = None,
+    *,
+    progress: Callable[[str], None] = lambda what: None,
+) -> Study:
+    """All tables and figures of the paper for this collection."""
+    settings = settings or Settings()
+    bench = Bench(qrels, runs, pooled, settings)
+    orders = bench.orders()
+    everything = np.ones(len(qrels), dtype=bool)
+    measures = [parse_measure(name) for name in MEASURES]
+    result = Study(
+        PAPER,
+        f"{qrels.source}: {len(qrels):,} judgments, {len(bench.contributing)} contributing runs, "
+        f"{len(bench.others)} others evaluated",
+    )
+    how = "file order" if settings.prefix_order == "file" else f"mean of {settings.shuffles} shuffles"
+    at_depth_one = int((bench.depths == 1).sum())
+    result.notes += [
+        f"Prefixes by least depth, inside a depth by {how}; {at_depth_one:,} judged documents have least depth 1.",
+        f"Ties {settings.ties}, scores compared as {settings.precision}.",
+        "The paper's own figures are for TREC-9 (web track, 46 runs); no collection but that one must agree with them.",
+    ]
+    shallow = min(SHALLOW, len(qrels))
+    medium = min(MEDIUM, len(qrels))
+
+    tuned: dict[tuple[str, Predictor], Tuned] = {}
+    con_ranges: dict[str, tuple[Ranges, list[Ranges]]] = {}
+    for measure in measures:
+        full = bench.ranges(bench.contributing, measure, everything)
+        parts = [bench.ranges(bench.contributing, measure, prefix(orders[0], size)) for size in bench.sizes()]
+        con_ranges[measure.name] = (full, parts)
+        progress(f"tuning {measure.name}")
+        if parts:
+            B, delta = np.stack([p.B for p in parts]), np.stack([p.delta for p in parts])
+            for method in TUNED:
+                tuned[measure.name, method] = tune(method, B, delta, full.B, seed=settings.seed)
+
+    non_full = {m.name: bench.ranges(bench.others, m, everything) for m in measures}
+    non_shallow = {
+        m.name: [bench.ranges(bench.others, m, prefix(order, shallow)) for order in orders] for m in measures
+    }
+    non_medium = {m.name: bench.ranges(bench.others, m, prefix(orders[0], medium)) for m in measures}
+    progress("other runs")
+
+    _table_1(result, measures, {shallow: non_shallow, medium: non_medium, len(qrels): non_full})
+    _fig_1(result, bench, prefix(orders[0], shallow), shallow)
+    _surfaces(result, con_ranges["P@10"])
+    _fig_4(result, bench, measures, orders[0], tuned, non_full)
+    _fig_5(result, non_shallow["P@10"][0], non_full["P@10"], shallow)
+    _table_2(result, measures, tuned, non_shallow, non_full, shallow, len(qrels))
+    _tuning(result, measures, tuned, con_ranges, bench.sizes())
+    progress("tables and figures")
+    return result
+
+
+def _table_1(result: Study, measures: list[Measure], by_size: dict[int, Any]) -> None:
+    names = [m.name for m in measures]
+
+    def mean(size: int, name: str, value: Callable[[Ranges], Floats]) -> float:
+        ranges = by_size[size][name]
+        several = ranges if isinstance(ranges, list) else [ranges]
+        return float(np.mean([value(r).mean() for r in several]))
+
+    parts: list[tuple[str, str, Callable[[Ranges], Floats]]] = [
+        ("table1a", "base scores, X_S = B", lambda r: r.B),
+        ("table1b", "residuals of the unjudged documents, delta", lambda r: r.delta),
+        (
+            "table1c",
+            "interpolated scores, X_I with C = 0.42, E = 0.01",
+            lambda r: r.point("interpolated", PUBLISHED["interpolated"]),
+        ),
+        (
+            "table1d",
+            "smoothed scores, X_M with C = 0.91, E = 0.05",
+            lambda r: r.point("smoothed", PUBLISHED["smoothed"]),
+        ),
+    ]
+    for table, title, value in parts:
+        rows = [[f"{size:,}", *(mean(size, name, value) for name in names)] for size in by_size]
+        result.add(
+            table, title, ["judgments", *names], rows, note="Means over topics and runs that did not contribute."
+        )
+
+
+def _fig_1(result: Study, bench: Bench, kept: np.ndarray[Any, Any], size: int) -> None:
+    limits = [1, 2, 3, 4, 5, 6, 8, 11, 21, 51, 101]
+    labels = [*(str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in pairwise(limits)), "101-"]
+    rows: list[Sequence[Any]] = []
+    for group, runs in (("contributing", bench.contributing), ("others", bench.others)):
+        first = []
+        for aligned in runs.values():
+            unjudged = under(aligned, bench.qrels, kept).unjudged
+            first.append(np.where(unjudged.any(axis=1), unjudged.argmax(axis=1) + 1, unjudged.shape[1] + 1))
+        counts = np.histogram(np.concatenate(first), bins=[*limits, np.inf])[0]
+        rows += [(group, label, float(share)) for label, share in zip(labels, counts / counts.sum(), strict=True)]
+    result.add(
+        "fig1",
+        f"rank of the first unjudged document, {size:,} judgments",
+        ["runs", "rank", "share"],
+        rows,
+        chart=chart("bars", rows, ["runs", "rank", "share"], x="rank", y="share", group="runs",
+            title=f"First unjudged document with {size:,} judgments", axes=("rank", "share of run-topics")),
+    )  # fmt: skip
+
+
+def _surfaces(result: Study, ranges: tuple[Ranges, list[Ranges]]) -> None:
+    full, parts = ranges
+    if not parts:
+        return
+    B, delta = np.stack([p.B for p in parts]), np.stack([p.delta for p in parts])
+    for figure, method, E_top in (("fig2", "interpolated", 0.2), ("fig3", "smoothed", 0.2)):
+        predictor: Predictor = "interpolated" if method == "interpolated" else "smoothed"
+        Cs, Es = np.round(np.arange(0, 1.001, 0.02), 2), np.round(np.arange(0, E_top + 0.001, 0.01), 2)
+        errors = surface(predictor, B, delta, full.B, Cs, Es)
+        place = np.unravel_index(errors.argmin(), errors.shape)
+        best = (float(Cs[place[0]]), float(Es[place[1]]))
+        rows = [(float(C), float(E), float(errors[i, j])) for i, C in enumerate(Cs) for j, E in enumerate(Es)]
+        title = f"RMSE of {method} P@10, least {errors.min():.3f} at C = {best[0]:.2f}, E = {best[1]:.2f}"
+        result.add(
+            figure,
+            title,
+            ["C", "E", "RMSE"],
+            rows,
+            note="Contributing runs, six prefix sizes together. The paper's least point: "
+            + ("C = 0.42, E = 0.01 (0.065)." if figure == "fig2" else "C = 0.91, E = 0.05 (0.086)."),
+            chart=chart("surface", rows, ["C", "E", "RMSE"], x="C", y="E", value="RMSE", title=title, best=best),
+        )
+
+
+def _fig_4(
+    result: Study,
+    bench: Bench,
+    measures: list[Measure],
+    order: np.ndarray[Any, Any],
+    tuned: dict[tuple[str, Predictor], Tuned],
+    full: dict[str, Ranges],
+) -> None:
+    rows: list[Sequence[Any]] = []
+    for size in [*bench.sizes(), len(bench.qrels)]:
+        kept = prefix(order, size)
+        for measure in measures:
+            ranges = full[measure.name] if size == len(bench.qrels) else bench.ranges(bench.others, measure, kept)
+            for method in STUDIED if measure.name == "P@10" else STUDIED[:1]:
+                p = paired_t(ranges.point(method, PUBLISHED[method]))
+                rows.append((f"{measure.name} {method}", size, 100 * separability(p, ALPHA)))
+    columns = ["method", "judgments", "separability"]
+    result.add(
+        "fig4",
+        "separability against the number of judgments",
+        columns,
+        rows,
+        note=f"Percent of pairs of runs that did not contribute, t-test at {ALPHA}; the paper's constants.",
+        chart=chart("lines", rows, columns, x="judgments", y="separability", group="method", log_x=True,
+            title="Separable pairs as judgments are added", axes=("judgments", "separable pairs (%)")),
+    )  # fmt: skip
+
+
+def _fig_5(result: Study, shallow: Ranges, full: Ranges, size: int) -> None:
+    before, after = pairs(paired_t(shallow.B)), pairs(paired_t(full.B))
+    outcome = np.where(
+        before < ALPHA, np.where(after < ALPHA, "stays", "reversed"), np.where(after < ALPHA, "gained", "never")
+    )
+    rows = [(max(float(x), 1e-6), max(float(y), 1e-6), str(o)) for x, y, o in zip(before, after, outcome, strict=True)]
+    columns = ["p_few", "p_all", "outcome"]
+    result.add(
+        "fig5",
+        f"p-values of all pairs with {size:,} judgments and with all, P@10, simplistic",
+        columns,
+        rows,
+        note="Upper left: significant on few judgments and not on all, the reversals. p below 1e-6 is drawn there.",
+        chart=chart("p_scatter", rows, columns, x="p_few", y="p_all", alpha=ALPHA,
+            title="Does significance survive more judging?", axes=(f"p, {size:,} judgments", "p, all judgments")),
+    )  # fmt: skip
+
+
+def _table_2(
+    result: Study,
+    measures: list[Measure],
+    tuned: dict[tuple[str, Predictor], Tuned],
+    shallow: dict[str, list[Ranges]],
+    full: dict[str, Ranges],
+    n_shallow: int,
+    n_all: int,
+) -> None:
+    rows: list[Sequence[Any]] = []
+    for which in ("published", "tuned"):
+        for measure in measures:
+            for method in STUDIED:
+                if which == "published":
+                    constants = PUBLISHED[method]
+                elif method == "simplistic" or (measure.name, method) not in tuned:
+                    continue
+                else:
+                    constants = tuned[measure.name, method].constants
+                p_all = paired_t(full[measure.name].point(method, constants))
+                p_few = [paired_t(r.point(method, constants)) for r in shallow[measure.name]]
+                few = [100 * separability(p, ALPHA) for p in p_few]
+                back = [100 * reversals(p, p_all, ALPHA) for p in p_few]
+                label = "none" if method == "simplistic" else f"{which} C={constants.C:.2f} E={constants.E:.3f}"
+                paper = PAPER_TABLE_2.get((measure.name, method), (None, None, None))
+                rows.append(
+                    (
+                        measure.name,
+                        method,
+                        label,
+                        float(np.mean(few)),
+                        100 * separability(p_all, ALPHA),
+                        float(np.mean(back)),
+                        float(np.std(few)),
+                        float(np.std(back)),
+                        *paper,
+                    )
+                )
+    result.add(
+        "table2",
+        "separability and reversals in percent of all pairs",
+        [
+            "metric",
+            "predictor",
+            "constants",
+            f"separability_{n_shallow}",
+            f"separability_{n_all}",
+            "reversals",
+            f"spread_separability_{n_shallow}",
+            "spread_reversals",
+            "paper_separability_1000",
+            "paper_separability_69100",
+            "paper_reversals",
+        ],
+        rows,
+        note="Spread: standard deviation over shuffles inside a depth. The paper's columns are TREC-9's.",
+    )
+
+
+def _tuning(
+    result: Study,
+    measures: list[Measure],
+    tuned: dict[tuple[str, Predictor], Tuned],
+    ranges: dict[str, tuple[Ranges, list[Ranges]]],
+    sizes: list[int],
+) -> None:
+    """Not in the paper: each predictor's error against the full judgments at each prefix size."""
+    rows: list[Sequence[Any]] = []
+    for measure in measures:
+        full, parts = ranges[measure.name]
+        for method in ("simplistic", *TUNED):
+            best = tuned.get((measure.name, method))
+            constants = best.constants if best else PUBLISHED[method]
+            errors = [rmse(part.point(method, constants), full.B) for part in parts]
+            rows.append(
+                (
+                    measure.name,
+                    method,
+                    constants.C if best else None,
+                    constants.E if best else None,
+                    *errors,
+                    best.rmse if best else rmse(np.stack([p.B for p in parts]), full.B) if parts else None,
+                    best.held_out if best else None,
+                )
+            )
+    result.add(
+        "tableA",
+        "RMSE of the predictors on contributing runs against all judgments, constants tuned",
+        ["metric", "predictor", "C", "E", *(f"rmse_{size}" for size in sizes), "rmse", "held_out"],
+        rows,
+        note="held_out: tuned on four fifths of the topics and measured on the fifth, five times.",
+    )

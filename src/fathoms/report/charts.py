@@ -1,0 +1,113 @@
+"""Charts, each defined once; altair draws them as interactive HTML, SVG, PNG or PDF.
+
+Data comes ready made as polars frames: nothing is computed here. Colours are those of Okabe and Ito, which people with
+any common form of colour blindness can tell apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C"]
+
+
+def available() -> bool:
+    """Whether the extra `report` is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("altair") is not None and find_spec("vl_convert") is not None
+
+
+def _finish(chart: Any, title: str, width: int = 420, height: int = 280) -> Any:
+    return (
+        chart.properties(width=width, height=height, title=title)
+        .configure_range(category=COLOURS)
+        .configure_title(anchor="start", fontSize=13)
+        .configure_axis(labelFontSize=11, titleFontSize=11)
+    )
+
+
+def bars(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tuple[str, str]) -> Any:
+    """Side by side bars of shares, one colour a group."""
+    import altair as alt
+
+    chart = (
+        alt.Chart(frame)
+        .mark_bar()
+        .encode(
+            x=alt.X(f"{x}:O", title=axes[0], sort=None),
+            y=alt.Y(f"{y}:Q", title=axes[1]),
+            xOffset=f"{group}:N",
+            color=alt.Color(f"{group}:N", title=None),
+        )
+    )
+    return _finish(chart, title)
+
+
+def lines(
+    frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tuple[str, str], *, log_x: bool = False,
+    log_y: bool = False, points: pl.DataFrame | None = None,
+) -> Any:  # fmt: skip
+    """Curves, one colour a group; `points` are drawn as black dots under them."""
+    import altair as alt
+
+    scale_x, scale_y = (alt.Scale(type="log" if log else "linear") for log in (log_x, log_y))
+    encoded = {
+        "x": alt.X(f"{x}:Q", title=axes[0], scale=scale_x),
+        "y": alt.Y(f"{y}:Q", title=axes[1], scale=scale_y),
+    }
+    curves = (
+        alt.Chart(frame)
+        .mark_line(point=frame.height < 200)
+        .encode(**encoded, color=alt.Color(f"{group}:N", title=None, sort=None), tooltip=list(frame.columns))
+    )
+    if points is not None:
+        curves = alt.Chart(points).mark_circle(color="black", size=14, opacity=0.6).encode(**encoded) + curves
+    return _finish(curves, title)
+
+
+def surface(frame: pl.DataFrame, x: str, y: str, value: str, title: str, best: tuple[float, float]) -> Any:
+    """A heat map with its least point marked."""
+    import altair as alt
+    import polars as pl
+
+    cells = (
+        alt.Chart(frame)
+        .mark_rect()
+        .encode(
+            x=alt.X(f"{x}:O", title=x, axis=alt.Axis(values=_every(frame, x), format=".2f")),
+            y=alt.Y(f"{y}:O", title=y, sort="descending", axis=alt.Axis(values=_every(frame, y), format=".2f")),
+            color=alt.Color(f"{value}:Q", title=value, scale=alt.Scale(scheme="viridis", reverse=True)),
+        )
+    )
+    least = alt.Chart(pl.DataFrame({x: [best[0]], y: [best[1]]})).mark_point(shape="cross", size=120, color="red")
+    return _finish(cells + least.encode(x=f"{x}:O", y=alt.Y(f"{y}:O", sort="descending")), title, 380, 300)
+
+
+def _every(frame: pl.DataFrame, column: str) -> list[float]:
+    values = sorted(frame[column].unique().to_list())
+    return values[:: max(1, len(values) // 10)]
+
+
+def p_scatter(frame: pl.DataFrame, x: str, y: str, alpha: float, title: str, axes: tuple[str, str]) -> Any:
+    """One dot a pair of systems by its two p-values, with the four quadrants at alpha."""
+    import altair as alt
+    import polars as pl
+
+    scale = alt.Scale(type="log", domain=[1e-6, 1])
+    dots = (
+        alt.Chart(frame)
+        .mark_circle(size=10, opacity=0.5)
+        .encode(
+            x=alt.X(f"{x}:Q", title=axes[0], scale=scale),
+            y=alt.Y(f"{y}:Q", title=axes[1], scale=scale),
+            color=alt.Color("outcome:N", title=None),
+        )
+    )
+    at = pl.DataFrame({"alpha": [alpha]})
+    down = alt.Chart(at).mark_rule(strokeDash=[4, 3]).encode(x="alpha:Q")
+    across = alt.Chart(at).mark_rule(strokeDash=[4, 3]).encode(y="alpha:Q")
+    return _finish(dots + down + across, title, 360, 360)

@@ -1,0 +1,148 @@
+"""The examples of the README and of the documentation, run page by page, and the reference against the code.
+
+In a page the blocks marked `sh` and `python` run in order in an empty folder; the Python ones share their names. Where
+a `text` block comes next, with nothing but blank lines between, it is the output. Blocks that install are skipped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import fathoms
+from fathoms.measures.base import Measure
+from fathoms.measures.parse import MEASURES, TREC_EVAL
+from fathoms.measures.sets import Tally
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MODULES = [module.name for module in pkgutil.walk_packages(fathoms.__path__, "fathoms.")]
+
+
+class Example(NamedTuple):
+    """A block to run, where it stands, and what it prints, if the page says so."""
+
+    language: str
+    source: str
+    line: int
+    output: str | None
+
+
+def examples(text: str) -> Iterator[Example]:
+    blocks = list(FENCED.finditer(text))
+    for block, after in zip_longest(blocks, blocks[1:]):
+        language, source = block[1], block[2]
+        if language not in ("sh", "python") or re.search(r"\bvenv\b|pip install", source):
+            continue
+        output = None
+        if after is not None and after[1] == "text" and not text[block.end() : after.start()].strip():
+            output = after[2]
+        yield Example(language, source, text.count("\n", 0, block.start()) + 2, output)
+
+
+def printed(example: Example, folder: Path, names: dict[str, Any]) -> str:
+    """What an example prints to standard output; it must end well."""
+    if example.language == "python":
+        buffer = io.StringIO()
+        with contextlib.redirect_stdout(buffer):
+            exec(compile(example.source, f"<line {example.line}>", "exec"), names)
+        return buffer.getvalue()
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    done = subprocess.run(
+        ["bash", "-e", "-c", example.source],
+        cwd=folder,
+        env=os.environ | {"PATH": path, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, f"line {example.line} ended with {done.returncode}: {done.stderr}"
+    return done.stdout
+
+
+def lines(text: str) -> list[str]:
+    """Blanks at the ends of lines do not count."""
+    return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_examples_print_what_the_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for example in examples(page.read_text(encoding="utf-8")):
+        output = printed(example, tmp_path, names)
+        if example.output is not None:
+            assert lines(output) == lines(example.output), f"{page.name}, line {example.line}"
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("__main__")])
+def test_docstrings_hold(name: str) -> None:
+    assert doctest.testmod(import_module(name)).failed == 0
+
+
+def anchors(text: str) -> set[str]:
+    """What a forge makes of headings."""
+    headings = re.findall(r"^#+ (.*)$", FENCED.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        other = page.parent / file if file else page
+        assert other.exists(), target
+        if anchor:
+            assert anchor in anchors(other.read_text(encoding="utf-8")), target
+
+
+# The reference page
+
+
+def reference() -> str:
+    return (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+
+
+def table_of_measures() -> dict[str, list[str]]:
+    """The cells of each measure's row: range, tie values, trec_eval's name."""
+    rows = re.findall(r"^\| \[(\w+)\]\(#\w+\) \|(.*)\|$", reference(), re.MULTILINE)
+    return {name: [cell.strip() for cell in cells.split("|")] for name, cells in rows}
+
+
+def test_the_table_has_every_measure() -> None:
+    assert sorted(table_of_measures()) == sorted(MEASURES)
+
+
+@pytest.mark.parametrize(("name", "cls"), MEASURES.items())
+def test_reference_says_what_the_code_does(name: str, cls: type[Measure]) -> None:
+    range_is, ties, theirs = table_of_measures()[name]
+    assert range_is.split()[0].rstrip(",") == cls.range_is
+    if issubclass(cls, Tally):
+        assert ties == "none"
+    else:
+        assert ("shuffles" in ties) == (cls.expected is Measure.expected)
+    names = {TREC_EVAL[key] for key in (name, f"{name}@") if key in TREC_EVAL}
+    assert set(re.findall(r"`([^`]+)`", theirs)) == names
+    entry = re.search(rf"^### {name}\n(.*?)(?=^##|\Z)", reference(), re.MULTILINE | re.DOTALL)
+    assert entry is not None
+    for parameter in cls.params:
+        shared = parameter in ("rel", "gain", "gains", "max_grade", "judged_only", "bounds", "universe")
+        assert shared or f"`{parameter}" in entry[1], f"{name} has a parameter {parameter}"
