@@ -12,7 +12,7 @@ from scipy.optimize import least_squares, minimize
 from scipy.stats import ttest_rel
 
 import fathoms as fm
-from fathoms.compare.significance import paired_t, reversals, separability
+from fathoms.comparison.significance import paired_t, reversals, separability
 from fathoms.estimate.gain_models import MODEL_NAMES, MODELS, fit_model
 from fathoms.estimate.predict import METHODS, estimate, fit_curves, pooled_depth
 from fathoms.estimate.predictors import PUBLISHED, Constants, Predictor, interpolated, rm_predict, smoothed

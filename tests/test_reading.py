@@ -58,8 +58,10 @@ def qrels_of(folder: Path, content: bytes, **options: Any) -> fm.Qrels:
 # -- forms of text ------------------------------------------------------------------------------------------------
 
 
-def _third(line: bytes) -> bytes:
-    return line.split()[2]
+def interleaved(text: bytes) -> bytes:
+    """Lines by document, so that those of one topic do not stand together."""
+    by_document = {line.split()[2] + line: line for line in text.splitlines(keepends=True)}
+    return b"".join(by_document[key] for key in sorted(by_document))
 
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
@@ -82,7 +84,7 @@ TEXTS: dict[str, Callable[[bytes], bytes]] = PACKED | {
     "tabs": lambda text: text.replace(b" ", b"\t"),
     "many blanks": lambda text: b"  " + text.replace(b" ", b" \t ").replace(b"\n", b"  \n"),
     "unsorted": lambda text: b"".join(sorted(text.splitlines(keepends=True), reverse=True)),
-    "interleaved": lambda text: b"".join(sorted(text.splitlines(True), key=_third)),
+    "interleaved": interleaved,
     "exponents": lambda text: text.replace(b" 3.0 ", b" .3e1 ").replace(b" 1\n", b" 1e0\n").replace(b" 2\n", b" +2.\n"),
 }
 

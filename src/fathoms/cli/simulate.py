@@ -1,5 +1,5 @@
 """Make a test collection of which the truth is known: runs/, qrels.txt with the judgments of a pool, truth.txt with
-the complete ones, and pooled.txt, which names the runs that contributed to the pool.
+the complete ones, pooled.txt, which names the runs that contributed to the pool, and groups.tsv with each run's team.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from pathlib import Path
 
 from fathoms.cli import options
 
-EXAMPLES = """example:
-  fathoms simulate -o sim --systems 20 --n-topics 50 --seed 7"""
+EXAMPLES = """examples:
+  fathoms simulate -o sim --systems 20 --n-topics 50 --seed 7
+  fathoms simulate -o sim --texts --contradictions 0.1"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,7 +29,21 @@ def add_arguments(parser: ArgumentParser) -> None:
             f"--{name}", metavar="N", type=options.at_least_one, default=default, help=f"{meaning} ({default})"
         )
     parser.add_argument(
-        "--ties", metavar="SHARE", type=float, default=0.1, help="share of documents tied with the one before (0.1)"
+        "--teams", metavar="N", type=options.at_least_one, help="teams that the runs come from (a third of the systems)"
+    )
+    parser.add_argument(
+        "--unpooled",
+        metavar="N",
+        type=options.at_least_zero,
+        help="runs that do not contribute to the pool (all but two of each team, and the last team)",
+    )
+    for name, default, meaning in (
+        ("ties", 0.1, "share of documents tied with the one before"),
+        ("contradictions", 0.0, "share of runs whose ranks contradict their scores"),
+    ):
+        parser.add_argument(f"--{name}", metavar="SHARE", type=float, default=default, help=f"{meaning} ({default:g})")
+    parser.add_argument(
+        "--texts", action="store_true", help="write topics.jsonl and, for all retrieved documents, docs.jsonl"
     )
     parser.add_argument(
         "--seed", metavar="N", type=options.at_least_zero, default=0, help="another seed, another collection (0)"
@@ -42,8 +57,20 @@ def run(args: Namespace) -> int:
 
     if args.output.exists():
         raise FathomsError(f"{args.output} exists already; choose another folder or remove it first")
-    settings = ("systems", "n_topics", "n_docs", "depth", "pool_depth", "max_grade", "ties", "seed")
-    collection = simulate(**{name: getattr(args, name) for name in settings})
+    collection = simulate(
+        systems=args.systems,
+        n_topics=args.n_topics,
+        n_docs=args.n_docs,
+        depth=args.depth,
+        pool_depth=args.pool_depth,
+        unpooled=args.unpooled,
+        teams=args.teams,
+        max_grade=args.max_grade,
+        ties=args.ties,
+        contradictions=args.contradictions,
+        texts=args.texts,
+        seed=args.seed,
+    )
     try:
         write(collection, args.output)
     except OSError as error:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.compare.significance import paired_t
+from fathoms.comparison.significance import paired_t
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError

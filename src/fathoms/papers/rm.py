@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.compare.significance import paired_t, pairs, reversals, separability
+from fathoms.comparison.significance import paired_t, pairs, reversals, separability
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError

@@ -1,0 +1,238 @@
+"""Is the difference between two systems more than chance? Paired tests for all pairs of systems at once.
+
+Scores come as [system, topic]; p-values go as symmetric matrices [system, system], two-tailed, 1 on the diagonal.
+Differences that are the same on every topic say nothing about other topics: without variance, p = 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from fathoms.evidence.evidence import Floats
+
+Test = Literal["t", "wilcoxon", "randomization", "bootstrap", "tukey"]
+Correction = Literal["none", "bonferroni", "holm", "bh"]
+TESTS: tuple[Test, ...] = ("t", "wilcoxon", "randomization", "bootstrap", "tukey")
+CORRECTIONS: tuple[Correction, ...] = ("none", "bonferroni", "holm", "bh")
+
+DRAWS = 10_000  # of the randomization and bootstrap tests
+EXACT_FLIPS = 13  # topics up to which all 2^n sign changes are gone through
+PAIRS_AT_A_TIME = 500  # so that pairs times draws fit in memory
+ROUNDING = 1e-12
+
+
+def p_values(scores: Floats, test: Test = "t", seed: int = 0) -> Floats:
+    """p of every pair of systems."""
+    if test == "t":
+        return paired_t(scores)
+    if test == "tukey":
+        return tukey(scores)
+    how: dict[str, Callable[[Floats], Floats]] = {
+        "wilcoxon": wilcoxon,
+        "randomization": lambda differences: randomization(differences, seed),
+        "bootstrap": lambda differences: bootstrap(differences, seed),
+    }
+    first, second = np.triu_indices(len(scores), 1)
+    p = np.ones((len(scores), len(scores)))
+    differences = scores[first] - scores[second]
+    differences[np.abs(differences) < ROUNDING] = 0.0
+    p[first, second] = p[second, first] = how[test](differences)
+    return p
+
+
+def paired_t(scores: Floats) -> Floats:
+    """The paired t-test: the variance of a difference is Var a + Var b - 2 Cov(a, b)."""
+    from scipy.special import stdtr
+
+    n_systems, n = scores.shape
+    p = np.ones((n_systems, n_systems))
+    if n < 2:
+        return p
+    mean = scores.mean(axis=1)
+    centred = scores - mean[:, None]
+    covariance = centred @ centred.T / (n - 1)
+    spread = np.diag(covariance)
+    variance = spread[:, None] + spread[None, :] - 2 * covariance
+    # Below this, what is left is rounding error of equal numbers.
+    some = variance > ROUNDING * np.maximum(spread[:, None] + spread[None, :], 1e-300)
+    t = np.zeros_like(variance)
+    difference = mean[:, None] - mean[None, :]
+    t[some] = np.abs(difference[some]) / np.sqrt(variance[some] / n)
+    p[some] = 2 * stdtr(n - 1, -t[some])
+    return p
+
+
+def wilcoxon(differences: Floats) -> Floats:
+    """Wilcoxon's signed ranks, [pair, topic] to [pair]; zeros dropped.
+
+    As scipy: exact up to 50 differences without ties and zeros, by all sign patterns up to 13 of any kind, else the
+    normal approximation with tie correction.
+    """
+    from scipy.special import ndtr
+    from scipy.stats import rankdata
+
+    size = np.abs(differences)
+    used = size > 0
+    n = used.sum(axis=1)
+    # Zeros rank below all others, so taking their number off leaves the ranks of the rest.
+    zeros = (~used).sum(axis=1, keepdims=True)
+    ranks = np.where(used, rankdata(size, axis=1) - zeros, 0.0)
+    plus = (ranks * (differences > 0)).sum(axis=1)
+    mean = n * (n + 1) / 4
+    ordered = np.sort(size, axis=1)
+    tied = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] > 0)
+    exact = ~tied.any(axis=1) & (n == size.shape[1]) & (n <= 50)
+    variance = n * (n + 1) * (2 * n + 1) / 24 - _tie_term(ordered, zeros[:, 0]) / 48
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = np.where(variance > 0, (plus - mean) / np.sqrt(variance), 0.0)
+    p = 2 * ndtr(-np.abs(z))
+    if size.shape[1] <= EXACT_FLIPS:
+        sums = ranks @ (_sign_patterns(size.shape[1]) > 0)
+        few, many = sums <= plus[:, None] + 1e-9, sums >= plus[:, None] - 1e-9
+        p = 2 * np.minimum(few.mean(axis=1), many.mean(axis=1))
+    for row in np.flatnonzero(exact):
+        below, total = _signed_rank_counts(int(n[row]))
+        least = round(min(plus[row], n[row] * (n[row] + 1) / 2 - plus[row]))
+        p[row] = min(1.0, 2 * below[least] / total)
+    return np.where(n > 0, np.minimum(p, 1.0), 1.0)
+
+
+def _tie_term(ordered: Floats, zeros: Floats) -> Floats:
+    """sum of t^3 - t over groups of equal values in each row, leaving out the zeros in front."""
+    new = np.ones(ordered.shape, dtype=bool)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    width = ordered.shape[1]
+    group = np.cumsum(new, axis=1) - 1 + np.arange(len(ordered))[:, None] * width
+    counts = np.bincount(group.ravel(), minlength=ordered.size).reshape(ordered.shape).astype(np.float64)
+    return (counts**3 - counts).sum(axis=1) - (zeros**3.0 - zeros)
+
+
+@lru_cache(maxsize=64)
+def _signed_rank_counts(n: int) -> tuple[Floats, float]:
+    """How many of the 2^n sign patterns have a rank sum of at most each value."""
+    counts = np.zeros(n * (n + 1) // 2 + 1)
+    counts[0] = 1
+    for rank in range(1, n + 1):
+        counts[rank:] = counts[rank:] + counts[:-rank]
+    return np.cumsum(counts), float(2**n)
+
+
+def randomization(differences: Floats, seed: int = 0) -> Floats:
+    """Fisher's randomization test: how often would random signs give a mean difference as large?"""
+    n = differences.shape[1]
+    if n <= EXACT_FLIPS:
+        signs, extra = _sign_patterns(n), 0
+    else:
+        flips = np.random.default_rng(seed).integers(0, 2, size=(n, DRAWS))
+        signs, extra = (1 - 2 * flips).astype(np.float64), 1  # the pattern observed is one of those possible
+    return _share_as_large(differences, signs, extra)
+
+
+def _sign_patterns(n: int) -> Floats:
+    """All 2^n of them, [topic, pattern]."""
+    return (1 - 2 * ((np.arange(2**n)[None, :] >> np.arange(n)[:, None]) & 1)).astype(np.float64)
+
+
+def bootstrap(differences: Floats, seed: int = 0) -> Floats:
+    """How often does a resample of the topics, of differences moved to mean 0, have a mean as large?"""
+    n = differences.shape[1]
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=DRAWS).T.astype(np.float64)
+    centred = differences - differences.mean(axis=1, keepdims=True)
+    p = _share_as_large(centred, drawn, 1, observed=np.abs(differences.sum(axis=1)))
+    flat = np.ptp(differences, axis=1) < ROUNDING
+    return np.where(flat, 1.0, p)
+
+
+def _share_as_large(values: Floats, weights: Floats, extra: int, observed: Floats | None = None) -> Floats:
+    observed = np.abs(values.sum(axis=1)) if observed is None else observed
+    p = np.empty(len(values))
+    for start in range(0, len(values), PAIRS_AT_A_TIME):
+        part = slice(start, start + PAIRS_AT_A_TIME)
+        sums = np.abs(values[part] @ weights)
+        count = (sums >= observed[part, None] - 1e-9).sum(axis=1)
+        p[part] = (count + extra) / (weights.shape[1] + extra)
+    flat = ~values.any(axis=1) if extra == 0 else np.zeros(len(values), dtype=bool)
+    return np.where(flat, 1.0, p)
+
+
+def tukey(scores: Floats) -> Floats:
+    """Tukey's honestly significant difference over systems, topics as blocks (two-way, without interaction).
+
+    The p-values are those of the largest difference among all systems, so they need no further correction.
+    """
+    from scipy.stats import studentized_range
+
+    n_systems, n = scores.shape
+    p = np.ones((n_systems, n_systems))
+    if n_systems < 2 or n < 2:
+        return p
+    residual = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
+    freedom = (n_systems - 1) * (n - 1)
+    error = (residual**2).sum() / freedom
+    if error < ROUNDING**2:
+        return p
+    mean = scores.mean(axis=1)
+    q = np.abs(mean[:, None] - mean[None, :]) / np.sqrt(error / n)
+    # The distribution takes milliseconds a value: a table of it, interpolated, serves all pairs.
+    table = np.linspace(0, max(1.0, min(float(q.max()), 60.0)) + 0.05, 120)
+    survival = np.clip(studentized_range.sf(table, n_systems, freedom), 1e-16, 1.0)
+    p = np.exp(np.interp(q, table, np.log(survival)))
+    np.fill_diagonal(p, 1.0)
+    return np.minimum(p, 1.0)
+
+
+def corrected(p: Floats, correction: Correction) -> Floats:
+    """p-values, one a comparison, for making all these comparisons together."""
+    m = len(p)
+    if correction == "none" or not m:
+        return p.copy()
+    if correction == "bonferroni":
+        return np.minimum(p * m, 1.0)
+    order = np.argsort(p, kind="stable")
+    out = np.empty(m)
+    if correction == "holm":
+        out[order] = np.maximum.accumulate(np.minimum(p[order] * (m - np.arange(m)), 1.0))
+    else:
+        scaled = p[order] * m / np.arange(1, m + 1)
+        out[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return out
+
+
+def interval(differences: Floats, alpha: float = 0.05) -> tuple[Floats, Floats]:
+    """The 1 - alpha confidence interval of the mean of each row of differences, by Student's t."""
+    from scipy.special import stdtrit
+
+    n = differences.shape[1]
+    mean = differences.mean(axis=1)
+    if n < 2:
+        return np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
+    half = stdtrit(n - 1, 1 - alpha / 2) * differences.std(axis=1, ddof=1) / np.sqrt(n)
+    return mean - half, mean + half
+
+
+def effect_size(differences: Floats) -> Floats:
+    """Mean over standard deviation of paired differences (Cohen's d_z); 0 where nothing varies."""
+    if differences.shape[1] < 2:
+        return np.zeros(len(differences))
+    spread = differences.std(axis=1, ddof=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(spread > ROUNDING, differences.mean(axis=1) / spread, 0.0)
+
+
+def pairs(matrix: Floats) -> Floats:
+    """The entries of a symmetric matrix above its diagonal, one a pair."""
+    return matrix[np.triu_indices(len(matrix), 1)]
+
+
+def separability(p: Floats, alpha: float) -> float:
+    """The share of system pairs with p < alpha (RM section 4; the discrimination ratio of LMC-depth section 3)."""
+    return float((pairs(p) < alpha).mean())
+
+
+def reversals(p_before: Floats, p_after: Floats, alpha: float) -> float:
+    """The share of pairs that are significant on few judgments and not on all of them (RM section 4)."""
+    return float(((pairs(p_before) < alpha) & (pairs(p_after) >= alpha)).mean())
