@@ -144,15 +144,15 @@ def latex(result: Evaluation) -> str:
     """A booktabs table, runs by rows; `0.3170 +0.0060` is a score and how much higher it could be."""
     measures = result.measures
     lines = [r"\begin{tabular}{l" + "r" * len(measures) + "}", r"\toprule"]
-    lines.append(" & ".join(["Run", *(_escape(measure.name) for measure in measures)]) + r" \\")
+    lines.append(" & ".join(["Run", *(latex_escape(measure.name) for measure in measures)]) + r" \\")
     lines.append(r"\midrule")
     for run in result.runs:
         if result.by_topic:
             for i, topic in enumerate(run.topics):
                 cells = [_latex_cell(measure, _topic_values(run, measure, i)) for measure in measures]
-                lines.append(" & ".join([_escape(f"{run.run}, topic {topic}"), *cells]) + r" \\")
+                lines.append(" & ".join([latex_escape(f"{run.run}, topic {topic}"), *cells]) + r" \\")
         cells = [_latex_cell(measure, run.mean(measure)) for measure in measures]
-        lines.append(" & ".join([_escape(run.run), *cells]) + r" \\")
+        lines.append(" & ".join([latex_escape(run.run), *cells]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
 
@@ -169,7 +169,7 @@ def _latex_cell(measure: Measure, values: dict[str, float | None]) -> str:
     return f"{score:.4f} +{max(high - score, 0):.4f}{below}"
 
 
-def _escape(text: str) -> str:
+def latex_escape(text: str) -> str:
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
 

@@ -37,11 +37,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=options.at_least_zero,
         help="runs that do not contribute to the pool (all but two of each team, and the last team)",
     )
-    for name, default, meaning in (
-        ("ties", 0.1, "share of documents tied with the one before"),
-        ("contradictions", 0.0, "share of runs whose ranks contradict their scores"),
-    ):
-        parser.add_argument(f"--{name}", metavar="SHARE", type=float, default=default, help=f"{meaning} ({default:g})")
+    parser.add_argument(
+        "--ties", metavar="SHARE", type=float, default=0.1, help="share of documents tied with the one before (0.1)"
+    )
+    parser.add_argument(
+        "--contradictions",
+        metavar="SHARE",
+        type=float,
+        default=0.0,
+        help="share of runs whose ranks contradict their scores (0)",
+    )
     parser.add_argument(
         "--texts", action="store_true", help="write topics.jsonl and, for all retrieved documents, docs.jsonl"
     )

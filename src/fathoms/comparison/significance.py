@@ -164,8 +164,6 @@ def tukey(scores: Floats) -> Floats:
 
     The p-values are those of the largest difference among all systems, so they need no further correction.
     """
-    from scipy.stats import studentized_range
-
     n_systems, n = scores.shape
     p = np.ones((n_systems, n_systems))
     if n_systems < 2 or n < 2:
@@ -177,12 +175,21 @@ def tukey(scores: Floats) -> Floats:
         return p
     mean = scores.mean(axis=1)
     q = np.abs(mean[:, None] - mean[None, :]) / np.sqrt(error / n)
-    # The distribution takes milliseconds a value: a table of it, interpolated, serves all pairs.
-    table = np.linspace(0, max(1.0, min(float(q.max()), 60.0)) + 0.05, 120)
+    first, second = np.triu_indices(n_systems, 1)
+    p[first, second] = p[second, first] = _range_survival(q[first, second], n_systems, freedom)
+    return p
+
+
+def _range_survival(q: Floats, n_systems: int, freedom: int) -> Floats:
+    """The studentized range's chance to exceed each q. It takes milliseconds a value: many are read off a table."""
+    from scipy.interpolate import PchipInterpolator
+    from scipy.stats import studentized_range
+
+    if len(q) <= 300:
+        return np.clip(studentized_range.sf(q, n_systems, freedom), 0.0, 1.0)
+    table = np.linspace(0, min(float(q.max()), 60.0) + 0.05, 250)
     survival = np.clip(studentized_range.sf(table, n_systems, freedom), 1e-16, 1.0)
-    p = np.exp(np.interp(q, table, np.log(survival)))
-    np.fill_diagonal(p, 1.0)
-    return np.minimum(p, 1.0)
+    return np.exp(PchipInterpolator(table, np.log(survival))(np.minimum(q, table[-1])))
 
 
 def corrected(p: Floats, correction: Correction) -> Floats:

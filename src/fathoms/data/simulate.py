@@ -29,9 +29,11 @@ Bools = npt.NDArray[np.bool_]
 CANDIDATES = 26_000
 # Relevant documents of a topic: median, spread of the logarithm, least, and greatest share of all documents.
 RELEVANT, RELEVANT_SPREAD, RELEVANT_LEAST, RELEVANT_SHARE = 84, 0.9, 6, 0.1
-# Share of relevance in what systems see is tanh of this and its spread: between topics, and how far it is lower for
-# topics with many relevant documents.
-CLEARNESS, CLEARNESS_SPREAD, CLEARNESS_OF_RARE = 0.85, 0.27, 0.54
+# The weight of relevance in what systems see is tanh of a topic's clearness: median, spread over topics, how far it
+# follows from having few relevant documents, and how far teams differ on a topic.
+CLEARNESS, CLEARNESS_SPREAD, CLEARNESS_OF_RARE, CLEARNESS_OF_TEAM = 0.9, 0.3, 0.4, 0.15
+# Some teams, with people at the keyboard, see more clearly: their share, and what is added.
+MANUAL, MANUAL_CLEARNESS = 0.1, 0.4
 # Each grade is held by this part of the documents that reach the grade below.
 GRADE_PART = 0.4
 
@@ -79,6 +81,7 @@ class _Systems:
     team: Ints
     pooled: Bools
     skill: Floats
+    clearness: Floats  # what is added to that of a topic
     ties: Floats  # share of documents that have the score of the one before
     short: Bools
     contradicting: Bools
@@ -189,12 +192,18 @@ def _systems(
 
     own = np.sqrt(1 - SKILL_OF_TEAM**2)
     skill = SKILL + SKILL_SPREAD * (SKILL_OF_TEAM * _normal(teams, rng)[team] + own * _normal(n, rng))
-    poor = _some(n, POOR, rng)
+    poor = _some(n, POOR, rng) & ~late  # of a late team we want to see what its unjudged documents are worth
     skill[poor] *= rng.uniform(*POOR_SKILL, size=poor.sum())
     # At a chosen share of more than 0 at least one run contradicts itself.
     at_least = max(contradictions, 0.51 / n) if contradictions else 0.0
     return _Systems(
-        team, pooled, skill, _tie_rates(n, ties, rng), short=_some(n, SHORT, rng), contradicting=_some(n, at_least, rng)
+        team=team,
+        pooled=pooled,
+        skill=skill,
+        clearness=np.where(_some(teams, MANUAL, rng), MANUAL_CLEARNESS, 0.0)[team],
+        ties=_tie_rates(n, ties, rng),
+        short=_some(n, SHORT, rng),
+        contradicting=_some(n, at_least, rng),
     )
 
 
@@ -222,7 +231,7 @@ def _topics(n: int, n_docs: int, rng: np.random.Generator) -> tuple[Ints, Floats
     relevant = np.clip(RELEVANT * np.exp(RELEVANT_SPREAD * many), min(RELEVANT_LEAST, most), most)
     own = np.sqrt(1 - CLEARNESS_OF_RARE**2)
     spread = own * _normal(n, rng) - CLEARNESS_OF_RARE * many
-    return np.rint(relevant).astype(np.int64), np.tanh(np.maximum(CLEARNESS + CLEARNESS_SPREAD * spread, 0))
+    return np.rint(relevant).astype(np.int64), CLEARNESS + CLEARNESS_SPREAD * spread
 
 
 def _lengths(cast: _Systems, n_topics: int, depth: int, rng: np.random.Generator) -> Ints:
@@ -267,17 +276,22 @@ def _grades(relevance: Floats, relevant: int, max_grade: int) -> Ints:
 
 def _values(relevance: Floats, clearness: float, cast: _Systems, rng: np.random.Generator) -> Floats:
     """What each system makes of each document, [system, document]."""
-    n = len(relevance)
-    seen = clearness * relevance + np.sqrt(1 - clearness**2) * _tailed(SEEN_SHAPE, n, rng)
-    teams = cast.team[-1] + 1
+    n, teams = len(relevance), cast.team[-1] + 1
+    appearance = _tailed(SEEN_SHAPE, n, rng)
+    own_view = CLEARNESS_OF_TEAM * rng.standard_normal(teams)[cast.team]
+    clear = np.tanh(np.maximum(clearness + cast.clearness + own_view, 0))
     luck = TOPIC_OF_TEAM * rng.standard_normal(teams)[cast.team] + TOPIC_OF_RUN * rng.standard_normal(len(cast))
     skill = np.tanh(np.maximum(cast.skill + luck, 0))
     noise = np.sqrt(1 - skill**2)
     shared = _tailed(TEAM_SHAPE, (teams, n), rng)
     values = rng.standard_normal((len(cast), n))
     values *= (noise * np.sqrt(1 - TEAM_NOISE))[:, None]
-    values += (noise * np.sqrt(TEAM_NOISE))[:, None] * shared[cast.team]
-    values += skill[:, None] * seen
+    for weight, part in (
+        (noise * np.sqrt(TEAM_NOISE), shared[cast.team]),
+        (skill * clear, relevance),
+        (skill * np.sqrt(1 - clear**2), appearance),
+    ):
+        values += weight[:, None] * part
     return values
 
 

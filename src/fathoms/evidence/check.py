@@ -82,11 +82,10 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
     """What a run says of itself: ranks, order and ties."""
     for note in run.notes:
         yield Finding("warning", file, note.removeprefix(f"{run.source}: "))
-    readable = run.ranks is not None and not np.isnan(run.ranks).any()
-    if run.ranks is not None and not readable:
+    if run.ranks is not None and np.isnan(run.ranks).any():
         yield Finding("warning", file, "has ranks that are no numbers, so --ties rank and score-rank do not apply")
     wrong = contradictions(run)
-    if readable and wrong.any():
+    if wrong.any():
         topics = [topic for topic, is_wrong in zip(run.topics, wrong, strict=True) if is_wrong]
         message = (
             f"the rank column contradicts the scores in {len(topics)} of {len(run.topics)} topics ({_list(topics)})"

@@ -1,0 +1,152 @@
+"""Is A better than B, and will it stay so?
+
+For each pair of runs (or each run and --baseline): the difference of the means, its range over all ways of judging the
+unjudged documents, confidence interval, p-value, and a verdict: certain (no judgment can turn it), settled
+(significant, and neither ties nor the point estimate turn it), tie, or open.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING
+
+from fathoms.cli import options
+
+if TYPE_CHECKING:
+    from fathoms.comparison.compare import Comparison
+
+EXAMPLES = """examples:
+  fathoms compare qrels.txt a.run b.run
+  fathoms compare qrels.txt runs/ -m AP -m 'RBP(p=0.8)' --baseline bm25 --correction holm
+  fathoms compare qrels.txt runs/ -m nDCG@10 --test randomization --format latex"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    options.add_files(parser)
+    options.add_measures(parser)
+    parser.add_argument(
+        "--test",
+        choices=("t", "wilcoxon", "randomization", "bootstrap", "tukey"),
+        default="t",
+        help="significance test, paired by topic (t)",
+    )
+    parser.add_argument(
+        "--correction",
+        choices=("none", "bonferroni", "holm", "bh"),
+        default="holm",
+        help="for making many comparisons; each measure's pairs together (holm)",
+    )
+    parser.add_argument("--alpha", metavar="A", type=share, default=0.05, help="significance level (0.05)")
+    parser.add_argument("--baseline", metavar="RUN", help="compare each run with this one only (a name, or its file)")
+    options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "latex"))
+    options.add_order(parser)
+    options.add_ranges(parser)
+    options.add_reading(parser)
+    options.add_work(parser)
+
+
+def share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise ArgumentTypeError(f"expected a number between 0 and 1, found {text!r}")
+    return value
+
+
+def run(args: Namespace) -> int:
+    from fathoms.cli import output
+    from fathoms.comparison.compare import COLUMNS, comparison
+    from fathoms.data.files import stem
+    from fathoms.data.qrels import read_qrels
+    from fathoms.data.runs import scan_runs
+    from fathoms.measures.evaluate import Options, prepare_measures
+
+    options.check_sources(args)
+    output.check_target(args.format, args.output)
+    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
+    notes: list[str] = []
+    pooled = options.pooled_names(args, runs, notes)
+    baseline = args.baseline if args.baseline is None or args.baseline in runs else stem(args.baseline)
+    result = comparison(
+        read_qrels(args.qrels, lenient=args.lenient, junk=args.junk),
+        runs,
+        prepare_measures(args.measures or "AP", bounds=args.bounds, universe=args.universe),
+        Options(args.ties, args.score_precision, "all", pooled, args.workers, args.seed),
+        test=args.test,
+        correction=args.correction,
+        alpha=args.alpha,
+        baseline=baseline,
+    )
+    if not args.quiet:
+        output.say_notes(notes + result.notes)
+    rows = [pair.row() for pair in result.pairs]
+    if args.format == "parquet":
+        output.put_parquet(result.to_frame(), args.output)
+    elif args.format in ("tsv", "csv"):
+        output.put(output.delimited(COLUMNS, rows, "\t" if args.format == "tsv" else ","), args.output)
+    elif args.format == "json":
+        output.put(output.records([dict(zip(COLUMNS, row, strict=True)) for row in rows]), args.output)
+    elif args.format == "latex":
+        output.put(_latex(result), args.output)
+    else:
+        output.put(_table(result, quiet=args.quiet), args.output)
+    return 0
+
+
+def _number(value: float | None, signed: bool = True) -> str:
+    if value is None:
+        return ""
+    return f"{value:+.4f}" if signed else "<.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _table(result: Comparison, *, quiet: bool) -> str:
+    from fathoms.cli.output import aligned_text
+    from fathoms.comparison.sentences import sentences
+
+    header = [
+        "run_a",
+        "run_b",
+        "measure",
+        "verdict",
+        "diff",
+        "diff_low",
+        "diff_high",
+        "ci_low",
+        "ci_high",
+        "p",
+        "p_corr",
+    ]
+    rows = [
+        [
+            pair.run_a, pair.run_b, pair.measure, pair.verdict,
+            *map(_number, (pair.diff, pair.diff_low, pair.diff_high, pair.ci_low, pair.ci_high)),
+            _number(pair.p, signed=False), _number(pair.p_corrected, signed=False),
+        ]
+        for pair in result.pairs
+    ]  # fmt: skip
+    text = aligned_text(header, rows, numbers_from=4)
+    return text if quiet else text + "\n" + "\n".join(sentences(result)) + "\n"
+
+
+def _latex(result: Comparison) -> str:
+    """A booktabs table; the difference with its range over judgments below and above, and the caption to go with it."""
+    from fathoms.cli.output import latex_escape
+    from fathoms.comparison.sentences import sentences
+
+    lines = [r"\begin{tabular}{lllrrrrl}", r"\toprule"]
+    level = f"{100 * (1 - result.alpha):g}"
+    lines.append(rf"A & B & Measure & A $-$ B & Range over judgments & {level}\% CI & $p$ & Verdict \\")
+    lines.append(r"\midrule")
+    for pair in result.pairs:
+        ranged = "--" if pair.diff_low is None else f"[{pair.diff_low:+.4f}, {pair.diff_high:+.4f}]"
+        p = "$<$0.0001" if pair.p_corrected < 0.0001 else f"{pair.p_corrected:.4f}"
+        cells = [
+            *map(latex_escape, (pair.run_a, pair.run_b, pair.measure)), f"{pair.diff:+.4f}", ranged,
+            f"[{pair.ci_low:+.4f}, {pair.ci_high:+.4f}]", p, pair.verdict,
+        ]  # fmt: skip
+        lines.append(" & ".join(cells) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [f"% {sentence}" for sentence in sentences(result)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,329 @@
+"""Comparisons: tests against scipy, correlations against slow code, and ranges of differences against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import fathoms as fm
+from fathoms.comparison.agreement import Evaluated, agreement, discrimination, quadrants
+from fathoms.comparison.correlation import correlation, correlation_matrix, rbo, swaps, tau_ap_matrix
+from fathoms.comparison.significance import corrected, effect_size, interval, p_values, tukey
+from tests import slow
+
+# -- significance ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("topics", "steps"), [(20, 0), (20, 5), (60, 0), (60, 7), (10, 5), (10, 0), (13, 3)])
+def test_wilcoxon_is_scipys(topics: int, steps: int) -> None:
+    scores = np.random.default_rng(topics).random((6, topics))
+    if steps:
+        scores = np.round(scores * steps) / steps  # ties and zeros
+    p = p_values(scores, "wilcoxon")
+    for i, j in itertools.combinations(range(6), 2):
+        difference = scores[i] - scores[j]
+        difference[np.abs(difference) < 1e-12] = 0
+        assert p[i, j] == pytest.approx(stats.wilcoxon(difference).pvalue, abs=1e-9)
+
+
+def test_randomization_is_exact_for_few_topics_and_near_the_t_test_for_many() -> None:
+    few = np.random.default_rng(1).random((4, 9))
+    p = p_values(few, "randomization")
+    for i, j in itertools.combinations(range(4), 2):
+        difference = few[i] - few[j]
+        sums = [
+            abs(sum(s * d for s, d in zip(signs, difference, strict=True)))
+            for signs in itertools.product((1, -1), repeat=9)
+        ]
+        expected = sum(x >= abs(difference.sum()) - 1e-12 for x in sums) / 2**9
+        assert p[i, j] == pytest.approx(expected, abs=1e-12)
+    many = np.random.default_rng(2).normal(size=(5, 60))
+    np.testing.assert_allclose(p_values(many, "randomization", seed=3), p_values(many, "t"), atol=0.02)
+    np.testing.assert_allclose(p_values(many, "bootstrap", seed=3), p_values(many, "t"), atol=0.03)
+    np.testing.assert_array_equal(p_values(many, "bootstrap", seed=3), p_values(many, "bootstrap", seed=3))
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "randomization", "bootstrap", "tukey"])
+def test_equal_runs_have_p_one(test: str) -> None:
+    scores = np.random.default_rng(4).random((3, 20))
+    scores[1] = scores[0]
+    p = p_values(scores, test)  # type: ignore[arg-type]
+    assert p[0, 1] == 1
+    assert np.isfinite(p).all()
+    np.testing.assert_allclose(p, p.T)
+    flat = np.vstack([scores[0], scores[0] + 0.125])
+    if test in ("t", "bootstrap"):
+        assert p_values(flat, test)[0, 1] == 1  # type: ignore[arg-type]
+
+
+def test_tukey_is_the_studentized_range_of_a_two_way_layout() -> None:
+    scores = np.random.default_rng(5).normal(size=(5, 15)) + np.arange(5)[:, None] * 0.4
+    p = tukey(scores)
+    grand, rows, columns = scores.mean(), scores.mean(axis=1), scores.mean(axis=0)
+    error = sum((scores[i, t] - rows[i] - columns[t] + grand) ** 2 for i in range(5) for t in range(15)) / (4 * 14)
+    for i, j in itertools.combinations(range(5), 2):
+        q = abs(rows[i] - rows[j]) / math.sqrt(error / 15)
+        assert p[i, j] == pytest.approx(stats.studentized_range.sf(q, 5, 56), abs=1e-9)
+
+
+def test_corrections_are_the_textbooks() -> None:
+    p = np.array([0.01, 0.04, 0.03, 0.005])
+    np.testing.assert_allclose(corrected(p, "bonferroni"), [0.04, 0.16, 0.12, 0.02])
+    np.testing.assert_allclose(corrected(p, "holm"), [0.03, 0.06, 0.06, 0.02])
+    np.testing.assert_allclose(corrected(p, "bh"), stats.false_discovery_control(p))
+    np.testing.assert_allclose(corrected(p, "none"), p)
+
+
+def test_interval_and_effect_are_those_of_the_t_test() -> None:
+    a, b = np.random.default_rng(6).normal(size=(2, 30))
+    low, high = interval((a - b)[None], 0.1)
+    expected = stats.ttest_rel(a, b).confidence_interval(0.9)
+    assert (low[0], high[0]) == (pytest.approx(expected.low), pytest.approx(expected.high))
+    assert effect_size((a - b)[None])[0] == pytest.approx((a - b).mean() / (a - b).std(ddof=1))
+    assert effect_size(np.ones((1, 5)))[0] == 0
+
+
+# -- agreement ------------------------------------------------------------------------------------------------
+
+
+def test_worked_example_of_coverage_and_inversion() -> None:
+    """LMC-depth section 3: 10 systems, 45 pairs; the reference separates 35, the new one 28 of them; 6 turn round."""
+    pairs = list(itertools.combinations(range(10), 2))
+    reference_p, new_p = np.ones((10, 10)), np.ones((10, 10))
+    mean = np.arange(10.0, 0.0, -1)
+    # Swapping a system with neighbours below it turns exactly as many pairs round: 6 = 3 + 3.
+    new_mean = mean.copy()
+    new_mean[0:4] = [mean[3] - 0.1, mean[0], mean[1], mean[2]]
+    new_mean[5:9] = [mean[8] - 0.1, mean[5], mean[6], mean[7]]
+    turned = [(i, j) for i, j in pairs if new_mean[i] < new_mean[j]]
+    assert len(turned) == 6
+    separated = turned + [pair for pair in pairs if pair not in turned][:29]
+    kept = [pair for pair in separated if pair not in turned][:28]
+    for i, j in separated:
+        reference_p[i, j] = reference_p[j, i] = 0.01
+    for i, j in kept:
+        new_p[i, j] = new_p[j, i] = 0.01
+    found = agreement(Evaluated(mean, reference_p), Evaluated(new_mean, new_p), 0.05)
+    assert (found.discrimination_reference, found.discrimination) == (pytest.approx(35 / 45), pytest.approx(28 / 45))
+    assert (found.coverage, found.inversion) == (pytest.approx(28 / 35), pytest.approx(6 / 35))
+    assert found.reversals == 0
+    assert discrimination(Evaluated(mean, reference_p), 0.05) == pytest.approx(35 / 45)
+
+
+def test_quadrants_name_who_separates_a_pair() -> None:
+    assert quadrants(np.array([0.01, 0.01, 0.5, 0.5]), np.array([0.01, 0.5, 0.01, 0.5]), 0.05) == [
+        "both", "reference", "new", "neither",
+    ]  # fmt: skip
+
+
+# -- correlation ----------------------------------------------------------------------------------------------
+
+
+def orderings(ties: bool) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    scores = np.random.default_rng(7).random((5, 12))
+    return np.round(scores * 5) / 5 if ties else scores
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_tau_spearman_and_pearson_are_scipys(ties: bool) -> None:
+    x = orderings(ties)
+    references = {"tau": stats.kendalltau, "spearman": stats.spearmanr, "pearson": stats.pearsonr}
+    for kind, function in references.items():
+        found = correlation_matrix(x, kind)  # type: ignore[arg-type]
+        for i, j in itertools.product(range(5), repeat=2):
+            assert found[i, j] == pytest.approx(function(x[i], x[j])[0], abs=1e-9)
+
+
+def slow_tau_ap(order: list[int], reference: list[int]) -> float:
+    """Yilmaz, Aslam and Robertson 2008, without ties."""
+    n = len(order)
+    total = 0.0
+    for i in range(1, n):
+        above = sum(reference.index(other) < reference.index(order[i]) for other in order[:i])
+        total += above / i
+    return 2 * total / (n - 1) - 1
+
+
+def test_tau_ap_is_its_definition_and_with_ties_the_mean_over_orders() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        x, y = rng.random(7), rng.random(7)
+        expected = slow_tau_ap(np.argsort(-x).tolist(), np.argsort(-y).tolist())
+        assert tau_ap_matrix(x[None], y[None])[0, 0] == pytest.approx(expected)
+    x, y = np.array([3.0, 2.0, 2.0, 2.0, 1.0]), np.array([5.0, 5.0, 3.0, 1.0, 1.0])
+
+    def orders(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[list[int]]:
+        return [
+            list(o)
+            for o in itertools.permutations(range(5))
+            if all(scores[a] >= scores[b] for a, b in itertools.pairwise(o))
+        ]
+
+    mean = np.mean([slow_tau_ap(a, b) for a in orders(x) for b in orders(y)])
+    assert tau_ap_matrix(x[None], y[None])[0, 0] == pytest.approx(mean)
+    both = (tau_ap_matrix(x[None], y[None])[0, 0] + tau_ap_matrix(y[None], x[None])[0, 0]) / 2
+    assert correlation(x, y, "tau_ap") == pytest.approx(both)
+
+
+def slow_rbo(a: list[str], b: list[str], p: float) -> float:
+    """Webber, Moffat and Zobel 2010, eq. 32, without ties."""
+    if len(a) > len(b):
+        a, b = b, a
+    s, length = len(a), len(b)
+    X = [len(set(a[:d]) & set(b[:d])) for d in range(length + 1)]
+    first = sum(X[d] / d * p**d for d in range(1, length + 1))
+    second = sum(X[s] * (d - s) / (s * d) * p**d for d in range(s + 1, length + 1))
+    return (1 - p) / p * (first + second) + ((X[length] - X[s]) / length + X[s] / s) * p**length
+
+
+def test_rbo_is_its_definition_for_any_lists() -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(50):
+        items = [str(i) for i in range(10)]
+        a = list(rng.permutation(items)[: rng.integers(1, 9)])
+        b = list(rng.permutation(items)[: rng.integers(1, 9)])
+        assert rbo([[x] for x in a], [[x] for x in b], 0.8) == pytest.approx(slow_rbo(a, b, 0.8))
+    assert rbo([["a"], ["b"]], [["a"], ["b"]]) == pytest.approx(1)
+    assert rbo([["a", "b"]], [["b", "a"]]) == pytest.approx(1)  # tied is tied, however written
+    assert rbo([["a"]], [["b"]]) == 0
+
+
+def test_rbo_matrix_is_that_of_the_lists() -> None:
+    x = orderings(ties=True)
+
+    def groups(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[list[str]]:
+        return [[str(i) for i in np.flatnonzero(scores == s)] for s in sorted(set(scores), reverse=True)]
+
+    found = correlation_matrix(x, "rbo", p=0.9)
+    for i, j in itertools.combinations(range(5), 2):
+        assert found[i, j] == pytest.approx(rbo(groups(x[i]), groups(x[j]), 0.9))
+
+
+def test_swaps_are_the_pairs_that_change_places() -> None:
+    assert swaps(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])) == [(1, 2)]
+    assert swaps(np.array([3.0, 2.0, 1.0]), np.array([1.0, 1.0, 1.0])) == []
+
+
+# -- ranges of differences ------------------------------------------------------------------------------------
+
+
+def two_runs(rng: np.random.Generator) -> tuple[dict[str, int], list[str], list[str]]:
+    """Judgments of some of six documents, and two rankings that share some of them."""
+    names = [f"d{i}" for i in range(6)]
+    judged = {name: int(rng.integers(0, 2)) for name in names if rng.random() < 0.4}
+    judged["elsewhere"] = 1
+    first, second = (rng.permutation(names)[: rng.integers(2, 6)].tolist() for _ in range(2))
+    return judged, first, second
+
+
+def as_run(ranking: list[str]) -> dict[str, dict[str, float]]:
+    return {"1": {name: float(len(ranking) - i) for i, name in enumerate(ranking)}}
+
+
+def extremes(measure: str, judged: dict[str, int], a: list[str], b: list[str]) -> tuple[float, float]:
+    """Least and greatest difference over all ways of judging the listed documents."""
+    unknown = sorted({*a, *b} - judged.keys())
+    values = []
+    for grades in itertools.product((0, 1), repeat=len(unknown)):
+        known = judged | dict(zip(unknown, grades, strict=True))
+
+        def value(ranking: list[str], known: dict[str, int] = known) -> float:
+            outside = tuple(slow.Doc(grade) for name, grade in known.items() if name not in ranking)
+            return slow.value(measure, slow.Case(tuple(slow.Doc(known[name]) for name in ranking), outside, 1))
+
+        values.append(value(a) - value(b))
+    return min(values), max(values)
+
+
+@pytest.mark.parametrize("measure", ["P@3", "P@5", "DCG@4", "SDCG@3", "RBP(p=0.8)@3", "RBP(p=0.7)"])
+def test_difference_range_of_weighted_measures_is_exact(measure: str) -> None:
+    rng = np.random.default_rng(10)
+    for _ in range(60):
+        judged, a, b = two_runs(rng)
+        frame = fm.compare({"1": judged}, {"a": as_run(a), "b": as_run(b)}, measure, ties="run")
+        low, high = extremes(measure, judged, a, b)
+        tails = [0.0, 0.0]
+        if measure.startswith("RBP"):
+            p, k = (0.8, 3) if "@" in measure else (0.7, 99)
+            tails = [p ** min(k, len(ranking)) for ranking in (a, b)]
+        assert frame["diff_low"][0] == pytest.approx(low - tails[1], abs=1e-9)
+        assert frame["diff_high"][0] == pytest.approx(high + tails[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("measure", ["AP", "AP@3", "nDCG@4", "RR", "ERR@4", "Q@4", "R@3", "Rprec"])
+def test_difference_range_of_other_measures_holds_all_completions(measure: str) -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(40):
+        judged, a, b = two_runs(rng)
+        frame = fm.compare({"1": judged}, {"a": as_run(a), "b": as_run(b)}, measure, ties="run", universe="given")
+        low, high = extremes(measure, judged, a, b)
+        assert frame["diff_low"][0] <= low + 1e-9
+        assert frame["diff_high"][0] >= high - 1e-9
+        assert frame["diff_low"][0] <= frame["diff"][0] <= frame["diff_high"][0]
+
+
+# -- verdicts -------------------------------------------------------------------------------------------------
+
+
+def many_topics(ranking: list[str], n: int = 20) -> dict[str, dict[str, float]]:
+    return {str(t): as_run(ranking)["1"] for t in range(n)}
+
+
+def verdict(judged: dict[str, int], a: list[str], b: list[str], **how: object) -> str:
+    qrels = {str(t): dict(judged) for t in range(20)}
+    runs = {"a": many_topics(a), "b": many_topics(b)}
+    return str(fm.compare(qrels, runs, "P@2", **how)["verdict"][0])  # type: ignore[arg-type]
+
+
+def test_verdicts() -> None:
+    assert verdict({"x": 1, "y": 0}, ["x"], ["y"]) == "certain"
+    assert verdict({"x": 1, "y": 0}, ["x"], ["x"]) == "tie"
+    # The same difference on all topics has no variance, so no significance; and b's second document is unjudged.
+    assert verdict({"x": 1, "y": 0}, ["x"], ["y", "u"]) == "open"
+    rng = np.random.default_rng(12)
+    qrels = {str(t): {"x": int(rng.random() < 0.9), "y": 0} for t in range(20)}
+    runs = {"a": many_topics(["x"]), "b": many_topics(["y", "u"])}
+    frame = fm.compare(qrels, runs, "P@2")
+    assert frame["verdict"][0] == "settled"
+    assert frame["diff_low"][0] < 0 < frame["diff"][0]
+    # Significant with x first; but w, tied with it, could stand there, and then b is ahead on its four topics.
+    judged = {str(t): {"x": int(t != 7), "w": 0, "y": 1} for t in range(20)}
+    second = {str(t): {"y" if t < 4 else "u": 1.0} for t in range(20)}
+    for score, expected in ((1.0, "open"), (0.5, "settled")):
+        tied = {"a": {t: {"x": 1.0, "w": score} for t in judged}, "b": second}
+        assert fm.compare(judged, tied, "P@1")["verdict"][0] == expected
+
+
+def test_baseline_compares_with_it_alone() -> None:
+    runs = {name: many_topics([document]) for name, document in (("a", "x"), ("b", "y"), ("c", "z"))}
+    frame = fm.compare({str(t): {"x": 1} for t in range(20)}, runs, "P@1", baseline="b")
+    assert frame.select("run_a", "run_b").rows() == [("a", "b"), ("c", "b")]
+    with pytest.raises(fm.FathomsError, match="baseline"):
+        fm.compare({"1": {"x": 1}}, runs, "P@1", baseline="nobody")
+
+
+def test_compare_command(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
+    from pathlib import Path
+
+    from fathoms.cli.app import main
+    from fathoms.data.simulate import simulate, write
+
+    folder = Path(str(tmp_path)) / "sim"
+    write(simulate(systems=5, n_topics=8, n_docs=400, depth=50, pool_depth=10), folder)
+    for words, expected in (
+        (
+            ["--format", "tsv"],
+            "run_a\trun_b\tmeasure\tdiff\tdiff_low\tdiff_high\tci_low\tci_high\tp\tp_corrected\tverdict",
+        ),
+        (["-m", "P@10", "--test", "randomization"], "P@10: of 10 pairs"),
+        (["--format", "latex"], r"\toprule"),
+        (["--baseline", str(folder / "runs" / "sys1.run"), "-m", "RBP(p=0.8)"], "sys2"),
+    ):
+        with pytest.raises(SystemExit) as exit:
+            main(["compare", str(folder / "qrels.txt"), str(folder / "runs"), *words])
+        assert exit.value.code == 0
+        assert expected in capsys.readouterr().out
