@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -101,7 +103,7 @@ def noisy_gains(topics: int, depth: int) -> np.ndarray[tuple[int, int], np.dtype
     return np.clip(curves + rng.normal(0, 0.03, curves.shape), 0, 1)
 
 
-CURVES = {
+CURVES: dict[str, tuple[Callable[[Any, Any], Any], list[tuple[float, ...]]]] = {
     "linear": (lambda p, k: np.maximum(p[1] - p[0] * k, 0), [(0.001, 0.3), (0.02, 0.8), (0.1, 1.0)]),
     "zipf": (lambda p, k: p[0] * k ** -p[1], [(0.3, 0.2), (1.0, 1.0)]),
     "weibull": (
@@ -132,7 +134,9 @@ def test_models_find_the_curve_they_are() -> None:
     assert linear["c"][0] == pytest.approx(0.8, rel=1e-3)
     constant = MODELS["constant"].fit((0.3 * (k <= 17))[None]).parameters()
     assert (constant["lambda_0"][0], constant["m"][0]) == (pytest.approx(0.3), 17)
-    assert MODELS["zipf"].fit((0.9 * k**-0.7)[None]).parameters()["c"][0] == pytest.approx(0.7, rel=1e-3)
+    assert MODELS["zipf"].fit(np.asarray(0.9 / k**0.7, dtype=np.float64)[None]).parameters()["c"][0] == pytest.approx(
+        0.7, rel=1e-3
+    )
     curve = 12 * (0.95 ** ((k - 1) ** 0.9) - 0.95 ** (k**0.9))
     weibull = MODELS["weibull"].fit(curve[None]).parameters()
     assert weibull["lambda_1"][0] == pytest.approx(0.05, rel=1e-2)

@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_pooled(parser)
     options.add_order(parser)
     options.add_reading(parser)
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the shuffle (0)")
+    parser.add_argument("--seed", metavar="N", type=options.at_least_zero, default=0, help="seed of the shuffle (0)")
     options.add_quiet(parser)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from fathoms.comparison.differences import UnjudgedWeights, sound_range, weighted_range
 from fathoms.comparison.significance import Correction, Test, corrected, effect_size, interval, p_values
+from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Names, Runs, scan_runs
 from fathoms.errors import FathomsError, FathomsWarning
@@ -68,11 +69,8 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
 
     def to_frame(self) -> pl.DataFrame:
-        import polars as pl
-
-        words = ("run_a", "run_b", "measure", "verdict")
-        schema = {name: pl.String if name in words else pl.Float64 for name in COLUMNS}
-        return pl.DataFrame([pair.row() for pair in self.pairs], schema=schema, orient="row")
+        rows = [pair.row() for pair in self.pairs]
+        return frame_of_rows(COLUMNS, rows, ("run_a", "run_b", "measure", "verdict"))
 
 
 @dataclass(frozen=True, eq=False)

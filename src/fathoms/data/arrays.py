@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def frame_of_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], words: Collection[str]) -> pl.DataFrame:
+    """Result rows as a polars frame: text in the columns named in `words`, numbers in the others."""
+    import polars as pl
+
+    from fathoms.data.topics import valid_text
+
+    text = [name in words for name in columns]
+    valid = [[valid_text(v) if t else v for v, t in zip(row, text, strict=True)] for row in rows]
+    types = {name: pl.String if t else pl.Float64 for name, t in zip(columns, text, strict=True)}
+    return pl.DataFrame(valid, schema=types, orient="row")
 
 
 def row_sums(rows: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[np.float64]:

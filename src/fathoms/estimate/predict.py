@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fathoms.data.arrays import ratio
+from fathoms.data.arrays import frame_of_rows, ratio
 from fathoms.data.qrels import JUDGED, PAST, Qrels, read_qrels
 from fathoms.data.runs import Names, Runs, scan_runs
 from fathoms.errors import FathomsError, FathomsWarning
@@ -173,12 +173,7 @@ class Prediction:
     notes: list[str] = field(default_factory=list)
 
     def to_frame(self) -> pl.DataFrame:
-        import polars as pl
-
-        words = {"run", "topic", "measure", "method"}
-        return pl.DataFrame(
-            self.rows, schema={name: pl.String if name in words else pl.Float64 for name in COLUMNS}, orient="row"
-        )
+        return frame_of_rows(COLUMNS, self.rows, ("run", "topic", "measure", "method"))
 
 
 def estimate(

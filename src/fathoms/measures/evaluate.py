@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Names, Run, Runs, scan_runs
 from fathoms.errors import FathomsError, FathomsWarning
@@ -89,10 +90,7 @@ class Evaluation:
                 yield (run.run, "all", measure.name, *run.mean(measure).values())
 
     def to_frame(self) -> pl.DataFrame:
-        import polars as pl
-
-        types = dict.fromkeys(COLUMNS[:3], pl.String) | dict.fromkeys(COLUMNS[3:], pl.Float64)
-        return pl.DataFrame(list(self.rows()), schema=types, orient="row")
+        return frame_of_rows(COLUMNS, list(self.rows()), COLUMNS[:3])
 
 
 def aggregate(measure: Measure, column: Floats | None) -> float | None:

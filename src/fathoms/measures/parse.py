@@ -105,7 +105,7 @@ def _build(cls: type[Measure], arguments: str, cutoff: str | None, text: str) ->
     if cutoff is not None:
         try:
             values["k"] = float(cutoff) if cls.cutoff == "recall" else _whole(cutoff)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise FathomsError(f"{text}: the cut-off must be a number, found {cutoff!r}") from None
     return cls(**values)
 
