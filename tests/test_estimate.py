@@ -132,12 +132,12 @@ def test_models_find_the_curve_they_are() -> None:
     linear = MODELS["linear"].fit(np.maximum(0.8 - 0.02 * k, 0)[None]).parameters()
     assert linear["lambda_0"][0] == pytest.approx(0.02, rel=1e-3)
     assert linear["c"][0] == pytest.approx(0.8, rel=1e-3)
-    constant = MODELS["constant"].fit((0.3 * (k <= 17))[None]).parameters()
+    constant = MODELS["constant"].fit(np.where(k <= 17, 0.3, 0.0)[None]).parameters()
     assert (constant["lambda_0"][0], constant["m"][0]) == (pytest.approx(0.3), 17)
     assert MODELS["zipf"].fit(np.asarray(0.9 / k**0.7, dtype=np.float64)[None]).parameters()["c"][0] == pytest.approx(
         0.7, rel=1e-3
     )
-    curve = 12 * (0.95 ** ((k - 1) ** 0.9) - 0.95 ** (k**0.9))
+    curve = np.asarray(12 * (0.95 ** ((k - 1) ** 0.9) - 0.95 ** (k**0.9)), dtype=np.float64)
     weibull = MODELS["weibull"].fit(curve[None]).parameters()
     assert weibull["lambda_1"][0] == pytest.approx(0.05, rel=1e-2)
     assert weibull["c"][0] == pytest.approx(0.9, rel=1e-2)

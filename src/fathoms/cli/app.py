@@ -18,6 +18,7 @@ from fathoms.errors import FathomsError
 COMMANDS = {
     "eval": "score runs, each value with the range it could have",
     "compare": "is A better than B, and will it stay so",
+    "depth": "how much hangs on the depth of evaluation",
     "predict": "estimate what scores will be once the judging is deep",
     "pool": "which documents to judge, or which judgments a shallower pool would have",
     "papers": "a paper's tables and figures on your collection",

@@ -55,14 +55,16 @@ def paired_t(scores: Floats) -> Floats:
     mean = scores.mean(axis=1)
     centred = scores - mean[:, None]
     covariance = centred @ centred.T / (n - 1)
+    first, second = np.triu_indices(n_systems, 1)
     spread = np.diag(covariance)
-    variance = spread[:, None] + spread[None, :] - 2 * covariance
+    both = spread[first] + spread[second]
+    variance = both - 2 * covariance[first, second]
     # Below this, what is left is rounding error of equal numbers.
-    some = variance > ROUNDING * np.maximum(spread[:, None] + spread[None, :], 1e-300)
-    t = np.zeros_like(variance)
-    difference = mean[:, None] - mean[None, :]
-    t[some] = np.abs(difference[some]) / np.sqrt(variance[some] / n)
-    p[some] = 2 * stdtr(n - 1, -t[some])
+    some = variance > ROUNDING * np.maximum(both, 1e-300)
+    t = np.abs(mean[first] - mean[second])[some] / np.sqrt(variance[some] / n)
+    values = np.ones(len(first))
+    values[some] = 2 * stdtr(n - 1, -t)
+    p[first, second] = p[second, first] = values
     return p
 
 

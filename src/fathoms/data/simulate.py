@@ -26,14 +26,14 @@ Bools = npt.NDArray[np.bool_]
 
 # -- topics
 # Documents that any system could retrieve for a topic; of the others in a large collection nobody takes notice.
-CANDIDATES = 26_000
+CANDIDATES = 30_000
 # Relevant documents of a topic: median, spread of the logarithm, least, and greatest share of all documents.
-RELEVANT, RELEVANT_SPREAD, RELEVANT_LEAST, RELEVANT_SHARE = 84, 0.9, 6, 0.1
+RELEVANT, RELEVANT_SPREAD, RELEVANT_LEAST, RELEVANT_SHARE = 93, 0.85, 6, 0.1
 # The weight of relevance in what systems see is tanh of a topic's clearness: median, spread over topics, how far it
 # follows from having few relevant documents, and how far teams differ on a topic.
-CLEARNESS, CLEARNESS_SPREAD, CLEARNESS_OF_RARE, CLEARNESS_OF_TEAM = 0.9, 0.3, 0.4, 0.15
+CLEARNESS, CLEARNESS_SPREAD, CLEARNESS_OF_RARE, CLEARNESS_OF_TEAM = 0.92, 0.37, 0.45, 0.12
 # Some teams, with people at the keyboard, see more clearly: their share, and what is added.
-MANUAL, MANUAL_CLEARNESS = 0.1, 0.4
+MANUAL, MANUAL_CLEARNESS = 0.12, 0.5
 # Each grade is held by this part of the documents that reach the grade below.
 GRADE_PART = 0.4
 
@@ -42,13 +42,13 @@ RUNS_A_TEAM = 3
 POOLED_A_TEAM = 2
 # Correlation of a system's scores with what there is to see is tanh of its skill: median and spread, the part of the
 # spread that lies between teams, and how far a team and a run do better or worse from topic to topic.
-SKILL, SKILL_SPREAD, SKILL_OF_TEAM, TOPIC_OF_TEAM, TOPIC_OF_RUN = 1.32, 0.21, 0.72, 0.09, 0.11
+SKILL, SKILL_SPREAD, SKILL_OF_TEAM, TOPIC_OF_TEAM, TOPIC_OF_RUN = 1.2, 0.13, 0.72, 0.16, 0.08
 # Some runs went wrong: their share, and the part of the skill they are left with.
 POOR, POOR_SKILL = 0.15, (0.1, 0.7)
 # Part of the variance of the noise that the runs of a team share.
-TEAM_NOISE = 0.7
+TEAM_NOISE = 0.6
 # Gamma distributions of these shapes: tails longer than normal, or the top ten of two systems would hardly overlap.
-SEEN_SHAPE, TEAM_SHAPE = 1.5, 1.6
+SEEN_SHAPE, TEAM_SHAPE = 1.25, 1.5
 
 # -- runs
 # Share of runs that have fewer documents than asked for, and the least part of them they have.

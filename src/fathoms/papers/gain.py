@@ -147,7 +147,15 @@ def _fig_3(result: Study, qrels: Qrels, bench: Bench, d: int) -> None:
     rows: list[Sequence[Any]] = [
         (topic, int(a), int(b)) for topic, a, b in zip(qrels.topics, judged, relevant, strict=True)
     ]
-    result.add("fig3a", "judged and relevant documents by topic", ["topic", "judged", "relevant"], rows)
+    names = ["topic", "judged", "relevant"]
+    result.add(
+        "fig3a",
+        "judged and relevant documents by topic",
+        names,
+        rows,
+        chart=chart("dots", rows, names, x="judged", y="relevant", title="Judged and relevant documents, a dot a topic",
+            axes=("judged documents", "relevant documents")),
+    )  # fmt: skip
     step = _tenth(d)
     bands: list[Sequence[Any]] = []
     for start in range(1, d + 1, step):

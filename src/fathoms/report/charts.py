@@ -102,12 +102,73 @@ def p_scatter(frame: pl.DataFrame, x: str, y: str, alpha: float, title: str, axe
         alt.Chart(frame)
         .mark_circle(size=10, opacity=0.5)
         .encode(
-            x=alt.X(f"{x}:Q", title=axes[0], scale=scale),
-            y=alt.Y(f"{y}:Q", title=axes[1], scale=scale),
-            color=alt.Color("outcome:N", title=None),
+            x=alt.X(f"{x}:Q", title=axes[0], scale=scale, axis=alt.Axis(grid=False)),
+            y=alt.Y(f"{y}:Q", title=axes[1], scale=scale, axis=alt.Axis(grid=False)),
+            color=alt.Color(
+                "outcome:N",
+                title=None,
+                scale=alt.Scale(
+                    domain=["stays", "gained", "never", "reversed"],
+                    range=[*COLOURS[:1], *COLOURS[5:6], "#BBBBBB", *COLOURS[1:2]],
+                ),
+            ),
         )
     )
     at = pl.DataFrame({"alpha": [alpha]})
     down = alt.Chart(at).mark_rule(strokeDash=[4, 3]).encode(x="alpha:Q")
     across = alt.Chart(at).mark_rule(strokeDash=[4, 3]).encode(y="alpha:Q")
     return _finish(dots + down + across, title, 360, 360)
+
+
+def volatility(frame: pl.DataFrame, x: str, y: str, value: str, *, pooled: int) -> Any:
+    """How much two depths' orderings agree, in bands; 0.9 and more is as good as equal. The pool's depth is a line."""
+    import altair as alt
+    import polars as pl
+
+    limits = [0.5, 0.6, 0.7, 0.8, 0.9]
+    bands = ["#762A83", "#AF8DC3", "#E7D4E8", "#D9F0D3", "#7FBF7B", "#1B7837"]
+    cells = (
+        alt.Chart(frame)
+        .mark_rect()
+        .encode(
+            x=alt.X(f"{x}:O", axis=alt.Axis(values=_every(frame, x))),
+            y=alt.Y(f"{y}:O", sort="descending", axis=alt.Axis(values=_every(frame, y))),
+            color=alt.Color(f"{value}:Q", scale=alt.Scale(type="threshold", domain=limits, range=bands), title=value),
+            tooltip=[x, y, alt.Tooltip(f"{value}:Q", format=".3f")],
+        )
+    )
+    title = f"Agreement of system orderings between depths ({value}; dark green: 0.9 and more)"
+    if pooled in frame[x].to_list():
+        at = pl.DataFrame({x: [pooled], y: [pooled]})
+        down = alt.Chart(at).mark_rule(strokeDash=[4, 3]).encode(x=f"{x}:O")
+        across = alt.Chart(at).mark_rule(strokeDash=[4, 3]).encode(y=alt.Y(f"{y}:O", sort="descending"))
+        return _finish(cells + down + across, title, 420, 420)
+    return _finish(cells, title, 420, 420)
+
+
+def many_lines(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tuple[str, str], pooled: int) -> Any:
+    """One thin line a system, its name on hover; the pool's depth as a dotted rule (LMC-depth Figs. 2 and 3)."""
+    import altair as alt
+    import polars as pl
+
+    curves = (
+        alt.Chart(frame)
+        .mark_line(strokeWidth=1, opacity=0.55, color=COLOURS[0])
+        .encode(
+            x=alt.X(f"{x}:Q", title=axes[0]), y=alt.Y(f"{y}:Q", title=axes[1]), detail=f"{group}:N",
+            tooltip=[group, x, alt.Tooltip(f"{y}:Q", format=".4f")],
+        )
+    )  # fmt: skip
+    rule = alt.Chart(pl.DataFrame({x: [pooled]})).mark_rule(strokeDash=[2, 2]).encode(x=f"{x}:Q")
+    return _finish(curves + rule, title)
+
+
+def dots(frame: pl.DataFrame, x: str, y: str, title: str, axes: tuple[str, str]) -> Any:
+    import altair as alt
+
+    chart = (
+        alt.Chart(frame)
+        .mark_circle(size=30, color=COLOURS[0])
+        .encode(x=alt.X(f"{x}:Q", title=axes[0]), y=alt.Y(f"{y}:Q", title=axes[1]), tooltip=list(frame.columns))
+    )
+    return _finish(chart, title)

@@ -1,0 +1,106 @@
+"""How much hangs on the depth of evaluation? Scores, separations and orderings at every depth (LMC-depth section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fathoms.comparison.agreement import Evaluated, agreement
+from fathoms.comparison.correlation import Correlation, correlation, correlation_matrix
+from fathoms.data.qrels import Qrels
+from fathoms.data.runs import Runs
+from fathoms.errors import FathomsError
+from fathoms.estimate.predict import judged_depth
+from fathoms.evidence.evidence import Floats
+from fathoms.measures.base import Measure
+from fathoms.measures.depths import depth_scores
+from fathoms.measures.evaluate import Options, alignment
+from fathoms.measures.parse import parse_measure
+
+PANES = ("discrimination", "median_p", "coverage", "inversion", "tau", "pearson")
+STABLE = 0.9  # two orderings with a tau of this are taken for equivalent (Voorhees 2001)
+
+
+@dataclass(frozen=True, eq=False)
+class DepthScores:
+    """Scores of every system, topic and depth under each measure."""
+
+    runs: list[str]
+    depths: list[int]
+    pooled: int  # how deep the runs are judged
+    scores: dict[str, Floats]  # measure without cut-off: [system, topic, depth]
+    notes: list[str] = field(default_factory=list)
+
+    def means(self, measure: str) -> Floats:
+        """[depth, system]"""
+        return self.scores[measure].mean(axis=1).T
+
+
+def measures_by_depth(names: Sequence[str], depths: Sequence[int]) -> list[Measure]:
+    """Measures named without cut-off, made ready for the deepest depth."""
+    prepared = []
+    for name in names:
+        if "@" in name:
+            raise FathomsError(f"{name}: give the measure without its cut-off; --depths says where to cut")
+        prepared.append(parse_measure(f"{name}@{max(depths)}"))
+    return prepared
+
+
+def scores_by_depth(
+    qrels: Qrels, runs: Runs, names: Sequence[str], depths: Sequence[int], options: Options
+) -> DepthScores:
+    measures = measures_by_depth(names, depths)
+    notes = list(qrels.notes)
+    align = alignment(qrels, runs, measures, options, notes)
+    found: dict[str, list[Floats]] = {measure.name.partition("@")[0]: [] for measure in measures}
+    judged = []
+    for run in runs:
+        evidence = align(runs[run]).evidence
+        if options.pooled is None or run in options.pooled:
+            judged.append(judged_depth(evidence))
+        for measure, parts in zip(measures, found.values(), strict=True):
+            parts.append(depth_scores(measure, evidence, depths))
+    pooled = int(np.median(judged)) if judged else 0
+    return DepthScores(list(runs), list(depths), pooled, {m: np.stack(s) for m, s in found.items()}, notes)
+
+
+def reference_depth(result: DepthScores) -> int:
+    """The depth the others are compared with: the pool's, or the nearest one looked at."""
+    return min(result.depths, key=lambda depth: (abs(depth - result.pooled), depth))
+
+
+def panes(result: DepthScores, measure: str, reference: int, alpha: float = 0.05) -> list[dict[str, float]]:
+    """The six panes of LMC-depth Fig. 4 (and the columns of its Tables 7 and 8), one row a depth."""
+    scores = result.scores[measure]
+    against = Evaluated.of(scores[:, :, result.depths.index(reference)])
+    rows = []
+    for place, depth in enumerate(result.depths):
+        here = Evaluated.of(scores[:, :, place])
+        agreed = agreement(against, here, alpha)
+        rows.append(
+            {
+                "depth": depth,
+                "discrimination": agreed.discrimination,
+                "median_p": here.median_p,
+                "coverage": agreed.coverage,
+                "inversion": agreed.inversion,
+                "tau": correlation(against.mean, here.mean, "tau"),
+                "pearson": correlation(against.mean, here.mean, "pearson"),
+            }
+        )
+    return rows
+
+
+def volatility(result: DepthScores, rows: str, columns: str | None = None, kind: Correlation = "tau") -> Floats:
+    """LMC-depth eq. 7: correlation of the orderings at all pairs of depths, of one measure or of two."""
+    return correlation_matrix(result.means(rows), kind, others=None if columns is None else result.means(columns))
+
+
+def stable_from(matrix: Floats, depths: Sequence[int]) -> int | None:
+    """The least depth from which on all orderings agree with a correlation of 0.9 or more."""
+    for place, depth in enumerate(depths):
+        if (matrix[place:, place:] >= STABLE).all():
+            return depth
+    return None
