@@ -186,3 +186,30 @@ def test_rm_table_2_on_trec8() -> None:
         ("P@10", "interpolated"): [38.4, 47.7, 1.6],
         ("P@10", "smoothed"): [38.5, 47.4, 2.0],
     }
+
+
+def test_lmc_depth_table_6_on_trec8() -> None:
+    """LMC-depth Table 6, row TREC8: tau 0.990 between two tie rules, and a median of 10% of ties in the top 20.
+
+    The tau needs scores compared as doubles (as floats it is 0.989). The median is over the run-topics that have a tie
+    there, and counts every document of a tie group.
+    """
+    from fathoms.comparison.correlation import correlation
+    from fathoms.evidence.align import Alignment
+
+    folder = collection("trec8-adhoc")
+    qrels = fm.read_qrels(folder / "qrels.txt")
+    measure = fm.parse_measure("RBP(p=0.8)")
+    means: dict[str, list[float]] = {"trec": [], "run": []}
+    shares = []
+    for run in fm.read_runs(folder / "runs").values():
+        for ties in ("trec", "run"):
+            evidence = Alignment(qrels, ties, "float64")(run).evidence  # type: ignore[arg-type]
+            means[ties].append(float(measure.value(evidence).mean()))
+        tied = evidence.tied[:, :20]
+        member = tied.copy()
+        member[:, :-1] |= tied[:, 1:]
+        shares.append(member.sum(axis=1) / 20)
+    assert f"{correlation(np.array(means['trec']), np.array(means['run'])):.3f}" == "0.990"
+    share = np.concatenate(shares)
+    assert np.median(share[share > 0]) == pytest.approx(0.10)

@@ -31,9 +31,11 @@ CANDIDATES = 30_000
 RELEVANT, RELEVANT_SPREAD, RELEVANT_LEAST, RELEVANT_SHARE = 93, 0.85, 6, 0.1
 # The weight of relevance in what systems see is tanh of a topic's clearness: median, spread over topics, how far it
 # follows from having few relevant documents, and how far teams differ on a topic.
-CLEARNESS, CLEARNESS_SPREAD, CLEARNESS_OF_RARE, CLEARNESS_OF_TEAM = 0.92, 0.37, 0.45, 0.12
+CLEARNESS, CLEARNESS_SPREAD, CLEARNESS_OF_RARE, CLEARNESS_OF_TEAM = 0.94, 0.37, 0.45, 0.12
 # Some teams, with people at the keyboard, see more clearly: their share, and what is added.
-MANUAL, MANUAL_CLEARNESS = 0.12, 0.5
+MANUAL, MANUAL_CLEARNESS = 0.12, 0.24
+# What is seen has a gamma distribution of this shape: with a normal tail, top tens would hardly have any overlap.
+SEEN_SHAPE = 1.25
 # Each grade is held by this part of the documents that reach the grade below.
 GRADE_PART = 0.4
 
@@ -42,13 +44,11 @@ RUNS_A_TEAM = 3
 POOLED_A_TEAM = 2
 # Correlation of a system's scores with what there is to see is tanh of its skill: median and spread, the part of the
 # spread that lies between teams, and how far a team and a run do better or worse from topic to topic.
-SKILL, SKILL_SPREAD, SKILL_OF_TEAM, TOPIC_OF_TEAM, TOPIC_OF_RUN = 1.2, 0.13, 0.72, 0.16, 0.08
+SKILL, SKILL_SPREAD, SKILL_OF_TEAM, TOPIC_OF_TEAM, TOPIC_OF_RUN = 1.23, 0.17, 0.72, 0.16, 0.08
 # Some runs went wrong: their share, and the part of the skill they are left with.
-POOR, POOR_SKILL = 0.15, (0.1, 0.7)
+POOR, POOR_SKILL = 0.13, (0.1, 0.7)
 # Part of the variance of the noise that the runs of a team share.
 TEAM_NOISE = 0.6
-# Gamma distributions of these shapes: tails longer than normal, or the top ten of two systems would hardly overlap.
-SEEN_SHAPE, TEAM_SHAPE = 1.25, 1.5
 
 # -- runs
 # Share of runs that have fewer documents than asked for, and the least part of them they have.
@@ -140,7 +140,7 @@ def simulate(
         ids = np.arange(n_docs)
         if n_docs > CANDIDATES:
             ids = np.sort(rng.choice(n_docs, CANDIDATES, replace=False, shuffle=False))
-        relevance = _tailed(SEEN_SHAPE, len(ids), rng)
+        relevance = _seen(len(ids), rng)
         grades = _grades(relevance, relevant[topic], max_grade)
         values = _values(relevance, clearness[topic], cast, rng)
         docs, steps = _retrieve(values, depth, cast.ties, rng)
@@ -238,7 +238,7 @@ def _lengths(cast: _Systems, n_topics: int, depth: int, rng: np.random.Generator
     """How many documents each system has for each topic."""
     part = np.ones((len(cast), n_topics))
     # Some topics of a short run have all documents, as where a threshold on the score cuts it.
-    part[cast.short] = np.minimum(rng.uniform(SHORT_LEAST, 1.25, size=(cast.short.sum(), n_topics)), 1)
+    part[cast.short] = np.minimum(rng.uniform(SHORT_LEAST, 1.6, size=(cast.short.sum(), n_topics)), 1)
     return np.maximum(np.rint(part * depth), 1).astype(np.int64)
 
 
@@ -260,9 +260,9 @@ def _numbered(word: str, n: int) -> list[str]:
 # -- one topic ----------------------------------------------------------------------------------------------------
 
 
-def _tailed(shape: float, size: int | tuple[int, int], rng: np.random.Generator) -> Floats:
+def _seen(n: int, rng: np.random.Generator) -> Floats:
     """Numbers of mean 0 and variance 1 with a long upper tail."""
-    return (rng.standard_gamma(shape, size) - shape) / np.sqrt(shape)
+    return (rng.standard_gamma(SEEN_SHAPE, n) - SEEN_SHAPE) / np.sqrt(SEEN_SHAPE)
 
 
 def _grades(relevance: Floats, relevant: int, max_grade: int) -> Ints:
@@ -277,13 +277,13 @@ def _grades(relevance: Floats, relevant: int, max_grade: int) -> Ints:
 def _values(relevance: Floats, clearness: float, cast: _Systems, rng: np.random.Generator) -> Floats:
     """What each system makes of each document, [system, document]."""
     n, teams = len(relevance), cast.team[-1] + 1
-    appearance = _tailed(SEEN_SHAPE, n, rng)
+    appearance = _seen(n, rng)
     own_view = CLEARNESS_OF_TEAM * rng.standard_normal(teams)[cast.team]
     clear = np.tanh(np.maximum(clearness + cast.clearness + own_view, 0))
     luck = TOPIC_OF_TEAM * rng.standard_normal(teams)[cast.team] + TOPIC_OF_RUN * rng.standard_normal(len(cast))
     skill = np.tanh(np.maximum(cast.skill + luck, 0))
     noise = np.sqrt(1 - skill**2)
-    shared = _tailed(TEAM_SHAPE, (teams, n), rng)
+    shared = rng.standard_exponential((teams, n)) - 1  # a long tail here too: teams insist on their errors
     values = rng.standard_normal((len(cast), n))
     values *= (noise * np.sqrt(1 - TEAM_NOISE))[:, None]
     for weight, part in (
