@@ -189,6 +189,13 @@ def test_ties_at_the_chosen_rate(ties: float) -> None:
         assert np.median(rates) < ties
 
 
+def test_lines_of_tied_documents_are_in_no_order() -> None:
+    made = simulate(systems=3, n_topics=10, depth=500, ties=1.0)
+    relevant = made.truth.filter(pl.col("grade") > 0)
+    places = [run.join(relevant, on=["topic", "doc"])["rank"] for run in made.runs.values()]
+    assert np.mean(pl.concat(places).to_numpy()) == pytest.approx(250, abs=30)
+
+
 @pytest.mark.parametrize(("share", "count"), [(0.0, 0), (0.01, 1), (0.25, 3), (1.0, 12)])
 def test_contradictions_in_the_chosen_share_of_runs(share: float, count: int) -> None:
     made = simulate(systems=12, n_topics=4, depth=100, contradictions=share)
@@ -241,7 +248,6 @@ def test_gain_falls_with_rank_as_the_weibull_does(larger: Collection) -> None:
     empirical = gains(larger, 100)
     fit = MODELS["weibull"].fit(empirical)
     assert fit.rmse.mean() < 0.07
-    assert fit.rmse.mean() < 0.4 * empirical.std(axis=1).mean() + 0.03
     for other in ("static", "constant", "linear"):
         assert fit.rmse.mean() < MODELS[other].fit(empirical).rmse.mean()
     first, last = empirical[:, :3].mean(), empirical[:, 90:].mean()

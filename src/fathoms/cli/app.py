@@ -19,6 +19,7 @@ COMMANDS = {
     "eval": "score runs, each value with the range it could have",
     "compare": "is A better than B, and will it stay so",
     "depth": "how much hangs on the depth of evaluation",
+    "audit": "can this collection be trusted and reused",
     "predict": "estimate what scores will be once the judging is deep",
     "pool": "which documents to judge, or which judgments a shallower pool would have",
     "papers": "a paper's tables and figures on your collection",

@@ -63,8 +63,11 @@ class Lookup:
             lost = self._slots[place] != pending
             pending, place = pending[lost], (place[lost] + 1) & self._mask
 
-    def find(self, keys: Keys, documents: Text) -> NDArray[np.int32]:
-        """For each query the index of its pair among the given ones, or -1."""
+    def find(self, keys: Keys, documents: Text, rows: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+        """For each query the index of its pair among the given ones, or -1.
+
+        `rows` says where each query's document stands in `documents`, if not in the same place.
+        """
         if not len(self._keys):
             return np.full(len(keys), -1, dtype=np.int32)
         place = self._place(keys)
@@ -78,11 +81,12 @@ class Lookup:
             found[pending] = candidate
             on = (candidate >= 0) & (self._keys[candidate] != keys[pending])
             pending, place = pending[on], place[on]
-        rows = np.flatnonzero(found >= 0)
-        same = documents[rows] == self._documents[found[rows]]
-        for row in rows[~same]:  # one key for two documents: about never, and settled by the strings
-            twins = np.flatnonzero(self._keys == keys[row])
-            found[row] = next((i for i in twins if self._documents[i] == documents[row]), -1)
+        hits = np.flatnonzero(found >= 0)
+        theirs = documents[hits if rows is None else rows[hits]]
+        same = theirs == self._documents[found[hits]]
+        for miss in np.flatnonzero(~same):  # one key for two documents: about never, and settled by the strings
+            twins = np.flatnonzero(self._keys == keys[hits[miss]])
+            found[hits[miss]] = next((i for i in twins if self._documents[i] == theirs[miss]), -1)
         return found
 
     def _place(self, keys: Keys) -> NDArray[np.int64]:

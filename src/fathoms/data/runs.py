@@ -199,10 +199,9 @@ def _file_name(path: str) -> str:
 def _file_names(paths: Sequence[str]) -> list[str]:
     """Names as short as they can be: the stem, with the folder in front where two would collide."""
     names = [_file_name(path) for path in paths]
-    folders = [f"{Path(path).resolve().parent.name}/{name}" for path, name in zip(paths, names, strict=True)]
-    for longer in (folders, paths):
+    for longer in (lambda path, name: f"{Path(path).resolve().parent.name}/{name}", lambda path, name: path):
         twice = _repeated(names)
-        names = [long if name in twice else name for name, long in zip(names, longer, strict=True)]
+        names = [longer(path, name) if name in twice else name for path, name in zip(paths, names, strict=True)]
     return names
 
 

@@ -11,7 +11,8 @@ from fathoms.data.trec import Text
 def number_topics(column: Text) -> tuple[list[str], NDArray[np.int32]]:
     """The distinct topics in order of appearance, and for each row the number of its topic."""
     new = np.ones(len(column), dtype=bool)  # a topic's lines nearly always stand together
-    new[1:] = column[1:] != column[:-1]
+    parts = column.view("<u8").reshape(len(column), -1)  # words compare faster than strings
+    new[1:] = (parts[1:] != parts[:-1]).any(axis=1)
     names = [name.decode(errors="surrogateescape") for name in column[new].tolist()]
     numbers = {name: i for i, name in enumerate(dict.fromkeys(names))}
     of_block = np.array([numbers[name] for name in names], dtype=np.int32)

@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 BLANKS = [9, 10, 11, 12, 13, 32]  # what C's isspace takes for a blank
+PADDING = 64  # zero bytes kept after the text
 PIECE = 1 << 24  # bytes parsed at a time, so that the index arrays stay small beside a large file
 
 
@@ -87,15 +88,19 @@ def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> 
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     if b"\n" not in raw:  # lines that end in a carriage return alone, or there is only one
         raw = raw.replace(b"\r", b"\n")
-    pieces: list[_Piece] = []
-    start, line = 0, 1
+    bounds: list[tuple[int, int]] = []
+    start = 0
     while start < len(raw):
         stop = len(raw) if start + PIECE >= len(raw) else raw.rfind(b"\n", start, start + PIECE) + 1
         if stop <= start:  # a line longer than a piece
             stop = raw.find(b"\n", start) + 1 or len(raw)
-        piece = _Piece(raw[start:stop] if stop - start < len(raw) else raw, layout, source, line)
-        pieces.append(piece)
-        start, line = stop, line + piece.n_lines
+        bounds.append((start, stop))
+        start = stop
+    pieces = _parsed(raw, bounds, layout, source)
+    line = 0
+    for piece in pieces:
+        piece.move_to(line)
+        line += piece.n_lines
     complaints = [complaint for piece in pieces for complaint in piece.complaints]
     rows = sum(len(piece.number) for piece in pieces)
     skipped = _report(complaints, rows, layout, source, lenient)
@@ -115,6 +120,16 @@ def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> 
     )
 
 
+def _parsed(raw: bytes, bounds: list[tuple[int, int]], layout: Layout, source: str) -> list[_Piece]:
+    if len(bounds) < 2:
+        return [_Piece(raw, start, stop, layout, source) for start, stop in bounds]
+    from concurrent.futures import ThreadPoolExecutor
+
+    # numpy works outside the interpreter's lock, so two pieces of a large file take little longer than one.
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda bound: _Piece(raw, bound[0], bound[1], layout, source), bounds))
+
+
 def _report(complaints: list[tuple[int, str]], rows: int, layout: Layout, source: str, lenient: bool) -> list[str]:
     if not complaints:
         return []
@@ -131,28 +146,35 @@ def _report(complaints: list[tuple[int, str]], rows: int, layout: Layout, source
 class _Piece:
     """Whole lines of a file, parsed."""
 
-    def __init__(self, raw: bytes, layout: Layout, source: str, first_line: int) -> None:
-        self.raw = raw
+    def __init__(self, raw: bytes, start: int, stop: int, layout: Layout, source: str) -> None:
         self.layout = layout
-        self.first_line = first_line
+        self.first_line = 1
         self.complaints: list[tuple[int, str]] = []
-        # Zeros past the end, so that eight bytes may be read from any place.
-        self.padded = raw + (b"\n" if not raw.endswith(b"\n") else b"") + bytes(16)
-        data = np.frombuffer(self.padded, np.uint8, len(self.padded) - 16)
+        # Zeros past the end, so that whole words may be read from any place.
+        part = raw if stop - start == len(raw) else raw[start:stop]
+        padded = part + (b"\n" if not part.endswith(b"\n") else b"") + bytes(PADDING)
+        data = np.frombuffer(padded, np.uint8, len(padded) - PADDING)
         blank = data <= 32
         end = np.flatnonzero(blank)
         separators = data[end]
-        counts = np.bincount(separators, minlength=33)
-        self.n_lines = int(counts[ord("\n")])
-        control = counts.copy()
-        control[BLANKS] = 0
-        if control.any():
-            at = int(end[np.isin(separators, np.flatnonzero(control))][0])
-            line = first_line + raw.count(b"\n", 0, at)
-            raise InputError(f"holds binary data (byte {data[at]:#04x}), expected a {layout.kind} file", source, line)
-        fields = self._plain_fields(data, end, separators) or self._any_fields(data, blank)
+        self.n_lines = int(np.count_nonzero(separators == ord("\n")))
+        if np.count_nonzero(separators == ord(" ")) + self.n_lines != len(end):
+            control = ~np.isin(separators, BLANKS)
+            if control.any():
+                at = int(end[control.argmax()])
+                line = raw.count(b"\n", 0, start + at) + 1
+                found = f"holds binary data (byte {data[at]:#04x})"
+                raise InputError(f"{found}, expected a {layout.kind} file", source, line)
+        fields = self._plain_fields(data, end, separators) or self._any_fields(padded, data, blank)
         self.lines = fields.lines
-        self._take(fields)
+        self._take(padded, fields)
+
+    def move_to(self, line: int) -> None:
+        """Count lines from the start of the file, of which `line` stand before this piece."""
+        self.first_line += line
+        self.complaints = [(line + number, message) for number, message in self.complaints]
+        if self.lines is not None:
+            self.lines = self.lines + line
 
     def row_lines(self) -> Ints:
         return self.first_line + np.arange(len(self.number)) if self.lines is None else self.lines
@@ -167,7 +189,7 @@ class _Piece:
         fields = _Fields(None, end.reshape(-1, width), None)
         return None if (data[fields.start_of(0)] == ord("#")).any() else fields
 
-    def _any_fields(self, data: NDArray[np.uint8], blank: NDArray[np.bool_]) -> _Fields:
+    def _any_fields(self, padded: bytes, data: NDArray[np.uint8], blank: NDArray[np.bool_]) -> _Fields:
         """Fields between any blanks; blank lines and comments are passed over, other misfits complained of."""
         edge = np.flatnonzero(np.diff(blank, prepend=True))
         start, end = edge[::2], edge[1::2]
@@ -184,27 +206,23 @@ class _Piece:
             hint = {("run", 4): "; this looks like a qrels file", ("qrels", 6): "; this looks like a run"}
             self._complain(
                 self.first_line + int(line),
-                f"{self.layout.expected}, found {found}: {self._line(line_ends, int(line))}"
+                f"{self.layout.expected}, found {found}: {_shown(padded, line_ends, int(line))}"
                 + hint.get((self.layout.kind, found), ""),
             )
         lines = np.flatnonzero(good)
         places = first[lines][:, None] + np.arange(width)
         return _Fields(start[places], end[places], lines + self.first_line)
 
-    def _line(self, line_ends: Ints, line: int) -> str:
-        text = self.padded[line_ends[line - 1] + 1 if line else 0 : line_ends[line]].strip()
-        return repr(text[:77].decode(errors="replace") + ("..." if len(text) > 77 else ""))
-
     def _complain(self, line: int, message: str) -> None:
         self.complaints.append((line, message))
 
-    def _take(self, fields: _Fields) -> None:
+    def _take(self, padded: bytes, fields: _Fields) -> None:
         columns = self.layout.columns
 
         def text(name: str) -> Text:
             column = columns.index(name)
             start = fields.start_of(column)
-            return _text(self.padded, start, fields.end[:, column] - start)
+            return _text(padded, start, fields.end[:, column] - start)
 
         number_text = text(self.layout.number)
         self.number = _numbers(number_text)
@@ -213,7 +231,7 @@ class _Piece:
         self.tag = ""
         if "tag" in columns and len(fields.end):
             at = int(fields.start_of(len(columns) - 1)[0])
-            self.tag = self.padded[at : self.padded.index(b"\n", at)].decode(errors="replace").strip()
+            self.tag = padded[at : padded.index(b"\n", at)].decode(errors="replace").strip()
 
         bad = self.layout.bad(self.number)
         if bad.any():
@@ -226,6 +244,11 @@ class _Piece:
             self.lines = numbers[~bad]
             self.number, self.topic, self.document = self.number[~bad], self.topic[~bad], self.document[~bad]
             self.rank = self.rank[~bad] if len(self.rank) else self.rank
+
+
+def _shown(padded: bytes, line_ends: Ints, line: int) -> str:
+    text = padded[line_ends[line - 1] + 1 if line else 0 : line_ends[line]].strip()
+    return repr(text[:77].decode(errors="replace") + ("..." if len(text) > 77 else ""))
 
 
 class _Fields:
@@ -251,13 +274,19 @@ _KEEP = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype="<u8")  # masks for
 
 def _text(padded: bytes, start: Ints, length: Ints) -> Text:
     """Byte strings from where they start and how long they are, gathered in words of eight bytes."""
-    n_words = max(1, -(-int(length.max(initial=0)) // 8))
+    longest = int(length.max(initial=0))
+    n_words = max(1, -(-longest // 8))
     # A word at every byte: unaligned, but never copied as a whole.
     words = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
     out = np.empty((len(start), n_words), dtype="<u8")
-    last = len(padded) - 8
     for i in range(n_words):
-        out[:, i] = words[np.minimum(start + 8 * i, last)] & _KEEP[np.clip(length - 8 * i, 0, 8)]
+        at = start + 8 * i if i else start
+        if 8 * i + 8 > PADDING:
+            at = np.minimum(at, len(padded) - 8)
+        used = length - 8 * i if i else length
+        if i or longest > 8:
+            used = np.maximum(np.minimum(used, 8), 0)
+        np.bitwise_and(words[at], _KEEP[used], out=out[:, i])
     text: Text = out.view(f"S{8 * n_words}").ravel()
     return text
 
@@ -271,9 +300,79 @@ def _numbers(text: Text) -> Floats:
     A quotient of an integer below 2^53 and a power of ten up to 10^22 is rounded once, so it is right; all else
     (exponents, infinities, more digits) is left to `float`.
     """
-    n = len(text)
-    if not n:
+    if not len(text):
         return np.empty(0)
+    words = text.view("<u8").reshape(len(text), -1)
+    numbers, simple = _short_numbers(words[:, 0])
+    if words.shape[1] > 1:
+        simple &= words[:, 1] == 0
+    rest = np.flatnonzero(~simple)
+    if len(rest):
+        numbers[rest] = _long_numbers(text[rest])
+    return numbers
+
+
+_EACH = np.uint64(0x0101010101010101)
+_TOP = np.uint64(0x8080808080808080)
+_DIGIT_ZERO = np.uint64(ord("0")) * _EACH
+_POINT = np.uint64(ord(".")) * _EACH
+
+
+def _short_numbers(word: NDArray[np.uint64]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Numbers of up to eight characters, digits with at most one point among them, and which are of that kind.
+
+    All eight characters are worked on at once as bytes of one 64-bit word: the point is found and closed up, the digits
+    are pushed to the far end behind zeros, and neighbours are put together as pairs, fours and eights.
+    """
+    u8 = np.uint64(8)
+    length = _bytes_used(word)
+    point = _zero_bytes(word ^ _POINT)
+    has_point = point != 0
+    at = _first_byte(point)  # 8 where there is none
+    below = _KEEP[at]
+    after = np.minimum(at + np.uint8(1), 8)
+    # What stands after the point moves one byte down; a shift by 64 bits would be none, so the last one is apart.
+    moved = np.where(at < 7, (word >> (np.minimum(after, 7).astype(np.uint64) * u8)) << (np.minimum(at, 7) * u8), 0)
+    digits = np.where(has_point, (word & below) | (moved & ~below), word)
+    count = length - has_point
+    decimals = np.where(has_point, length - at - np.uint8(1), 0)
+    empty = np.uint64(8) - count
+    shift = np.minimum(empty, 7) * u8
+    value = (digits << shift) | (_DIGIT_ZERO & _KEEP[empty.astype(np.uint8)])
+    value ^= _DIGIT_ZERO
+    # A byte above 9 is no digit: adding 118 to it carries into its top bit.
+    simple = ((((value + np.uint64(118) * _EACH) | value) & _TOP) == 0) & (count > 0)
+    value = value * np.uint64(10) + (value >> u8)
+    pairs = np.uint64(0x000000FF000000FF)
+    value = (
+        (value & pairs) * np.uint64(100 + (1_000_000 << 32))
+        + ((value >> np.uint64(16)) & pairs) * np.uint64(1 + (10_000 << 32))
+    ) >> np.uint64(32)
+    return value / _TEN[decimals], simple
+
+
+def _zero_bytes(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The top bit of the first byte that is zero (and of some that follow it), or 0."""
+    return (word - _EACH) & ~word & _TOP
+
+
+_BIT_PLACE = np.full(67, 8, dtype=np.uint8)  # a power of two modulo 67 tells which one it is
+_BIT_PLACE[[pow(2, 8 * n + 7, 67) for n in range(8)]] = np.arange(8)
+
+
+def _first_byte(marks: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """The place of the first byte marked in its top bit, 8 where none is."""
+    return _BIT_PLACE[(marks & (~marks + np.uint64(1))) % np.uint64(67)]
+
+
+def _bytes_used(word: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """How many bytes stand before the first zero."""
+    return _first_byte(_zero_bytes(word))
+
+
+def _long_numbers(text: Text) -> Floats:
+    """Numbers of any length and form, digit by digit for all at once where they are plain."""
+    n = len(text)
     characters = np.ascontiguousarray(text.view(np.uint8).reshape(n, -1).T)
     used = int(np.flatnonzero(characters.any(axis=1)).max(initial=0)) + 1
     mantissa = np.zeros(n, dtype=np.int64)

@@ -91,7 +91,7 @@ def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     rows, tied = order_rows(run, rows, topic[rows], ties, precision)
     topic = topic[rows]
     pair_keys = keys.topic_keys(run.keys[rows], topic)
-    judgment = qrels.lookup.find(pair_keys, run.documents[rows])
+    judgment = qrels.lookup.find(pair_keys, run.documents, rows)
     # The last code answers for index -1: not judged.
     codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
     starts = np.searchsorted(topic, np.arange(len(qrels.topics)))

@@ -1,0 +1,515 @@
+"""The audit: each figure against plain loops, each guideline on a case made for it, and TREC-8's own figures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fathoms as fm
+from fathoms.cli.app import main
+from fathoms.comparison.audit import (
+    COLUMNS,
+    Audit,
+    Status,
+    audit,
+    auditing,
+    changes,
+    contributions,
+    leave_out,
+    sentences,
+)
+from fathoms.data.simulate import Collection, simulate
+from fathoms.evidence.align import Aligned, Alignment
+from fathoms.measures.evaluate import Options
+from tests.test_collections import collection
+
+Ranking = dict[str, list[str]]  # by topic
+Grades = dict[str, dict[str, float]]
+DEPTH = 6
+
+
+# -- plain Python -------------------------------------------------------------------------------------------------
+
+
+def plain(made: Collection) -> tuple[Grades, dict[str, Ranking]]:
+    grades: Grades = {}
+    for topic, document, grade in made.qrels.iter_rows():
+        grades.setdefault(topic, {})[document] = grade
+    rankings: dict[str, Ranking] = {}
+    for name, frame in made.runs.items():
+        scores: dict[str, dict[str, float]] = {}
+        for topic, document, score in frame.select("topic", "doc", "score").iter_rows():
+            scores.setdefault(topic, {})[document] = score
+        rankings[name] = {
+            topic: sorted(sorted(found, reverse=True), key=lambda d, found=found: -found[d])  # type: ignore[misc]
+            for topic, found in scores.items()
+        }
+    return grades, rankings
+
+
+def pooled_grades(grades: Grades, rankings: dict[str, Ranking], names: Sequence[str], depth: int) -> Grades:
+    return {
+        topic: {d: g for d, g in judged.items() if any(d in rankings[name].get(topic, [])[:depth] for name in names)}
+        for topic, judged in grades.items()
+    }
+
+
+def precision(ranking: Sequence[str], grades: Mapping[str, float], k: int) -> float:
+    return sum(grades.get(d, 0) >= 1 for d in ranking[:k]) / k
+
+
+def average_precision(ranking: Sequence[str], grades: Mapping[str, float], k: int) -> float:
+    hits = [i for i, d in enumerate(ranking[:k], 1) if grades.get(d, 0) >= 1]
+    R = min(sum(g >= 1 for g in grades.values()), k)
+    return sum(n / i for n, i in enumerate(hits, 1)) / R if R else 0.0
+
+
+def rank_biased(ranking: Sequence[str], grades: Mapping[str, float], k: int) -> float:
+    return sum(0.2 * 0.8 ** (i - 1) for i, d in enumerate(ranking[:k], 1) if grades.get(d, 0) >= 1)
+
+
+SLOW: dict[str, Callable[[Sequence[str], Mapping[str, float], int], float]] = {
+    f"P@{DEPTH}": precision,
+    f"AP(variant=b)@{DEPTH}": average_precision,
+    f"RBP(p=0.8)@{DEPTH}": rank_biased,
+}
+
+
+def means(name: str, rankings: dict[str, Ranking], grades: Grades) -> dict[str, float]:
+    return {
+        run: statistics.fmean(SLOW[name](ranking.get(topic, []), grades[topic], DEPTH) for topic in grades)
+        for run, ranking in rankings.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def made() -> Collection:
+    return simulate(systems=9, n_topics=7, n_docs=400, depth=40, pool_depth=12, seed=5)
+
+
+@pytest.fixture(scope="module")
+def result(made: Collection) -> Audit:
+    return audit(made.qrels, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups, depth=DEPTH)
+
+
+# -- figures against loops ----------------------------------------------------------------------------------------
+
+
+def test_relevant_documents_by_depth(made: Collection, result: Audit) -> None:
+    grades, rankings = plain(made)
+    assert len(result.found) == DEPTH
+    sizes = {0: (0, 0)}
+    for depth in range(1, DEPTH + 1):
+        pool = pooled_grades(grades, rankings, made.pooled, depth)
+        relevant = [sum(g >= 1 for g in judged.values()) for judged in pool.values()]
+        assert result.found[depth - 1].mean == pytest.approx(statistics.fmean(relevant))
+        assert result.found[depth - 1].deviation == pytest.approx(statistics.pstdev(relevant))
+        sizes[depth] = (sum(map(len, pool.values())), sum(relevant))
+    assert [(step.shallow, step.deep) for step in result.steps] == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]
+    for step in result.steps:
+        assert step.judged == sizes[step.deep][0] - sizes[step.shallow][0]
+        assert step.relevant == sizes[step.deep][1] - sizes[step.shallow][1]
+    assert result.in_pool == sizes[DEPTH][0]
+
+
+@pytest.mark.parametrize("depth", [10, 12])
+def test_pooling_outcomes(made: Collection, depth: int) -> None:
+    grades, rankings = plain(made)
+    found = {row.depth: row for row in audit(made.qrels, made.runs, ["P@5"], pooled=made.pooled, depth=12).pooling}
+    assert list(found) == [10, 12, None]
+    for at, known in ((depth, pooled_grades(grades, rankings, made.pooled, depth)), (None, grades)):
+        inside, first, past = [], [], []
+        for name in made.pooled:
+            for topic in grades:
+                ranking = rankings[name].get(topic, [])
+                held = sum(known[topic].get(d, 0) >= 1 for d in ranking[:depth])
+                inside.append(held)
+                past.append(sum(g >= 1 for g in known[topic].values()) - held)
+                if ranking:
+                    first.append(next((i for i, d in enumerate(ranking, 1) if d not in known[topic]), len(ranking) + 1))
+        row = found[at]
+        checked = [(row.rank_unjudged, first)]
+        if at is None:
+            assert row.rel_in_pool is row.rel_past is None
+        else:
+            checked += [(row.rel_in_pool, inside), (row.rel_past, past)]
+        for spread, values in checked:
+            assert spread is not None
+            assert spread.mean == pytest.approx(statistics.fmean(values))
+            assert spread.deviation == pytest.approx(statistics.pstdev(values))
+        if at is not None:  # "the average number of relevant documents per topic is the sum"
+            total = statistics.fmean(sum(g >= 1 for g in judged.values()) for judged in known.values())
+            assert statistics.fmean(inside) + statistics.fmean(past) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("kind", ["run", "group"])
+@pytest.mark.parametrize("measure", SLOW)
+def test_leaving_out(made: Collection, result: Audit, kind: str, measure: str) -> None:
+    grades, rankings = plain(made)
+    pool = pooled_grades(grades, rankings, made.pooled, DEPTH)
+    full = means(measure, rankings, pool)
+    units: dict[str, list[str]] = {}
+    for name in made.pooled:
+        units.setdefault(name if kind == "run" else made.groups[name], []).append(name)
+    assert len(units) > 1
+    left = {one.run: one for one in (result.run_out if kind == "run" else result.group_out) if one.measure == measure}
+    assert sorted(left) == sorted(made.pooled)
+    percents, moves = [], []
+    for unit, members in units.items():
+        others = [name for name in made.pooled if name not in members]
+        without = pooled_grades(grades, rankings, others, DEPTH)
+        again = means(measure, rankings, without)
+        now = {run: again[run] if run in members else full[run] for run in full}
+        for run in members:
+            one = left[run]
+            assert one.unit == unit
+            assert one.removed == sum(map(len, pool.values())) - sum(map(len, without.values()))
+            assert one.full == pytest.approx(full[run])
+            assert one.without == pytest.approx(now[run])
+            assert one.rank_full == 1 + sum(other > full[run] + 1e-12 for other in full.values())
+            assert one.rank_without == 1 + sum(other > now[run] + 1e-12 for other in now.values())
+            percents.append(100 * (now[run] - full[run]) / full[run])
+            moves.append(abs(one.rank_full - one.rank_without))
+    found = next(c for c in changes(list(left.values())) if c.measure == measure)
+    assert found.percent is not None
+    assert found.percent.mean == pytest.approx(statistics.fmean(percents))
+    assert found.percent.deviation == pytest.approx(statistics.pstdev(percents))
+    assert found.median == pytest.approx(statistics.median(percents))
+    assert found.rank.mean == pytest.approx(statistics.fmean(moves))
+    assert min(percents) < 0
+
+
+def test_judged_shares_are_those_of_the_judgments_looked_at(made: Collection, result: Audit) -> None:
+    grades, rankings = plain(made)
+    for found, known in (
+        (result, pooled_grades(grades, rankings, made.pooled, DEPTH)),
+        (audit(made.qrels, made.runs, ["P@5"], pooled=made.pooled), grades),
+    ):
+        for name, ranking in rankings.items():
+            for k in (5, 20, 1000):
+                top = [d in known[topic] for topic in grades for d in ranking.get(topic, [])[:k]]
+                assert found.shares[name][k] == pytest.approx(statistics.fmean(top))
+
+
+def test_depth_is_measured(made: Collection) -> None:
+    found = audit(made.qrels, made.runs, pooled=made.pooled)
+    assert (found.depth, found.depth_asked) == (12, False)
+    assert [m.name for m in found.measures] == ["AP(variant=b)@12", "nDCG@12", "RBP(p=0.8)@12", "RBP(p=0.95)@12"]
+    assert not found.group_out
+
+
+# -- guidelines ---------------------------------------------------------------------------------------------------
+
+JUDGED: dict[str, dict[str, int]] = {
+    topic: {"a": 1, "b": 0, "c": 1, "d": 0, "e": 1, "f": 0} for topic in ("1", "2", "3", "4")
+}
+
+
+def run_of(text: str) -> dict[str, dict[str, float]]:
+    return {topic: {d: float(len(text) - i) for i, d in enumerate(text)} for topic in JUDGED}
+
+
+def status(measures: Sequence[str], runs: Mapping[str, Any], pooled: Sequence[str], depth: int) -> list[Status]:
+    result = audit(JUDGED, runs, measures, pooled=pooled, depth=depth)
+    assert [one.number for one in result.guidelines] == [1, 2, 3, 4, 5, 6, 7]
+    for one in result.guidelines:
+        assert one.evidence[0] != " "
+        assert one.evidence.endswith(".")
+        assert "\n" not in one.evidence
+    return [one.status for one in result.guidelines]
+
+
+PLAIN = {"A": run_of("acebdf"), "B": run_of("abcdef"), "C": run_of("bdface")}
+PASS: Status = "pass"
+WARN: Status = "warn"
+NONE: Status = "not applicable"
+
+
+@pytest.mark.parametrize(
+    ("guideline", "measures", "expected"),
+    [
+        (1, ["AP@5", "P@5", "RBP(p=0.8)"], PASS),
+        (1, ["AP@3"], WARN),  # a depth nobody uses
+        (1, ["INST(T=2)@5"], WARN),  # neither in the paper's Table 2 nor in trec_eval
+        (1, ["NumRet"], NONE),
+        (2, ["P@5"], NONE),
+        (2, ["AP"], PASS),
+        (2, ["AP@5", "AP@1"], WARN),
+        (2, ["AP@5", "nDCG@1"], PASS),
+        (2, ["AP(variant=b)@5", "AP@1"], PASS),  # two measures
+        (3, ["P@5", "AP"], NONE),
+        (3, ["AP@5", "nDCG@5"], PASS),  # trec_eval says how
+        (3, ["Q(variant=b)@5"], PASS),
+        (3, ["Q@5"], WARN),
+        (5, ["AP@5", "P@5"], PASS),
+        (6, ["P@5"], NONE),
+        (6, ["AP@5"], WARN),
+        (6, ["AP@5", "RBP(p=0.8)"], PASS),
+    ],
+)
+def test_guidelines_on_measures(guideline: int, measures: list[str], expected: Status) -> None:
+    assert status(measures, PLAIN, list(PLAIN), 6)[guideline - 1] == expected
+
+
+def test_guideline_2_sees_that_the_depth_decides() -> None:
+    runs = {"A": run_of("acebdf"), "B": run_of("bacedf"), "C": run_of("bdface")}
+    assert status(["AP@5"], runs, list(runs), 6)[1] == PASS
+    runs["A"] = run_of("abdfce")  # first where only two documents count, last where five do
+    runs["C"] = run_of("bdacef")
+    assert status(["AP@5"], runs, list(runs), 6)[1] == WARN
+
+
+def test_guideline_3_quotes_what_to_write() -> None:
+    found = audit(JUDGED, PLAIN, ["AP(variant=b)@5"], pooled=["A", "B"], depth=6).guidelines[2]
+    assert f'"fathoms {fm.__version__}, AP(variant=b)@5, --ties trec"' in found.evidence
+
+
+def test_guideline_4_compares_with_the_order_of_the_files() -> None:
+    tied = {topic: dict.fromkeys("acebdf", 1.0) for topic in JUDGED}  # relevant first in the file, last for trec_eval
+    runs = {"A": tied, "B": run_of("abcdef"), "C": run_of("badcfe")}
+    assert status(["P@1"], PLAIN, list(PLAIN), 6)[3] == PASS
+    assert status(["AP@5"], runs, list(runs), 6)[3] == WARN
+    kept = audit(JUDGED, runs, ["AP@5"], pooled=list(runs), depth=6, ties="run")
+    assert (kept.guidelines[3].status, "--ties run" in kept.guidelines[3].evidence) == (PASS, True)
+
+
+def test_guideline_5_asks_for_a_demonstration() -> None:
+    shown = {"A": run_of("acebdf"), "B": run_of("abcdef"), "C": run_of("bdface")}
+    result = audit(JUDGED, shown, ["P@5", "RBP(p=0.8)", "P@1"], pooled=list(shown), depth=2)
+    assert [one.measure for one in result.extended] == ["P@5", "RBP(p=0.8)"]
+    found = {name: status([name], shown, list(shown), 2)[4] for name in ("P@2", "RBP(p=0.8)", "Rprec")}
+    assert found == {"P@2": PASS, "RBP(p=0.8)": PASS, "Rprec": WARN}
+    turned = {"A": run_of("abdfuv"), "B": run_of("bdaceu"), "C": run_of("xyzuvw")}
+    result = audit(JUDGED, turned, ["AP@5"], pooled=list(turned), depth=1)
+    assert result.guidelines[4].status == WARN
+    assert [(one.measure, one.k) for one in result.extended] == [("AP@5", 5)]
+
+
+def test_guideline_7_looks_at_outsiders() -> None:
+    runs = {**PLAIN, "new": run_of("auvwxy"), "near": run_of("cabdef")}
+    assert status(["P@5"], runs, ["A", "B", "C"], 6)[6] == WARN
+    assert status(["P@5"], {**PLAIN, "near": runs["near"]}, ["A", "B", "C"], 6)[6] == PASS
+    assert status(["P@5"], PLAIN, ["A", "B", "C"], 6)[6] == NONE
+    evidence = audit(JUDGED, {**PLAIN, "new": runs["new"]}, ["P@5"], pooled=["A", "B", "C"], depth=6).guidelines[6]
+    assert evidence.evidence == (
+        "16.7% of the top 6 of the 1 run that did not contribute is judged; the first unjudged document has mean rank "
+        "2.0; the range of their P@5 is 0.8000 wide in the mean."
+    )
+
+
+# -- what cannot be done, and odd cases ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"measures": ["AP(variant=c)@5"]}, "audit variant a or b"),
+        ({"pooled": ["nobody"]}, "none of the contributing runs is among the given ones"),
+        ({"runs": {"A": run_of("xyz")}, "pooled": ["A"]}, "not judged through their first rank"),
+        ({"measures": ["APP"]}, "unknown measure"),
+    ],
+)
+def test_errors(changed: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"runs": PLAIN, "measures": ["P@5"], "pooled": list(PLAIN)} | changed
+    with pytest.raises(fm.FathomsError, match=message):
+        audit(JUDGED, **given)
+
+
+def test_one_run_or_one_group_cannot_be_left_out() -> None:
+    with pytest.warns(fm.FathomsWarning, match="only one run contributed"):
+        found = audit(JUDGED, PLAIN, ["P@5"], pooled=["A"], depth=6)
+    assert found.run_out == []
+    with pytest.warns(fm.FathomsWarning, match="only one group contributed"):
+        found = audit(JUDGED, PLAIN, ["P@5"], pooled=["A", "B"], groups={"A": "t", "B": "t"}, depth=6)
+    assert found.run_out
+    assert found.group_out == []
+    assert sentences(found)
+
+
+def test_runs_without_a_group_stand_alone() -> None:
+    with pytest.warns(fm.FathomsWarning, match="1 of 3 contributing runs have no group: C"):
+        found = audit(JUDGED, PLAIN, ["P@5"], pooled=list(PLAIN), groups={"A": "t", "B": "t"}, depth=6)
+    assert list(found.groups.values()) == [["A", "B"], ["C"]]
+
+
+def test_ties_in_the_mean_over_all_orders(made: Collection) -> None:
+    found = audit(made.qrels, made.runs, ["P@5"], pooled=made.pooled, ties="expected")
+    frame = fm.evaluate(made.qrels, made.runs, "P@5", ties="expected")
+    scores = dict(frame.select("run", "score").iter_rows())
+    for one in found.run_out:
+        assert one.full == pytest.approx(scores[one.run])
+
+
+# -- the command --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Collection) -> Path:
+    from fathoms.data.simulate import write
+
+    monkeypatch.chdir(tmp_path)
+    write(made, tmp_path / "sim")
+    return tmp_path
+
+
+def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as exit:
+        main(["audit", *words])
+    assert isinstance(exit.value.code, int)
+    return exit.value.code, *capsys.readouterr()
+
+
+GIVEN = ("sim/qrels.txt", "sim/runs", "--pooled", "sim/pooled.txt", "--groups", "sim/groups.tsv")
+
+
+def test_formats_agree(files: Path, capsys: pytest.CaptureFixture[str], made: Collection) -> None:
+    measures = [word for name in SLOW for word in ("-m", name)]
+    done, text, _ = call(capsys, *GIVEN, *measures, "--depth", str(DEPTH), "--format", "tsv")
+    assert done == 0
+    rows = list(csv.DictReader(io.StringIO(text), delimiter="\t"))
+    records = json.loads(call(capsys, *GIVEN, *measures, "--depth", str(DEPTH), "--format", "json")[1])
+    assert [list(record) for record in records] == [list(COLUMNS)] * len(rows)
+    for row, record in zip(rows, records, strict=True):
+        assert [row[name] for name in COLUMNS[:3]] == [record[name] for name in COLUMNS[:3]]
+        for name in ("value", "spread"):
+            assert row[name] == ("" if record[name] is None else str(record[name]))
+    result = audit(made.qrels, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups, depth=DEPTH)
+    assert [tuple(record.values()) for record in records] == result.rows()
+    frame = result.to_frame()
+    assert tuple(frame.columns) == COLUMNS
+    assert len(frame) == sum(not isinstance(row[3], str) for row in result.rows())
+    sections = list(dict.fromkeys(row["section"] for row in rows))
+    assert sections == [
+        "collection", "found", "rate", "pooling", "run-out-percent", "run-out-rank", "group-out-percent",
+        "group-out-rank", "judged-share", "guideline", "evidence",
+    ]  # fmt: skip
+
+
+def test_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done, text, err = call(capsys, *GIVEN, "-m", "AP", "-m", "Rprec", "-m", "P@10")
+    assert (done, err) == (0, "")
+    assert text.startswith("Pool: ")
+    for part in ("Reuse: ", "New relevant documents", "RelInPool", "group out: %", "other runs", "Warning, extended"):
+        assert part in text
+    assert [line[0] for line in text[text.index("Guidelines (") :].splitlines()[1:]] == list("1234567")
+    assert call(capsys, *GIVEN, "-m", "AP", "-m", "Rprec", "-m", "P@10", "-o", "audit.txt") == (0, "", "")
+    assert Path("audit.txt").read_text(encoding="utf-8") == text
+    done, text, err = call(capsys, *GIVEN[:2], "--depth", "5")
+    assert "no list of contributing runs" in err
+    assert "give --groups FILE" in text
+    assert call(capsys, *GIVEN[:2], "--depth", "5", "--quiet")[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sys1 team1\n", "groups.txt:1: expected `run<TAB>team`, found 'sys1 team1'"),
+        ("sys1\ta\n\nsys1\tb\n", "groups.txt:3: run sys1 has two teams, 'a' and 'b'"),
+        ("other\ta\n", "groups.txt: names none of the given runs, of which the first is 'sys1'"),
+    ],
+)
+def test_bad_groups(files: Path, capsys: pytest.CaptureFixture[str], text: str, message: str) -> None:
+    Path("groups.txt").write_text(text)
+    done, out, err = call(capsys, *GIVEN[:2], "--groups", "groups.txt")
+    assert (done, out) == (2, "")
+    assert message in err
+
+
+# -- real collections ---------------------------------------------------------------------------------------------
+
+
+def teams_of(folder: Path) -> dict[str, str]:
+    return dict(line.split("\t") for line in (folder / "groups.tsv").read_text().splitlines())
+
+
+def by_team(names: Sequence[str], teams: Mapping[str, str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(teams[name], []).append(name)
+    return found
+
+
+def reference(path: Path) -> dict[str, str]:
+    return dict(line.split() for line in path.read_text().splitlines())
+
+
+def test_trec8_depth_10_with_each_team_left_out() -> None:
+    """The source's own figures, all 129 runs to 4 digits: condensed runs, the pool of depth 10 of all runs.
+
+    Its pool takes equal scores in the order of the files; its scores are trec_eval's on doubles, greatest id first.
+    """
+    folder = collection("trec8-adhoc")
+    teams = teams_of(folder)
+    qrels = fm.read_qrels(folder / "qrels_extra" / "qrels.depth10.txt")
+    align = Alignment(qrels, "trec", "float64", trace=True)
+    scored: dict[str, Aligned] = {}
+    for_pool: dict[str, Aligned] = {}
+    runs = fm.scan_runs(folder / "runs")
+    for name in runs:
+        run = runs[name]
+        scored[name] = align(run)
+        place = np.empty(len(run))
+        place[np.argsort(-run.scores, kind="stable")] = np.arange(len(run))
+        for_pool[name] = align(replace(run, ranks=place), ties="rank")
+    units = by_team(list(runs), teams)
+    brought = contributions(for_pool, units, 10, len(qrels))
+    assert brought.pool.all()  # it is the pool of the source's file
+    left = leave_out(qrels, scored, brought, units, [fm.parse_measure("AP(judged_only=True)")])
+    assert len(left) == 129
+    full = {one.run.removeprefix("input."): f"{one.full:.4f}" for one in left}
+    without = {one.run.removeprefix("input."): f"{one.without:.4f}" for one in left}
+    assert full == reference(folder / "reference" / "depth10.map")
+    assert without == reference(folder / "reference" / "depth10.loo-map")
+
+
+def test_trec8_depth_100_with_each_team_left_out() -> None:
+    """trec_eval's map of three runs without what only their team brought to the track's pool."""
+    folder = collection("trec8-adhoc")
+    teams = teams_of(folder)
+    qrels = fm.read_qrels(folder / "qrels.txt")
+    runs = fm.scan_runs(folder / "runs")
+    align = Alignment(qrels, "trec", "float64", trace=True)
+    aligned = {name: align(runs[name]) for name in runs}
+    pooled = (folder / "pooled.txt").read_text().split()
+    brought = contributions(aligned, by_team(pooled, teams), 100, len(qrels))
+    found = {}
+    for path in sorted((folder / "reference" / "trec_eval_loo").iterdir()):
+        run = path.name.replace("eval.", "input.", 1)
+        left = leave_out(qrels, aligned, brought, {teams[run]: [run]}, [fm.parse_measure("AP")])
+        lines = [line.split() for line in path.read_text().splitlines()]
+        found[run] = f"{left[0].without:.4f}", next(line[2] for line in lines if line[:2] == ["map", "all"])
+    assert len(found) == 3
+    for ours, theirs in found.values():
+        assert ours == theirs
+
+
+def test_trec8_table_5() -> None:
+    """As docs/audit.md prints it."""
+    folder = collection("trec8-adhoc")
+    options = Options(pooled=tuple((folder / "pooled.txt").read_text().split()))
+    qrels, runs = fm.read_qrels(folder / "qrels.txt"), fm.scan_runs(folder / "runs")
+    found = auditing(qrels, runs, None, options, groups=teams_of(folder), depth=10)
+    table = {
+        (kind, one.measure): (round(one.percent.mean, 2), round(one.rank.mean, 2))
+        for kind, left in (("run", found.run_out), ("group", found.group_out))
+        for one in changes(left)
+        if one.percent is not None and one.measure in ("AP(variant=b)@10", "RBP(p=0.8)@10")
+    }
+    assert table == {
+        ("run", "AP(variant=b)@10"): (-6.07, 2.17),
+        ("run", "RBP(p=0.8)@10"): (-4.92, 1.59),
+        ("group", "AP(variant=b)@10"): (-8.61, 3.56),
+        ("group", "RBP(p=0.8)@10"): (-6.82, 2.99),
+    }
+    assert not math.isnan(found.found[-1].mean)
