@@ -73,6 +73,7 @@ def _run(words: list[str]) -> int:
             allow_abbrev=False,
         )
         module.add_arguments(parser)
+        _keep_freed_memory()
         status: int = module.run(parser.parse_intermixed_args(words[1:]))
         return status
     listing = "\n".join(f"  {name:<10}{summary}" for name, summary in COMMANDS.items())
@@ -91,3 +92,20 @@ def _run(words: list[str]) -> int:
         parser.error(f"there is no command {known.command!r}; the commands are {', '.join(COMMANDS)}")
     parser.print_help()
     return 0 if not words else 2
+
+
+def _keep_freed_memory() -> None:
+    """Let the C library keep what is freed for the next array of the same size.
+
+    By default it gives blocks of megabytes back to the system, which clears them anew for the next run: a fifth of the
+    time of evaluating many. Where there is no such knob, nothing happens.
+    """
+    import ctypes
+
+    trim_threshold, mmap_threshold = -1, -3
+    try:
+        library = ctypes.CDLL(None)
+        library.mallopt(trim_threshold, 256 << 20)
+        library.mallopt(mmap_threshold, 32 << 20)
+    except (AttributeError, OSError, TypeError):
+        return

@@ -663,8 +663,7 @@ def auditing(
                 f"{measure.name} takes R from the pool of depth k, which is another one for each run left out; "
                 "audit variant a or b"
             )
-    aligned, in_file_order = _align_all(qrels, runs, options, progress)
-    notes += [note for name in runs for note in _run_notes(aligned[name])]
+    aligned, in_file_order = _align_all(qrels, runs, options, notes, progress)
     pooled = [aligned[name] for name in contributing]
     d = depth or pooled_depth(one.evidence for one in pooled)
     if d < 1:
@@ -731,33 +730,31 @@ def _contributing(runs: Runs, options: Options, notes: list[str]) -> list[str]:
 
 
 def _align_all(
-    qrels: Qrels, runs: Runs, options: Options, progress: Callable[[str], None]
+    qrels: Qrels, runs: Runs, options: Options, notes: list[str], progress: Callable[[str], None]
 ) -> tuple[dict[str, Aligned], dict[str, Aligned]]:
     """Every run in the order asked for, and those that the order of their file would rank otherwise in that order."""
     align = Alignment(qrels, options.ties, options.precision, trace=True, seed=options.seed)
 
-    def one(name: str) -> tuple[Aligned, Aligned | None]:
+    def one(name: str) -> tuple[list[str], Aligned, Aligned | None]:
         run = runs[name]
         asked = align(run)
         filed = None if options.ties == "run" else align(run, ties="run")
         same = filed is None or np.array_equal(_judgment(filed), _judgment(asked))
         progress(name)
-        return asked, None if same else filed
+        return run.notes, asked, None if same else filed
 
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(max(1, options.workers)) as workers:
         found = dict(zip(runs, workers.map(one, runs), strict=True))
+    notes += [note for said, _, _ in found.values() for note in said]
+    lacking = [f"{name} ({len(asked.missing)})" for name, (_, asked, _) in found.items() if asked.missing]
+    if lacking:
+        notes.append(f"topics without documents count 0: {_list(lacking)}")
     return (
-        {name: asked for name, (asked, _) in found.items()},
-        {name: filed for name, (_, filed) in found.items() if filed is not None},
+        {name: asked for name, (_, asked, _) in found.items()},
+        {name: filed for name, (_, _, filed) in found.items() if filed is not None},
     )
-
-
-def _run_notes(aligned: Aligned) -> list[str]:
-    if not aligned.missing:
-        return []
-    return [f"{aligned.run} has no documents for {len(aligned.missing)} topics, which count 0"]
 
 
 def _teams(contributing: Sequence[str], groups: Mapping[str, str] | None, notes: list[str]) -> dict[str, list[str]]:
@@ -825,7 +822,7 @@ def _depth_said(result: Audit) -> str:
     judged = int((result.qrels.grades >= 0).sum())
     inside = "all" if result.in_pool == judged else f"{result.in_pool:,} of {judged:,}"
     return (
-        f"Pool: {counted(len(result.contributing), 'run')} to depth {result.depth} ({how}); {inside} judgments are in it. "
+        f"Pool: {counted(len(result.contributing), 'run')} to depth {result.depth} ({how}), with {inside} judgments. "
         "To that depth utility-based scores of the contributing runs are complete; recall-based ones depend on R."
     )
 

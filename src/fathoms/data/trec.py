@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fathoms.errors import InputError
 
 Text = NDArray[np.bytes_]  # ids as fixed-width byte strings; the width is a multiple of eight
-Ints = NDArray[np.int64]
+Ints = NDArray[np.signedinteger]
 Floats = NDArray[np.float64]
 
 BLANKS = [9, 10, 11, 12, 13, 32]  # what C's isspace takes for a blank
@@ -155,7 +155,7 @@ class _Piece:
         padded = part + (b"\n" if not part.endswith(b"\n") else b"") + bytes(PADDING)
         data = np.frombuffer(padded, np.uint8, len(padded) - PADDING)
         blank = data <= 32
-        end = np.flatnonzero(blank)
+        end = np.flatnonzero(blank).astype(np.int32)  # half the memory to go through
         separators = data[end]
         self.n_lines = int(np.count_nonzero(separators == ord("\n")))
         if np.count_nonzero(separators == ord(" ")) + self.n_lines != len(end):
@@ -264,7 +264,7 @@ class _Fields:
             return np.ascontiguousarray(self.start[:, column])
         if column:
             return self.end[:, column - 1] + 1
-        start = np.zeros(len(self.end), dtype=np.int64)
+        start = np.zeros(len(self.end), dtype=self.end.dtype)
         start[1:] = self.end[:-1, -1] + 1
         return start
 
@@ -300,79 +300,9 @@ def _numbers(text: Text) -> Floats:
     A quotient of an integer below 2^53 and a power of ten up to 10^22 is rounded once, so it is right; all else
     (exponents, infinities, more digits) is left to `float`.
     """
-    if not len(text):
-        return np.empty(0)
-    words = text.view("<u8").reshape(len(text), -1)
-    numbers, simple = _short_numbers(words[:, 0])
-    if words.shape[1] > 1:
-        simple &= words[:, 1] == 0
-    rest = np.flatnonzero(~simple)
-    if len(rest):
-        numbers[rest] = _long_numbers(text[rest])
-    return numbers
-
-
-_EACH = np.uint64(0x0101010101010101)
-_TOP = np.uint64(0x8080808080808080)
-_DIGIT_ZERO = np.uint64(ord("0")) * _EACH
-_POINT = np.uint64(ord(".")) * _EACH
-
-
-def _short_numbers(word: NDArray[np.uint64]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Numbers of up to eight characters, digits with at most one point among them, and which are of that kind.
-
-    All eight characters are worked on at once as bytes of one 64-bit word: the point is found and closed up, the digits
-    are pushed to the far end behind zeros, and neighbours are put together as pairs, fours and eights.
-    """
-    u8 = np.uint64(8)
-    length = _bytes_used(word)
-    point = _zero_bytes(word ^ _POINT)
-    has_point = point != 0
-    at = _first_byte(point)  # 8 where there is none
-    below = _KEEP[at]
-    after = np.minimum(at + np.uint8(1), 8)
-    # What stands after the point moves one byte down; a shift by 64 bits would be none, so the last one is apart.
-    moved = np.where(at < 7, (word >> (np.minimum(after, 7).astype(np.uint64) * u8)) << (np.minimum(at, 7) * u8), 0)
-    digits = np.where(has_point, (word & below) | (moved & ~below), word)
-    count = length - has_point
-    decimals = np.where(has_point, length - at - np.uint8(1), 0)
-    empty = np.uint64(8) - count
-    shift = np.minimum(empty, 7) * u8
-    value = (digits << shift) | (_DIGIT_ZERO & _KEEP[empty.astype(np.uint8)])
-    value ^= _DIGIT_ZERO
-    # A byte above 9 is no digit: adding 118 to it carries into its top bit.
-    simple = ((((value + np.uint64(118) * _EACH) | value) & _TOP) == 0) & (count > 0)
-    value = value * np.uint64(10) + (value >> u8)
-    pairs = np.uint64(0x000000FF000000FF)
-    value = (
-        (value & pairs) * np.uint64(100 + (1_000_000 << 32))
-        + ((value >> np.uint64(16)) & pairs) * np.uint64(1 + (10_000 << 32))
-    ) >> np.uint64(32)
-    return value / _TEN[decimals], simple
-
-
-def _zero_bytes(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The top bit of the first byte that is zero (and of some that follow it), or 0."""
-    return (word - _EACH) & ~word & _TOP
-
-
-_BIT_PLACE = np.full(67, 8, dtype=np.uint8)  # a power of two modulo 67 tells which one it is
-_BIT_PLACE[[pow(2, 8 * n + 7, 67) for n in range(8)]] = np.arange(8)
-
-
-def _first_byte(marks: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """The place of the first byte marked in its top bit, 8 where none is."""
-    return _BIT_PLACE[(marks & (~marks + np.uint64(1))) % np.uint64(67)]
-
-
-def _bytes_used(word: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """How many bytes stand before the first zero."""
-    return _first_byte(_zero_bytes(word))
-
-
-def _long_numbers(text: Text) -> Floats:
-    """Numbers of any length and form, digit by digit for all at once where they are plain."""
     n = len(text)
+    if not n:
+        return np.empty(0)
     characters = np.ascontiguousarray(text.view(np.uint8).reshape(n, -1).T)
     used = int(np.flatnonzero(characters.any(axis=1)).max(initial=0)) + 1
     mantissa = np.zeros(n, dtype=np.int64)
