@@ -19,6 +19,7 @@ from fathoms.cli.app import main
 from fathoms.comparison.audit import (
     COLUMNS,
     Audit,
+    LeftOut,
     Status,
     audit,
     auditing,
@@ -206,6 +207,18 @@ def test_depth_is_measured(made: Collection) -> None:
     assert (found.depth, found.depth_asked) == (12, False)
     assert [m.name for m in found.measures] == ["AP(variant=b)@12", "nDCG@12", "RBP(p=0.8)@12", "RBP(p=0.95)@12"]
     assert not found.group_out
+
+
+@pytest.mark.parametrize(
+    ("run", "group", "verdict"),
+    [(-1.3, -4.4, "new systems can be scored"), (-6.1, -4.4, "with care"), (-1.3, -30.9, "cannot be compared")],
+)
+def test_reuse_is_judged_by_the_worse_experiment(result: Audit, run: float, group: float, verdict: str) -> None:
+    def left(percent: float) -> list[LeftOut]:
+        return [LeftOut("A", "A", f"P@{DEPTH}", 3, 1.0, 1 + percent / 100, 2, 3)]
+
+    said = sentences(replace(result, run_out=left(run), group_out=left(group)))
+    assert [verdict in line for line in said if line.startswith("Reuse: ")] == [True]
 
 
 # -- guidelines ---------------------------------------------------------------------------------------------------

@@ -204,7 +204,7 @@ def test_lmc_depth_table_6_on_trec8() -> None:
     shares = []
     for run in fm.read_runs(folder / "runs").values():
         for ties in ("trec", "run"):
-            evidence = Alignment(qrels, ties, "float64")(run).evidence  # type: ignore[arg-type]
+            evidence = Alignment(qrels, ties, "float64")(run).evidence
             means[ties].append(float(measure.value(evidence).mean()))
         tied = evidence.tied[:, :20]
         member = tied.copy()

@@ -845,8 +845,9 @@ def _found_said(result: Audit) -> str:
 
 
 def _reuse_said(result: Audit) -> list[str]:
+    """One verdict, by whichever experiment is further from TREC 8's figures in the paper."""
     rated = {m.name for m in result.measures if type(m).__name__ in (*RECALL_BASED, *UTILITY_BASED)}
-    said = []
+    said, severity = [], 0
     for kind, left in (("run", result.run_out), ("group", result.group_out)):
         known = [
             (found.percent.mean, found)
@@ -857,18 +858,20 @@ def _reuse_said(result: Audit) -> list[str]:
             continue
         percent, worst = max(known, key=lambda pair: abs(pair[0]))
         moved = max(found.rank.mean for _, found in known)
-        if abs(percent) <= LIKE_TREC8[kind]:
-            verdict = "new systems can be scored"
-        elif abs(percent) < LIKE_CLUEWEB[kind]:
-            verdict = "score new systems with care, and with their ranges"
-        else:
-            verdict = "new systems cannot be compared with those that contributed"
-        whom = "a run that had not contributed" if kind == "run" else "a run whose whole group had not contributed"
+        severity = max(severity, (abs(percent) > LIKE_TREC8[kind]) + (abs(percent) >= LIKE_CLUEWEB[kind]))
+        whom = "a run that had not contributed" if kind == "run" else "one whose whole group had not"
         said.append(
-            f"Reuse: {whom} would see its scores change by {percent:+.1f}% ({worst.measure}) and move by "
-            f"{moved:.1f} of {len(result.shares)} ranks, in the mean: {verdict}."
+            f"{whom} would see its score change by {percent:+.1f}% ({worst.measure}) and move by {moved:.1f} of "
+            f"{len(result.shares)} ranks"
         )
-    return said
+    if not said:
+        return []
+    verdict = (
+        "new systems can be scored",
+        "score new systems with care, and with their ranges",
+        "new systems cannot be compared with those that contributed",
+    )[severity]
+    return [f"Reuse: in the mean, {'; '.join(said)}: {verdict}."]
 
 
 def _guidelines_said(result: Audit) -> str:
