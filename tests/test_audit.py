@@ -292,6 +292,8 @@ def test_guideline_4_compares_with_the_order_of_the_files() -> None:
     runs = {"A": tied, "B": run_of("abcdef"), "C": run_of("badcfe")}
     assert status(["P@1"], PLAIN, list(PLAIN), 6)[3] == PASS
     assert status(["AP@5"], runs, list(runs), 6)[3] == WARN
+    spread = audit(JUDGED, runs, ["AP@5"], pooled=list(runs), depth=6, ties="expected").guidelines[3]
+    assert spread.evidence.startswith("1 of 3 runs have other scores under --ties expected")
     kept = audit(JUDGED, runs, ["AP@5"], pooled=list(runs), depth=6, ties="run")
     assert (kept.guidelines[3].status, "--ties run" in kept.guidelines[3].evidence) == (PASS, True)
 
@@ -326,7 +328,7 @@ def test_guideline_7_looks_at_outsiders() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"measures": ["AP(variant=c)@5"]}, "audit variant a or b"),
+        ({"measures": ["AP(variant=c)@5"]}, "audit a variant that uses all judgments"),
         ({"pooled": ["nobody"]}, "none of the contributing runs is among the given ones"),
         ({"runs": {"A": run_of("xyz")}, "pooled": ["A"]}, "not judged through their first rank"),
         ({"measures": ["APP"]}, "unknown measure"),

@@ -57,41 +57,29 @@ def share(text: str) -> float:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.comparison.compare import COLUMNS, comparison
+    from fathoms.comparison.compare import COLUMNS, WORDS, comparison
     from fathoms.data.files import stem
-    from fathoms.data.qrels import read_qrels
-    from fathoms.data.runs import scan_runs
-    from fathoms.measures.evaluate import Options, prepare_measures
 
-    options.check_sources(args)
-    output.check_target(args.format, args.output)
-    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
-    notes: list[str] = []
-    pooled = options.pooled_names(args, runs, notes)
-    baseline = args.baseline if args.baseline is None or args.baseline in runs else stem(args.baseline)
+    given = options.read_inputs(args, ("AP",))
+    baseline = args.baseline if args.baseline is None or args.baseline in given.runs else stem(args.baseline)
     result = comparison(
-        read_qrels(args.qrels, lenient=args.lenient, junk=args.junk),
-        runs,
-        prepare_measures(args.measures or "AP", bounds=args.bounds, universe=args.universe),
-        Options(args.ties, args.score_precision, "all", pooled, args.workers, args.seed),
+        given.qrels,
+        given.runs,
+        given.measures,
+        given.settings,
         test=args.test,
         correction=args.correction,
         alpha=args.alpha,
         baseline=baseline,
     )
     if not args.quiet:
-        output.say_notes(notes + result.notes)
-    rows = [pair.row() for pair in result.pairs]
-    if args.format == "parquet":
-        output.put_parquet(result.to_frame(), args.output)
-    elif args.format in ("tsv", "csv"):
-        output.put(output.delimited(COLUMNS, rows, "\t" if args.format == "tsv" else ","), args.output)
-    elif args.format == "json":
-        output.put(output.records([dict(zip(COLUMNS, row, strict=True)) for row in rows]), args.output)
+        output.say_notes(given.notes + result.notes)
+    if args.format == "table":
+        output.put(_table(result, quiet=args.quiet), args.output)
     elif args.format == "latex":
         output.put(_latex(result), args.output)
     else:
-        output.put(_table(result, quiet=args.quiet), args.output)
+        output.put_rows(COLUMNS, [pair.row() for pair in result.pairs], args, WORDS)
     return 0
 
 

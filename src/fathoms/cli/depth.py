@@ -67,15 +67,10 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
     from fathoms.comparison.depth import PANES, panes, reference_depth, scores_by_depth, stable_from, volatility
     from fathoms.data.files import whole_file
-    from fathoms.data.qrels import read_qrels
-    from fathoms.data.runs import scan_runs
     from fathoms.errors import FathomsError
-    from fathoms.measures.evaluate import Options
     from fathoms.report import charts
 
-    options.check_sources(args)
-    for path in (args.output, args.scores):
-        output.check_target("tsv", path)
+    output.check_target("tsv", args.scores)
     if args.output is not None and args.output.suffix not in (*PICTURES, ".tsv"):
         raise FathomsError(f"{args.output}: expected a name that ends in {', '.join(PICTURES)} or .tsv")
     if args.output is not None and args.output.suffix in PICTURES and not charts.available():
@@ -83,17 +78,13 @@ def run(args: Namespace) -> int:
     names = args.measures or ["nDCG"]
     if args.cross and len(names) != 2:
         raise FathomsError("--cross needs exactly two measures")
-    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
-    notes: list[str] = []
-    pooled = options.pooled_names(args, runs, notes)
-    settings = Options(args.ties, args.score_precision, pooled=pooled)
-    qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
-    result = scores_by_depth(qrels, runs, names, args.depths, settings)
+    given = options.read_inputs(args)
+    result = scores_by_depth(given.qrels, given.runs, names, args.depths, given.settings)
     reference = args.reference or reference_depth(result)
     if reference not in result.depths:
         raise FathomsError(f"the reference depth {reference} is not among --depths")
     if not args.quiet:
-        output.say_notes(notes + result.notes)
+        output.say_notes(given.notes + result.notes)
 
     columns = ("measure", "depth", *PANES)
     rows = [

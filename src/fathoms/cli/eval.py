@@ -35,21 +35,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.data.qrels import read_qrels
-    from fathoms.data.runs import scan_runs
-    from fathoms.measures.evaluate import DEFAULT_MEASURES, Options, evaluation, prepare_measures
+    from fathoms.measures.evaluate import DEFAULT_MEASURES, evaluation
 
-    options.check_sources(args)
-    output.check_target(args.format, args.output)
-    measures = prepare_measures(args.measures or DEFAULT_MEASURES, bounds=args.bounds, universe=args.universe)
-    qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
-    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
-    notes: list[str] = []
-    pooled = options.pooled_names(args, runs, notes)
-    settings = Options(args.ties, args.score_precision, args.topics, pooled, args.workers, args.seed)
-    with output.progress(len(runs), args.quiet) as step:
-        result = evaluation(qrels, runs, measures, settings, by_topic=args.by_topic, progress=step)
+    given = options.read_inputs(args, DEFAULT_MEASURES)
+    with output.progress(len(given.runs), args.quiet) as step:
+        result = evaluation(
+            given.qrels, given.runs, given.measures, given.settings, by_topic=args.by_topic, progress=step
+        )
     if not args.quiet:
-        output.say_notes(notes + result.notes)
-    output.write(result, args.format, args.output, quiet=args.quiet)
+        output.say_notes(given.notes + result.notes)
+    output.write(result, args)
     return 0

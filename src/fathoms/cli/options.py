@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fathoms.data.qrels import Qrels
+    from fathoms.data.runs import Runs
+    from fathoms.measures.base import Measure
+    from fathoms.measures.evaluate import Options
 
 
 def add_files(parser: ArgumentParser) -> None:
@@ -126,6 +134,43 @@ def check_sources(args: Namespace) -> None:
 
     if args.qrels == "-" and "-" in args.runs:
         raise FathomsError("QRELS and RUN cannot both be standard input")
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What the arguments and flags that all scoring commands share come to."""
+
+    qrels: Qrels
+    runs: Runs
+    measures: list[Measure]
+    settings: Options
+    notes: list[str]
+
+
+def read_inputs(args: Namespace, default_measures: Sequence[str] = ()) -> Inputs:
+    """Check what can be checked before the work, and read the judgments; runs are read when their turn comes."""
+    from fathoms.cli.output import check_target
+    from fathoms.data.qrels import read_qrels
+    from fathoms.data.runs import scan_runs
+    from fathoms.measures.evaluate import Options, prepare_measures
+
+    check_sources(args)
+    check_target(args.format, args.output)
+    measures = []
+    if default_measures:
+        measures = prepare_measures(args.measures or default_measures, bounds=args.bounds, universe=args.universe)
+    qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
+    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
+    notes: list[str] = []
+    settings = Options(
+        ties=args.ties,
+        precision=args.score_precision,
+        topics=getattr(args, "topics", "all"),
+        pooled=pooled_names(args, runs, notes),
+        workers=getattr(args, "workers", 2),
+        seed=getattr(args, "seed", 0),
+    )
+    return Inputs(qrels, runs, measures, settings, notes)
 
 
 def pooled_names(args: Namespace, runs: Collection[str], notes: list[str]) -> tuple[str, ...] | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import check_writable, whole_file
 from fathoms.data.trec import counted
 from fathoms.errors import FathomsError
@@ -16,7 +18,6 @@ from fathoms.measures.evaluate import COLUMNS, Evaluation, RunScores
 from fathoms.measures.parse import trec_eval_name
 
 if TYPE_CHECKING:
-    import polars as pl
     from rich.text import Text
 
 BAR = 24  # characters in which a range is drawn
@@ -49,21 +50,27 @@ def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield lambda name: bar.advance(task)
 
 
-def write(result: Evaluation, format: str, output: Path | None, *, quiet: bool = False) -> None:
-    if format == "parquet" and output is not None:
-        put_parquet(result.to_frame(), output)
-        return
-    if format == "table":
-        text = table(result, wide=output is not None, quiet=quiet)
-    elif format in ("tsv", "csv"):
-        text = delimited(COLUMNS, result.rows(), "\t" if format == "tsv" else ",")
-    elif format == "json":
-        text = records([dict(zip(COLUMNS, row, strict=True)) for row in result.rows()])
-    elif format == "trec_eval":
-        text = trec_eval(result)
+def write(result: Evaluation, args: Namespace) -> None:
+    """Scores in the form asked for."""
+    if args.format == "trec_eval":
+        put(trec_eval(result), args.output)
+    elif args.format == "latex":
+        put(latex(result), args.output)
+    elif args.format == "table":
+        put(table(result, wide=args.output is not None, quiet=args.quiet), args.output)
     else:
-        text = latex(result)
-    put(text, output)
+        put_rows(COLUMNS, list(result.rows()), args, words=COLUMNS[:3])
+
+
+def put_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], args: Namespace, words: Sequence[str] = ()) -> None:
+    """Rows for programs: tsv, csv, json or parquet; `words` names the columns that hold text."""
+    if args.format == "parquet":
+        with whole_file(args.output) as path:
+            frame_of_rows(columns, rows, words).write_parquet(path)
+    elif args.format == "json":
+        put(records([dict(zip(columns, row, strict=True)) for row in rows]), args.output)
+    else:
+        put(delimited(columns, rows, "," if args.format == "csv" else "\t"), args.output)
 
 
 def put(text: str, output: Path | None) -> None:
@@ -74,11 +81,6 @@ def put(text: str, output: Path | None) -> None:
     else:
         with whole_file(output) as path:
             path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
-
-
-def put_parquet(frame: pl.DataFrame, output: Path) -> None:
-    with whole_file(output) as path:
-        frame.write_parquet(path)
 
 
 def aligned_text(header: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int) -> str:

@@ -54,42 +54,31 @@ def constants(text: str) -> tuple[float, float]:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.data.qrels import read_qrels
-    from fathoms.data.runs import scan_runs
-    from fathoms.estimate.predict import COLUMNS, prediction
+    from fathoms.estimate.predict import COLUMNS, WORDS, prediction
     from fathoms.estimate.predictors import Constants
-    from fathoms.measures.evaluate import Options, prepare_measures
 
-    options.check_sources(args)
-    output.check_target(args.format, args.output)
+    given = options.read_inputs(args, ("P@10", "RBP(p=0.8)", "AP"))
     methods = METHODS if args.method == "all" else (args.method,)
-    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
-    notes: list[str] = []
-    pooled = options.pooled_names(args, runs, notes)
     result = prediction(
-        read_qrels(args.qrels, lenient=args.lenient, junk=args.junk),
-        runs,
-        prepare_measures(args.measures or ("P@10", "RBP(p=0.8)", "AP"), bounds=args.bounds, universe=args.universe),
+        given.qrels,
+        given.runs,
+        given.measures,
         methods,
-        Options(args.ties, args.score_precision, "all", pooled, args.workers, args.seed),
+        given.settings,
         by_topic=args.by_topic,
         depth=args.depth,
         constants=None if args.constants is None else Constants(*args.constants),
     )
     if not args.quiet:
-        output.say_notes(notes + result.notes)
+        output.say_notes(given.notes + result.notes)
         moved = ", ".join(f"{method} {count:,}" for method, count in result.clipped.items() if count)
         if moved:
             each = result.estimates // max(1, len(methods))
             print(f"fathoms: moved into their range: {moved} (of {each:,} estimates each)", file=sys.stderr)
-    if args.format == "parquet":
-        output.put_parquet(result.to_frame(), args.output)
-    elif args.format in ("tsv", "csv"):
-        output.put(output.delimited(COLUMNS, result.rows, "\t" if args.format == "tsv" else ","), args.output)
-    elif args.format == "json":
-        output.put(output.records([dict(zip(COLUMNS, row, strict=True)) for row in result.rows]), args.output)
-    else:
+    if args.format == "table":
         output.put(_table(result.rows), args.output)
+    else:
+        output.put_rows(COLUMNS, result.rows, args, WORDS)
     return 0
 
 

@@ -518,7 +518,8 @@ class Guide:
             return "pass", "Ties keep the order of the run files (--ties run), as the paper suggests."
         names = list(self.evidence)
         before = {m: self._scores(m) for m in self.rated}
-        after = {m: self._scores(m, self.in_file_order) for m in self.rated}
+        filed = list(self.in_file_order.values())
+        after = {m: np.stack([topic_scores(one, m, "run") for one in filed]) for m in self.rated}
         moved = {
             names[i]
             for m in self.rated
@@ -600,10 +601,9 @@ class Guide:
                 return f"; the range of their {measure.name} is {np.mean(widths):.4f} wide in the mean"
         return ""
 
-    def _scores(self, measure: Measure, evidence: Mapping[str, Evidence] | None = None) -> Floats:
+    def _scores(self, measure: Measure) -> Floats:
         """[system, topic]"""
-        found = [topic_scores(one, measure, self.ties) for one in (evidence or self.evidence).values()]
-        return np.stack(found)
+        return np.stack([topic_scores(one, measure, self.ties) for one in self.evidence.values()])
 
     def _tau(self, one: Measure, other: Measure) -> float:
         return _order(self._scores(one).mean(axis=1), self._scores(other).mean(axis=1))
@@ -660,8 +660,8 @@ def auditing(
     for measure in prepared or ():
         if isinstance(measure, Normalised) and measure.needs_pool:
             raise FathomsError(
-                f"{measure.name} takes R from the pool of depth k, which is another one for each run left out; "
-                "audit variant a or b"
+                f"{measure.name} takes R or its ideal from the pool of depth k, which is another one for each run left "
+                "out; audit a variant that uses all judgments"
             )
     aligned, in_file_order = _align_all(qrels, runs, options, notes, progress)
     pooled = [aligned[name] for name in contributing]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     "run_a", "run_b", "measure", "diff", "diff_low", "diff_high", "ci_low", "ci_high", "p", "p_corrected", "verdict",
 )  # fmt: skip
+WORDS = ("run_a", "run_b", "measure", "verdict")
 EQUAL = 1e-12
 ESTIMATE = "smoothed"  # the point estimate that a settled difference must survive
 
@@ -70,7 +71,7 @@ class Comparison:
 
     def to_frame(self) -> pl.DataFrame:
         rows = [pair.row() for pair in self.pairs]
-        return frame_of_rows(COLUMNS, rows, ("run_a", "run_b", "measure", "verdict"))
+        return frame_of_rows(COLUMNS, rows, WORDS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 METHODS = (*PREDICTORS, *MODEL_NAMES)
 COLUMNS = ("run", "topic", "measure", "score", "low", "high", "method", "estimate")
+WORDS = ("run", "topic", "measure", "method")
 JUDGED_SHARE = 0.99  # ranks at which this share of the contributing runs' documents is judged are pooled
 
 
@@ -173,7 +174,7 @@ class Prediction:
     notes: list[str] = field(default_factory=list)
 
     def to_frame(self) -> pl.DataFrame:
-        return frame_of_rows(COLUMNS, self.rows, ("run", "topic", "measure", "method"))
+        return frame_of_rows(COLUMNS, self.rows, WORDS)
 
 
 def estimate(
