@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from fathoms.comparison.audit import audit as audit
     from fathoms.comparison.compare import compare as compare
     from fathoms.data.qrels import Qrels as Qrels
     from fathoms.data.qrels import read_qrels as read_qrels
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 # Names are found when first used, so that `fathoms --help` does not wait for numpy.
 _HOMES = {
+    "audit": "comparison.audit",
     "compare": "comparison.compare",
     "Qrels": "data.qrels",
     "read_qrels": "data.qrels",

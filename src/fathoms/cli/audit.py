@@ -8,7 +8,6 @@ Culpepper, one by one.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,56 +44,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from fathoms.cli import output
     from fathoms.comparison.audit import COLUMNS, auditing
-    from fathoms.data.qrels import read_qrels
-    from fathoms.data.runs import scan_runs
-    from fathoms.measures.evaluate import Options
 
-    options.check_sources(args)
-    output.check_target(args.format, args.output)
-    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
-    notes: list[str] = []
-    pooled = options.pooled_names(args, runs, notes)
-    groups = None if args.groups is None else read_groups(args.groups, runs)
-    qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
-    with output.progress(len(runs), args.quiet) as step:
+    given = options.read_inputs(args)
+    groups = None if args.groups is None else options.read_groups(args.groups, given.runs)
+    with output.progress(len(given.runs), args.quiet) as step:
         result = auditing(
-            qrels,
-            runs,
-            args.measures,
-            Options(args.ties, args.score_precision, "all", pooled, args.workers, args.seed),
-            groups=groups,
-            depth=args.depth,
-            progress=step,
+            given.qrels, given.runs, args.measures, given.settings, groups=groups, depth=args.depth, progress=step
         )
     if not args.quiet:
-        output.say_notes(notes + result.notes)
-    if args.format == "tsv":
-        output.put(output.delimited(COLUMNS, result.rows(), "\t"), args.output)
-    elif args.format == "json":
-        output.put(output.records([dict(zip(COLUMNS, row, strict=True)) for row in result.rows()]), args.output)
-    else:
+        output.say_notes(given.notes + result.notes)
+    if args.format == "table":
         output.put(_table(result), args.output)
+    else:
+        output.put_rows(COLUMNS, result.rows(), args)
     return 0
-
-
-def read_groups(path: Path, runs: Collection[str]) -> dict[str, str]:
-    """The team of each run, whether runs are written as names or as files."""
-    from fathoms.data.files import read_bytes, stem
-    from fathoms.errors import InputError
-
-    groups: dict[str, str] = {}
-    for number, line in enumerate(read_bytes(path).decode(errors="surrogateescape").splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        parts = [part.strip() for part in line.split("\t")]
-        if len(parts) != 2 or not all(parts):
-            raise InputError(f"expected `run<TAB>team`, found {line!r}", str(path), number)
-        name = parts[0] if parts[0] in runs else stem(parts[0])
-        if groups.setdefault(name, parts[1]) != parts[1]:
-            raise InputError(f"run {name} has two teams, {groups[name]!r} and {parts[1]!r}", str(path), number)
-    if not groups.keys() & set(runs):
-        raise InputError(f"names none of the given runs, of which the first is {next(iter(runs), '')!r}", str(path))
-    return groups
 
 
 def _pm(spread: Spread | None, digits: int = 1) -> str:

@@ -189,3 +189,23 @@ def pooled_names(args: Namespace, runs: Collection[str], notes: list[str]) -> tu
         shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
         notes.append(f"{args.pooled}: {len(absent)} of {len(chosen)} contributing runs are not given: {shown}")
     return chosen
+
+
+def read_groups(path: Path, runs: Collection[str]) -> dict[str, str]:
+    """The team of each run, whether runs are written as names or as files."""
+    from fathoms.data.files import read_bytes, stem
+    from fathoms.errors import InputError
+
+    groups: dict[str, str] = {}
+    for number, line in enumerate(read_bytes(path).decode(errors="surrogateescape").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        parts = [part.strip() for part in line.split("\t")]
+        if len(parts) != 2 or not all(parts):
+            raise InputError(f"expected `run<TAB>team`, found {line!r}", str(path), number)
+        name = parts[0] if parts[0] in runs else stem(parts[0])
+        if groups.setdefault(name, parts[1]) != parts[1]:
+            raise InputError(f"run {name} has two teams, {groups[name]!r} and {parts[1]!r}", str(path), number)
+    if not groups.keys() & set(runs):
+        raise InputError(f"names none of the given runs, of which the first is {next(iter(runs), '')!r}", str(path))
+    return groups

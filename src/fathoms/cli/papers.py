@@ -2,6 +2,7 @@
 
 rm    Ravana and Moffat 2010: score estimates from incomplete judgments, separability and reversals
 gain  Lu, Moffat and Culpepper 2016: relevance as a function of rank
+depth Lu, Moffat and Culpepper 2016: the effect of pooling and evaluation depth on metrics
 
 Scores are compared as float64 unless said otherwise: these studies rebuild pools from the files as they were written.
 """
@@ -16,11 +17,12 @@ from fathoms.cli import options
 
 EXAMPLES = """examples:
   fathoms papers rm qrels.txt runs/ --pooled pooled.txt -o rm
-  fathoms papers gain qrels.txt runs/ --pooled pooled.txt -o gain"""
+  fathoms papers gain qrels.txt runs/ --pooled pooled.txt -o gain
+  fathoms papers depth qrels.txt runs/ --pooled pooled.txt --groups groups.tsv -o depth"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("paper", choices=("rm", "gain"), help="which paper")
+    parser.add_argument("paper", choices=("rm", "gain", "depth"), help="which paper")
     options.add_files(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder to write to")
     parser.add_argument(
@@ -29,7 +31,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="shuffle",
         help="rm: which judgments of one depth come first: 20 seeded shuffles (default), or their order in the file",
     )
-    parser.add_argument("--depth", metavar="D", type=options.at_least_one, help="gain: depth of the pool (measured)")
+    parser.add_argument(
+        "--depth", metavar="D", type=options.at_least_one, help="gain, depth: depth of the pool (measured)"
+    )
+    parser.add_argument(
+        "--groups", metavar="FILE", type=Path, help="depth: lines `run<TAB>team`, for leaving out teams"
+    )
     options.add_pooled(parser)
     options.add_order(parser)
     options.add_reading(parser)
@@ -43,7 +50,7 @@ def run(args: Namespace) -> int:
     from fathoms.data.runs import scan_runs
     from fathoms.errors import FathomsError
     from fathoms.evidence.order import Precision
-    from fathoms.papers import gain, rm
+    from fathoms.papers import depth, gain, rm
     from fathoms.papers.output import write_study
 
     options.check_sources(args)
@@ -62,6 +69,11 @@ def run(args: Namespace) -> int:
     if args.paper == "rm":
         settings = rm.Settings(args.ties, precision, args.prefix_order, seed=args.seed)
         study = rm.study(qrels, runs, pooled, settings, progress=progress)
+    elif args.paper == "depth":
+        teams = None if args.groups is None else options.read_groups(args.groups, runs)
+        study = depth.study(
+            qrels, runs, pooled, depth.Settings(args.ties, precision, args.depth, teams), progress=progress
+        )
     else:
         study = gain.study(qrels, runs, pooled, gain.Settings(args.ties, precision, args.depth), progress=progress)
     undrawn = write_study(study, args.output)

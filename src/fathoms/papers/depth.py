@@ -1,0 +1,266 @@
+"""Lu, Moffat and Culpepper, "The Effect of Pooling and Evaluation Depth on IR Metrics" (2016), on any collection.
+
+As in the paper's section 4, only the runs that contributed to the pool are looked at, with all judgments there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fathoms.comparison.audit import changes, contributions, found_by_depth, least_depths, leave_out, pooling_outcomes
+from fathoms.comparison.correlation import correlation
+from fathoms.comparison.depth import PANES, DepthScores, panes, scores_by_depth, volatility
+from fathoms.data.qrels import Qrels
+from fathoms.data.runs import Runs
+from fathoms.errors import FathomsError
+from fathoms.estimate.predict import pooled_depth
+from fathoms.evidence.align import Aligned, Alignment
+from fathoms.evidence.order import Precision, Ties
+from fathoms.measures.evaluate import Options
+from fathoms.measures.parse import parse_measure
+from fathoms.papers.output import Study, chart
+
+PAPER = "Lu, Moffat and Culpepper (2016), The Effect of Pooling and Evaluation Depth on IR Metrics"
+LADDER = (1, 4, 10, 40, 100, 400, 1000)  # the depths of Tables 7 to 9
+SHALLOW = 50  # the depths of Figs. 2 to 7
+SIX = ("AP(variant=b)", "Q", "RBP(p=0.95)", "RR", "ERR", "RBP(p=0.8)")
+CONDENSED = tuple(
+    f"{name[:-1]},judged_only=True)" if name.endswith(")") else f"{name}(judged_only=True)"
+    for name in ("AP(variant=b)", "Q", "RBP(p=0.95)", "RBP(p=0.8)")
+)
+CROSSED = (
+    ("AP(variant=b)", "AP"),
+    ("AP(variant=b)", "AP(variant=c)"),
+    ("nDCG", "nDCG(discount=zipf)"),
+    ("nDCG", "AP(variant=b)"),
+    ("RBP(p=0.95)", "nDCG"),
+    ("RBP(p=0.95)", "AP(variant=b)"),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    ties: Ties = "trec"
+    precision: Precision = "float64"
+    depth: int | None = None  # of the pool; measured where not given
+    groups: Mapping[str, str] | None = None  # team of each run
+
+
+def study(
+    qrels: Qrels,
+    runs: Runs,
+    pooled: Sequence[str] | None = None,
+    settings: Settings | None = None,
+    *,
+    progress: Callable[[str], None] = lambda what: None,
+) -> Study:
+    """Tables 4 to 9 and Figs. 1 to 7 for this collection."""
+    settings = settings or Settings()
+    chosen = [name for name in (pooled or runs) if name in runs]
+    if len(chosen) < 2:
+        raise FathomsError("the paper's comparisons need at least two contributing runs among the given ones")
+    contributing = Runs({name: runs[name] for name in chosen})
+    align = Alignment(qrels, settings.ties, settings.precision, trace=True)
+    aligned = {name: align(contributing[name]) for name in chosen}
+    d = settings.depth or pooled_depth(one.evidence for one in aligned.values())
+    if d < 1:
+        raise FathomsError("the contributing runs have unjudged documents at rank 1; give the pool's depth (--depth)")
+    progress("runs aligned")
+    result = Study(PAPER, f"{qrels.source}: {len(qrels):,} judgments, {len(chosen)} contributing runs, pool depth {d}")
+    result.notes += [
+        f"Ties {settings.ties}, scores compared as {settings.precision}; the paper goes by file order (--ties run).",
+        "The paper's own figures are for Robust04, TREC-9 and ClueWeb, and are not repeated here.",
+    ]
+    _pools(result, qrels, aligned, d, settings)
+    progress("pools and leave-out")
+    _table_6(result, qrels, runs, settings)
+
+    width = max(one.evidence.width for one in aligned.values())
+    depths = sorted({*range(1, min(SHALLOW, width) + 1), *(k for k in LADDER if k <= width), min(d, width)})
+    names = list(
+        dict.fromkeys([*SIX, "nDCG", *CONDENSED, "nDCG(judged_only=True)", *(n for pair in CROSSED for n in pair)])
+    )
+    options = Options(settings.ties, settings.precision, pooled=tuple(chosen))
+    scores = replace(scores_by_depth(qrels, contributing, names, depths, options), pooled=d)
+    progress("scores at all depths")
+    _by_depth(result, scores, d)
+    _table_9(result, aligned, [k for k in LADDER if k <= width])
+    _matrices(result, scores, d)
+    progress("tables and figures")
+    return result
+
+
+def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, settings: Settings) -> None:
+    """Fig. 1, Tables 4 and 5."""
+    depths = least_depths(aligned.values(), len(qrels))
+    found, steps = found_by_depth(qrels, depths, d)
+    rates = {step.deep: step for step in steps}
+    rows = [
+        (k, spread.mean, rates[k].rate if k in rates else None, rates[k].judged if k in rates else None)
+        for k, spread in enumerate(found, 1)
+    ]
+    columns = ["depth", "relevant_by_topic", "relevant_share_of_new", "new_documents"]
+    shown = [("relevant a topic", k, mean) for k, mean, _, _ in rows]
+    result.add(
+        "fig1",
+        "relevant documents found by pooling, and their share among the documents that a depth adds",
+        columns,
+        rows,
+        chart=chart("lines", shown, ["what", "depth", "relevant"], x="depth", y="relevant", group="what",
+            title="Relevant documents found by pooling", axes=("pool depth", "relevant documents a topic")),
+    )  # fmt: skip
+    outcomes = pooling_outcomes(qrels, list(aligned.values()), depths, sorted({min(10, d), d}))
+    cells = []
+    for outcome in outcomes:
+        spreads = (outcome.rel_in_pool, outcome.rank_unjudged, outcome.rel_past)
+        numbers = [x for s in spreads for x in ((None, None) if s is None else (s.mean, s.deviation))]
+        cells.append(("all" if outcome.depth is None else f"d = {outcome.depth}", *numbers))
+    parts = [f"{name}{part}" for name in ("RelInPool", "RankUnj", "NumRelPast") for part in ("", "_sd")]
+    result.add("table4", "pooling outcomes, mean and standard deviation over runs and topics", ["mode", *parts], cells)
+
+    measures = [parse_measure(f"{name}@{d}") for name in ("AP(variant=b)", "nDCG", "RBP(p=0.8)", "RBP(p=0.95)")]
+    teams: dict[str, list[str]] = {}
+    for name in aligned:
+        teams.setdefault((settings.groups or {}).get(name, name), []).append(name)
+    units = {"table5a": ("one run", {name: [name] for name in aligned})}
+    if settings.groups:
+        units["table5b"] = ("one group of runs", teams)
+    for table, (what, left) in units.items():
+        brought = contributions(aligned, left, d, len(qrels))
+        lost = changes(leave_out(qrels, aligned, brought, left, measures, settings.ties))
+        result.add(
+            table,
+            f"score and rank changes from leaving out {what}, k = d = {d}",
+            ["measure", "change_percent", "median_percent", "rank_change"],
+            [(c.measure, None if c.percent is None else c.percent.mean, c.median, c.rank.mean) for c in lost],
+        )
+
+
+def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: Settings) -> None:
+    """Ties in the top 20, and what the tie rule does to the order of the systems under RBP(p=0.8)."""
+    measure = parse_measure("RBP(p=0.8)")
+    means: dict[Ties, list[float]] = {"trec": [], "run": []}
+    shares = []
+    for name in runs:
+        run = runs[name]
+        for ties, values in means.items():
+            evidence = Alignment(qrels, ties, settings.precision)(run).evidence
+            values.append(float(measure.value(evidence).mean()))
+        tied = evidence.tied[:, :20]
+        member = tied.copy()
+        member[:, :-1] |= tied[:, 1:]
+        shares.append(100 * member.sum(axis=1) / 20)
+    share = np.concatenate(shares)
+    some = share[share > 0]
+    tau = correlation(np.array(means["trec"]), np.array(means["run"]))
+    result.add(
+        "table6",
+        "ties in the top 20, and tau between the system orderings of two tie rules",
+        ["median_percent_of_ties", "tau", "run_topics_with_ties"],
+        [(float(np.median(some)) if len(some) else 0.0, tau, len(some))],
+        note="Over all given runs, as in the paper; the median is over run-topics with a tie, every tied document counts.",
+    )
+
+
+def _by_depth(result: Study, scores: DepthScores, d: int) -> None:
+    """Figs. 2 to 4, Tables 7 and 8."""
+    shallow = [k for k in scores.depths if k <= SHALLOW]
+    for figure, names in (
+        ("fig2", ["AP(variant=b)", "nDCG", "Q"]),
+        ("fig2condensed", [CONDENSED[0], "nDCG(judged_only=True)", CONDENSED[1]]),
+        ("fig3", ["RBP(p=0.95)", "ERR"]),
+    ):
+        rows = [
+            (parse_measure(f"{name}@1").name.partition("@")[0], run, k, float(value))
+            for name in names
+            for k in shallow
+            for run, value in zip(scores.runs, scores.means(_canonical(name))[scores.depths.index(k)], strict=True)
+        ]
+        columns = ["measure", "run", "depth", "score"]
+        first = [row for row in rows if row[0] == rows[0][0]]
+        title = f"{rows[0][0]} of every system by evaluation depth"
+        result.add(
+            figure,
+            f"system scores by depth: {', '.join(dict.fromkeys(row[0] for row in rows))}",
+            columns,
+            rows,
+            chart=chart("many_lines", first, columns, x="depth", y="score", group="run", title=title,
+                axes=("evaluation depth k", "mean score"), pooled=d),
+        )  # fmt: skip
+    reference = min(scores.depths, key=lambda k: abs(k - d))
+    rows4 = [tuple(row[name] for name in ("depth", *PANES)) for row in panes(scores, "nDCG", reference)]
+    long = [
+        (pane, int(row[0]), float(row[1 + i])) for row in rows4 for i, pane in enumerate(PANES) if row[0] <= SHALLOW
+    ]
+    result.add(
+        "fig4",
+        f"six ways of measuring how nDCG depends on depth, reference k = {reference}",
+        ["depth", *PANES],
+        rows4,
+        chart=chart("lines", long, ["pane", "depth", "value"], x="depth", y="value", group="pane",
+            title=f"nDCG at depth k against depth {reference}", axes=("evaluation depth k", "share or correlation")),
+    )  # fmt: skip
+    ladder = [k for k in LADDER if k in scores.depths]
+    for table, metrics, what in (("table7", SIX, "six metrics"), ("table8", CONDENSED, "condensed runs")):
+        found = {name: {row["depth"]: row for row in panes(scores, _canonical(name), reference)} for name in metrics}
+        kinds = ("discrimination", "coverage", "inversion")
+        rows7 = [(k, *(100 * found[name][k][kind] for name in metrics for kind in kinds)) for k in ladder]
+        heads = [f"{_canonical(name)} {kind}" for name in metrics for kind in kinds]
+        result.add(
+            table,
+            f"discrimination, coverage and inversion in percent, {what}, reference {reference}",
+            ["k", *heads],
+            rows7,
+        )
+
+
+def _canonical(name: str) -> str:
+    return parse_measure(f"{name}@1").name.partition("@")[0]
+
+
+def _table_9(result: Study, aligned: Mapping[str, Aligned], ladder: Sequence[int]) -> None:
+    """Scores and residuals, mean over systems and topics."""
+    names = ("RBP(p=0.95)", "RBP(p=0.8)", "ERR")
+    rows = []
+    for k in ladder:
+        cells = []
+        for name in names:
+            measure = parse_measure(f"{name}@{k}")
+            score, residual = [], []
+            for one in aligned.values():
+                value = measure.value(one.evidence)
+                high = measure.range(one.evidence, value)[1]
+                score.append(value.mean())
+                residual.append(0.0 if high is None else (high - value).mean())
+            cells += [float(np.mean(score)), float(np.mean(residual))]
+        rows.append((k, *cells))
+    heads = [x for name in names for x in (name, f"{name} residual")]
+    result.add("table9", "scores and residuals by depth", ["k", *heads], rows)
+
+
+def _matrices(result: Study, scores: DepthScores, d: int) -> None:
+    """Volatility matrices: Figs. 5 and 6 of one measure with itself, Fig. 7 of two."""
+    shallow = [k for k in scores.depths if k <= SHALLOW]
+    places = [scores.depths.index(k) for k in shallow]
+    panels: list[tuple[str, str, str | None]] = [
+        ("fig5a", "AP(variant=b)", None),
+        ("fig5b", "nDCG", None),
+        ("fig6a", "ERR", None),
+        ("fig6b", "RBP(p=0.95)", None),
+    ]
+    panels += [(f"fig7{letter}", *pair) for letter, pair in zip("abcdef", CROSSED, strict=True)]
+    for figure, rows, columns in panels:
+        matrix = volatility(scores, _canonical(rows), None if columns is None else _canonical(columns))
+        part = matrix[np.ix_(places, places)]
+        cells = [(a, b, float(part[i, j])) for i, a in enumerate(shallow) for j, b in enumerate(shallow)]
+        heads = [f"{rows} depth", f"{columns or rows} depth ", "tau"]
+        result.add(
+            figure,
+            f"tau between system orderings by depth: {rows}" + (f" against {columns}" if columns else ""),
+            [heads[0], f"{heads[1].strip()}_2", "tau"],
+            cells,
+            chart=chart("volatility", cells, heads, x=heads[0], y=heads[1], value="tau", pooled=d),
+        )
