@@ -9,6 +9,7 @@ for all lines at once. Only lines that resist are looked at one by one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,12 +109,17 @@ def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> 
         what = "is empty" if not raw.strip() else "has no lines but blank ones and comments"
         raise InputError(f"the file {what}; expected a {layout.kind} file", source)
     plain = all(piece.lines is None for piece in pieces)
+
+    def column(name: str) -> NDArray[Any]:
+        parts = [getattr(piece, name) for piece in pieces]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
     return Table(
-        topic=np.concatenate([piece.topic for piece in pieces]),
-        document=np.concatenate([piece.document for piece in pieces]),
-        number=np.concatenate([piece.number for piece in pieces]),
+        topic=column("topic"),
+        document=column("document"),
+        number=column("number"),
         source=source,
-        rank=np.concatenate([piece.rank for piece in pieces]) if "rank" in layout.columns else None,
+        rank=column("rank") if "rank" in layout.columns else None,
         tag=next(piece.tag for piece in pieces if len(piece.number)),
         lines=None if plain else np.concatenate([piece.row_lines() for piece in pieces]),
         skipped=skipped,
@@ -151,8 +157,8 @@ class _Piece:
         self.first_line = 1
         self.complaints: list[tuple[int, str]] = []
         # Zeros past the end, so that whole words may be read from any place.
-        part = raw if stop - start == len(raw) else raw[start:stop]
-        padded = part + (b"\n" if not part.endswith(b"\n") else b"") + bytes(PADDING)
+        end_of_line = b"" if raw[stop - 1 : stop] == b"\n" else b"\n"
+        padded = b"".join((memoryview(raw)[start:stop], end_of_line, bytes(PADDING)))
         data = np.frombuffer(padded, np.uint8, len(padded) - PADDING)
         blank = data <= 32
         end = np.flatnonzero(blank).astype(np.int32)  # half the memory to go through

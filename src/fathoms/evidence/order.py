@@ -86,16 +86,36 @@ def _sorted(keys: tuple[NDArray[Any], ...]) -> bool:
 
 def _documents_descending(documents: Text, rows: Rows, tied: NDArray[np.bool_]) -> Rows:
     """Sort each group of tied rows by document id, greatest bytes first."""
-    member = tied.copy()
-    member[:-1] |= tied[1:]
-    places = np.flatnonzero(member)
-    groups = np.cumsum(~tied)[places]
-    # Big-endian words order as the bytes do; their complements order the other way round.
-    ids = ~words(documents[rows[places]]).byteswap()
-    order = np.lexsort((*(ids[:, i] for i in reversed(range(ids.shape[1]))), groups))
     rows = rows.copy()
-    rows[places] = rows[places[order]]
+    after = np.append(tied[1:], False)  # tied with the row after
+    before = np.append(False, tied[:-1])  # the row before is tied with the one before it
+    # Most groups are pairs, and a pair is sorted by at most one swap.
+    second = np.flatnonzero(tied & ~after & ~before)
+    upper, lower = (_big_endian(documents[rows[second - shift]]) for shift in (1, 0))
+    wrong = second[_less(upper, lower)]
+    rows[wrong - 1], rows[wrong] = rows[wrong], rows[wrong - 1]
+    larger = tied & (after | before)
+    member = larger | np.append(larger[1:] & tied[1:], False)
+    places = np.flatnonzero(member)
+    if len(places):
+        groups = np.cumsum(~tied)[places]
+        ids = ~_big_endian(documents[rows[places]])  # complements order the other way round
+        order = np.lexsort((*(ids[:, i] for i in reversed(range(ids.shape[1]))), groups))
+        rows[places] = rows[places[order]]
     return rows
+
+
+def _big_endian(text: Text) -> NDArray[np.uint64]:
+    """Words that order as the bytes do."""
+    return words(text).byteswap()
+
+
+def _less(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Whether a's row comes before b's, the first word that differs deciding."""
+    less = np.zeros(len(a), dtype=bool)
+    for i in reversed(range(a.shape[1])):
+        less = (a[:, i] < b[:, i]) | ((a[:, i] == b[:, i]) & less)
+    return less
 
 
 def contradictions(run: Run) -> NDArray[np.bool_]:

@@ -257,19 +257,30 @@ def _chosen_topics(aligned: Aligned, options: Options) -> Evidence:
 
 
 def score_all(evidence: Evidence, measures: list[Measure], options: Options) -> dict[Measure, Scores]:
-    """All measures on one run, chunk by chunk so that the arrays stay in cache."""
-    parts: dict[Measure, list[Scores]] = {measure: [] for measure in measures}
-    for chunk in evidence.chunks():
-        for measure in measures:
-            scores = measure.scores(chunk)
-            if options.ties == "expected":
-                low, high = (None, None)
-                if scores.low is not None:
-                    low, high = measure.expected_range(measure.prepared(chunk))
-                expected = scores.score if scores.tie_expected is None else scores.tie_expected
-                scores = replace(scores, score=expected, low=low, high=high)
-            parts[measure].append(scores)
-    return {measure: _joined(part) for measure, part in parts.items()}
+    """All measures on one run, chunk by chunk so that the arrays stay in cache, a few chunks at a time."""
+    chunks = list(evidence.chunks())
+    if len(chunks) == 1 or options.workers == 1:
+        parts = [_score_chunk(chunk, measures, options) for chunk in chunks]
+    else:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(options.workers) as pool:
+            parts = list(pool.map(lambda chunk: _score_chunk(chunk, measures, options), chunks))
+    return {measure: _joined([part[i] for part in parts]) for i, measure in enumerate(measures)}
+
+
+def _score_chunk(chunk: Evidence, measures: list[Measure], options: Options) -> list[Scores]:
+    found = []
+    for measure in measures:
+        scores = measure.scores(chunk)
+        if options.ties == "expected":
+            low, high = (None, None)
+            if scores.low is not None:
+                low, high = measure.expected_range(measure.prepared(chunk))
+            expected = scores.score if scores.tie_expected is None else scores.tie_expected
+            scores = replace(scores, score=expected, low=low, high=high)
+        found.append(scores)
+    return found
 
 
 def _joined(parts: list[Scores]) -> Scores:

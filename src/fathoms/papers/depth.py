@@ -161,7 +161,7 @@ def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: Settings) -> Non
         "ties in the top 20, and tau between the system orderings of two tie rules",
         ["median_percent_of_ties", "tau", "run_topics_with_ties"],
         [(float(np.median(some)) if len(some) else 0.0, tau, len(some))],
-        note="Over all given runs, as in the paper; the median is over run-topics with a tie, all tied documents count.",
+        note="Over all given runs, as in the paper; the median is over run-topics with a tie; all tied documents count",
     )
 
 
