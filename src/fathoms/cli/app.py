@@ -98,9 +98,12 @@ def _keep_freed_memory() -> None:
     """Let the C library keep what is freed for the next array of the same size.
 
     By default it gives blocks of megabytes back to the system, which clears them anew for the next run: a fifth of the
-    time of evaluating many. Where there is no such knob, nothing happens.
+    time of evaluating many. Where there is no such knob, nothing happens. Huge pages, which numpy asks for, take longer
+    to clear than they save on arrays that are read once or twice.
     """
     import ctypes
+
+    os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
     trim_threshold, mmap_threshold = -1, -3
     try:
