@@ -11,7 +11,7 @@ from scipy import stats
 
 import fathoms as fm
 from fathoms.comparison.agreement import Evaluated, agreement, discrimination, quadrants
-from fathoms.comparison.correlation import correlation, correlation_matrix, rbo, swaps, tau_ap_matrix
+from fathoms.comparison.correlation import correlation, correlation_matrix, rbo, rmse, swaps, tau_ap_matrix
 from fathoms.comparison.significance import corrected, effect_size, interval, p_values, tukey
 from tests import slow
 
@@ -208,6 +208,7 @@ def test_rbo_matrix_is_that_of_the_lists() -> None:
 def test_swaps_are_the_pairs_that_change_places() -> None:
     assert swaps(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])) == [(1, 2)]
     assert swaps(np.array([3.0, 2.0, 1.0]), np.array([1.0, 1.0, 1.0])) == []
+    assert rmse(np.array([1.0, 2.0]), np.array([2.0, 4.0])) == pytest.approx(math.sqrt(2.5))
 
 
 # -- ranges of differences ------------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ def depths(text: str) -> list[int]:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
+    from fathoms.comparison.correlation import swaps
     from fathoms.comparison.depth import PANES, panes, reference_depth, scores_by_depth, stable_from, volatility
     from fathoms.data.files import whole_file
     from fathoms.errors import FathomsError
@@ -111,6 +112,15 @@ def run(args: Namespace) -> int:
             start = stable_from(volatility(result, measure, kind=args.corr), result.depths)
             what = f"from depth {start} on" if start is not None else "at no depth"
             print(f"fathoms: {measure}: {args.corr} between any two depths is 0.9 or more {what}", file=sys.stderr)
+            means = result.means(measure)
+            changed = swaps(means[result.depths.index(reference)], means[-1])
+            if changed:
+                better, worse = (result.runs[i] for i in changed[0])
+                print(
+                    f"fathoms: {measure}: {len(changed):,} pairs change places from depth {reference} to "
+                    f"{result.depths[-1]}, such as {better} and {worse}",
+                    file=sys.stderr,
+                )
     if args.output is not None:
         cells = [(a, b, float(matrix[i, j])) for i, a in enumerate(result.depths) for j, b in enumerate(result.depths)]
         head = (f"{first} depth", f"{second or first} depth ", args.corr)

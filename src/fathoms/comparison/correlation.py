@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from fathoms.data.arrays import ratio
+from fathoms.estimate.tuning import rmse as rmse  # the distance of scores, beside the correlations
 from fathoms.evidence.evidence import Floats
 
 Correlation = Literal["tau", "tau_a", "tau_ap", "rbo", "spearman", "pearson"]
