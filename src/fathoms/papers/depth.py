@@ -25,7 +25,8 @@ from fathoms.papers.output import Study, chart
 
 PAPER = "Lu, Moffat and Culpepper (2016), The Effect of Pooling and Evaluation Depth on IR Metrics"
 LADDER = (1, 4, 10, 40, 100, 400, 1000)  # the depths of Tables 7 to 9
-SHALLOW = 50  # the depths of Figs. 2 to 7
+SHALLOW = 50  # the depths of Figs. 2 to 7 go at least so far, and to the pool's depth where that is deeper
+DEEPEST = 100
 SIX = ("AP(variant=b)", "Q", "RBP(p=0.95)", "RR", "ERR", "RBP(p=0.8)")
 CONDENSED = tuple(
     f"{name[:-1]},judged_only=True)" if name.endswith(")") else f"{name}(judged_only=True)"
@@ -79,16 +80,17 @@ def study(
     _table_6(result, qrels, runs, settings)
 
     width = max(one.evidence.width for one in aligned.values())
-    depths = sorted({*range(1, min(SHALLOW, width) + 1), *(k for k in LADDER if k <= width), min(d, width)})
+    shown = min(width, max(SHALLOW, min(d, DEEPEST)))
+    depths = sorted({*range(1, shown + 1), *(k for k in LADDER if k <= width), min(d, width)})
     names = list(
         dict.fromkeys([*SIX, "nDCG", *CONDENSED, "nDCG(judged_only=True)", *(n for pair in CROSSED for n in pair)])
     )
     options = Options(settings.ties, settings.precision, pooled=tuple(chosen))
     scores = replace(scores_by_depth(qrels, contributing, names, depths, options), pooled=d)
     progress("scores at all depths")
-    _by_depth(result, scores, d)
+    _by_depth(result, scores, d, shown)
     _table_9(result, aligned, [k for k in LADDER if k <= width])
-    _matrices(result, scores, d)
+    _matrices(result, scores, d, shown)
     progress("tables and figures")
     return result
 
@@ -165,9 +167,9 @@ def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: Settings) -> Non
     )
 
 
-def _by_depth(result: Study, scores: DepthScores, d: int) -> None:
+def _by_depth(result: Study, scores: DepthScores, d: int, shown: int) -> None:
     """Figs. 2 to 4, Tables 7 and 8."""
-    shallow = [k for k in scores.depths if k <= SHALLOW]
+    shallow = [k for k in scores.depths if k <= shown]
     for figure, names in (
         ("fig2", ["AP(variant=b)", "nDCG", "Q"]),
         ("fig2condensed", [CONDENSED[0], "nDCG(judged_only=True)", CONDENSED[1]]),
@@ -192,9 +194,7 @@ def _by_depth(result: Study, scores: DepthScores, d: int) -> None:
         )  # fmt: skip
     reference = min(scores.depths, key=lambda k: abs(k - d))
     rows4 = [tuple(row[name] for name in ("depth", *PANES)) for row in panes(scores, "nDCG", reference)]
-    long = [
-        (pane, int(row[0]), float(row[1 + i])) for row in rows4 for i, pane in enumerate(PANES) if row[0] <= SHALLOW
-    ]
+    long = [(pane, int(row[0]), float(row[1 + i])) for row in rows4 for i, pane in enumerate(PANES) if row[0] <= shown]
     result.add(
         "fig4",
         f"six ways of measuring how nDCG depends on depth, reference k = {reference}",
@@ -241,9 +241,9 @@ def _table_9(result: Study, aligned: Mapping[str, Aligned], ladder: Sequence[int
     result.add("table9", "scores and residuals by depth", ["k", *heads], rows)
 
 
-def _matrices(result: Study, scores: DepthScores, d: int) -> None:
+def _matrices(result: Study, scores: DepthScores, d: int, shown: int) -> None:
     """Volatility matrices: Figs. 5 and 6 of one measure with itself, Fig. 7 of two."""
-    shallow = [k for k in scores.depths if k <= SHALLOW]
+    shallow = [k for k in scores.depths if k <= shown]
     places = [scores.depths.index(k) for k in shallow]
     panels: list[tuple[str, str, str | None]] = [
         ("fig5a", "AP(variant=b)", None),

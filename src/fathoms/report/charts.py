@@ -127,22 +127,20 @@ def volatility(frame: pl.DataFrame, x: str, y: str, value: str, *, pooled: int) 
 
     limits = [0.5, 0.6, 0.7, 0.8, 0.9]
     bands = ["#762A83", "#AF8DC3", "#E7D4E8", "#D9F0D3", "#7FBF7B", "#1B7837"]
+    # Plain field names: a point in one, as in RBP(p=0.95), would be taken for a path.
+    plain = frame.rename({x: "across", y: "up", value: "value"})
+    across = alt.X("across:O", title=x.strip(), axis=alt.Axis(values=_every(plain, "across")))
+    up = alt.Y("up:O", title=y.strip(), sort="descending", axis=alt.Axis(values=_every(plain, "up")))
+    colour = alt.Color("value:Q", scale=alt.Scale(type="threshold", domain=limits, range=bands), title=value)
     cells = (
-        alt.Chart(frame)
+        alt.Chart(plain)
         .mark_rect()
-        .encode(
-            x=alt.X(f"{x}:O", axis=alt.Axis(values=_every(frame, x))),
-            y=alt.Y(f"{y}:O", sort="descending", axis=alt.Axis(values=_every(frame, y))),
-            color=alt.Color(f"{value}:Q", scale=alt.Scale(type="threshold", domain=limits, range=bands), title=value),
-            tooltip=[x, y, alt.Tooltip(f"{value}:Q", format=".3f")],
-        )
+        .encode(x=across, y=up, color=colour, tooltip=["across", "up", alt.Tooltip("value:Q", format=".3f")])
     )
     title = f"Agreement of system orderings between depths ({value}; dark green: 0.9 and more)"
-    if pooled in frame[x].to_list():
-        at = pl.DataFrame({x: [pooled], y: [pooled]})
-        down = alt.Chart(at).mark_rule(strokeDash=[4, 3]).encode(x=f"{x}:O")
-        across = alt.Chart(at).mark_rule(strokeDash=[4, 3]).encode(y=alt.Y(f"{y}:O", sort="descending"))
-        return _finish(cells + down + across, title, 420, 420)
+    if pooled in plain["across"].to_list():
+        at = alt.Chart(pl.DataFrame({"across": [pooled], "up": [pooled]})).mark_rule(strokeDash=[4, 3])
+        cells = cells + at.encode(x=across) + at.encode(y=up)
     return _finish(cells, title, 420, 420)
 
 
