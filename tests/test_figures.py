@@ -155,3 +155,12 @@ def test_truncated_ap_differs_in_what_it_divides_by(variant: str, divisor: int) 
     one, _, other, _ = frame["score"]
     assert one == pytest.approx((1 / 1 + 2 / 3) / divisor)
     assert other == pytest.approx((1 / 1 + 2 / 2) / divisor)
+
+
+def test_geometric_mean_has_no_expectation_over_ties() -> None:
+    """It is not the geometric mean of the topics' expectations, so the column stays empty where ties matter."""
+    qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1}}
+    tied = fm.evaluate(qrels, {"1": {"a": 1.0, "b": 1.0}, "2": {"c": 1.0}}, "GMAP")
+    assert tied["tie_low"][0] < tied["tie_high"][0]
+    assert tied["tie_expected"][0] is None
+    assert fm.evaluate(qrels, {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}, "GMAP")["tie_expected"][0] == 1

@@ -60,7 +60,10 @@ class RunScores:
     def mean(self, measure: Measure) -> dict[str, float | None]:
         """Each column over topics: the mean, or as the measure aggregates."""
         scores = self.scores[measure]
-        return {name: aggregate(measure, getattr(scores, name)) for name in Scores.COLUMNS}
+        means = {name: aggregate(measure, getattr(scores, name)) for name in Scores.COLUMNS}
+        if measure.aggregate == "geometric" and means["tie_low"] != means["tie_high"]:
+            means["tie_expected"] = None  # the mean of a geometric mean is not that of its topics' means
+        return means
 
 
 @dataclass(frozen=True, eq=False)
