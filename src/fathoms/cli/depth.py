@@ -21,14 +21,7 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
-    parser.add_argument(
-        "-m",
-        "--measure",
-        metavar="MEASURE",
-        dest="measures",
-        action="append",
-        help="without @k (nDCG); may be repeated",
-    )
+    options.add_measures(parser, "without @k (nDCG)")
     parser.add_argument(
         "--depths", metavar="A:B", type=depths, default=list(range(1, 51)), help="1:50, 10:100:10 or 1,5,10 (1:50)"
     )

@@ -22,14 +22,14 @@ def add_files(parser: ArgumentParser) -> None:
     )
 
 
-def add_measures(parser: ArgumentParser) -> None:
+def add_measures(parser: ArgumentParser, which: str = "such as AP, nDCG@10 or 'RBP(p=0.8)'") -> None:
     parser.add_argument(
         "-m",
         "--measure",
         metavar="MEASURE",
         dest="measures",
         action="append",
-        help="such as AP, nDCG@10 or 'RBP(p=0.8)'; may be repeated",
+        help=f"{which}; may be repeated",
     )
 
 

@@ -28,7 +28,7 @@ from fathoms.estimate.predict import pooled_depth
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
 from fathoms.evidence.order import Precision, Ties
-from fathoms.evidence.pool import NEVER, under
+from fathoms.evidence.pool import least_depths, under
 from fathoms.measures.base import Measure
 from fathoms.measures.evaluate import Options, aggregate, prepare_measures
 from fathoms.measures.normalised import Normalised
@@ -259,17 +259,6 @@ def changes(left: Sequence[LeftOut]) -> list[Change]:
         assert moved is not None
         found.append(Change(measure, Spread.of(percents), float(np.median(percents)) if percents else None, moved))
     return found
-
-
-def least_depths(aligned: Iterable[Aligned], n_judgments: int) -> NDArray[np.int32]:
-    """For each judgment the least depth at which any of the runs has its document, NEVER where none has it."""
-    depths = np.full(n_judgments, NEVER, dtype=np.int32)
-    for one in aligned:
-        judgment = _judgment(one)
-        column = np.broadcast_to(np.arange(1, judgment.shape[1] + 1, dtype=np.int32), judgment.shape)
-        found = judgment >= 0
-        depths[judgment[found]] = np.minimum(depths[judgment[found]], column[found])
-    return depths
 
 
 def found_by_depth(qrels: Qrels, depths: NDArray[np.int32], depth: int) -> tuple[list[Spread], list[Step]]:

@@ -112,13 +112,6 @@ def empirical_gains(evidences: Iterable[Evidence], measure: Measure, depth: int)
     return ratio(total, count), (count > 0).astype(np.float64)
 
 
-def _add(a: Floats, b: Floats) -> Floats:
-    out = np.zeros(max(len(a), len(b)))
-    out[: len(a)] += a
-    out[: len(b)] += b
-    return out
-
-
 @dataclass(frozen=True, eq=False)
 class Curves:
     """The predicted gain by rank of each topic, for each model and way of valuing documents."""

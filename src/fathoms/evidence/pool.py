@@ -105,6 +105,19 @@ def judged_depths(rankings: Iterable[Ranked], qrels: Qrels) -> NDArray[np.int32]
     return depth
 
 
+def least_depths(aligned: Iterable[Aligned], n_judgments: int) -> NDArray[np.int32]:
+    """For each judgment the least depth at which any of the runs has its document, NEVER where none has it."""
+    depths = np.full(n_judgments, NEVER, dtype=np.int32)
+    for one in aligned:
+        judgment = one.judgment
+        if judgment is None:
+            raise ValueError("align with trace=True first")
+        column = np.broadcast_to(np.arange(1, judgment.shape[1] + 1, dtype=np.int32), judgment.shape)
+        found = judgment >= 0
+        depths[judgment[found]] = np.minimum(depths[judgment[found]], column[found])
+    return depths
+
+
 def unjudged_of_all(rankings: Iterable[Ranked], qrels: Qrels) -> NDArray[np.int64]:
     """How many distinct documents of any given run are unjudged, a number a topic (for universe=given)."""
     pool = make_pool(rankings, qrels, np.iinfo(np.int32).max)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fathoms.comparison.audit import changes, contributions, found_by_depth, least_depths, leave_out, pooling_outcomes
+from fathoms.comparison.audit import changes, contributions, found_by_depth, leave_out, pooling_outcomes
 from fathoms.comparison.correlation import correlation
 from fathoms.comparison.depth import PANES, DepthScores, panes, scores_by_depth, volatility
 from fathoms.data.qrels import Qrels
@@ -19,6 +19,7 @@ from fathoms.errors import FathomsError
 from fathoms.estimate.predict import pooled_depth
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.order import Precision, Ties
+from fathoms.evidence.pool import least_depths
 from fathoms.measures.evaluate import Options
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart

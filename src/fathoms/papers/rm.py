@@ -20,10 +20,10 @@ from fathoms.errors import FathomsError
 from fathoms.estimate.predict import scaled_range
 from fathoms.estimate.predictors import PUBLISHED, Constants, Predictor, rm_predict
 from fathoms.estimate.tuning import Tuned, rmse, surface, tune
-from fathoms.evidence.align import Aligned, Alignment, rank
+from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Precision, Ties
-from fathoms.evidence.pool import NEVER, PrefixOrder, judged_depths, prefix, prefix_order, under
+from fathoms.evidence.pool import PrefixOrder, least_depths, prefix, prefix_order, under
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart
@@ -86,15 +86,8 @@ class Bench:
         self.qrels = qrels
         self.settings = settings
         align = Alignment(qrels, settings.ties, settings.precision, trace=True)
-        aligned: dict[str, Aligned] = {}
-        depths = np.full(len(qrels), NEVER, dtype=np.int32)
-        for name in runs:
-            run = runs[name]
-            aligned[name] = align(run)
-            if name in set(chosen):
-                ranked = rank(run, qrels, settings.ties, settings.precision)
-                depths = np.minimum(depths, judged_depths([ranked], qrels))
-        self.depths = depths
+        aligned = {name: align(runs[name]) for name in runs}
+        self.depths = least_depths((aligned[name] for name in chosen), len(qrels))
         self.contributing = {name: aligned[name] for name in chosen}
         self.others = {name: aligned[name] for name in others}
 
