@@ -22,6 +22,7 @@ COMMANDS = {
     "audit": "can this collection be trusted and reused",
     "predict": "estimate what scores will be once the judging is deep",
     "pool": "which documents to judge, or which judgments a shallower pool would have",
+    "band": "how precise scores need to be: geometric bands, and what they cost",
     "papers": "a paper's tables and figures on your collection",
     "check": "is every file sound: errors, warnings and notes",
     "simulate": "make a test collection of which the truth is known",

@@ -1,0 +1,187 @@
+"""How precise do document scores need to be? Put documents into geometric bands of ranks, inside which their order is
+left open: band g holds ranks b_g to b_{g+1} - 1, with b_1 = 1 and b_{g+1} = ceil(rho b_g) (Yang, Moffat, Turpin 2016).
+
+Without runs: how much of a score bands can cost at worst, for each --rho; or with --loss the largest rho that is safe.
+With runs: -o DIR writes them banded, as TREC files with score 1/g; --qrels QRELS shows what it costs them.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fathoms.cli import options
+
+if TYPE_CHECKING:
+    from fathoms.data.runs import Runs
+    from fathoms.measures.base import Measure
+
+BOUND_COLUMNS = ("measure", "rho", "safe_depth", "worst_loss")
+LOSS_COLUMNS = ("run", "measure", "rho", "score", "banded", "loss", "worst_loss")
+DEFAULT_MEASURES = ("RR", "RBP(p=0.5)", "RBP(p=0.85)")
+EXAMPLES = """examples:
+  fathoms band -m RR -m 'RBP(p=0.85)' --rho 1.1 --rho 1.4
+  fathoms band -m RR --loss 0.05
+  fathoms band runs/ --rho 1.4 -o banded
+  fathoms band runs/ --qrels qrels.txt -m AP --rho 1.4"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("runs", metavar="RUN", nargs="*", help="runs: files, folders or quoted globs")
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--rho", metavar="RHO", type=rho, action="append", help="growth of the bands; may be repeated")
+    how.add_argument("--loss", metavar="X", type=loss, help="find the largest rho that costs X at worst")
+    options.add_measures(parser, f"default {', '.join(DEFAULT_MEASURES)}, with --qrels AP too")
+    parser.add_argument("--qrels", metavar="QRELS", help="judgments: show what banding costs each run")
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="write the banded runs to this folder")
+    parser.add_argument(
+        "--ties",
+        choices=("run", "trec", "rank", "score-rank"),
+        default="run",
+        help="the order that is banded: the file's (default), trec_eval's, by rank, or by score and then rank",
+    )
+    parser.add_argument(
+        "--format", choices=("table", "tsv", "csv", "json"), default="table", help="form of what is shown (table)"
+    )
+    options.add_reading(parser)
+    options.add_quiet(parser)
+
+
+def rho(text: str) -> Fraction:
+    from fathoms.errors import FathomsError
+    from fathoms.evidence.banding import parse_rho
+
+    try:
+        return parse_rho(text)
+    except FathomsError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def loss(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = float("nan")
+    if not 0 <= found < float("inf"):
+        raise ArgumentTypeError(f"expected a loss of 0 or more, such as 0.05, found {text!r}")
+    return found
+
+
+def run(args: Namespace) -> int:
+    from fathoms.cli.output import say_notes
+    from fathoms.data.runs import scan_runs
+    from fathoms.errors import FathomsError
+
+    if not args.runs:
+        if args.qrels is not None or args.output is not None:
+            raise FathomsError("--qrels and -o are for runs, and none is given")
+        _put(BOUND_COLUMNS, _bounds(args), args.format, words=1)
+        return 0
+    if args.rho is None:
+        raise FathomsError("--loss is for bounds, without runs; band runs with --rho")
+    if args.output is None and args.qrels is None:
+        raise FathomsError("say where to write the banded runs (-o DIR), or judge what they lose (--qrels QRELS)")
+    if args.output is not None and len(args.rho) > 1:
+        raise FathomsError(f"-o writes runs of one banding, found {len(args.rho)} times --rho")
+    if args.output is not None and args.output.exists() and not args.output.is_dir():
+        raise FathomsError(f"{args.output} is a file, expected a folder to write to")
+    if args.qrels == "-" and "-" in args.runs:
+        raise FathomsError("QRELS and RUN cannot both be standard input")
+    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
+    notes: list[str] = []
+    if args.qrels is not None:
+        _put(LOSS_COLUMNS, _losses(args, runs, notes), args.format, words=2)
+    if args.output is not None:
+        _write(args, runs, notes)
+    if not args.quiet:
+        say_notes(list(dict.fromkeys(notes)))
+    return 0
+
+
+def _measures(args: Namespace, default: tuple[str, ...]) -> list[Measure]:
+    from fathoms.measures.evaluate import prepare_measures
+
+    return prepare_measures(args.measures or default)
+
+
+def _bounds(args: Namespace) -> list[tuple[Any, ...]]:
+    from fathoms.errors import FathomsError
+    from fathoms.evidence.banding import safe_depth
+    from fathoms.measures.banding import LARGEST, largest_rho, worst_loss
+
+    rows: list[tuple[Any, ...]] = []
+    for measure in _measures(args, DEFAULT_MEASURES):
+        for banding in args.rho or [largest_rho(measure, args.loss)]:
+            worst = 0.0 if banding == 1 else worst_loss(measure, banding)
+            if worst is None:
+                raise FathomsError(
+                    f"{measure.name} has no worst case that follows from the bands alone; RR, RBP and weighted sums "
+                    "with a cut-off, such as DCG@10, do. See what it loses on judged runs with --qrels"
+                )
+            rows.append((measure.name, float(banding), None if banding == 1 else safe_depth(banding), worst))
+            if args.rho is None and banding == LARGEST and not args.quiet:
+                print(f"fathoms: {measure.name}: not looked for past rho = {LARGEST}", file=sys.stderr)
+    return rows
+
+
+def _losses(args: Namespace, runs: Runs, notes: list[str]) -> list[tuple[Any, ...]]:
+    """Of each run: the mean score, the mean over all orders inside bands, and what is lost."""
+    from fathoms.data.qrels import read_qrels
+    from fathoms.evidence.align import Alignment
+    from fathoms.measures.banding import banded_score, worst_loss
+
+    measures = _measures(args, (*DEFAULT_MEASURES, "AP"))
+    qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
+    notes += qrels.notes
+    align = Alignment(qrels, args.ties)
+    worst = {(m, r): worst_loss(m, r, qrels.max_grade) for m in measures for r in args.rho}
+    rows: list[tuple[Any, ...]] = []
+    for name in runs:
+        run = runs[name]
+        notes += run.notes
+        evidence = align(run).evidence
+        for measure in measures:
+            score = float(measure.value(measure.prepared(evidence)).mean())
+            for banding in args.rho:
+                after = float(banded_score(measure, evidence, banding).mean())
+                rows.append((name, measure.name, float(banding), score, after, score - after, worst[measure, banding]))
+    return rows
+
+
+def _write(args: Namespace, runs: Runs, notes: list[str]) -> None:
+    from fathoms.data.files import whole_file
+    from fathoms.data.trec import counted
+    from fathoms.errors import FathomsError
+    from fathoms.evidence.banding import banded_run, trec_text
+
+    files = {name: args.output / f"{name.replace('/', '_')}.run" for name in runs}
+    if len(set(files.values())) < len(files):
+        raise FathomsError("two of the runs would be written to the same file; give them different names")
+    args.output.mkdir(parents=True, exist_ok=True)
+    for name, path in files.items():
+        run = runs[name]
+        notes += run.notes
+        text = trec_text(banded_run(run, args.rho[0], args.ties))
+        with whole_file(path) as temporary:
+            temporary.write_bytes(text)
+    if not args.quiet:
+        print(f"fathoms: {counted(len(files), 'banded run')} written to {args.output}", file=sys.stderr)
+
+
+def _put(columns: tuple[str, ...], rows: list[tuple[Any, ...]], format: str, words: int) -> None:
+    from fathoms.cli import output
+
+    if format != "table":
+        output.put_rows(columns, rows, Namespace(format=format, output=None))
+        return
+
+    def cell(name: str, value: Any) -> str:
+        if value is None:
+            return ""
+        return f"{value:g}" if name == "rho" else f"{value:.4f}" if isinstance(value, float) else str(value)
+
+    shown = [[cell(name, value) for name, value in zip(columns, row, strict=True)] for row in rows]
+    output.put(output.aligned_text(columns, shown, numbers_from=words), None)

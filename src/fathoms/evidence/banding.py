@@ -1,0 +1,99 @@
+"""Geometric bands (YMT-ties section 4): documents that only need to be scored well enough to land in the right band.
+
+b_1 = 1 and b_{g+1} = ceil(rho b_g); band g holds the ranks b_g .. b_{g+1} - 1. rho is an exact fraction, since 1.1 * 10
+in floating point is a little more than 11 and would end a band too late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from fathoms.data.runs import Run
+from fathoms.errors import FathomsError
+from fathoms.evidence.evidence import Evidence, Ints
+from fathoms.evidence.order import Precision, Ties, default_precision, order_rows
+
+LARGEST = 1_000_000  # so that ranks fit into 64 bits
+
+
+def parse_rho(text: str) -> Fraction:
+    """rho as it is written, `1.4` or `7/5`.
+
+    >>> parse_rho("1.1")
+    Fraction(11, 10)
+    """
+    try:
+        rho = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise FathomsError(f"rho must be a number above 1, such as 1.4, found {text!r}") from None
+    if not 1 < rho <= LARGEST:
+        raise FathomsError(f"rho must be above 1 (at 1 nothing is banded) and at most {LARGEST:,}, found {text!r}")
+    return rho
+
+
+def band_starts(rho: Fraction, n: int) -> list[int]:
+    """The first ranks of the bands that start in ranks 1..n, and of the one after them.
+
+    >>> band_starts(Fraction("1.62"), 11)
+    [1, 2, 4, 7, 12]
+    """
+    starts = [1]
+    while starts[-1] <= n:
+        starts.append(-(-starts[-1] * rho.numerator // rho.denominator))
+    return starts
+
+
+def bands(rho: Fraction, n: int) -> Ints:
+    """The band of each rank 1..n, from 1."""
+    starts = band_starts(rho, n)
+    return np.repeat(np.arange(1, len(starts)), np.diff(np.minimum(starts, n + 1)))
+
+
+def safe_depth(rho: Fraction) -> int:
+    """Ranks 1..v-1 are bands of one document, v = 1 + floor(1/(rho-1)): they stay as they are."""
+    return int(1 / (rho - 1))
+
+
+def banded(evidence: Evidence, rho: Fraction) -> Evidence:
+    """The same rankings with the documents of each band tied, and no others; a run's end ends its last band."""
+    band = bands(rho, evidence.width)
+    tied = np.zeros_like(evidence.tied)
+    tied[:, 1:] = (band[1:] == band[:-1]) & (np.arange(1, evidence.width) < evidence.lengths[:, None])
+    return replace(evidence, tied=tied, _cache={})
+
+
+def banded_run(run: Run, rho: Fraction, ties: Ties = "run", precision: Precision | None = None) -> Run:
+    """The run by topic in the policy's order, with score 1/g for the documents of band g, as in the paper."""
+    rows, _ = order_rows(run, np.arange(len(run)), run.topic, ties, precision or default_precision(ties))
+    topic = run.topic[rows]
+    rank = np.arange(len(rows)) - np.searchsorted(topic, np.arange(len(run.topics)))[topic]
+    scores = 1 / bands(rho, int(rank.max(initial=0)) + 1)
+    return replace(
+        run,
+        topic=topic,
+        documents=run.documents[rows],
+        keys=run.keys[rows],
+        scores=scores[rank],
+        ranks=(rank + 1).astype(np.float64),
+    )
+
+
+def trec_text(run: Run) -> bytes:
+    """A banded run as a TREC file: the end of a line, from the rank on, is that of its rank."""
+    assert run.ranks is not None
+    rank = run.ranks.astype(np.int64) - 1
+    scores = np.empty(int(rank.max(initial=-1)) + 1)
+    scores[rank] = run.scores
+    tag = (run.tag or run.name).encode(errors="surrogateescape")
+    ends = [b" %d %s %s\n" % (i, repr(score).encode(), tag) for i, score in enumerate(scores.tolist(), 1)]
+    topics = [topic.encode(errors="surrogateescape") + b" Q0 " for topic in run.topics]
+    return b"".join(_lines(topics, run, rank.tolist(), ends))
+
+
+def _lines(topics: Sequence[bytes], run: Run, rank: Sequence[int], ends: Sequence[bytes]) -> list[bytes]:
+    rows = zip(run.topic.tolist(), run.documents.tolist(), rank, strict=True)
+    return [topics[topic] + document + ends[at] for topic, document, at in rows]
