@@ -15,7 +15,7 @@ from fathoms.data.qrels import JUDGED, Qrels, read_qrels
 from fathoms.data.runs import Run, read_run
 from fathoms.errors import InputError
 from fathoms.evidence.align import Alignment
-from fathoms.evidence.order import contradictions
+from fathoms.evidence.order import contradictions, risen, upside_down
 
 Level = Literal["error", "warning", "note"]
 
@@ -90,15 +90,13 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
         message = (
             f"the rank column contradicts the scores in {len(topics)} of {len(run.topics)} topics ({_list(topics)})"
         )
-        rising = _rising(run)
-        if rising > 0.9:
+        if upside_down(run):
             message += "; scores rise with rank nearly everywhere, so one of the two is probably upside down"
         yield Finding("warning", file, message)
-    same_topic = run.topic[1:] == run.topic[:-1]
-    risen = int((same_topic & (run.scores[1:] > run.scores[:-1])).sum())
-    if risen:
+    rises = len(risen(run))
+    if rises:
         yield Finding(
-            "note", file, f"scores rise from one line to the next in {risen:,} places; scores decide the order"
+            "note", file, f"scores rise from one line to the next in {rises:,} places; scores decide the order"
         )
 
 
@@ -140,16 +138,6 @@ def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
             f"ties: {tied.sum() / evidence.lengths.sum():.1%} of the documents have the score of the one before, "
             f"in {int(tied.any(axis=1).sum())} of {len(evidence)} topics; across rank 10 in {across}",
         )
-
-
-def _rising(run: Run) -> float:
-    """Share of neighbours in rank order whose score rises."""
-    if run.ranks is None:
-        return 0.0
-    order = np.lexsort((run.ranks, run.topic))
-    scores, topic = run.scores[order], run.topic[order]
-    differs = (topic[1:] == topic[:-1]) & (scores[1:] != scores[:-1])
-    return float((scores[1:] > scores[:-1])[differs].mean()) if differs.any() else 0.0
 
 
 def _content(run: Run) -> bytes:

@@ -20,10 +20,20 @@ Ties = Literal["trec", "run", "rank", "score-rank", "expected"]
 Precision = Literal["float32", "float64"]
 Rows = NDArray[np.int64]
 
+NEARLY_ALL = 0.9  # of the neighbours by rank have rising scores in a run that is upside down
+
 
 def default_precision(ties: Ties) -> Precision:
     """trec_eval 9 keeps scores as C floats, and so ties more of them; matching it needs the same."""
     return "float32" if ties in ("trec", "expected") else "float64"
+
+
+def compared(scores: NDArray[np.float64], precision: Precision) -> NDArray[Any]:
+    """Scores as they are compared with each other."""
+    if precision == "float64":
+        return scores
+    with np.errstate(over="ignore"):  # past float32's range is infinite, for trec_eval too
+        return scores.astype(np.float32)
 
 
 def order_rows(
@@ -33,10 +43,7 @@ def order_rows(
 
     `topic` holds the rows' topics as numbers in the order wanted.
     """
-    scores = run.scores[rows]
-    if precision == "float32":
-        with np.errstate(over="ignore"):  # past float32's range is infinite, for trec_eval too
-            scores = scores.astype(np.float32)
+    scores = compared(run.scores[rows], precision)
     keys: tuple[NDArray[Any], ...]
     primary: NDArray[Any]
     if ties in ("rank", "score-rank"):
@@ -118,16 +125,53 @@ def _less(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.bool_]:
     return less
 
 
-def contradictions(run: Run) -> NDArray[np.bool_]:
-    """For each topic of the run: does the rank column contradict the scores anywhere?
+# -- what a file says against itself (YMT-ties section 3) ------------------------------------------------------
 
-    A contradiction is a pair of neighbours in score order (ties by rank) whose ranks say the opposite
-    (YMT-ties section 3).
-    """
-    affected = np.zeros(len(run.topics), dtype=bool)
+
+def contradicting(run: Run) -> Rows:
+    """Rows whose rank is less than that of the row above them in score order, where equal scores go by rank."""
     if run.ranks is None or (_sorted((-run.scores, run.topic)) and _sorted((run.ranks, run.topic))):
-        return affected
+        return np.empty(0, dtype=np.int64)
     order = np.lexsort((run.ranks, -run.scores, run.topic))
     ranks, topic = run.ranks[order], run.topic[order]
-    affected[topic[1:][(topic[1:] == topic[:-1]) & (ranks[1:] < ranks[:-1])]] = True
+    return order[1:][(topic[1:] == topic[:-1]) & (ranks[1:] < ranks[:-1])]
+
+
+def contradictions(run: Run) -> NDArray[np.bool_]:
+    """For each topic of the run: does the rank column contradict the scores anywhere?"""
+    affected = np.zeros(len(run.topics), dtype=bool)
+    affected[run.topic[contradicting(run)]] = True
     return affected
+
+
+def risen(run: Run) -> Rows:
+    """Rows with a greater score than the line before them that is of the same topic."""
+    order = in_file_order(run)
+    scores, topic = run.scores[order], run.topic[order]
+    return order[1:][(topic[1:] == topic[:-1]) & (scores[1:] > scores[:-1])]
+
+
+def in_file_order(run: Run) -> Rows:
+    """All rows by topic, each topic's as they stand in the file."""
+    if _sorted((run.topic,)):
+        return np.arange(len(run))
+    return np.argsort(run.topic, kind="stable")
+
+
+def rank_ties(run: Run) -> Rows:
+    """Rows with a rank that another row of their topic has too; the first of each rank is not counted."""
+    if run.ranks is None:
+        return np.empty(0, dtype=np.int64)
+    order = np.arange(len(run)) if _sorted((run.ranks, run.topic)) else np.lexsort((run.ranks, run.topic))
+    ranks, topic = run.ranks[order], run.topic[order]
+    return order[1:][(topic[1:] == topic[:-1]) & (ranks[1:] == ranks[:-1])]
+
+
+def upside_down(run: Run) -> bool:
+    """Whether scores rise with rank nearly everywhere, so that one of the two columns probably is upside down."""
+    if run.ranks is None:
+        return False
+    order = np.lexsort((run.ranks, run.topic))
+    scores, topic = run.scores[order], run.topic[order]
+    differs = (topic[1:] == topic[:-1]) & (scores[1:] != scores[:-1])
+    return bool(differs.any() and (scores[1:] > scores[:-1])[differs].mean() > NEARLY_ALL)
