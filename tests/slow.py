@@ -475,6 +475,17 @@ def tie_values(measure: str, case: Case) -> tuple[float, float, float]:
     return min(values), max(values), math.fsum(values) / len(values)
 
 
+def joint_bounds(measure: str, case: Case) -> tuple[float, float]:
+    """Least and greatest score over all completions and, for each of them, all orders of tied documents."""
+    spec = parse(measure)
+    low, high = math.inf, -math.inf
+    for known in completions(case.ranking + case.outside, greatest_grade(spec, case)):
+        for order in tie_orders(known[: len(case.ranking)]):
+            low = min(low, evaluate(spec, case, order, known, tail=False))
+            high = max(high, evaluate(spec, case, order, known, tail=True))
+    return low, high
+
+
 def rm_top(measure: str, case: Case) -> float:
     """The rough upper estimate for AP and nDCG.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fathoms import parse_measure
+from fathoms.evidence.evidence import Floats
 from tests import slow
 from tests.blocks import block, random_case
 
@@ -43,6 +45,7 @@ EXACT_OF_POOL = ["AP(variant=c)@4", "AP(variant=c)@2", "nDCG(variant=b)@4", "nDC
 EXACT_IF_BINARY = ["Q", "Q@4", "Q(variant=b)@3", "Q(beta=3)@4"]
 SOUND = [*EXACT_IF_BINARY, "nERR@3", "nERR", "nERR(gain=linear)@4", "Q(gain=exp)@4",
     "Q(variant=c)@4", "Q(ideal=ii)@4", "Q(variant=b,ideal=ii)@3"]  # fmt: skip
+RANGELESS = ["Bpref", "infAP", "Judged@3", "IPrec@0.3", "INST(T=1)"]
 SOUND_OF_POOL = ["Q(variant=c,ideal=ii)@4", "Q(variant=c,ideal=ii)@2"]
 
 
@@ -158,6 +161,79 @@ def test_tie_values_are_those_of_all_orders(measure: str) -> None:
         assert (np.abs(scores.tie_expected - expected[:, 2]) <= 5 * error).all()
     else:
         np.testing.assert_allclose(scores.tie_expected, expected[:, 2], atol=TOLERANCE)
+
+
+# Over orders too: INST need not be best sorted, nDCG with several gains has a range that is sound only.
+JOINT_IF_BINARY = [*(m for m in EXACT_OF_UNIVERSE if m.startswith("nDCG")), *EXACT_IF_BINARY]
+JOINT = [m for m in EXACT + EXACT_OF_UNIVERSE if not m.startswith(("INST", "nDCG"))] + JOINT_IF_BINARY
+JOINT_LOW = ["nDCG", "nDCG(discount=zipf)", "nDCG(gain=exp)", "nDCG(gains={0:0,1:1,2:5})"]  # uncut, so exact
+JOINT_SOUND = [*JOINT_IF_BINARY, "nDCG@2", *(m for m in SOUND if "ideal=ii" not in m and "variant=c" not in m)]
+
+
+def joint(measure: str, sample: list[slow.Case]) -> tuple[Floats, Floats, Floats]:
+    """Our joint range with the universe of the cases, and the listed ones; both sides in their own columns."""
+    depends = measure in EXACT_OF_UNIVERSE + SOUND + JOINT_LOW + JOINT_SOUND
+    parsed = parse_measure(of_universe(measure) if depends else measure)
+    evidence = block(sample)
+    low, high = parsed.joint_range(evidence, parsed.scores(evidence))
+    assert low is not None
+    assert high is not None
+    return low, high, np.array([slow.joint_bounds(measure, case) for case in sample])
+
+
+def tied_cases(seed: int, count: int, gmax: int, **settings: object) -> list[slow.Case]:
+    """Small ones, with ties and without pools (which would only make like documents different)."""
+    sample = cases(seed, count, gmax=gmax, most=5 if gmax > 1 else 6, unjudged=3, ties=0.7, outside=2, **settings)
+
+    def unpooled(docs: tuple[slow.Doc, ...]) -> tuple[slow.Doc, ...]:
+        return tuple(replace(doc, pooled_at=None) for doc in docs)
+
+    return [replace(case, ranking=unpooled(case.ranking), outside=unpooled(case.outside)) for case in sample]
+
+
+@pytest.mark.parametrize("gmax", [1, 2])
+@pytest.mark.parametrize("measure", JOINT)
+def test_joint_range_is_that_of_all_judgings_and_orders(measure: str, gmax: int) -> None:
+    if (gmax == 2 and measure in JOINT_IF_BINARY and "binary" not in measure) or (gmax == 1 and "2:5" in measure):
+        pytest.skip("several gains have a sound range, tested below")
+    low, high, expected = joint(measure, tied_cases(11, 60, gmax))
+    np.testing.assert_allclose(low, expected[:, 0], atol=TOLERANCE)
+    np.testing.assert_allclose(high, expected[:, 1], atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("measure", JOINT_LOW)
+def test_joint_low_of_uncut_ndcg_is_exact(measure: str) -> None:
+    low, _, expected = joint(measure, tied_cases(12, 120, 2))
+    np.testing.assert_allclose(low, expected[:, 0], atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("gmax", [1, 2, 3])
+@pytest.mark.parametrize("measure", JOINT_SOUND)
+def test_joint_range_holds_all_judgings_and_orders(measure: str, gmax: int) -> None:
+    if gmax != 2 and "2:5" in measure:
+        pytest.skip("gains for three grades")
+    low, high, expected = joint(measure, tied_cases(13, 60 if gmax < 3 else 30, gmax))
+    assert (low <= expected[:, 0] + TOLERANCE).all()
+    assert (high >= expected[:, 1] - TOLERANCE).all()
+
+
+@pytest.mark.parametrize("measure", ["AP@3", "nDCG@3", "R@2", "Q@3"])
+def test_joint_low_needs_to_know_who_is_outside(measure: str) -> None:
+    head, _, cutoff = measure.partition("@")
+    evidence = block(tied_cases(14, 40, 1))
+    counted, endless = (parse_measure(f"{head}(universe={n})@{cutoff}") for n in ("2", "inf"))
+    low, high = counted.joint_range(evidence, counted.scores(evidence))
+    assert low is None
+    assert high is not None
+    low, _ = endless.joint_range(evidence, endless.scores(evidence))
+    assert low is not None
+
+
+@pytest.mark.parametrize("measure", [*RANGELESS, "AP(bounds=rm)", "AP(variant=c)@4", "P(judged_only=True)@3"])
+def test_no_joint_range_is_claimed(measure: str) -> None:
+    evidence = block(cases(15, 40, gmax=2, ties=0.5))
+    parsed = parse_measure(measure)
+    assert parsed.joint_range(evidence, parsed.scores(evidence)) == (None, None)
 
 
 @pytest.mark.parametrize("measure", ["AP", "AP@4", "AP(variant=b)@3", "nDCG@4", "nDCG", "nDCG(gain=exp)@5"])

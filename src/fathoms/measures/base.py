@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.data.qrels import JUDGED, NEGATIVE, UNJUDGED
 from fathoms.errors import FathomsError
@@ -153,6 +154,48 @@ class Measure:
         """Least and greatest value over every way of judging the unjudged documents, or None."""
         return None, None
 
+    def joint_range(self, evidence: Evidence, scores: Scores) -> tuple[Floats | None, Floats | None]:
+        """Least and greatest value over every way of judging and, with each, every order of the tied documents.
+
+        YMT-ties section 2, "Optimistic and Pessimistic Limits". `scores` are those of the same evidence. None where
+        there is no range, or where it cannot be had: where sorting tied documents need not be optimal, where some of
+        them are in the pool of depth k and some are not, and for `bounds=rm`. There is no least value either where
+        the universe is a number of documents outside the first k places: which those are depends on the order.
+        """
+        if scores.low is None or scores.high is None or not self.ordered:
+            return None, None
+        if getattr(self, "bounds", "exact") != "exact" or getattr(self, "needs_pool", False):
+            return None, None
+        universe = getattr(self, "universe", "run")
+        counted = isinstance(universe, int | float) and np.isfinite(universe) and self.k is not None
+        low = None if counted else self.joint_low(evidence, scores.low)
+        return low, self.joint_high(evidence, scores.high)
+
+    def joint_low(self, evidence: Evidence, low: Floats) -> Floats:
+        return self._ranged_anew(evidence, low, best=False)
+
+    def joint_high(self, evidence: Evidence, high: Floats) -> Floats:
+        return self._ranged_anew(evidence, high, best=True)
+
+    def joint_worth(self, evidence: Evidence, best: bool) -> Floats:
+        """Each code's worth where unjudged documents may get a grade: in the order of this worth, best first or worst
+        first, the ranking has the extreme over all orders and judgments as the extreme of its range."""
+        raise NotImplementedError
+
+    def _ranged_anew(self, evidence: Evidence, extreme: Floats, best: bool) -> Floats:
+        """One end of the range, after tied documents have been sorted for it."""
+        worth = self.joint_worth(evidence, best)
+        mixed = evidence.mixed(worth, self._tie_places(evidence))
+        if mixed is None:
+            return extreme
+        part = arranged(evidence, worth, mixed, best=best)
+        ends = self.range(part, self.value(part))
+        anew = ends[1 if best else 0]
+        found = extreme.copy()
+        if anew is not None:
+            found[mixed.rows] = (np.maximum if best else np.minimum)(found[mixed.rows], anew)
+        return found
+
     def expected_range(self, evidence: Evidence) -> tuple[Floats | None, Floats | None]:
         """Expectations of low and high over the orders of tied documents, where the measure has them."""
         return None, None
@@ -254,6 +297,16 @@ def arranged(evidence: Evidence, worth: Floats, mixed: MixedGroups, *, best: boo
     return found
 
 
+def sorted_codes(evidence: Evidence, worth: Floats, k: int, *, best: bool) -> NDArray[np.int16]:
+    """The codes of all topics, tied documents of groups that start above place k sorted by worth."""
+    mixed = evidence.mixed(worth, k)
+    if mixed is None:
+        return evidence.codes
+    codes = evidence.codes.copy()
+    codes[mixed.rows] = arranged(evidence, worth, mixed, best=best).codes
+    return codes
+
+
 # -- parameters that many measures share ----------------------------------------------------------------------
 
 
@@ -274,6 +327,14 @@ class Binary(Condensable):
 
     def worth(self, evidence: Evidence) -> Floats:
         return self.relevant(evidence)
+
+    def joint_worth(self, evidence: Evidence, best: bool) -> Floats:
+        """Unjudged documents between the relevant and the others.
+
+        For a given number of them made relevant, those next to the relevant ones are the best placed, and the worst
+        placed in the other order; so what `range` scans over is all that needs to be looked at.
+        """
+        return code_table((evidence.levels >= self.rel).astype(np.float64), unknown=0.5)
 
     def can_be_relevant(self, evidence: Evidence) -> bool:
         return evidence.max_grade >= self.rel
@@ -360,6 +421,10 @@ class Graded(Condensable):
 
     def worth(self, evidence: Evidence) -> Floats:
         return self.table(evidence)
+
+    def joint_worth(self, evidence: Evidence, best: bool) -> Floats:
+        """More gain never hurts, so unjudged documents are worth the most or nothing."""
+        return self.table(evidence, unknown=self.top_gain(evidence) if best else 0.0)
 
 
 def code_table(levels: Floats, unknown: float = 0.0) -> Floats:

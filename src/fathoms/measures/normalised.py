@@ -17,7 +17,7 @@ from fathoms.data.arrays import distinct, ratio, row_sums
 from fathoms.data.qrels import JUDGED
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
-from fathoms.measures.base import Binary, Graded, Measure, param
+from fathoms.measures.base import Binary, Graded, Measure, arranged, code_table, param, sorted_codes
 from fathoms.measures.weighted import discounts, expected_sum
 
 
@@ -284,6 +284,10 @@ class LayeredGains(Graded, Normalised):
         inside = self.level_gains(evidence)[:, None] >= self.steps(evidence)[None, :]
         return (counts @ inside).astype(np.float64)
 
+    def joint_worth(self, evidence: Evidence, best: bool) -> Floats:
+        """Unjudged documents between those with a gain and those without, as for binary measures."""
+        return self.table(evidence, unknown=self.steps(evidence).min(initial=1.0) / 2)
+
     def more(self, evidence: Evidence, gains: Floats) -> Floats:
         """As many documents of the greatest gain as the predicted gains of the unjudged ones add up to."""
         total = np.where(evidence.unjudged, gains[:, : evidence.width], 0.0).sum(axis=1)
@@ -422,20 +426,109 @@ class nDCG(LayeredGains):
         together = sum(step * part for step, part in zip(thickness, above, strict=True))
         ideal = sum(step * part for step, part in zip(thickness, below, strict=True))
         best = ratio(np.asarray(together), np.asarray(ideal)).max(axis=1)  # all layers with the same m: a start
-        if len(steps) == 1:
+        return best if len(steps) == 1 else _dinkelbach(thickness, above, below, best)
+
+    def joint_high(self, evidence: Evidence, high: Floats) -> Floats:
+        """Exact with one positive gain. With more, each layer has its own documents in front, then the unjudged.
+
+        For a given judging the best order has, in each tie group, every layer's documents at the top. So a layer may
+        take its shallowest unjudged places as in `_greatest`; but they need not nest, which makes the value sound only.
+        """
+        steps, thickness = self.steps(evidence), self.thickness(evidence)
+        if len(steps) < 2:
+            return super().joint_high(evidence, high)
+        n = self.places(evidence)
+        rows = np.flatnonzero(evidence.tied.any(axis=1))
+        block = evidence.select(rows)
+        D, R = discounts(self.discount, n), self.in_layer(block, block.counts)
+        above, below = [], []
+        C = self._cumulated(self._capped(R.max(axis=1, initial=0) + block.unjudged.sum(axis=1)).max(initial=0))
+        for layer, step in enumerate(steps):
+            worth = code_table((self.level_gains(block) >= step).astype(np.float64), unknown=0.5)
+            found = worth[sorted_codes(block, worth, n, best=True)[:, :n]]
+            open_ = found == 0.5
+            m, added = (from_zero(np.cumsum(part, axis=1)) for part in (open_, open_ * D))
+            above.append(((found == 1) @ D)[:, None] + added)
+            below.append(C[self._capped(R[:, layer, None] + m)])
+        anew = high.copy()
+        anew[rows] = _dinkelbach(thickness, above, below, high[rows])
+        return anew
+
+    def joint_low(self, evidence: Evidence, low: Floats) -> Floats:
+        """As in `_least`, grades between 0 and the greatest do not pay; a document made of the greatest goes to the
+        end of its group and moves the known ones above it up a place.
+
+        What the c-th of a group adds to the sum depends on c alone, and adding the m least additions of a topic is
+        the least for m documents if they rise with c. So they do, the discount being convex, and the value is exact
+        but for a group across the cut-off that holds gains in between: there it is sound.
+        """
+        if len(self.steps(evidence)) < 2:
+            return super().joint_low(evidence, low)
+        n = self.places(evidence)
+        rows = np.flatnonzero(evidence.tied.any(axis=1) & (self._ideal(evidence) > 0))
+        if not len(rows):
+            return low
+        anew = low.copy()
+        block = evidence.select(rows)
+        top, table = self.top_gain(block), self.table(block)
+        D = np.append(discounts(self.discount, n), np.zeros(block.width - n))
+        gains = table[sorted_codes(block, table, n, best=False)]
+        column = np.broadcast_to(np.arange(block.width), block.tied.shape)
+        start = np.maximum.accumulate(np.where(block.tied, 0, column), axis=1)
+        group = np.cumsum(~block.tied).reshape(block.tied.shape) - 1
+        last = np.zeros(int(group.max()) + 1, dtype=np.int64)
+        last[group.ravel()] = column.ravel()  # the last place of a group is the last to be written
+        unknown = block.unjudged & (start < n)
+        of, row = group[unknown], np.nonzero(unknown)[0]
+        c = np.arange(len(of)) - np.searchsorted(of, of) + 1
+        extra = top * D[last[of] - c + 1] + _shifted_up(of, c, group[gains > 0], column[gains > 0], gains[gains > 0], D)
+        in_topic = np.arange(len(row)) - np.searchsorted(row, row)
+        least = np.full((len(rows), int(in_topic.max(initial=-1)) + 1), np.inf)
+        least[row, in_topic] = extra
+        sums = (gains @ D)[:, None] + from_zero(np.cumsum(np.sort(least, axis=1), axis=1))
+        m = np.arange(sums.shape[1])
+        V = outside(block, n, self.universe) + block.unjudged[:, :n].sum(axis=1) - unknown.sum(axis=1)
+        if self.k is None and np.isinf(V).any():
+            return low
+        R, thickness = self.in_layer(block, block.counts), self.thickness(block)
+        C = self._cumulated(self._capped(R.max(axis=1) + m[-1] + V).max(initial=0))
+        ideal = sum(step * C[self._capped(R[:, layer, None] + m + V[:, None])] for layer, step in enumerate(thickness))
+        anew[rows] = np.minimum(low[rows], ratio(sums, np.asarray(ideal)).min(axis=1))
+        return anew
+
+
+def _dinkelbach(thickness: Floats, above: list[Floats], below: list[Floats], best: Floats) -> Floats:
+    """The greatest sum of step * above over sum of step * below, from `best` up; each layer chooses its column."""
+    above = [np.where(below[0] > 0, above[0], -np.inf), *above[1:]]  # an ideal of nothing makes no ratio
+    rows = np.arange(len(best))
+    while True:
+        numerator, denominator = np.zeros(len(best)), np.zeros(len(best))
+        for step, part, cost in zip(thickness, above, below, strict=True):
+            choice = (part - best[:, None] * cost).argmax(axis=1)
+            numerator += step * part[rows, choice]
+            denominator += step * cost[rows, choice]
+        better = np.where(denominator > 0, ratio(numerator, denominator), 0.0)
+        if not (better > best * (1 + 1e-14)).any():
             return best
-        above[0] = np.where(below[0] > 0, above[0], -np.inf)  # an ideal of nothing makes no ratio
-        rows = np.arange(len(gains))
-        while True:
-            numerator, denominator = np.zeros(len(gains)), np.zeros(len(gains))
-            for step, part, cost in zip(thickness, above, below, strict=True):
-                choice = (part - best[:, None] * cost).argmax(axis=1)
-                numerator += step * part[rows, choice]
-                denominator += step * cost[rows, choice]
-            better = np.where(denominator > 0, ratio(numerator, denominator), 0.0)
-            if not (better > best * (1 + 1e-14)).any():
-                return best
-            best = np.maximum(best, better)
+        best = np.maximum(best, better)
+
+
+def from_zero(sums: NDArray[Any]) -> NDArray[Any]:
+    """Running sums with the sum of nothing in front."""
+    return np.hstack([np.zeros((len(sums), 1), dtype=sums.dtype), sums])
+
+
+def _shifted_up(of: Ints, c: Ints, group: Ints, column: Ints, gain: Floats, D: Floats) -> Floats:
+    """For the c-th unjudged document of each group `of`: what the known gains get when they move up their c-th place.
+
+    `group`, `column` and `gain` say where the known gains stand before any has moved, by group.
+    """
+    first = np.searchsorted(group, of)
+    each = np.searchsorted(group, of, side="right") - first
+    pair = np.repeat(np.arange(len(of)), each)
+    known = np.arange(len(pair)) - np.repeat(np.cumsum(each) - each, each) + first[pair]
+    at = column[known] - c[pair]
+    return row_sums(pair, gain[known] * (D[at] - D[at + 1]), len(of))
 
 
 # -- Q-measure ------------------------------------------------------------------------------------------------
@@ -533,6 +626,30 @@ class Q(LayeredGains):
         sums = row_sums(mixed.row, change, len(evidence))
         return score + ratio(sums, self._norm(self._R(evidence)))
 
+    def joint_high(self, evidence: Evidence, high: Floats) -> Floats:
+        """As `_greatest`, over orders too; exact where there is one positive gain.
+
+        Relevant documents stand first in their tie group. How much gain has been seen at a place is at most that of
+        the known ones in front and, again in front, the m new ones; and at most the greatest gain for each relevant.
+        """
+        high = super().joint_high(evidence, high)
+        n, worth = self.places(evidence), self.joint_worth(evidence, best=True)
+        mixed = evidence.mixed(worth, n)
+        if mixed is None or evidence.max_grade < self.rel:
+            return high
+        part = arranged(evidence, worth, mixed, best=True)
+        most_open_first = np.argsort(-part.unjudged[:, :n].sum(axis=1), kind="stable")
+        block = part.select(most_open_first)
+        unjudged_first = self.table(block, unknown=np.inf)
+        seen = np.cumsum(np.isinf(unjudged_first[sorted_codes(block, unjudged_first, n, best=True)[:, :n]]), axis=1)
+        flags, gains = self._flag(block)[block.codes[:, :n]] > 0, self.table(block)[block.codes[:, :n]]
+        none = np.zeros(len(block))
+        rows = mixed.rows[most_open_first]
+        high[rows] = np.maximum(
+            high[rows], self._greatest(block, flags, gains, block.unjudged[:, :n], none, n, seen)
+        )
+        return high
+
     @property
     def _one_pool(self) -> bool:
         """R and the ideal are made of the same documents."""
@@ -569,11 +686,14 @@ class Q(LayeredGains):
             blend += self.beta * step * np.minimum(ranks, R[:, layer, None])
         return blend
 
-    def _greatest(self, block: Evidence, flags: Bools, gains: Floats, open_: Bools, V: Floats, n: int) -> Floats:
+    def _greatest(
+        self, block: Evidence, flags: Bools, gains: Floats, open_: Bools, V: Floats, n: int, seen: Ints | None = None
+    ) -> Floats:
         """max over m: the m shallowest open places of the greatest gain, m documents of the least in the ideal.
 
         Exact where there is one positive gain; else no completion is better, since none has as much in its
-        ranking with as little in its ideal.
+        ranking with as little in its ideal. `seen` counts the open places down to each one where that is more than
+        there are, for documents in an order of their own.
         """
         R_layers, thickness = self.in_layer(block, self.counts(block, self.ideal == "ii")), self.thickness(block)
         R, top = self._R(block), self.top_gain(block)
@@ -586,7 +706,10 @@ class Q(LayeredGains):
             chosen = flags[rows] | (open_[rows] & (U[rows] <= m))
             in_layers = R_layers[rows].copy()
             in_layers[:, 0] += m if self._one_pool or self.ideal == "i" else 0
-            terms = chosen * (found[rows] + extra + self.beta * (gained[rows] + top * extra))
+            count, gain = found[rows] + extra, gained[rows] + top * extra
+            if seen is not None:
+                gain = np.minimum(gained[rows] + top * np.minimum(seen[rows], m), top * count)
+            terms = chosen * (count + self.beta * gain)
             sums = (terms / self._blended(in_layers, thickness, n)).sum(axis=1)
             best[rows] = np.maximum(best[rows], ratio(sums, self._norm(R[rows] + m)))
         if not self.needs_pool:

@@ -10,7 +10,7 @@ import numpy as np
 from fathoms.data.arrays import ratio, row_sums
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Binary, Measure, code_table, param
-from fathoms.measures.normalised import check_universe, outside
+from fathoms.measures.normalised import check_universe, from_zero, outside
 from fathoms.measures.weighted import expected_sum
 
 
@@ -168,8 +168,8 @@ class Rprec(CountingOfAll):
             return score, score
         n = evidence.width
         total = self.known_relevant(evidence)
-        known = _from_zero(np.cumsum(self.relevant(evidence)[evidence.codes], axis=1))
-        unjudged = _from_zero(np.cumsum(evidence.unjudged, axis=1))
+        known = from_zero(np.cumsum(self.relevant(evidence)[evidence.codes], axis=1))
+        unjudged = from_zero(np.cumsum(evidence.unjudged, axis=1))
         all_unjudged = unjudged[:, -1:]
         V = self.outside(evidence)[:, None]
         # M up to where the cut passes the end of the run, and for the least value all of V, past that end.
@@ -191,10 +191,6 @@ class Rprec(CountingOfAll):
         inside = mixed.column < total[mixed.row]
         change = row_sums(mixed.row[inside], surplus[inside], len(evidence))
         return score + ratio(change, total)
-
-
-def _from_zero(sums: Floats) -> Floats:
-    return np.hstack([np.zeros((len(sums), 1)), sums])
 
 
 class IPrec(Binary):
