@@ -3,6 +3,7 @@
 rm    Ravana and Moffat 2010: score estimates from incomplete judgments, separability and reversals
 gain  Lu, Moffat and Culpepper 2016: relevance as a function of rank
 depth Lu, Moffat and Culpepper 2016: the effect of pooling and evaluation depth on metrics
+ties  Yang, Moffat and Turpin 2016: ties in scores, and how precise scores need to be (all runs, in --ties run order)
 
 Scores are compared as float64 unless said otherwise: these studies rebuild pools from the files as they were written.
 """
@@ -18,11 +19,12 @@ from fathoms.cli import options
 EXAMPLES = """examples:
   fathoms papers rm qrels.txt runs/ --pooled pooled.txt -o rm
   fathoms papers gain qrels.txt runs/ --pooled pooled.txt -o gain
-  fathoms papers depth qrels.txt runs/ --pooled pooled.txt --groups groups.tsv -o depth"""
+  fathoms papers depth qrels.txt runs/ --pooled pooled.txt --groups groups.tsv -o depth
+  fathoms papers ties qrels.txt runs/ -o ties"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("paper", choices=("rm", "gain", "depth"), help="which paper")
+    parser.add_argument("paper", choices=("rm", "gain", "depth", "ties"), help="which paper")
     options.add_files(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder to write to")
     parser.add_argument(
@@ -39,6 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     options.add_pooled(parser)
     options.add_order(parser)
+    parser.set_defaults(ties=None)  # trec, but run for the paper on ties
     options.add_reading(parser)
     parser.add_argument("--seed", metavar="N", type=options.at_least_zero, default=0, help="seed of the shuffles (0)")
     options.add_quiet(parser)
@@ -49,8 +52,8 @@ def run(args: Namespace) -> int:
     from fathoms.data.qrels import read_qrels
     from fathoms.data.runs import scan_runs
     from fathoms.errors import FathomsError
-    from fathoms.evidence.order import Precision
-    from fathoms.papers import depth, gain, rm
+    from fathoms.evidence.order import Precision, Ties
+    from fathoms.papers import depth, gain, rm, ties
     from fathoms.papers.output import write_study
 
     options.check_sources(args)
@@ -61,21 +64,24 @@ def run(args: Namespace) -> int:
     notes: list[str] = []
     pooled = options.pooled_names(args, runs, notes)
     precision: Precision = args.score_precision or "float64"
+    order: Ties = args.ties or ("run" if args.paper == "ties" else "trec")
 
     def progress(what: str) -> None:
         if not args.quiet and sys.stderr.isatty():
             print(f"fathoms: {what}", file=sys.stderr)
 
     if args.paper == "rm":
-        settings = rm.Settings(args.ties, precision, args.prefix_order, seed=args.seed)
+        settings = rm.Settings(order, precision, args.prefix_order, seed=args.seed)
         study = rm.study(qrels, runs, pooled, settings, progress=progress)
     elif args.paper == "depth":
         teams = None if args.groups is None else options.read_groups(args.groups, runs)
         study = depth.study(
-            qrels, runs, pooled, depth.Settings(args.ties, precision, args.depth, teams), progress=progress
+            qrels, runs, pooled, depth.Settings(order, precision, args.depth, teams), progress=progress
         )
+    elif args.paper == "ties":
+        study = ties.study(qrels, runs, ties.Settings(order, precision), progress=progress)
     else:
-        study = gain.study(qrels, runs, pooled, gain.Settings(args.ties, precision, args.depth), progress=progress)
+        study = gain.study(qrels, runs, pooled, gain.Settings(order, precision, args.depth), progress=progress)
     undrawn = write_study(study, args.output)
     if not args.quiet:
         say_notes([*notes, *qrels.notes])

@@ -6,6 +6,7 @@ any common form of colour blindness can tell apart.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -92,8 +93,14 @@ def _every(frame: pl.DataFrame, column: str) -> list[float]:
     return values[:: max(1, len(values) // 10)]
 
 
-def p_scatter(frame: pl.DataFrame, x: str, y: str, alpha: float, title: str, axes: tuple[str, str]) -> Any:
-    """One dot a pair of systems by its two p-values, with the four quadrants at alpha."""
+def p_scatter(
+    frame: pl.DataFrame, x: str, y: str, alpha: float, title: str, axes: tuple[str, str],
+    outcomes: Sequence[str] = ("stays", "gained", "never", "reversed"),
+) -> Any:  # fmt: skip
+    """One dot a pair of systems by its two p-values, with the four quadrants at alpha.
+
+    `outcomes` names them: significant by both, by the second, by neither and by the first.
+    """
     import altair as alt
     import polars as pl
 
@@ -108,7 +115,7 @@ def p_scatter(frame: pl.DataFrame, x: str, y: str, alpha: float, title: str, axe
                 "outcome:N",
                 title=None,
                 scale=alt.Scale(
-                    domain=["stays", "gained", "never", "reversed"],
+                    domain=list(outcomes),
                     range=[*COLOURS[:1], *COLOURS[5:6], "#BBBBBB", *COLOURS[1:2]],
                 ),
             ),
@@ -159,6 +166,25 @@ def many_lines(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes
     )  # fmt: skip
     rule = alt.Chart(pl.DataFrame({x: [pooled]})).mark_rule(strokeDash=[2, 2]).encode(x=f"{x}:Q")
     return _finish(curves + rule, title)
+
+
+def boxes(frame: pl.DataFrame, x: str, group: str, title: str, axes: tuple[str, str]) -> Any:
+    """Box and whiskers from columns low, q1, median, q3, high, side by side, one colour a group.
+
+    A diamond is the mean, rings are the extremes (columns mean, min and max).
+    """
+    import altair as alt
+
+    base = alt.Chart(frame).encode(
+        x=alt.X(f"{x}:O", title=axes[0], axis=alt.Axis(labelAngle=0)), xOffset=alt.XOffset(f"{group}:N", sort=None)
+    )
+    colour = alt.Color(f"{group}:N", title=None, sort=None, legend=alt.Legend(symbolType="square"))
+    whiskers = base.mark_rule().encode(y=alt.Y("low:Q", title=axes[1]), y2="high:Q", color=colour)
+    box = base.mark_bar(size=14).encode(y="q1:Q", y2="q3:Q", color=colour, tooltip=list(frame.columns))
+    median = base.mark_tick(color="white", thickness=2, size=14).encode(y="median:Q")
+    mean = base.mark_point(color="black", shape="diamond", size=18, filled=True, opacity=1).encode(y="mean:Q")
+    ends = [base.mark_point(size=14, strokeWidth=1).encode(y=f"{end}:Q", color=colour) for end in ("min", "max")]
+    return _finish(alt.layer(whiskers, box, median, mean, *ends), title)
 
 
 def dots(frame: pl.DataFrame, x: str, y: str, title: str, axes: tuple[str, str]) -> Any:
