@@ -46,12 +46,9 @@ def order_rows(
     scores = compared(run.scores[rows], precision)
     keys: tuple[NDArray[Any], ...]
     primary: NDArray[Any]
-    if ties in ("rank", "score-rank"):
-        ranks = _ranks(run)[rows]
-        if ties == "rank":
-            keys, primary = (ranks, topic), ranks
-        else:
-            keys, primary = (ranks, -scores, topic), -scores
+    if ties == "rank":
+        primary = _ranks(run)[rows]
+        keys = (primary, topic)
     elif ties == "run":
         keys, primary = (topic,), -scores
     else:
@@ -60,11 +57,19 @@ def order_rows(
     if not _sorted(keys):
         order = np.lexsort(keys)
         rows, topic, primary = rows[order], topic[order], primary[order]
-    tied = np.zeros(len(rows), dtype=bool)
-    tied[1:] = (primary[1:] == primary[:-1]) & (topic[1:] == topic[:-1])
+    tied = tied_with_above(primary, topic)
     if ties in ("trec", "expected") and tied.any():
         rows = _documents_descending(run.documents, rows, tied)
+    elif ties == "score-rank":
+        rows = _ranks_ascending(_ranks(run), rows, tied)
     return rows, tied
+
+
+def tied_with_above(values: NDArray[Any], topic: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which rows have the value of the row above and its topic."""
+    tied = np.zeros(len(values), dtype=bool)
+    tied[1:] = (values[1:] == values[:-1]) & (topic[1:] == topic[:-1])
+    return tied
 
 
 def _ranks(run: Run) -> NDArray[np.float64]:
@@ -112,6 +117,15 @@ def _documents_descending(documents: Text, rows: Rows, tied: NDArray[np.bool_]) 
     return rows
 
 
+def _ranks_ascending(ranks: NDArray[np.float64], rows: Rows, tied: NDArray[np.bool_]) -> Rows:
+    """Sort each group of tied rows by rank; rows of equal rank stay as they are."""
+    rows = rows.copy()
+    places = np.flatnonzero(tied | np.append(tied[1:], False))
+    order = np.lexsort((ranks[rows[places]], np.cumsum(~tied)[places]))
+    rows[places] = rows[places[order]]
+    return rows
+
+
 def _big_endian(text: Text) -> NDArray[np.uint64]:
     """Words that order as the bytes do."""
     return words(text).byteswap()
@@ -125,16 +139,37 @@ def _less(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.bool_]:
     return less
 
 
+def canonical(run: Run, ties: Ties, precision: Precision) -> bytes:
+    """The run as a file that everybody reads in one order, that of the policy.
+
+    Lines in that order, ranks from 1, and the score of rank r of n is n - r + 1: whole numbers that no two documents of
+    a topic share, exact as float32 too up to sixteen million. Topics come as in the file, and the tag is the run's.
+    """
+    rows, _ = order_rows(run, np.arange(len(run)), run.topic, ties, precision)
+    topic = run.topic[rows]
+    length = np.bincount(topic, minlength=len(run.topics))
+    rank = np.arange(len(rows)) - (np.cumsum(length) - length)[topic] + 1
+    names = [name.encode(errors="surrogateescape") for name in run.topics]
+    tag = (run.tag or run.name).encode(errors="surrogateescape")
+    columns = (topic.tolist(), run.documents[rows].tolist(), rank.tolist(), (length[topic] - rank + 1).tolist())
+    return b"".join(b"%b Q0 %b %d %d %b\n" % (names[t], d, r, s, tag) for t, d, r, s in zip(*columns, strict=True))
+
+
 # -- what a file says against itself (YMT-ties section 3) ------------------------------------------------------
 
 
 def contradicting(run: Run) -> Rows:
     """Rows whose rank is less than that of the row above them in score order, where equal scores go by rank."""
-    if run.ranks is None or (_sorted((-run.scores, run.topic)) and _sorted((run.ranks, run.topic))):
+    if run.ranks is None:
         return np.empty(0, dtype=np.int64)
-    order = np.lexsort((run.ranks, -run.scores, run.topic))
-    ranks, topic = run.ranks[order], run.topic[order]
-    return order[1:][(topic[1:] == topic[:-1]) & (ranks[1:] < ranks[:-1])]
+    rows = np.arange(len(run))
+    if not _sorted((-run.scores, run.topic)):
+        rows = np.lexsort((-run.scores, run.topic))
+    elif _sorted((run.ranks, run.topic)):
+        return np.empty(0, dtype=np.int64)
+    rows = _ranks_ascending(run.ranks, rows, tied_with_above(run.scores[rows], run.topic[rows]))
+    ranks, topic = run.ranks[rows], run.topic[rows]
+    return rows[1:][(topic[1:] == topic[:-1]) & (ranks[1:] < ranks[:-1])]
 
 
 def contradictions(run: Run) -> NDArray[np.bool_]:

@@ -196,7 +196,7 @@ def evaluation(
         with ThreadPoolExecutor(workers) as pool:
             scored = list(pool.map(one, runs))
     notes += [note for run in scored for note in run.notes]
-    notes += _topic_notes(scored, qrels, options)
+    notes += topic_notes(scored, qrels, options)
     return Evaluation(measures, scored, by_topic, notes)
 
 
@@ -297,7 +297,8 @@ def _joined(parts: list[Scores]) -> Scores:
     return Scores(**{name: column(name) for name in (*Scores.COLUMNS, "tie_error")})  # type: ignore[arg-type]
 
 
-def _topic_notes(runs: list[RunScores], qrels: Qrels, options: Options) -> list[str]:
+def topic_notes(runs: Sequence[RunScores | Aligned], qrels: Qrels, options: Options) -> list[str]:
+    """Which topics runs and judgments do not share."""
     notes = []
     without = [run for run in runs if run.missing]
     if without:
