@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from fathoms.comparison.audit import audit as audit
     from fathoms.comparison.compare import compare as compare
+    from fathoms.comparison.ties import ties as ties
     from fathoms.data.qrels import Qrels as Qrels
     from fathoms.data.qrels import read_qrels as read_qrels
     from fathoms.data.runs import Run as Run
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "audit": "comparison.audit",
     "compare": "comparison.compare",
+    "ties": "comparison.ties",
     "Qrels": "data.qrels",
     "read_qrels": "data.qrels",
     "Run": "data.runs",

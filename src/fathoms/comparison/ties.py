@@ -21,6 +21,7 @@ from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import read_bytes, whole_file
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Names, Run, Runs, scan_runs
+from fathoms.data.trec import counted
 from fathoms.errors import FathomsError, FathomsWarning
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
@@ -39,7 +40,15 @@ from fathoms.evidence.order import (
     upside_down,
 )
 from fathoms.measures.base import Measure
-from fathoms.measures.evaluate import DEFAULT_MEASURES, Options, aggregate, alignment, prepare_measures, topic_notes
+from fathoms.measures.evaluate import (
+    DEFAULT_MEASURES,
+    Options,
+    aggregate,
+    alignment,
+    prepare_measures,
+    some,
+    topic_notes,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -454,6 +463,75 @@ def ties(
     for note in report.notes:
         warnings.warn(note, FathomsWarning, stacklevel=2)
     return report
+
+
+def sentences(report: TieReport) -> list[str]:
+    """What there is to know, first of the files and then of each measure."""
+    return [*_of_files(report), *(_of_measure(report, measure) for measure in report.measures)]
+
+
+def _of_files(report: TieReport) -> list[str]:
+    found, k = report.found, report.depth
+    tied, wrong = affected(found)
+
+    def shares(one: Affected) -> str:
+        systems, system_topics, _ = one.percent
+        return (
+            f"in {one.system_topics:,} of {one.of[1]:,} topics of the runs ({system_topics:.1f}%) and {one.systems} of "
+            f"{counted(one.of[0], 'run')} ({systems:.1f}%)"
+        )
+
+    total = {name: sum(getattr(one, name) for one in found) for name in ("tied_float32", "tied_above", "across")}
+    told = [
+        f"Ties: {tied.documents:,} of {tied.of[2]:,} documents ({tied.percent[2]:.1f}%) have the score of the one "
+        f"above, {shares(tied)}. {total['tied_above']:,} of them are in a top {k}; in {total['across']:,} topics tied "
+        f"documents stand on both sides of place {k}. As trec_eval reads scores, {total['tied_float32']:,} are tied."
+        if total["tied_float32"]
+        else f"Ties: none in {counted(tied.of[2], 'document')}."
+    ]
+    if wrong.documents:
+        upside_down = [one.run for one in found if one.upside_down]
+        also = f" Probably upside down: {some(upside_down)}." if upside_down else ""
+        told.append(
+            f"Contradictions: ranks contradict scores at {wrong.documents:,} documents ({wrong.percent[2]:.1f}%), "
+            f"{shares(wrong)}.{also}"
+        )
+    rising = [one for one in found if one.risen]
+    if rising:
+        exponents = sum(one.exponents or 0 for one in rising)
+        also = f"; {exponents:,} documents stand where their score without its exponent belongs" if exponents else ""
+        told.append(
+            f"File order: scores rise from one line to the next in {sum(one.risen for one in rising):,} places of "
+            f"{some([one.run for one in rising])}{also}. Orders of tied documents do not include such a file's."
+        )
+    same_ranks = [one.run for one in found if one.rank_ties]
+    if same_ranks:
+        told.append(f"Rank ties: some documents of a topic have the same rank in {some(same_ranks)}.")
+    return told
+
+
+def _of_measure(report: TieReport, measure: Measure) -> str:
+    means = report.means[measure]
+    width = means.columns["optimistic"] - means.columns["pessimistic"]
+    moved = int((width > TIE).sum())
+    if not moved and not (means.verdicts()[0]).any():
+        return f"{measure.name}: no score depends on the order of tied documents."
+    widest = int(np.argmax(width))
+    changes, could = means.verdicts()
+    best, worst = means.extreme_places()
+    farthest = int(np.argmax(worst - best))
+    places = [taken for taken in map(means.places, RULES) if taken is not None]
+    differ = int((np.ptp(np.stack(places), axis=0) > 0).sum())
+    movable = int((worst > best).sum())
+    far = (
+        f"; most {report.names[farthest]}, from place {best[farthest]} to {worst[farthest]}" if movable else ""
+    )
+    return (
+        f"{measure.name}: the order of tied documents changes {moved} of {counted(len(width), 'score')}, by up to "
+        f"{width[widest]:.4f} ({report.names[widest]}). Of {counted(len(changes), 'pair')} {changes.sum():,} change "
+        f"their order between the rules, and {could.sum():,} more could in some order. {counted(differ, 'run')} "
+        f"{'takes' if differ == 1 else 'take'} another place under another rule, and {movable} could{far}."
+    )
 
 
 # -- runs that everybody reads alike ---------------------------------------------------------------------------

@@ -303,16 +303,16 @@ def topic_notes(runs: Sequence[RunScores | Aligned], qrels: Qrels, options: Opti
     without = [run for run in runs if run.missing]
     if without:
         effect = "count 0" if options.topics == "all" else "are left out of the mean (--topics intersect)"
-        shown = "; ".join(f"{run.run} lacks {_some(run.missing)}" for run in without[:3])
+        shown = "; ".join(f"{run.run} lacks {some(run.missing)}" for run in without[:3])
         more = f"; and {len(without) - 3} more runs" if len(without) > 3 else ""
         notes.append(f"topics without documents {effect}: {shown}{more}")
     strange = [run for run in runs if run.unknown]
     if strange:
-        shown = "; ".join(f"{_some(run.unknown)} of {run.run}" for run in strange[:3])
+        shown = "; ".join(f"{some(run.unknown)} of {run.run}" for run in strange[:3])
         more = f"; and {len(strange) - 3} more runs" if len(strange) > 3 else ""
         notes.append(f"topics not in {qrels.source} are ignored: {shown}{more}")
     return notes
 
 
-def _some(names: Sequence[str], most: int = 5) -> str:
+def some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

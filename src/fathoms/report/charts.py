@@ -196,3 +196,52 @@ def dots(frame: pl.DataFrame, x: str, y: str, title: str, axes: tuple[str, str])
         .encode(x=alt.X(f"{x}:Q", title=axes[0]), y=alt.Y(f"{y}:Q", title=axes[1]), tooltip=list(frame.columns))
     )
     return _finish(chart, title)
+
+
+def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
+    """Each run from its pessimistic to its optimistic mean, higher up the wider (YMT-ties Fig. 2).
+
+    A circle is trec_eval's order, a triangle the mean over all orders. Spreads below 1e-6 are drawn there.
+    """
+    import altair as alt
+    import polars as pl
+
+    least = 1e-6
+    data = frame.select("run", "pessimistic", "optimistic", "trec", "expected", "tied").with_columns(
+        width=pl.max_horizontal(pl.col("optimistic") - pl.col("pessimistic"), pl.lit(least))
+    )
+    greatest = max(least, *data["width"].to_list())
+    left, right = min(data["pessimistic"].to_list()), max(data["optimistic"].to_list())
+    edge = 0.03 * (right - left) or 0.01
+    up = alt.Y(
+        "width:Q",
+        title=f"optimistic - pessimistic {measure}, mean over topics",
+        scale=alt.Scale(type="log", domain=[least, greatest * 1.5]),
+        axis=alt.Axis(format=".0e", values=[10.0**-i for i in range(7)], grid=True),
+    )
+    colour = alt.Color(
+        "tied:Q",
+        title="tied documents",
+        legend=alt.Legend(format="s"),
+        scale=alt.Scale(type="sqrt", scheme=alt.SchemeParams(name="viridis", extent=[0.85, 0])),
+    )
+    means = ("pessimistic", "trec", "expected", "optimistic")
+    told = [alt.Tooltip("run:N"), *(alt.Tooltip(f"{name}:Q", format=".5f") for name in means), alt.Tooltip("tied:Q")]
+    base = alt.Chart(data).encode(y=up, color=colour, tooltip=told)
+    across = alt.X("pessimistic:Q", title=f"mean {measure}", scale=alt.Scale(domain=[max(left - edge, 0), right + edge], nice=False))
+    lines = base.mark_rule(strokeWidth=2).encode(x=across, x2="optimistic:Q")
+    marks = (
+        alt.Chart(data)
+        .transform_fold(["trec", "expected"], as_=["order", "mean"])
+        .mark_point(size=40, filled=False, strokeWidth=1.5)
+        .encode(
+            x="mean:Q",
+            y=up,
+            color=colour,
+            shape=alt.Shape(
+                "order:N", title="order", scale=alt.Scale(domain=["trec", "expected"], range=["circle", "triangle-up"])
+            ),
+            tooltip=told,
+        )
+    )
+    return _finish(lines + marks, f"What the order of tied documents can do to {measure}", 520, 360)

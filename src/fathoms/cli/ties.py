@@ -1,0 +1,206 @@
+"""Who has ties and contradictions, and what could they change?
+
+Counts the documents whose place the run leaves open (equal scores) or contradicts (ranks against scores), and scores
+every run under the rules people break ties by (trec_eval's, the file's order, the ranks', the mean over all orders) and
+in the worst and the best order. Then it says which pairs of runs and which places the rule decides.
+
+-o FILE with .svg, .png, .pdf or .html draws the first measure: each run from its worst to its best order. --fix DIR
+writes the runs without ties, in the order of --ties; the files they come from stay as they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from fathoms.cli import options
+from fathoms.cli.depth import PICTURES
+
+if TYPE_CHECKING:
+    from fathoms.comparison.ties import Kind, TieReport
+    from fathoms.evidence.order import Ties
+
+EXAMPLES = """examples:
+  fathoms ties qrels.txt runs/
+  fathoms ties qrels.txt runs/ -m AP --show pairs --format tsv -o pairs.tsv
+  fathoms ties qrels.txt runs/ -m AP -o ties.svg
+  fathoms ties qrels.txt runs/ --fix fixed --ties run"""
+FEW = 5  # rows of a measure's table in the summary
+SOME = 15  # runs there
+MANY = 60  # pairs in a table; the other formats have all
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    options.add_files(parser)
+    options.add_measures(parser)
+    parser.add_argument(
+        "--show",
+        choices=("summary", "runs", "scores", "pairs", "places"),
+        help="what to show: a summary of everything (default of the table), what is odd about each run, each run's "
+        "scores (default of the other formats), pairs of runs, or places",
+    )
+    parser.add_argument(
+        "--depth",
+        metavar="K",
+        type=options.at_least_one,
+        help="count ties above and across place K (default: the deepest cut-off of the measures, or 10)",
+    )
+    parser.add_argument("--fix", metavar="DIR", type=Path, help="write the runs without ties to this folder")
+    parser.add_argument(
+        "--ties",
+        choices=("trec", "run", "rank", "score-rank"),
+        help="the order that --fix writes: trec (default; score, then document id descending), run (that of the file), "
+        "rank (the rank column), score-rank (score, then rank)",
+    )
+    options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
+    parser.add_argument(
+        "--score-precision",
+        choices=("float32", "float64"),
+        help="how scores are compared; default float32, as trec_eval, but float64 under score-rank and in the counts",
+    )
+    options.add_ranges(parser)
+    options.add_reading(parser)
+    options.add_work(parser)
+
+
+def run(args: Namespace) -> int:
+    from fathoms.cli import output
+    from fathoms.comparison.ties import KINDS, WORDS, fix_runs, tie_analysis
+    from fathoms.data.trec import counted
+    from fathoms.errors import FathomsError
+    from fathoms.measures.evaluate import DEFAULT_MEASURES
+    from fathoms.report import charts
+
+    if args.ties is not None and args.fix is None:
+        raise FathomsError("--ties says in which order --fix DIR writes runs; the analysis looks at all rules")
+    rule: Ties = args.ties or "trec"
+    args.ties = "trec"
+    draws = args.output is not None and args.output.suffix in PICTURES
+    if draws and not charts.available():
+        raise FathomsError("pictures need the extra `report`: pip install 'fathoms[report]'")
+    if draws and args.format == "parquet":
+        raise FathomsError(f"{args.output}: is a picture; parquet needs a file of its own")
+    show: Kind | Literal["summary"] = args.show or ("summary" if args.format == "table" else "scores")
+    if show == "summary" and args.format != "table":
+        raise FathomsError(f"the summary is a table; for {args.format} choose --show {', '.join(KINDS)}")
+    given = options.read_inputs(args, DEFAULT_MEASURES)
+    with output.progress(len(given.runs), args.quiet) as step:
+        report = tie_analysis(
+            given.qrels, given.runs, given.measures, given.settings, depth=args.depth, progress=step
+        )
+    if not args.quiet:
+        output.say_notes(given.notes + report.notes)
+    if draws:
+        _draw(report, args.output)
+        args.output = None
+    if show == "summary":
+        output.put(_summary(report), args.output)
+    elif args.format == "table":
+        output.put(_whole(report, show), args.output)
+    else:
+        output.put_rows(KINDS[show], list(report.rows(show)), args, WORDS)
+    if args.fix is not None:
+        written = fix_runs(given.runs, args.fix, rule, args.score_precision, keep=[args.qrels])
+        if not args.quiet:
+            print(f"fathoms: {counted(len(written), 'run')} in the order {rule} written to {args.fix}", file=sys.stderr)
+    return 0
+
+
+def _draw(report: TieReport, path: Path) -> None:
+    from fathoms.data.files import whole_file
+    from fathoms.report import charts
+
+    measure = report.measures[0].name
+    scores = report.scores
+    chart = charts.tie_segments(scores.filter(scores["measure"] == measure).join(report.anomalies, on="run"), measure)
+    with whole_file(path) as temporary:
+        chart.save(temporary, **({"inline": True} if path.suffix == ".html" else {}))
+
+
+# -- tables ---------------------------------------------------------------------------------------------------
+
+
+def _whole(report: TieReport, kind: Kind) -> str:
+    """All rows of one kind; of pairs those that the rule decides or could."""
+    from fathoms.cli.output import aligned_text
+    from fathoms.comparison.ties import KINDS, WORDS
+
+    rows = list(report.rows(kind))
+    rest = ""
+    if kind == "pairs":
+        concerned = [row for verdict in ("changes", "could change") for row in rows if row[-1] == verdict]
+        shown = concerned[:MANY]
+        more = f"{len(concerned) - len(shown):,} more of these, and " if len(concerned) > len(shown) else ""
+        rest = f"\n{more}{len(rows) - len(concerned):,} pairs that no order of tied documents turns; tsv has all.\n"
+        rows = shown
+    text = [[_cell(value) for value in row] for row in rows]
+    return aligned_text(KINDS[kind], text, numbers_from=sum(name in WORDS for name in KINDS[kind][:3])) + rest
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _summary(report: TieReport) -> str:
+    from fathoms.comparison.ties import sentences
+
+    parts = ["\n".join(sentences(report)), _runs(report), _places(report)]
+    return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
+
+
+def _runs(report: TieReport) -> str:
+    """The runs with the most to say of, first those that contradict themselves."""
+    from fathoms.cli.output import aligned_text
+
+    odd = [one for one in report.found if one.tied or one.contradictions or one.risen or one.rank_ties]
+    odd.sort(key=lambda one: (-(one.contradictions + one.risen > 0), -one.tied / one.documents, one.run))
+    rows = [
+        [
+            one.run, f"{one.tied:,}", f"{one.tied / one.documents:.1%}", f"{one.tied_above:,}", f"{one.across:,}",
+            f"{one.contradictions:,}", f"{one.risen:,}", "?" if one.exponents is None else f"{one.exponents:,}",
+            f"{one.rank_ties:,}", "yes" if one.upside_down else "no",
+        ]
+        for one in odd[:SOME]
+    ]  # fmt: skip
+    if not rows:
+        return ""
+    k = report.depth
+    header = [
+        "run", "tied", "share", f"in top {k}", f"across {k}", "contradictions", "rises", "exponents", "rank ties",
+        "upside down",
+    ]  # fmt: skip
+    more = len(odd) - len(rows)
+    rest = f"and {more} more runs with ties; --show runs has all\n" if more else ""
+    return f"Runs with ties, those whose order contradicts itself first\n{aligned_text(header, rows, 1)}{rest}"
+
+
+def _places(report: TieReport) -> str:
+    """By measure, the runs whose place hangs on the order of tied documents."""
+    from fathoms.cli.output import aligned_text
+
+    parts = []
+    for measure in report.measures:
+        places = [row for row in report.rows("places") if row[1] == measure.name]
+        scores = {row[0]: row for row in report.rows("scores") if row[1] == measure.name}
+        moved = [row for row in places if len({p for p in row[2:6] if p is not None}) > 1 or row[6] != row[7]]
+        moved.sort(key=lambda row: (row[6] - row[7], row[2]))
+        if not moved:
+            continue
+        rows = []
+        for run, _, *taken, best, worst in moved[:FEW]:
+            _, _, trec, file_order, score_rank, expected, pessimistic, optimistic, *_ = scores[run]
+            numbers = (pessimistic, trec, file_order, score_rank, expected, optimistic)
+            rows.append([run, *map(_cell, numbers), "/".join(_cell(p) or "-" for p in taken), f"{best}-{worst}"])
+        header = ["run", "pessimistic", "trec", "file", "score-rank", "expected", "optimistic", "places", "could be"]
+        more = f"and {len(moved) - FEW} more; --show places has all\n" if len(moved) > FEW else ""
+        parts.append(
+            f"{measure.name}: runs whose place the order of tied documents decides; places under trec/file/"
+            f"score-rank/expected\n{aligned_text(header, rows, 1)}{more}"
+        )
+    return "\n".join(parts)
