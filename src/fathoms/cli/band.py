@@ -129,9 +129,12 @@ def _bounds(args: Namespace) -> list[tuple[Any, ...]]:
 
 def _losses(args: Namespace, runs: Runs, notes: list[str]) -> list[tuple[Any, ...]]:
     """Of each run: the mean score, the mean over all orders inside bands, and what is lost."""
+    from dataclasses import replace
+
     from fathoms.data.qrels import read_qrels
-    from fathoms.evidence.align import Alignment
+    from fathoms.evidence.align import Aligned, Alignment
     from fathoms.measures.banding import banded_score, worst_loss
+    from fathoms.measures.evaluate import Options, topic_notes
 
     measures = _measures(args, (*DEFAULT_MEASURES, "AP"))
     qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
@@ -139,15 +142,19 @@ def _losses(args: Namespace, runs: Runs, notes: list[str]) -> list[tuple[Any, ..
     align = Alignment(qrels, args.ties)
     worst = {(m, r): worst_loss(m, r, qrels.max_grade) for m in measures for r in args.rho}
     rows: list[tuple[Any, ...]] = []
+    known: list[Aligned] = []
     for name in runs:
         run = runs[name]
         notes += run.notes
-        evidence = align(run).evidence
+        aligned = align(run)
+        evidence = aligned.evidence
+        known.append(replace(aligned, evidence=evidence.select([])))  # its topics are all that is needed later
         for measure in measures:
             score = float(measure.value(measure.prepared(evidence)).mean())
             for banding in args.rho:
                 after = float(banded_score(measure, evidence, banding).mean())
                 rows.append((name, measure.name, float(banding), score, after, score - after, worst[measure, banding]))
+    notes += topic_notes(known, qrels, Options())
     return rows
 
 

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 
 from fathoms.comparison.significance import effect_size, paired_t, pairs
-from fathoms.comparison.ties import Anomalies, affected, anomalies
+from fathoms.comparison.ties import TieReport, affected, tie_analysis
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.banding import banded
-from fathoms.evidence.evidence import Evidence, Floats
+from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.measures.banding import mean_over_ties, worst_loss
-from fathoms.measures.base import Measure
+from fathoms.measures.evaluate import Options
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart
 
@@ -86,21 +86,12 @@ def study(
     settings = settings or Settings()
     if len(runs) < 2:
         raise FathomsError("the paper's comparisons need at least two runs")
-    counts: list[Anomalies] = []
-    evidence: dict[str, Evidence] = {}
-    segments: list[tuple[Any, ...]] = []
-    align = Alignment(qrels, settings.ties, settings.precision)
     ap = parse_measure("AP")
-    for name in runs:
-        run = runs[name]
-        counts.append(anomalies(run))
-        evidence[name] = align(run).evidence
-        limits = ap.scores(Alignment(qrels)(run).evidence)
-        ends = [float(getattr(limits, end).mean()) for end in ("tie_low", "score", "tie_expected", "tie_high")]
-        segments.append((name, *ends, ends[3] - ends[0], 100 * counts[-1].tied / max(counts[-1].documents, 1)))
-    progress("runs aligned")
-    best = sorted(segments, key=lambda row: -row[2])[: max(2, round(KEPT * len(segments)))]
-    bench = _score({row[0]: evidence[row[0]] for row in best}, [parse_measure(name) for name in MEASURES])
+    report = tie_analysis(qrels, runs, [ap], Options())
+    progress("ties")
+    ranked = np.argsort(-report.means[ap].columns["trec"], kind="stable")
+    best = [report.names[i] for i in ranked[: max(2, round(KEPT * len(runs)))]]
+    bench = _score(Alignment(qrels, settings.ties, settings.precision), runs, best)
     progress("runs banded")
     result = Study(
         PAPER, f"{qrels.source}: {len(qrels):,} judgments, {len(runs)} runs, the best {len(best)} by AP kept"
@@ -114,8 +105,8 @@ def study(
         f"Means over all systems and topics, and the paper's: {means}.",
         "The paper's own figures are for TREC7 ad hoc, 103 runs, of which 80 were kept.",
     ]
-    _table_1(result, counts)
-    _fig_2(result, best)
+    _table_1(result, report)
+    _fig_2(result, report, best)
     _table_2(result, bench)
     _fig_3(result, bench)
     _table_3(result, bench)
@@ -124,19 +115,22 @@ def study(
     return result
 
 
-def _score(evidence: Mapping[str, Evidence], measures: Sequence[Measure]) -> Bench:
+def _score(align: Alignment, runs: Runs, systems: list[str]) -> Bench:
+    measures = [parse_measure(name) for name in MEASURES]
     rows: dict[tuple[str, str], list[Floats]] = {}
-    for one in evidence.values():
-        for rho in ELEVEN:
-            ranked = one if rho == "1.0" else banded(one, Fraction(rho))
+    for name in systems:
+        evidence = align(runs[name]).evidence
+        for measure in measures:
+            rows.setdefault((ELEVEN[0], measure.name), []).append(measure.value(evidence))
+        for rho in ELEVEN[1:]:
+            tied = banded(evidence, Fraction(rho))  # once, for its groups are the same under all measures
             for measure in measures:
-                values = measure.value(one) if rho == "1.0" else mean_over_ties(measure, ranked)
-                rows.setdefault((rho, measure.name), []).append(values)
-    return Bench(list(evidence), {key: np.array(values) for key, values in rows.items()})
+                rows.setdefault((rho, measure.name), []).append(mean_over_ties(measure, tied))
+    return Bench(systems, {key: np.array(values) for key, values in rows.items()})
 
 
-def _table_1(result: Study, counts: Sequence[Anomalies]) -> None:
-    rows = [(one.kind, *one.percent, *paper) for one, paper in zip(affected(counts), PAPER_TABLE_1, strict=True)]
+def _table_1(result: Study, report: TieReport) -> None:
+    rows = [(one.kind, *one.percent, *paper) for one, paper in zip(affected(report.found), PAPER_TABLE_1, strict=True)]
     kinds = ("systems", "system_topics", "documents")
     result.add(
         "table1",
@@ -147,14 +141,23 @@ def _table_1(result: Study, counts: Sequence[Anomalies]) -> None:
     )
 
 
-def _fig_2(result: Study, rows: Sequence[Sequence[Any]]) -> None:
-    columns = ["run", "pessimistic", "trec_eval", "expected", "optimistic", "width", "ties_percent"]
+def _fig_2(result: Study, report: TieReport, systems: Sequence[str]) -> None:
+    (means,) = report.means.values()
+    ends = ("pessimistic", "trec", "expected", "optimistic")
+    of_run = {name: [float(means.columns[end][i]) for end in ends] for i, name in enumerate(report.names)}
+    counts = {one.run: one for one in report.found}
+    rows = [
+        (name, *of_run[name], of_run[name][3] - of_run[name][0], counts[name].tied, counts[name].documents)
+        for name in systems
+    ]
+    columns = ["run", *ends, "width", "tied", "documents"]
     result.add(
         "fig2",
         "mean AP of each system over the orders of its tied documents",
         columns,
         rows,
-        note="trec_eval: scores as floats, ties by document id. Widths of 1e-6 and less are drawn there.",
+        note="trec: trec_eval's order, scores as floats. tied: documents with the score of the one above them.",
+        chart=chart("tie_segments", rows, columns, measure="AP"),
     )
 
 
@@ -264,6 +267,8 @@ def _fig_4(result: Study, bench: Bench) -> None:
             (max(float(x), LEAST_P), max(float(y), LEAST_P), outcomes[i])
             for x, y, i in zip(before[name], p, which.tolist(), strict=True)
         ]
+        labels = {outcome: f"{outcome} {100 * (which == i).mean():.1f}%" for i, outcome in enumerate(outcomes)}
+        shown = [(*cell[:2], labels[cell[2]]) for cell in cells]
         columns = ["p_original", "p_banded", "outcome"]
         result.add(
             f"fig4{letter}",
@@ -271,6 +276,7 @@ def _fig_4(result: Study, bench: Bench) -> None:
             columns,
             cells,
             note=f"p below {LEAST_P:g} is drawn there.",
-            chart=chart("p_scatter", cells, columns, x="p_original", y="p_banded", alpha=ALPHA, outcomes=outcomes,
-                title=f"{name}: are the same pairs told apart?", axes=("p, original", f"p, banded with rho = {SHOWN}")),
+            chart=chart("p_scatter", shown, columns, x="p_original", y="p_banded", alpha=ALPHA,
+                outcomes=list(labels.values()), title=f"{name}: are the same pairs told apart?",
+                axes=("p, original", f"p, banded with rho = {SHOWN}")),
         )  # fmt: skip
