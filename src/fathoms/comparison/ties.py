@@ -514,24 +514,31 @@ def _of_measure(report: TieReport, measure: Measure) -> str:
     means = report.means[measure]
     width = means.columns["optimistic"] - means.columns["pessimistic"]
     moved = int((width > TIE).sum())
-    if not moved and not (means.verdicts()[0]).any():
+    if not moved and not means.verdicts()[0].any():
         return f"{measure.name}: no score depends on the order of tied documents."
     widest = int(np.argmax(width))
-    changes, could = means.verdicts()
-    best, worst = means.extreme_places()
-    farthest = int(np.argmax(worst - best))
-    places = [taken for taken in map(means.places, RULES) if taken is not None]
-    differ = int((np.ptp(np.stack(places), axis=0) > 0).sum())
-    movable = int((worst > best).sum())
-    far = (
-        f"; most {report.names[farthest]}, from place {best[farthest]} to {worst[farthest]}" if movable else ""
-    )
-    return (
+    told = [
         f"{measure.name}: the order of tied documents changes {moved} of {counted(len(width), 'score')}, by up to "
-        f"{width[widest]:.4f} ({report.names[widest]}). Of {counted(len(changes), 'pair')} {changes.sum():,} change "
-        f"their order between the rules, and {could.sum():,} more could in some order. {counted(differ, 'run')} "
-        f"{'takes' if differ == 1 else 'take'} another place under another rule, and {movable} could{far}."
-    )
+        f"{width[widest]:.4f} ({report.names[widest]})."
+    ]
+    changes, could = means.verdicts()
+    if changes.any() or could.any():
+        told.append(
+            f"Of {counted(len(changes), 'pair')} of runs the rule decides {changes.sum():,}, and some order of tied "
+            f"documents would turn {could.sum():,} more."
+        )
+    elif len(changes):
+        told.append("Which of two runs is ahead does not depend on it.")
+    best, worst = means.extreme_places()
+    taken = np.stack([places for places in map(means.places, RULES) if places is not None])
+    differ, movable = int((np.ptp(taken, axis=0) > 0).sum()), int((worst > best).sum())
+    if differ or movable:
+        far = int(np.argmax(worst - best))
+        told.append(
+            f"{counted(differ, 'run')} {'takes' if differ == 1 else 'take'} another place under another rule, and "
+            f"{movable} could take several, {report.names[far]} from {best[far]} to {worst[far]}."
+        )
+    return " ".join(told)
 
 
 # -- runs that everybody reads alike ---------------------------------------------------------------------------

@@ -228,7 +228,8 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
     means = ("pessimistic", "trec", "expected", "optimistic")
     told = [alt.Tooltip("run:N"), *(alt.Tooltip(f"{name}:Q", format=".5f") for name in means), alt.Tooltip("tied:Q")]
     base = alt.Chart(data).encode(y=up, color=colour, tooltip=told)
-    across = alt.X("pessimistic:Q", title=f"mean {measure}", scale=alt.Scale(domain=[max(left - edge, 0), right + edge], nice=False))
+    reach = alt.Scale(domain=[max(left - edge, 0), right + edge], nice=False)
+    across = alt.X("pessimistic:Q", title=f"mean {measure}", scale=reach)
     lines = base.mark_rule(strokeWidth=2).encode(x=across, x2="optimistic:Q")
     marks = (
         alt.Chart(data)
