@@ -34,6 +34,7 @@ from fathoms.evidence.order import (
     contradicting,
     default_precision,
     in_file_order,
+    order_rows,
     rank_ties,
     risen,
     tied_with_above,
@@ -386,9 +387,7 @@ def _means(
     run: Run, align: Alignment, evidence: Evidence, measures: list[Measure]
 ) -> dict[Measure, dict[str, float]]:
     """Each measure's mean under each rule and at each limit; nan where there is none."""
-    others: dict[str, Evidence] = {"file_order": align(run, ties="run").evidence}
-    if run.ranks is not None and not np.isnan(run.ranks).any():
-        others["score_rank"] = align(run, ties="score-rank").evidence
+    others = _other_orders(run, align, evidence)
     chunks = list(evidence.chunks())
     means = {}
     for m in measures:
@@ -416,12 +415,33 @@ def _joined(parts: list[Floats | None]) -> Floats | None:
     return np.concatenate(known) if len(known) == len(parts) else None
 
 
+def _other_orders(run: Run, align: Alignment, evidence: Evidence) -> dict[str, Evidence]:
+    """The evidence in the order of the other rules: the same documents, so nothing has to be looked up again."""
+    policies: dict[str, Ties] = {"file_order": "run"}
+    if run.ranks is not None and not np.isnan(run.ranks).any():
+        policies["score_rank"] = "score-rank"
+    of_topic = np.array([align.qrels.index.get(topic, -1) for topic in run.topics], dtype=np.int32)
+    topic = of_topic[run.topic]
+    rows = np.flatnonzero(topic >= 0)
+
+    def ordered(policy: Ties) -> Rows:
+        return order_rows(run, rows, topic[rows], policy, align.precision or default_precision(policy))[0]
+
+    held = np.arange(evidence.width) < evidence.lengths[:, None]
+    code = np.empty(len(run), dtype=evidence.codes.dtype)
+    code[ordered("trec")] = evidence.codes[held]
+    others = {}
+    for rule, policy in policies.items():
+        codes = evidence.codes.copy()
+        codes[held] = code[ordered(policy)]
+        others[rule] = replace(evidence, codes=codes, _cache={})
+    return others
+
+
 def _reordered(measure: Measure, evidence: Evidence, other: Evidence, score: Floats | None) -> Floats | None:
     """Scores in another order, computed only for the topics in which it is another."""
-    if score is None:
-        return None
     rows = np.flatnonzero((evidence.codes != other.codes).any(axis=1))
-    if not len(rows):
+    if score is None or not len(rows):
         return score
     scores = score.copy()
     scores[rows] = measure.value(measure.prepared(other.select(rows)))
