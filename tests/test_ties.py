@@ -375,13 +375,16 @@ def test_fixing_from_the_command_line(folder: Path, capsys: pytest.CaptureFixtur
         (["--ties", "run"], "--ties says in which order --fix DIR writes runs"),
         (["--format", "tsv", "--show", "summary"], "the summary is a table; for tsv choose --show runs"),
         (["--fix", "sim/runs"], "is one of the files that were read"),
+        (["--fix", "sim/qrels.txt"], "is a file, expected a folder"),
     ],
 )
 def test_what_makes_no_sense(
     folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
     assert called("sim/qrels.txt", "sim/runs", "-m", "RR", *words) == 2
-    assert message in capsys.readouterr().err
+    found = capsys.readouterr()
+    assert message in found.err
+    assert not found.out
 
 
 # -- TREC-8 ---------------------------------------------------------------------------------------------------------

@@ -86,6 +86,10 @@ def run(args: Namespace) -> int:
     if show == "summary" and args.format != "table":
         raise FathomsError(f"the summary is a table; for {args.format} choose --show {', '.join(KINDS)}")
     given = options.read_inputs(args, DEFAULT_MEASURES)
+    if args.fix is not None:
+        written = fix_runs(given.runs, args.fix, rule, args.score_precision, keep=[args.qrels])
+        if not args.quiet:
+            print(f"fathoms: {counted(len(written), 'run')} in the order {rule} written to {args.fix}", file=sys.stderr)
     with output.progress(len(given.runs), args.quiet) as step:
         report = tie_analysis(
             given.qrels, given.runs, given.measures, given.settings, depth=args.depth, progress=step
@@ -101,10 +105,6 @@ def run(args: Namespace) -> int:
         output.put(_whole(report, show), args.output)
     else:
         output.put_rows(KINDS[show], list(report.rows(show)), args, WORDS)
-    if args.fix is not None:
-        written = fix_runs(given.runs, args.fix, rule, args.score_precision, keep=[args.qrels])
-        if not args.quiet:
-            print(f"fathoms: {counted(len(written), 'run')} in the order {rule} written to {args.fix}", file=sys.stderr)
     return 0
 
 

@@ -578,6 +578,8 @@ def fix_runs(
     """
     if ties == "expected":
         raise FathomsError("`expected` is a mean over orders and no order; choose trec, run, rank or score-rank")
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise FathomsError(f"{os.fspath(folder)} is a file, expected a folder to write to")
     given = scan_runs(runs)
     targets = {name: Path(folder) / f"{name.replace(os.sep, '_')}.run" for name in given}
     if len(set(targets.values())) < len(targets):
