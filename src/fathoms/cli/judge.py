@@ -1,0 +1,484 @@
+"""Judge documents one at a time, the most telling first, until it is clear which system is better.
+
+QRELS holds the judgments there are; `none` starts from nothing. Each answer is saved in the session file before the
+next document is shown, so nothing is lost whatever happens, and --resume goes on. The conversation is on standard
+error; standard output gets the summary at the end. Keys: a grade, s skip, u undo, n note, m more text, q quit, ? help.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fathoms.cli import options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from fathoms.data.qrels import Qrels
+    from fathoms.data.runs import Runs
+    from fathoms.judge.session import Progress, Session, Settings, Task
+    from fathoms.judge.texts import Entry, Texts
+
+EXAMPLES = """examples:
+  fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt
+  fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt --resume
+  fathoms judge qrels.txt runs/ --oracle truth.txt --strategy rtc --until 0.99 --session study.db"""
+SESSION = Path("fathoms-judging.db")
+OPEN_PAIRS = 20  # shown in the summary
+WIDEST = 100  # characters in a line of text
+COMMON = {  # words of questions that say nothing about a document
+    "and", "are", "but", "can", "did", "does", "for", "from", "has", "have", "how", "its", "not", "one", "that", "the",
+    "this", "was", "were", "what", "when", "where", "which", "who", "will", "with",
+}  # fmt: skip
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from fathoms.judge.select import STRATEGIES
+
+    options.add_files(parser)
+    parser.add_argument("--topic-texts", metavar="FILE", help="texts of topics: TSV, JSON lines or TREC's SGML")
+    parser.add_argument("--docs", metavar="FILE|DIR", help="texts of documents: the same, or a folder of files")
+    parser.add_argument("--strategy", choices=tuple(STRATEGIES), help="how the next document is chosen (rtc)")
+    parser.add_argument("--until", metavar="P", type=_probability, help="confidence that settles a pair (0.95)")
+    parser.add_argument("--baseline", metavar="RUN", help="settle pairs with this run only (a name, or its file)")
+    parser.add_argument("--depth", metavar="D", type=options.at_least_one, help="top documents of each run (100)")
+    parser.add_argument(
+        "--max-grade", metavar="N", type=options.at_least_one, help="greatest grade (that of QRELS, else 1)"
+    )
+    parser.add_argument("--rel", metavar="N", type=options.at_least_one, help="least grade that is relevant (1)")
+    parser.add_argument("--budget", metavar="N", type=options.at_least_zero, help="stop after N judgments in all")
+    parser.add_argument(
+        "--session", metavar="FILE", type=Path, default=SESSION, help=f"where answers are saved ({SESSION})"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on with the session in that file")
+    parser.add_argument("--assessor", metavar="NAME", help="who judges (your user name)")
+    parser.add_argument("--oracle", metavar="QRELS", help="take all answers from this file; for studies and tests")
+    parser.add_argument(
+        "--export", metavar="FILE", type=Path, help="write all judgments to FILE, and who made them beside it"
+    )
+    options.add_order(parser)
+    options.add_reading(parser)
+    parser.add_argument("--seed", metavar="N", type=options.at_least_zero, help="seed of what is drawn at random (0)")
+    options.add_quiet(parser)
+    parser.set_defaults(ties=None)  # so that a session's own can be told from one asked for
+
+
+def _probability(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.5 < value <= 1:
+        raise ArgumentTypeError(f"expected a probability above 0.5 and up to 1, found {text!r}")
+    return value
+
+
+def run(args: Namespace) -> int:
+    from fathoms.cli import output
+    from fathoms.data.files import check_writable
+    from fathoms.data.qrels import read_qrels
+    from fathoms.data.runs import scan_runs
+    from fathoms.errors import FathomsError
+    from fathoms.evidence.candidates import candidates
+    from fathoms.judge.session import Log, Session, check_new
+
+    options.check_sources(args)
+    if "-" in (args.qrels, *args.runs) and args.oracle is None:
+        raise FathomsError("standard input is for the answers; QRELS and RUN must be files")
+    if args.export is not None:
+        check_writable(args.export)
+    with ExitStack() as stack:
+        log = None
+        if args.resume:
+            log = Log.open(args.session)
+            stack.callback(log.close)
+        else:
+            check_new(args.session)
+        qrels = None if args.qrels == "none" else read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
+        oracle = None if args.oracle is None else read_qrels(args.oracle, lenient=args.lenient, junk=args.junk)
+        runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
+        if len(runs) < 2:
+            raise FathomsError("judging is for telling systems apart, so it takes two runs or more; found one")
+        settings = _settings(args, None if log is None else log.settings(), qrels, oracle, runs)
+        found = candidates(runs, settings.depth, settings.ties, settings.precision)
+        texts = _open_texts(args, found.topics, found.documents.tolist())
+        if log is None:
+            session = Session.begin(args.session, settings, found, qrels)
+            stack.callback(session.close)
+        else:
+            session = Session.resume(log, settings, found, qrels)
+        if not args.quiet:
+            output.say_notes(_notes(qrels, oracle, found.topics))
+            _say_texts(texts, len(found.topics), len(set(found.documents.tolist())))
+        try:
+            if oracle is None:
+                Conversation(session, texts, args).hold()
+            else:
+                _consult(session, oracle, args)
+        except KeyboardInterrupt:
+            print(f"\nfathoms: all answers are saved in {args.session}; go on with --resume", file=sys.stderr)
+            raise
+        output.put(_summary(session), None)
+        _finish(session, args)
+    return 0
+
+
+def _settings(
+    args: Namespace, stored: Settings | None, qrels: Qrels | None, oracle: Qrels | None, runs: Runs
+) -> Settings:
+    """What the flags say, or on resuming what the session says; a flag that says something else is an error."""
+    from dataclasses import replace
+
+    from fathoms.data.files import stem
+    from fathoms.errors import FathomsError, InputError
+    from fathoms.evidence.order import default_precision
+    from fathoms.judge.session import Settings
+
+    asked: dict[str, Any] = {
+        name: getattr(args, name)
+        for name in ("strategy", "until", "seed", "depth", "ties", "baseline", "max_grade", "rel")
+    }
+    asked["precision"] = args.score_precision
+    if args.baseline is not None:
+        asked["baseline"] = args.baseline if args.baseline in runs else stem(args.baseline)
+        if asked["baseline"] not in runs:
+            raise FathomsError(f"the baseline {args.baseline!r} is not among the runs: {', '.join(list(runs)[:5])}")
+    asked = {name: value for name, value in asked.items() if value is not None}
+    if stored is None:
+        asked.setdefault("precision", default_precision(asked.get("ties", "trec")))
+        greatest = max((known.max_grade for known in (qrels, oracle) if known is not None), default=1)
+        asked.setdefault("max_grade", int(greatest))
+        return Settings(**asked)
+    for name, value in asked.items():
+        then = getattr(stored, name)
+        if name != "until" and value != then:
+            flag = {"precision": "score-precision"}.get(name, name.replace("_", "-"))
+            raise InputError(
+                f"was begun with --{flag} {then}, found {value}; leave the flag out, or begin another session with "
+                "--session FILE",
+                str(args.session),
+            )
+    return replace(stored, until=asked.get("until", stored.until))
+
+
+def _notes(qrels: Qrels | None, oracle: Qrels | None, topics: list[str]) -> list[str]:
+    notes = [note for known in (qrels, oracle) if known is not None for note in known.notes]
+    if qrels is not None:
+        new = [topic for topic in topics if topic not in qrels.index]
+        if new:
+            shown = ", ".join(new[:5]) + (", ..." if len(new) > 5 else "")
+            notes.append(f"{len(new)} of {len(topics)} topics of the runs have no judgments yet: {shown}")
+    return notes
+
+
+# -- texts --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where the texts are, if they are anywhere."""
+
+    topics: Texts | None
+    documents: Texts | None
+
+
+def _open_texts(args: Namespace, topics: list[str], documents: list[bytes]) -> Shelf:
+    from fathoms.judge.texts import open_texts
+
+    names = {document.decode(errors="surrogateescape") for document in documents}
+    return Shelf(
+        None if args.topic_texts is None else open_texts(args.topic_texts, set(topics)),
+        None if args.docs is None else open_texts(args.docs, names),
+    )
+
+
+def _say_texts(shelf: Shelf, topics: int, documents: int) -> None:
+    for texts, total, noun in ((shelf.topics, topics, "topics"), (shelf.documents, documents, "documents")):
+        if texts is not None and len(texts) < total:
+            print(f"fathoms: warning: {total - len(texts):,} of {total:,} {noun} have no text", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """What a terminal may be sent: nothing that moves its cursor, changes its colours or turns the text around.
+
+    >>> printable("a\\x1b[2Jb\\u202ec")
+    'a�[2Jb�c'
+    """
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+# Control characters but for tab and line feed, signs that set the direction of writing, line separators, and
+# surrogates, which stand for bytes that are no UTF-8.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def _terms(topic: Entry | None) -> set[str]:
+    if topic is None:
+        return set()
+    words = re.findall(r"\w+", topic.title or " ".join(topic.body))
+    return {_bare(word) for word in words if len(word) > 2 and word.lower() not in COMMON}
+
+
+def _bare(word: str) -> str:
+    """Singular and plural are one."""
+    word = word.casefold()
+    return word[:-1] if word.endswith("s") and len(word) > 3 else word
+
+
+# -- a person answers ---------------------------------------------------------------------------------------------
+
+HELP = """0 to {most:<5} the document's grade, then Enter; {rel} and more is relevant
+s [why]     skip this document; it is not shown again
+u           take the last answer back
+n TEXT      a note, saved with the answer to this document
+m           more of the text
+q           stop here (as does the end of the input); --resume goes on"""
+
+
+class Conversation:
+    """Shows documents and takes answers: on a terminal, or line by line from anything else."""
+
+    def __init__(self, session: Session, shelf: Shelf, args: Namespace) -> None:
+        from rich.console import Console
+
+        self.session, self.shelf, self.budget, self.quiet = session, shelf, args.budget, args.quiet
+        self.assessor = args.assessor or _user()
+        self.console: Console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        self.at_terminal = sys.stdin.isatty()
+        self.lines = 0  # read so far
+        self.note = ""
+        self.hidden: list[Text] = []  # lines of the document that were not shown yet
+
+    def hold(self) -> None:
+        task = self._next()
+        while task is not None:
+            self._show(task)
+            task = self._answer(task)
+
+    def _next(self) -> Task | None:
+        """The next document, None at the end; there, a person can still take the last answer back."""
+        task, why_not = _upcoming(self.session, self.budget)
+        if task is not None:
+            return task
+        self._say(why_not)
+        while self.at_terminal:
+            answer = self._ask("Enter finishes, u takes the last answer back")
+            if answer is None or answer in ("", "q"):
+                break
+            if answer == "u":
+                return self._undo()
+        return None
+
+    def _answer(self, task: Task) -> Task | None:
+        """Take lines until the document is answered; returns what comes next."""
+        most = self.session.settings.max_grade
+        while (line := self._ask(f"grade 0-{most}, or s u n m q ?")) is not None:
+            word, _, rest = line.partition(" ")
+            if re.fullmatch("[0-9]{1,9}", line) and int(line) <= most:
+                self.session.grade(task.topic, task.document, int(line), self.assessor, self.note)
+                return self._saved(task, f"grade {int(line)}")
+            if word == "s":
+                self.session.skip(task.topic, task.document, self.assessor, " ".join((self.note, rest)).strip())
+                return self._saved(task, "skipped")
+            if word == "n" and rest.strip():
+                self.note = rest.strip()
+                self._say("The note will be saved with your answer.")
+            elif line == "u":
+                back = self._undo()
+                if back is not None:
+                    return back
+            elif line == "m":
+                self._more()
+            elif line == "q":
+                return None
+            elif line == "?":
+                self._say(HELP.format(most=most, rel=self.session.settings.rel))
+            elif line:
+                self._wrong(line, most)
+        return None
+
+    def _saved(self, task: Task, what: str) -> Task | None:
+        if not self.quiet:
+            self._say(f"Saved: topic {task.topic}, document {task.document}: {what}. {_standing(self.session)}")
+        return self._next()
+
+    def _undo(self) -> Task | None:
+        back = self.session.undo(self.assessor)
+        if back is None:
+            self._say(f"There is no answer of {self.assessor} to take back.")
+        else:
+            self._say(f"Taken back: topic {back.topic}, document {back.document}.")
+        return back
+
+    def _wrong(self, line: str, most: int) -> None:
+        message = f"expected a grade from 0 to {most}, s, u, n TEXT, m, q or ?, found {line!r}"
+        if self.at_terminal:
+            self._say(f"{message[0].upper()}{message[1:]}.")
+            return
+        from fathoms.errors import InputError
+
+        # Nobody is there to answer again, and the lines that follow were meant for other documents.
+        raise InputError(f"{message}; what came before is saved", "standard input", self.lines)
+
+    def _ask(self, what: str) -> str | None:
+        self.console.print(f"{what} > ", end="")
+        line = sys.stdin.readline()
+        self.lines += 1
+        if not line or not self.at_terminal:
+            self.console.print()
+        return line.strip() if line else None
+
+    def _say(self, text: str) -> None:
+        self.console.print(printable(text))
+
+    def _show(self, task: Task) -> None:
+        self.note = ""
+        topic = self.shelf.topics and self.shelf.topics.get(task.topic)
+        document = self.shelf.documents and self.shelf.documents.get(task.document)
+        terms = _terms(topic or None)
+        self.console.rule(characters="-")
+        for line in self._wrapped(f"Topic {task.topic}", topic or None, set()):
+            self.console.print(line)
+        self.console.print()
+        self.hidden = self._wrapped(f"Document {task.document}", document or None, terms)
+        self._more()
+
+    def _wrapped(self, label: str, entry: Entry | None, terms: set[str]) -> list[Text]:
+        """Label and title, then the body, as lines of a screen; words of the topic are marked."""
+        from rich.text import Text
+
+        title, body = ("", ("no text available",)) if entry is None else (entry.title, entry.body)
+        if entry is not None and not title and not body:
+            body = ("the text is empty",)
+        lines: list[Text] = []
+        for place, part in enumerate((f"{label}: {title}" if title else label, *body)):
+            text = Text(printable(part), style="bold" if place == 0 else "")
+            for match in re.finditer(r"\w+", text.plain):
+                if _bare(match[0]) in terms:
+                    text.stylize("bold reverse", *match.span())
+            lines += text.wrap(self.console, min(self.console.width, WIDEST))
+        for line in lines:
+            line.rstrip()
+        return lines
+
+    def _more(self) -> None:
+        room = max(5, self.console.height - 12)
+        if not self.hidden:
+            self._say("That is all of it.")
+        for line in self.hidden[:room]:
+            self.console.print(line)
+        self.hidden = self.hidden[room:]
+        if self.hidden:
+            self._say(f"[{len(self.hidden)} more lines: m shows them]")
+
+
+def _user() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name, as in a container
+        return "assessor"
+
+
+def _upcoming(session: Session, budget: int | None) -> tuple[Task | None, str]:
+    """The next document, or why judging ends here."""
+    if session.settled():
+        return None, f"Every pair is settled at {session.settings.until:g}; --resume with a greater --until goes on."
+    if budget is not None and len(session.grades()) >= budget:
+        return None, f"The budget of {budget:,} judgments is used up."
+    return session.next(), "There is nothing left to judge" + (" but what was skipped." if session.skips() else ".")
+
+
+def _standing(session: Session) -> str:
+    """Where it stands and how far it is, in two lines."""
+    now = session.progress()
+    where = f"{now.judged:,} judged, {_pairs_settled(now, session.settings.until)}."
+    if now.weakest is None:
+        return where
+    better, other, confidence = now.weakest
+    if now.forecast is None:
+        left = "Too early to say how many more judgments it takes"
+    else:
+        low, high = now.forecast
+        left = f"Some {low:,} to {high:,} more" if low < high else f"Some {low:,} more"
+    return f"{where}\nLeast sure: {better} better than {other} ({confidence:.2f}). {left}."
+
+
+def _pairs_settled(now: Progress, until: float) -> str:
+    return f"{now.settled:,} of {now.pairs:,} pairs settled at {until:g}"
+
+
+# -- a file answers -----------------------------------------------------------------------------------------------
+
+
+def _consult(session: Session, oracle: Qrels, args: Namespace) -> None:
+    """Take answers from judgments; what they do not judge has grade 0."""
+    from fathoms.errors import InputError
+    from fathoms.judge.session import known
+
+    grades = known(session.candidates, oracle)
+    if any(grade != int(grade) for grade in grades.values()):
+        raise InputError("has fractional grades; answers must be whole numbers", args.oracle)
+    assessor = args.assessor or "oracle"
+    unknown = 0
+    with _bar(session, args) as step:
+        while (task := _upcoming(session, args.budget)[0]) is not None:
+            if not unknown and task.index not in grades and not args.quiet:
+                print(f"fathoms: documents that {args.oracle} does not judge count as grade 0", file=sys.stderr)
+            unknown += task.index not in grades
+            session.grade(task.topic, task.document, int(grades.get(task.index, 0)), assessor)
+            step()
+
+
+@contextmanager
+def _bar(session: Session, args: Namespace) -> Iterator[Any]:
+    if args.quiet or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("judgments", total=args.budget or len(session.candidates), completed=len(session.grades()))
+        yield lambda: bar.advance(task)
+
+
+# -- the end ------------------------------------------------------------------------------------------------------
+
+
+def _summary(session: Session) -> str:
+    from fathoms.cli.output import aligned_text
+
+    now = session.progress()
+    until = session.settings.until
+    skipped = f", {now.skipped:,} skipped" if now.skipped else ""
+    imported = f", {now.imported:,} known before" if now.imported else ""
+    head = f"{now.judged:,} judged ({now.relevant:,} relevant){skipped}{imported}; {_pairs_settled(now, until)}.\n"
+    systems = aligned_text(
+        ["run", "expected MAP"], [[name, f"{value:.4f}"] for name, value in session.expected()], numbers_from=1
+    )
+    still_open = sorted((pair for pair in session.pairs() if pair.confidence < until), key=lambda pair: pair.confidence)
+    if not still_open:
+        return f"{head}\n{systems}"
+    rows = [[better, other, f"{confidence:.4f}"] for better, other, confidence in still_open[:OPEN_PAIRS]]
+    more = f"and {len(still_open) - OPEN_PAIRS:,} more\n" if len(still_open) > OPEN_PAIRS else ""
+    table = aligned_text(["better", "other", "confidence"], rows, numbers_from=2)
+    return f"{head}\n{systems}\nOpen pairs, least sure first\n{table}{more}"
+
+
+def _finish(session: Session, args: Namespace) -> None:
+    if args.export is not None:
+        beside = session.export(args.export)
+        if not args.quiet:
+            print(f"fathoms: judgments written to {args.export}, who made them to {beside}", file=sys.stderr)
+    elif not args.quiet:
+        print(f"fathoms: the answers are in {args.session}; --resume --export FILE writes qrels", file=sys.stderr)
