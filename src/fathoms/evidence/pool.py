@@ -60,8 +60,8 @@ def make_pool(rankings: Iterable[Ranked], qrels: Qrels, depth: int) -> Pool:
             (ranked.topic[top], ranked.keys[top], ranked.run.documents[rows], ranked.rank[top].astype(np.int32))
         )
         if sum(len(part[0]) for part in parts[1:]) > BATCH:
-            parts = [_shallowest(parts)]
-    topic, pair_keys, documents, least = _shallowest(parts)
+            parts = [union(parts)]
+    topic, pair_keys, documents, least = union(parts)
     judgment = qrels.lookup.find(pair_keys, documents)
     judged_depth = np.full(len(qrels), NEVER, dtype=np.int32)
     judged_depth[judgment[judgment >= 0]] = least[judgment >= 0]
@@ -80,7 +80,7 @@ def make_pool(rankings: Iterable[Ranked], qrels: Qrels, depth: int) -> Pool:
 _Rows = tuple[NDArray[np.int32], keys.Keys, Text, NDArray[np.int32]]  # topic, key, document, depth
 
 
-def _shallowest(parts: list[_Rows]) -> _Rows:
+def union(parts: list[_Rows]) -> _Rows:
     """Each document once, at its least depth."""
     topic, pair_keys, documents, depth = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((depth, pair_keys))
@@ -215,7 +215,7 @@ def pool_documents(
         top = np.flatnonzero(ranked.rank <= (depth or NEVER))
         documents = run.documents[ranked.rows[top]]
         parts.append((ranked.topic[top], ranked.keys[top], documents, ranked.rank[top].astype(np.int32)))
-    topic, _, documents, least = _shallowest(parts)
+    topic, _, documents, least = union(parts)
     by_id = np.lexsort((documents, topic))
     topic, documents, least = topic[by_id], documents[by_id], least[by_id]
     rng = None if seed is None else np.random.default_rng(seed)

@@ -1,0 +1,195 @@
+"""Average precision as a random variable (RTC section 2.1).
+
+Each unjudged document is relevant with a probability of its own. With a_ij = 1 / max(r_i, r_j) the numerator of AP is
+the quadratic form S = sum_i a_ii X_i + sum_{i<j} a_ij X_i X_j, and AP is about S / sum_i p_i: the paper divides by the
+expected number of relevant documents. Its variance is a triple sum, for which the paper cut rankings at 100. By
+Hoeffding's decomposition, with v_i = p_i (1 - p_i),
+
+    Cov(S, S') = sum_i v_i H_i H'_i + sum_{i<j} v_i v_j a_ij a'_ij,    H_i = a_ii + sum_{j != i} a_ij p_j,
+
+for two rankings of the same documents. H and the second sum for one ranking are cumulative sums; for two rankings it
+is a sum over pairs in which both agree on the order plus one over those in which they do not (`PairSums`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fathoms.data.arrays import ratio
+from fathoms.evidence.candidates import Block
+from fathoms.evidence.evidence import Floats, Ints
+
+MOST_SHARED = 8_000_000  # documents of all pairs of systems together for which covariances of order two are kept
+
+
+def influence(block: Block, p: Floats) -> Floats:
+    """H of each system: [topic, system, column], what one more relevant document adds to S; 0 where not retrieved."""
+    chance = block.by_rank(p)
+    inverse = 1.0 / np.arange(1, block.depth + 1)
+    above = np.cumsum(chance, axis=2) - chance
+    weighted = chance * inverse
+    below = np.cumsum(weighted[:, :, ::-1], axis=2)[:, :, ::-1] - weighted
+    return block.by_column(inverse * (1.0 + above) + below)
+
+
+class PairSums:
+    """Sums over pairs of documents that two systems both retrieved, for all pairs of systems of a block.
+
+    For i below j in system A's order, min(b_i, b_j) is b_i or b_j as B's order says, so what is needed are dominance
+    sums: for each document the sum over those that are above it in A and in B. They are made as in merge sort, one pass
+    over all pairs of systems and topics a level. Which document goes where depends on the ranks only, and is kept.
+    """
+
+    def __init__(self, block: Block) -> None:
+        n_topics, k, _ = block.shape
+        self.pairs = [(a, b) for a in range(k) for b in range(a)]
+        self.n_topics = n_topics
+        found: list[tuple[Ints, ...]] = []
+        for number, (a, b) in enumerate(self.pairs):
+            ranks = np.concatenate([block.rank[:, b], np.zeros((n_topics, 1), dtype=np.int32)], axis=1)
+            rank_b = np.take_along_axis(ranks, block.column[:, a], axis=1)
+            topic, place = np.nonzero(rank_b)
+            column = block.column[topic, a, place]
+            found.append((number * n_topics + topic, topic, column, place + 1, rank_b[topic, place]))
+        columns: list[Ints] = [np.empty(0, dtype=np.int64)] * 5
+        if found:
+            columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+        self.problem, self.topic, self.column, rank_a, rank_b = columns
+        self.a, self.b = 1.0 / rank_a, 1.0 / rank_b
+        counts = np.bincount(self.problem, minlength=max(1, len(self.pairs) * n_topics))
+        self.start = (np.cumsum(counts) - counts)[self.problem]
+        self.levels = _levels(self.problem, np.arange(len(self.problem)) - self.start, rank_b)
+
+    def __len__(self) -> int:
+        return len(self.problem)
+
+    def cross(self, v: Floats) -> Floats:
+        """sum_{i<j} v_i v_j a_ij b_ij: [topic, system, system], its diagonal empty."""
+        k = max(max(pair) for pair in self.pairs) + 1 if self.pairs else 1
+        result = np.zeros((self.n_topics, k, k))
+        if not len(self):
+            return result
+        values = v[self.topic, self.column]
+        weighted = values * self.b
+        total = np.concatenate([[0.0], np.cumsum(weighted)])
+        above = total[:-1] - total[self.start]
+        inner = self.b * self._dominance(values) + above - self._dominance(weighted)
+        sums = np.bincount(self.problem, weights=values * self.a * inner, minlength=len(self.pairs) * self.n_topics)
+        first, second = np.array(self.pairs).T
+        result[:, first, second] = result[:, second, first] = sums.reshape(len(self.pairs), self.n_topics).T
+        return result
+
+    def _dominance(self, values: Floats) -> Floats:
+        sums = np.zeros(len(values))
+        running = np.zeros(len(values) + 1)
+        for order, is_left, right, start in self.levels:
+            np.cumsum(values[order] * is_left, out=running[1:])
+            sums[order[right]] += running[right] - running[start]
+        return sums
+
+
+def _levels(problem: Ints, place: Ints, rank_b: Ints) -> list[tuple[Ints, Floats, Ints, Ints]]:
+    """How documents in A's order are merged by B's: at each level the left half of a group comes before its right."""
+    levels = []
+    if not len(problem):
+        return []
+    by_b = np.lexsort((rank_b, problem))
+    for level in range(int(place.max()).bit_length()):
+        group = problem * (int(place.max()) + 1) + (place >> (level + 1))
+        order = by_b[np.argsort(group[by_b], kind="stable")]
+        is_left = (place[order] >> level) & 1 == 0
+        ordered = group[order]
+        first = np.append(True, ordered[1:] != ordered[:-1])
+        start = np.flatnonzero(first)[np.cumsum(first) - 1]
+        right = np.flatnonzero(~is_left)
+        levels.append((order, is_left.astype(np.float64), right, start[right]))
+    return levels
+
+
+class Moments:
+    """Expectation and covariance of the systems' AP for given probabilities, kept up to date as documents are judged.
+
+    A judgment costs work in its topic only: one row of a_ij changes H, and covariances follow from matrix products.
+    """
+
+    def __init__(self, block: Block, p: Floats) -> None:
+        self.block = block
+        self.pair_sums = PairSums(block)
+        self.set(p)
+
+    def set(self, p: Floats) -> None:
+        """Other probabilities for all documents: 0 or 1 where judged, 0 where there is no document."""
+        block = self.block
+        self.p = p.copy()
+        self.v = self.p * (1.0 - self.p)
+        self.H = influence(block, self.p)
+        self.S = 0.5 * ((self.H + block.inverse) @ self.p[:, :, None])[:, :, 0]
+        self.R = self.p.sum(axis=1)
+        chance = block.by_rank(self.v)
+        above = np.cumsum(chance, axis=2) - chance
+        inverse = 1.0 / np.arange(1, block.depth + 1)
+        # Beyond some number of systems the covariances of order two are left out: variances of differences are then
+        # a little too large, and confidence a little too low.
+        self.second = self.pair_sums.cross(self.v) if len(self.pair_sums) <= MOST_SHARED else _nothing(block)
+        own = np.arange(block.shape[1])
+        self.second[:, own, own] = (chance * inverse**2 * above).sum(axis=2)
+        self.first = np.empty_like(self.second)
+        self._first(slice(None))
+
+    def judge(self, topic: int, column: int, relevant: bool) -> Floats:
+        """One document's relevance is known now. Returns its row of a_ij, [system, column], own place 0."""
+        inverse = self.block.inverse[topic]
+        row: Floats = np.minimum(inverse, inverse[:, column : column + 1])
+        row[:, column] = 0.0
+        change = float(relevant) - self.p[topic, column]
+        self.H[topic] += change * row
+        self.second[topic] -= self.v[topic, column] * ((row * self.v[topic]) @ row.T)
+        self.p[topic, column] = float(relevant)
+        self.v[topic, column] = 0.0
+        self.S[topic] = 0.5 * ((self.H[topic] + inverse) @ self.p[topic])
+        self.R[topic] += change
+        self._first(topic)
+        return row
+
+    def _first(self, topic: int | slice) -> None:
+        H, v = self.H[topic], self.v[topic]
+        self.first[topic] = (H * v[..., None, :]) @ np.swapaxes(H, -1, -2)
+
+    @property
+    def expectation(self) -> Floats:
+        """Expected AP, [topic, system]: E[S] over the expected number of relevant documents."""
+        return ratio(self.S, self.R[:, None])
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariances of AP, [topic, system, system]."""
+        return ratio(self.first + self.second, self.R[:, None, None] ** 2)
+
+    def gradient(self, topic: int | slice = slice(None)) -> Floats:
+        """dE[AP]/dp_i, [topic, system, column] (or of one topic)."""
+        R = np.asarray(self.R[topic])[..., None]
+        expected = ratio(self.S[topic], R)
+        return ratio(self.H[topic] - expected[..., None], R[..., None])
+
+
+def _nothing(block: Block) -> Floats:
+    n_topics, k, _ = block.shape
+    return np.zeros((n_topics, k, k))
+
+
+def confidence(expectation: Floats, covariance: Floats) -> Floats:
+    """[a, b]: P(system a's mean is greater than b's) from the normal distribution; 0.5 where both are the same."""
+    from scipy.special import ndtr
+
+    own = np.diag(covariance)
+    variance = np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
+    difference = expectation[:, None] - expectation[None, :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(difference == 0, 0.0, difference / np.sqrt(variance))
+    return ndtr(z)
+
+
+def mean_of_topics(moments: Moments) -> tuple[Floats, Floats]:
+    """Expectation [system] and covariance [system, system] of MAP (RTC eq. 1): topics are independent."""
+    n_topics = moments.block.shape[0]
+    return moments.expectation.mean(axis=0), moments.covariance.sum(axis=0) / n_topics**2

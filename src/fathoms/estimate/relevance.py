@@ -1,0 +1,242 @@
+"""Probabilities of relevance for unjudged documents, from how the systems rank them and what is judged so far.
+
+`Experts` is RTC section 3: each system is an expert whose ranks become probabilities, are calibrated, and aggregated
+by a logistic regression. `Fusion` is ours: one regression, in which systems are alike until judgments tell them apart,
+with an effect for each topic. Both know how sure they are of their coefficients, and so of scores made of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from scipy.special import expit
+
+from fathoms.estimate.logistic import Fit, LogitBeta, Normal, fit_logistic
+from fathoms.evidence.candidates import Block
+from fathoms.evidence.evidence import Bools, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Relevance:
+    """Probabilities [topic, column], and what is needed to count the model's own uncertainty."""
+
+    probability: Floats
+    features: Floats  # [topic, column, feature]
+    fit: Fit
+    weight: float = 1.0  # of the model's uncertainty in variances
+
+    def directions(self, slope: Floats, topic: int | slice = slice(None)) -> Floats:
+        """How a quantity moves with the coefficients: [topic, system, feature + 1], topic effects last.
+
+        `slope` is its derivative by probabilities times p (1 - p): [topic, system, column], or of one topic.
+        """
+        shared = slope @ self.features[topic]
+        return np.concatenate([shared, slope.sum(axis=-1, keepdims=True)], axis=-1)
+
+    def covariance(self, directions: Floats) -> Floats:
+        """What uncertain coefficients add to covariances of the systems' scores (delta method): [system, system]."""
+        return self.weight * self.fit.covariance(directions[:, :, :-1].sum(axis=0), directions[:, :, -1].T)
+
+
+class Model(Protocol):
+    def fit(self, judged: Bools, relevant: Bools) -> Relevance:
+        """Probabilities for all documents of the model's block from those that are judged."""
+
+
+# -- RTC section 3 --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How eq. 2 is read: with an intercept or without, the weight of the beta prior on each lambda, and how much of
+    the aggregation's own uncertainty is counted."""
+
+    intercept: bool
+    prior: float
+    uncertainty: float
+
+
+LITERAL = Reading(intercept=False, prior=1.0, uncertainty=0.0)
+CLOSEST = Reading(intercept=True, prior=100.0, uncertainty=0.0)  # to the paper's Table 5, and what `rtc` uses
+UNCERTAIN = Reading(intercept=True, prior=1.0, uncertainty=2.0)
+
+
+class Experts:
+    """RTC's aggregation of expert opinions over a block.
+
+    Readings: an expert's calibration is fitted to the judged documents it ranked, with Platt's smoothed targets and a
+    small ridge, so that one without judged documents keeps the mean; documents it did not rank have probability 0 from
+    it, before and after calibration. Clues (further columns of scores) are calibrated as they are.
+    """
+
+    RIDGE = 1e-3
+
+    def __init__(self, block: Block, reading: Reading = CLOSEST, clues: Floats | None = None) -> None:
+        self.block = block
+        self.reading = reading
+        self.clues = None if clues is None else standardised(clues, block.present)
+
+    def fit(self, judged: Bools, relevant: Bools) -> Relevance:
+        block = self.block
+        n_topics, _, n = block.shape
+        counts = zip((judged & relevant).sum(axis=1).tolist(), (judged & ~relevant).sum(axis=1).tolist(), strict=True)
+        table = np.zeros((n_topics, block.depth + 1))  # rank 0: not ranked
+        for row, (found, rejected) in zip(table, counts, strict=True):
+            row[1:] = rank_probabilities(found, rejected, block.depth)
+        reported = table[np.arange(n_topics)[:, None, None], block.rank]
+        has_opinion = block.rank > 0
+        if self.clues is not None:
+            reported = np.concatenate([reported, np.swapaxes(self.clues, 1, 2)], axis=1)
+            has_opinion = np.concatenate([has_opinion, np.ones((n_topics, self.clues.shape[2], n), dtype=bool)], axis=1)
+        topic, column = np.nonzero(judged)
+        y = relevant[topic, column]
+        A, B = calibrate(reported[topic, :, column], y, has_opinion[topic, :, column], self.RIDGE)
+        calibrated = np.where(has_opinion, expit(A[:, None] + B[:, None] * reported), 0.0)
+        features = np.swapaxes(calibrated, 1, 2)
+        if self.reading.intercept:
+            features = np.concatenate([features, np.ones((n_topics, n, 1))], axis=2)
+        fit = fit_logistic(
+            features[topic, column],
+            y.astype(np.float64),
+            LogitBeta(self.reading.prior, self.reading.intercept),
+            np.zeros(features.shape[2]),
+            topic=topic,
+            n_topics=n_topics,
+        )
+        return Relevance(expit(features @ fit.coefficients), features, fit, self.reading.uncertainty)
+
+
+NODES = 64  # places at which the preference equations are solved for rankings longer than twice that
+
+
+@lru_cache(maxsize=100_000)
+def rank_probabilities(relevant: int, nonrelevant: int, depth: int) -> Floats:
+    """q*: an expert's self-reported probabilities at ranks 1..depth (RTC section 3.2), the same for all experts.
+
+    The likelihood of pairwise preferences, sigma(theta_r - theta_s) for r above s, has no maximum of its own. The beta
+    prior is taken on theta's scale with exponents R_t + 1 and N_t + 1; then each theta_r solves
+
+        depth - r + 1/2 = sum_s sigma(theta_r - theta_s) + (R_t + N_t + 2) sigma(theta_r) - (R_t + 1),
+
+    with s = r included for its 1/2, and the mean of q* over ranks is (R_t + 1) / (R_t + N_t + 2). The right side is one
+    increasing function of theta_r, so for long rankings the sum over s is taken by Gauss-Legendre quadrature (off by
+    less than 1e-4) and the function is inverted at all ranks.
+    """
+    above, in_all = relevant + 1.0, relevant + nonrelevant + 2.0
+    ranks = np.arange(1.0, depth + 1)
+    nodes, weights = ranks, np.ones(depth)
+    if depth > 2 * NODES:
+        points, weights = _quadrature()
+        nodes, weights = 0.5 + (points + 1) / 2 * depth, weights * depth / 2
+
+    def right_side(theta: Floats) -> Floats:
+        return expit(theta[:, None] - solved) @ weights + in_all * expit(theta) - above
+
+    solved = np.log(above / (in_all - above)) + 0.5 * np.log((depth - nodes + 1) / nodes) * depth / (depth + in_all)
+    for _ in range(100):
+        chance = expit(solved[:, None] - solved)
+        own = expit(solved)
+        slope = chance * (1 - chance) * weights
+        jacobian = np.diag(slope.sum(axis=1) + in_all * own * (1 - own)) - slope
+        step = np.linalg.solve(jacobian, right_side(solved) - (depth - nodes + 0.5))
+        solved = solved - np.clip(step, -1.0, 1.0)
+        if np.abs(step).max() < 1e-10:
+            break
+    if depth > 2 * NODES:
+        grid = np.linspace(solved.min() - 3, solved.max() + 3, 2000)
+        solved = np.interp(depth - ranks + 0.5, right_side(grid), grid)
+    return expit(solved)
+
+
+@lru_cache(maxsize=1)
+def _quadrature() -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(NODES)
+
+
+def calibrate(reported: Floats, relevant: Bools, has_opinion: Bools, ridge: float) -> tuple[Floats, Floats]:
+    """A_j and B_j of Platt's sigmoid for each expert, from judged documents [document, expert], all at once."""
+    use = has_opinion.astype(np.float64)
+    positive = (use * relevant[:, None]).sum(axis=0)
+    negative = use.sum(axis=0) - positive
+    target = np.where(relevant[:, None], (positive + 1) / (positive + 2), 1 / (negative + 2))
+    start = np.log((positive + 1) / (negative + 1))
+    A, B = start.copy(), np.zeros(len(start))
+    for _ in range(50):
+        chance = expit(A + B * reported)
+        rest, weight = (target - chance) * use, chance * (1 - chance) * use
+        slope_a, slope_b = rest.sum(axis=0) - ridge * (A - start), (rest * reported).sum(axis=0) - ridge * B
+        aa, ab = weight.sum(axis=0) + ridge, (weight * reported).sum(axis=0)
+        bb = (weight * reported**2).sum(axis=0) + ridge
+        determinant = aa * bb - ab**2
+        step_a, step_b = (bb * slope_a - ab * slope_b) / determinant, (aa * slope_b - ab * slope_a) / determinant
+        shorter = np.minimum(1.0, 8.0 / np.maximum(np.maximum(np.abs(step_a), np.abs(step_b)), 1e-9))
+        A, B = A + shorter * step_a, B + shorter * step_b
+        if max(np.abs(step_a).max(initial=0), np.abs(step_b).max(initial=0)) < 1e-7:
+            break
+    return A, B
+
+
+# -- ours -----------------------------------------------------------------------------------------------------
+
+
+class Fusion:
+    """One regression over all topics: how many systems have the document, how far up, which ones, and the topic.
+
+    logit p = mu + b1 sqrt(share of systems that have it) + b2 sqrt(mean height) + sum_j d_j x_j + u_t + clues. A
+    document's height in a ranking falls with the logarithm of its rank from 1 to 0; x_j is that scaled to end at
+    SHARE_OF_RANKED, and 0 where system j did not retrieve the document. Systems are alike until judgments say
+    otherwise (d_j is near 0), topics differ (u_t). The priors are rounded from fits to all judgments of simulated
+    collections and of TREC-COVID's pool.
+    """
+
+    MEAN = (4.0, 1.0, -3.5)  # b1, b2, mu
+    SPREAD = (2.0, 1.0, 3.0)
+    SYSTEM_SPREAD = 0.4
+    TOPIC_SPREAD = 1.0
+    CLUE_SPREAD = 2.0
+    SHARE_OF_RANKED = 0.5
+
+    def __init__(self, block: Block, clues: Floats | None = None) -> None:
+        n_topics, k, n = block.shape
+        ranked = block.rank > 0
+        height = np.where(ranked, 1 - np.log(np.maximum(block.rank, 1)) / np.log(block.depth + 1), 0.0)
+        parts = [
+            np.sqrt(ranked.mean(axis=1))[:, :, None],
+            np.sqrt(height.mean(axis=1))[:, :, None],
+            np.ones((n_topics, n, 1)),
+            np.swapaxes(np.where(ranked, self.SHARE_OF_RANKED + (1 - self.SHARE_OF_RANKED) * height, 0.0), 1, 2),
+        ]
+        spread = [*self.SPREAD, *[self.SYSTEM_SPREAD] * k]
+        if clues is not None:
+            parts.append(standardised(clues, block.present))
+            spread += [self.CLUE_SPREAD] * clues.shape[2]
+        self.features = np.concatenate(parts, axis=2)
+        mean = np.zeros(len(spread))
+        mean[: len(self.MEAN)] = self.MEAN
+        self.prior = Normal(mean, 1 / np.square(spread))
+
+    def fit(self, judged: Bools, relevant: Bools) -> Relevance:
+        topic, column = np.nonzero(judged)
+        fit = fit_logistic(
+            self.features[topic, column],
+            relevant[topic, column].astype(np.float64),
+            self.prior,
+            self.prior.mean,
+            topic=topic,
+            n_topics=len(judged),
+            effect_precision=1 / self.TOPIC_SPREAD**2,
+        )
+        return Relevance(expit(self.features @ fit.coefficients + fit.effects[:, None]), self.features, fit)
+
+
+def standardised(clues: Floats, present: Bools) -> Floats:
+    """Columns [topic, column, clue] with mean 0 and deviation 1 over the documents that have them; others get 0."""
+    known = present[:, :, None] & np.isfinite(clues)
+    count = np.maximum(known.sum(axis=(0, 1)), 1)
+    values = np.where(known, clues, 0.0)
+    mean = values.sum(axis=(0, 1)) / count
+    deviation = np.sqrt((np.where(known, values - mean, 0.0) ** 2).sum(axis=(0, 1)) / count)
+    return np.where(known, (values - mean) / np.where(deviation > 0, deviation, 1.0), 0.0)

@@ -1,0 +1,159 @@
+"""Candidates: the documents that some systems retrieved, with each system's rank of each; what judging chooses from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.data import keys
+from fathoms.data.qrels import Qrels
+from fathoms.data.runs import Runs
+from fathoms.data.topics import topic_order
+from fathoms.data.trec import Text
+from fathoms.errors import FathomsError
+from fathoms.evidence.align import Ranked, rank
+from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.evidence.order import Precision, Ties
+from fathoms.evidence.pool import union
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The documents of all given runs to a depth, numbered by topic."""
+
+    names: list[str]  # systems
+    topics: list[str]
+    topic: NDArray[np.int32]  # one a candidate
+    documents: Text  # one a candidate
+    place: NDArray[np.int32]  # [system, topic, rank]: number of the candidate, -1 past the end of the ranking
+
+    def __len__(self) -> int:
+        return len(self.topic)
+
+    @property
+    def depth(self) -> int:
+        return self.place.shape[2]
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {topic: number for number, topic in enumerate(self.topics)}
+
+    @cached_property
+    def _lookup(self) -> keys.Lookup:
+        return keys.Lookup(keys.topic_keys(keys.document_keys(self.documents), self.topic), self.documents)
+
+    def find(self, topic: str, document: str) -> int | None:
+        """The number of one candidate, None where no system retrieved that document for that topic."""
+        number = self._numbers.get(topic)
+        raw = document.encode(errors="surrogateescape")
+        if number is None or not raw or b"\0" in raw:
+            return None
+        found = int(self.find_all(np.array([number], dtype=np.int32), np.array([raw]))[0])
+        return None if found < 0 else found
+
+    def find_all(self, topic: NDArray[np.int32], documents: Text) -> NDArray[np.int32]:
+        """Numbers of candidates, -1 where there is none; topics are numbers in `topics`."""
+        return self._lookup.find(keys.topic_keys(keys.document_keys(documents), topic), documents)
+
+    def judged_by(self, qrels: Qrels, rel: float = 1.0) -> tuple[Bools, Bools]:
+        """Which candidates the judgments speak of, and which they call relevant."""
+        of_topic = np.array([self._numbers.get(topic, -1) for topic in qrels.topics], dtype=np.int32)
+        rows = np.flatnonzero((qrels.grades >= 0) & (of_topic[qrels.topic] >= 0))
+        found = self.find_all(of_topic[qrels.topic[rows]], qrels.documents[rows])
+        judged, relevant = np.zeros(len(self), dtype=bool), np.zeros(len(self), dtype=bool)
+        judged[found[found >= 0]] = True
+        relevant[found[(found >= 0) & (qrels.grades[rows] >= rel)]] = True
+        return judged, relevant
+
+    def block(self, systems: Sequence[int] | None = None) -> Block:
+        """The candidates of some systems (all by default) as a block."""
+        return Block(self, list(range(len(self.names))) if systems is None else list(systems))
+
+
+class Block:
+    """Candidates of k systems as arrays [topic, column]; what systems say of them is [topic, system, column].
+
+    Columns have no order. Rows are as wide as the topic with the most candidates, and `present` tells the real ones.
+    """
+
+    def __init__(self, candidates: Candidates, systems: list[int]) -> None:
+        place = candidates.place[systems]
+        k, n_topics, depth = place.shape
+        seen = np.zeros(len(candidates) + 1, dtype=bool)
+        seen[place] = True
+        seen[-1] = False  # where -1 points
+        chosen = np.flatnonzero(seen)  # by topic, as candidates are numbered so
+        topic = candidates.topic[chosen]
+        counts = np.bincount(topic, minlength=n_topics)
+        n = max(1, int(counts.max(initial=0)))
+        column = np.arange(len(chosen)) - (np.cumsum(counts) - counts)[topic]
+        column_of = np.full(len(candidates) + 1, n, dtype=np.int64)
+        column_of[chosen] = column
+
+        self.names = [candidates.names[system] for system in systems]
+        self.shape = (n_topics, k, n)
+        self.depth = depth
+        self.number: Ints = np.full((n_topics, n), -1, dtype=np.int64)  # the candidate in each place
+        self.number[topic, column] = chosen
+        self.present: Bools = self.number >= 0
+        # [topic, system, rank]: the column that stands there, n past the end of the ranking
+        self.column: Ints = np.ascontiguousarray(column_of[place].transpose(1, 0, 2))
+        ranks = np.zeros((n_topics, k, n + 1), dtype=np.int32)
+        np.put_along_axis(ranks, self.column, np.arange(1, depth + 1, dtype=np.int32)[None, None, :], axis=2)
+        self.rank: NDArray[np.int32] = np.ascontiguousarray(ranks[:, :, :n])  # 0 where not retrieved
+        with np.errstate(divide="ignore"):
+            self.inverse: Floats = np.where(self.rank > 0, 1.0 / self.rank, 0.0)
+
+    def values(self, per_candidate: NDArray[np.bool_]) -> Bools:
+        """A property of candidates as a block, False where there is none."""
+        return np.append(per_candidate, False)[self.number]
+
+    def by_rank(self, values: Floats) -> Floats:
+        """[topic, column] to [topic, system, rank], 0 past the end of a ranking."""
+        padded = np.concatenate([values, np.zeros((len(values), 1))], axis=1)
+        return padded[np.arange(len(values))[:, None, None], self.column]
+
+    def by_column(self, values: Floats) -> Floats:
+        """[topic, system, rank] to [topic, system, column], 0 where not retrieved."""
+        n_topics, k, n = self.shape
+        spread = np.zeros((n_topics, k, n + 1))
+        np.put_along_axis(spread, self.column, values, axis=2)
+        return np.ascontiguousarray(spread[:, :, :n])
+
+
+def candidates(
+    runs: Runs, depth: int | None, ties: Ties, precision: Precision, topics: Sequence[str] | None = None
+) -> Candidates:
+    """Gather the top `depth` documents of each run (all by default), for the given topics or all those of the runs."""
+    if not runs:
+        raise FathomsError("no run given")
+    read = [runs[name] for name in runs]
+    if topics is None:
+        found = list(dict.fromkeys(topic for run in read for topic in run.topics))
+        topics = [found[i] for i in topic_order(found)]
+    nothing = np.empty(0, dtype=np.int32)
+    blank = Qrels(list(topics), nothing, np.empty(0, dtype="S8"), np.empty(0))
+    ranked = [_top(rank(run, blank, ties, precision), depth) for run in read]
+    topic, pair_keys, documents, _ = union(
+        [(one.topic, one.keys, one.run.documents[one.rows], one.rank.astype(np.int32)) for one in ranked]
+    )
+    order = np.lexsort((documents, topic))
+    topic, pair_keys, documents = topic[order], pair_keys[order], documents[order]
+    lookup = keys.Lookup(pair_keys, documents)
+    deepest = max((int(one.rank.max(initial=1)) for one in ranked), default=1)
+    place = np.full((len(ranked), len(blank.topics), deepest), -1, dtype=np.int32)
+    for system, one in enumerate(ranked):
+        place[system, one.topic, one.rank - 1] = lookup.find(one.keys, one.run.documents, one.rows)
+    return Candidates(list(runs), blank.topics, topic, documents, place)
+
+
+def _top(ranked: Ranked, depth: int | None) -> Ranked:
+    if depth is None:
+        return ranked
+    top = np.flatnonzero(ranked.rank <= depth)
+    parts = (getattr(ranked, name)[top] for name in ("rows", "topic", "rank", "tied", "keys", "judgment", "codes"))
+    return Ranked(ranked.run, *parts)

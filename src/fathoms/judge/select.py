@@ -1,0 +1,231 @@
+"""Which document to judge next: the strategies.
+
+Pooling, move-to-front and the like ask which documents are likely to be relevant; MTC and RTC ask which judgment tells
+the systems apart. For a document i and two rankings with c_ij = 1 / max(r_i, r_j) - 1 / max(r'_i, r'_j):
+
+- MTC (Carterette, Allan and Sitaraman 2006; RTC Algorithm 1): max(|wR_i|, |wN_i|), where wR_i = c_ii + sum of c_ij over
+  j judged relevant, and wN_i = c_ii + sum of c_ij over j not judged non-relevant;
+- expected weight: |c_ii + sum_j c_ij p_j|;
+- variance removed: v_i (c_ii + sum_j c_ij p_j)^2, the part of Var[dAP] that goes with the judgment.
+
+The last two are divided by the topic's expected number of relevant documents, as AP is: what counts is MAP. For more
+than two systems the square of a weight is summed over the pairs that are still open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fathoms.data.arrays import ratio
+from fathoms.estimate.distribution import Moments, influence
+from fathoms.estimate.relevance import CLOSEST, Experts, Fusion, Model
+from fathoms.evidence.candidates import Block
+from fathoms.evidence.evidence import Bools, Floats
+
+ModelMaker = Callable[[Block, Floats | None], Model]
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How documents are weighed, and where probabilities of relevance come from (None: all are 1/2)."""
+
+    help: str
+    weight: type[Weight]
+    model: ModelMaker | None
+
+
+@dataclass(eq=False)
+class State:
+    """What a strategy may look at."""
+
+    block: Block
+    moments: Moments
+    judged: Bools  # [topic, column]
+    relevant: Bools
+    order: list[tuple[int, int]]  # judged documents (topic, column) in the order of their judgments
+    open_pairs: Floats  # [system, system]: Laplacian of the graph of pairs that are not settled
+
+
+class Weight:
+    """Weights of all documents, [topic, column]; the greatest is judged next, the first of equal ones.
+
+    `start` is called when everything may have changed, `update` after one judgment, for its topic alone.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.values = np.zeros(state.judged.shape)
+        self.start()
+
+    def start(self) -> None:
+        raise NotImplementedError
+
+    def update(self, topic: int, column: int, row: Floats) -> None:
+        """`row` holds a_ij of the judged document, [system, column]."""
+        raise NotImplementedError
+
+
+def spread(weights: Floats, laplacian: Floats) -> Floats:
+    """Root of the sum over open pairs of squared differences of the systems' weights, [..., system, column]."""
+    return np.sqrt(np.maximum(((laplacian @ weights) * weights).sum(axis=-2), 0.0))
+
+
+class MTCWeight(Weight):
+    def start(self) -> None:
+        block, judged, relevant = self.state.block, self.state.judged, self.state.relevant
+        self.if_relevant = influence(block, (judged & relevant).astype(np.float64))
+        self.if_not = influence(block, (block.present & ~(judged & ~relevant)).astype(np.float64))
+        self._weigh(slice(None))
+
+    def update(self, topic: int, column: int, row: Floats) -> None:
+        if self.state.relevant[topic, column]:
+            self.if_relevant[topic] += row
+        else:
+            self.if_not[topic] -= row
+        self._weigh(topic)
+
+    def _weigh(self, topic: int | slice) -> None:
+        both = (spread(part[topic], self.state.open_pairs) for part in (self.if_relevant, self.if_not))
+        self.values[topic] = np.maximum(*both)
+
+
+class ExpectedWeight(Weight):
+    power = 0.0  # of v
+
+    def start(self) -> None:
+        self._weigh(slice(None))
+
+    def update(self, topic: int, column: int, row: Floats) -> None:
+        self._weigh(topic)
+
+    def _weigh(self, topic: int | slice) -> None:
+        moments = self.state.moments
+        size = spread(moments.H[topic], self.state.open_pairs) * moments.v[topic] ** self.power
+        self.values[topic] = ratio(size, np.asarray(moments.R[topic])[..., None])
+
+
+class VarianceWeight(ExpectedWeight):
+    power = 0.5  # the root of the variance removed orders documents as the variance does
+
+
+class PoolWeight(Weight):
+    """Incremental pooling: rank by rank over all topics (RTC section 4.2)."""
+
+    def start(self) -> None:
+        rank = self.state.block.rank
+        self.values = 1.0 / np.where(rank > 0, rank, np.iinfo(np.int32).max).min(axis=1)
+
+    def update(self, topic: int, column: int, row: Floats) -> None:
+        """Ranks do not change."""
+
+
+class DepthWeight(PoolWeight):
+    """Depth pooling as tracks do it: topic by topic, each to the whole depth."""
+
+    def start(self) -> None:
+        super().start()
+        self.values += np.arange(len(self.values), 0, -1)[:, None]
+
+
+class RBPWeight(Weight):
+    """The document's RBP weight summed over systems (Moffat, Webber and Zobel 2007, method A)."""
+
+    p = 0.8
+
+    def start(self) -> None:
+        rank = self.state.block.rank
+        self.values = np.where(rank > 0, self.p ** (rank - 1.0), 0.0).sum(axis=1)
+
+    def update(self, topic: int, column: int, row: Floats) -> None:
+        """Ranks do not change."""
+
+
+class MoveToFrontWeight(Weight):
+    """Move-to-front pooling (Cormack, Palmer and Clarke 1998): judge down one system's ranking of a topic while it
+    yields relevant documents; a document that is not relevant puts the system behind the others."""
+
+    def start(self) -> None:
+        block = self.state.block
+        n_topics, k, _ = block.shape
+        self.priority = np.zeros((n_topics, k))
+        for topic, column in self.state.order:
+            if not self.state.relevant[topic, column]:
+                self._demote(topic, column)
+        for topic in range(n_topics):
+            self._weigh(topic)
+
+    def update(self, topic: int, column: int, row: Floats) -> None:
+        if not self.state.relevant[topic, column]:
+            self._demote(topic, column)
+        self._weigh(topic)
+
+    def _demote(self, topic: int, column: int) -> None:
+        """The system that asked for the document: the one of highest priority that has it."""
+        rank = self.state.block.rank[topic, :, column]
+        asked = np.where(rank > 0, self.priority[topic], -np.inf).argmax()
+        self.priority[topic, asked] -= 1
+
+    def _weigh(self, topic: int) -> None:
+        rank = self.state.block.rank[topic]
+        height = np.where(rank > 0, 1.0 / (rank + 1.0), -np.inf)
+        self.values[topic] = np.max(self.priority[topic][:, None] + height, axis=0)
+
+
+class HedgeWeight(Weight):
+    """Hedge-style (Aslam, Pavlu and Savell 2003): systems lose weight by the loss of what they ranked high, and the
+    document with the greatest weighted loss to be expected is judged."""
+
+    rate = 0.1
+
+    def start(self) -> None:
+        block = self.state.block
+        # The loss of rank r in a ranking of depth n is half the sum of 1/i over ranks i from r to n.
+        harmonic = np.cumsum(1.0 / np.arange(1, block.depth + 1))
+        losses = np.append(0.0, 0.5 * (harmonic[-1] - harmonic + 1.0 / np.arange(1, block.depth + 1)))
+        self.loss = losses[block.rank]
+        sign = np.where(self.state.relevant, -1.0, 1.0) * self.state.judged
+        self.total = (self.loss * sign[:, None, :]).sum(axis=2)
+        for topic in range(len(self.values)):
+            self._weigh(topic)
+
+    def update(self, topic: int, column: int, row: Floats) -> None:
+        self.total[topic] += self.loss[topic, :, column] * (-1.0 if self.state.relevant[topic, column] else 1.0)
+        self._weigh(topic)
+
+    def _weigh(self, topic: int) -> None:
+        weight = np.exp(-self.rate * (self.total[topic] - self.total[topic].min()))
+        self.values[topic] = (weight / weight.sum()) @ self.loss[topic]
+
+
+def _fusion(block: Block, clues: Floats | None) -> Model:
+    return Fusion(block, clues)
+
+
+def _experts(block: Block, clues: Floats | None) -> Model:
+    return Experts(block, CLOSEST, clues)
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "fusion": Strategy("removes most variance, probabilities from our model (default)", VarianceWeight, _fusion),
+    "expected": Strategy("greatest expected weight, probabilities from our model", ExpectedWeight, _fusion),
+    "rtc": Strategy("robust test collections: MTC with probabilities from experts", MTCWeight, _experts),
+    "mtc": Strategy("minimal test collections: every document relevant with probability 1/2", MTCWeight, None),
+    "pool": Strategy("incremental pooling: rank by rank over all topics", PoolWeight, _fusion),
+    "depth": Strategy("depth pooling: topic by topic, shallow documents first", DepthWeight, _fusion),
+    "mtf": Strategy("move-to-front pooling", MoveToFrontWeight, _fusion),
+    "hedge": Strategy("hedge: systems that ranked relevant documents high decide", HedgeWeight, _fusion),
+    "rbp": Strategy("summed RBP weights", RBPWeight, _fusion),
+}
+DEFAULT = "fusion"
+
+
+def laplacian(pairs: Sequence[tuple[int, int]], k: int) -> Floats:
+    """Of the graph whose edges are these pairs of systems: x'Lx is the sum over them of squared differences."""
+    matrix = np.zeros((k, k))
+    for a, b in pairs:
+        matrix[[a, b], [a, b]] += 1
+        matrix[[a, b], [b, a]] -= 1
+    return matrix
