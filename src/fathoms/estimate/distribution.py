@@ -20,6 +20,7 @@ from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Floats, Ints
 
 MOST_SHARED = 8_000_000  # documents of all pairs of systems together for which covariances of order two are kept
+SAME = 1e-12  # expectations that differ by less are the same but for rounding
 
 
 def influence(block: Block, p: Floats) -> Floats:
@@ -114,7 +115,11 @@ class Moments:
 
     def __init__(self, block: Block, p: Floats) -> None:
         self.block = block
-        self.pair_sums = PairSums(block)
+        # Beyond some number of systems the covariances of order two are left out: variances of differences are then
+        # a little too large, and confidence a little too low.
+        having = (block.rank > 0).sum(axis=1)
+        shared = int((having * (having - 1) // 2).sum())
+        self.pair_sums = PairSums(block) if shared <= MOST_SHARED else None
         self.set(p)
 
     def set(self, p: Floats) -> None:
@@ -128,9 +133,7 @@ class Moments:
         chance = block.by_rank(self.v)
         above = np.cumsum(chance, axis=2) - chance
         inverse = 1.0 / np.arange(1, block.depth + 1)
-        # Beyond some number of systems the covariances of order two are left out: variances of differences are then
-        # a little too large, and confidence a little too low.
-        self.second = self.pair_sums.cross(self.v) if len(self.pair_sums) <= MOST_SHARED else _nothing(block)
+        self.second = _nothing(block) if self.pair_sums is None else self.pair_sums.cross(self.v)
         own = np.arange(block.shape[1])
         self.second[:, own, own] = (chance * inverse**2 * above).sum(axis=2)
         self.first = np.empty_like(self.second)
@@ -143,11 +146,12 @@ class Moments:
         row[:, column] = 0.0
         change = float(relevant) - self.p[topic, column]
         self.H[topic] += change * row
-        self.second[topic] -= self.v[topic, column] * ((row * self.v[topic]) @ row.T)
+        lost = self.v[topic, column] * ((row * self.v[topic]) @ row.T)
+        self.second[topic] -= lost if self.pair_sums is not None else np.diag(np.diag(lost))
         self.p[topic, column] = float(relevant)
         self.v[topic, column] = 0.0
         self.S[topic] = 0.5 * ((self.H[topic] + inverse) @ self.p[topic])
-        self.R[topic] += change
+        self.R[topic] = self.p[topic].sum()  # a running sum would leave rounding where nothing is relevant
         self._first(topic)
         return row
 
@@ -185,7 +189,7 @@ def confidence(expectation: Floats, covariance: Floats) -> Floats:
     variance = np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
     difference = expectation[:, None] - expectation[None, :]
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(difference == 0, 0.0, difference / np.sqrt(variance))
+        z = np.where(np.abs(difference) < SAME, 0.0, difference / np.sqrt(variance))
     return ndtr(z)
 
 
