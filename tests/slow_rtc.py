@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-from scipy.optimize import minimize
+from numpy.typing import NDArray
+from scipy.optimize import minimize, root
 from scipy.special import expit, log_expit
 
 Ranking = Sequence[int]
 Chances = Mapping[int, float]
+Floats = NDArray[np.float64]
+PATIENT = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 10_000, "maxfev": 20_000}
 
 
 # AP and its distribution (section 2.1)
@@ -126,18 +129,91 @@ def preference_posterior(theta: Sequence[float], relevant: int, other: int) -> f
     return total
 
 
-def rank_probabilities(relevant: int, other: int, depth: int) -> list[float]:
-    """q* at ranks 1..depth: the maximiser of that posterior."""
+def rank_probabilities(relevant: int, other: int, depth: int, start: Floats | None = None) -> Floats:
+    """q* at ranks 1..depth: where that posterior, which is concave, has slope 0; looked for from `start` on."""
+    above = np.triu(np.ones((depth, depth)), 1)
 
-    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        gap = theta[:, None] - theta
-        above = np.triu(np.ones((depth, depth)), 1)
-        value = (log_expit(gap) * above).sum()
-        value += ((relevant + 1) * log_expit(theta) + (other + 1) * log_expit(-theta)).sum()
-        pull = expit(-gap) * above
-        slope = pull.sum(1) - pull.sum(0) + (relevant + 1) * expit(-theta) - (other + 1) * expit(theta)
-        return -value, -slope
+    def slope(theta: Floats) -> Floats:
+        pull = expit(theta - theta[:, None]) * above
+        return pull.sum(1) - pull.sum(0) + (relevant + 1) * expit(-theta) - (other + 1) * expit(theta)
 
-    start = np.linspace(2, -2, depth)
-    found = minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5_000})
-    return [float(q) for q in expit(found.x)]
+    def curve(theta: Floats) -> Floats:
+        between = expit(theta[:, None] - theta) * expit(theta - theta[:, None])
+        np.fill_diagonal(between, 0.0)
+        own = (relevant + other + 2) * expit(theta) * expit(-theta)
+        return between - np.diag(between.sum(axis=1) + own)
+
+    if start is None:
+        start = np.linspace(2.0, -2.0, depth) + np.log((relevant + 1) / (other + 1))
+    found = root(slope, start, jac=curve, tol=1e-12)
+    assert np.abs(slope(found.x)).max() < 1e-7, found.message
+    return expit(found.x)
+
+
+def platt(reported: Sequence[float], relevant: Sequence[bool], ridge: float) -> Callable[[float, float], float]:
+    """What the calibration of one expert minimises: cross entropy to Platt's smoothed targets, and a ridge that draws
+    A to the logit of the smoothed share of relevant documents and B to 0."""
+    positive = sum(relevant)
+    negative = len(relevant) - positive
+    rest = math.log((positive + 1) / (negative + 1))
+
+    def loss(A: float, B: float) -> float:
+        total = ridge / 2 * ((A - rest) ** 2 + B**2)
+        for q, is_relevant in zip(reported, relevant, strict=True):
+            target = (positive + 1) / (positive + 2) if is_relevant else 1 / (negative + 2)
+            z = A + B * q
+            total -= target * float(log_expit(z)) + (1 - target) * float(log_expit(-z))
+        return total
+
+    return loss
+
+
+def calibrated(reported: Sequence[float], relevant: Sequence[bool], ridge: float) -> tuple[float, float]:
+    loss = platt(reported, relevant, ridge)
+    found = minimize(lambda x: loss(*x), [0.0, 0.0], method="Nelder-Mead", options=PATIENT)
+    A, B = minimize(lambda x: loss(*x), found.x, method="Nelder-Mead", options=PATIENT).x
+    return float(A), float(B)
+
+
+def log_posterior(x: Floats, X: Floats, y: Floats, log_prior: Callable[[Floats], float]) -> float:
+    """Of a logistic regression."""
+    z = X @ x
+    return float(sum(log_expit(a if b else -a) for a, b in zip(z, y, strict=True))) + log_prior(x)
+
+
+def beta_prior(weight: float, *, intercept: bool, precision: float = 0.0) -> Callable[[Floats], float]:
+    """Beta(weight, weight) for sigma(lambda), as a density of lambda; an intercept comes last, normal."""
+
+    def log_prior(x: Floats) -> float:
+        own = x[:-1] if intercept else x
+        total = sum(weight * float(log_expit(v) + log_expit(-v)) for v in own)
+        return total - (precision / 2 * float(x[-1]) ** 2 if intercept else 0.0)
+
+    return log_prior
+
+
+def normal_prior(mean: Floats, precision: Floats) -> Callable[[Floats], float]:
+    def log_prior(x: Floats) -> float:
+        return -sum(float(w) / 2 * float(v - m) ** 2 for v, m, w in zip(x, mean, precision, strict=True))
+
+    return log_prior
+
+
+def logistic(X: Floats, y: Floats, log_prior: Callable[[Floats], float]) -> Floats:
+    """The maximiser, by scipy and numerical derivatives alone."""
+    found = np.zeros(X.shape[1])
+    for _ in range(3):
+        found = minimize(lambda x: -log_posterior(x, X, y, log_prior), found, method="BFGS", options={"gtol": 1e-7}).x
+    return found
+
+
+def hessian(function: Callable[[Floats], float], x: Floats, step: float = 1e-3) -> Floats:
+    """Second derivatives by central differences."""
+    n = len(x)
+    found = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            a, b = np.eye(n)[i] * step, np.eye(n)[j] * step
+            corners = function(x + a + b) - function(x + a - b) - function(x - a + b) + function(x - a - b)
+            found[i, j] = corners / (4 * step**2)
+    return found
