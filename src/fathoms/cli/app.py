@@ -23,6 +23,7 @@ COMMANDS = {
     "ties": "who has ties and contradictions, and what could they change",
     "predict": "estimate what scores will be once the judging is deep",
     "pool": "which documents to judge, or which judgments a shallower pool would have",
+    "judge": "judge the most telling documents first, until it is clear which system is better",
     "band": "how precise scores need to be: geometric bands, and what they cost",
     "papers": "a paper's tables and figures on your collection",
     "check": "is every file sound: errors, warnings and notes",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt --resume
-  fathoms judge qrels.txt runs/ --oracle truth.txt --strategy rtc --until 0.99 --session study.db"""
+  fathoms judge qrels.txt runs/ --oracle truth.txt --strategy mtc --until 0.99 --session study.db"""
 SESSION = Path("fathoms-judging.db")
 OPEN_PAIRS = 20  # shown in the summary
 WIDEST = 100  # characters in a line of text
@@ -41,12 +41,14 @@ COMMON = {  # words of questions that say nothing about a document
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from fathoms.judge.select import STRATEGIES
+    from fathoms.judge.select import DEFAULT, STRATEGIES
 
     options.add_files(parser)
     parser.add_argument("--topic-texts", metavar="FILE", help="texts of topics: TSV, JSON lines or TREC's SGML")
     parser.add_argument("--docs", metavar="FILE|DIR", help="texts of documents: the same, or a folder of files")
-    parser.add_argument("--strategy", choices=tuple(STRATEGIES), help="how the next document is chosen (rtc)")
+    parser.add_argument(
+        "--strategy", choices=tuple(STRATEGIES), help=f"how the next document is chosen ({DEFAULT}); see docs/judge.md"
+    )
     parser.add_argument("--until", metavar="P", type=_probability, help="confidence that settles a pair (0.95)")
     parser.add_argument("--baseline", metavar="RUN", help="settle pairs with this run only (a name, or its file)")
     parser.add_argument("--depth", metavar="D", type=options.at_least_one, help="top documents of each run (100)")
@@ -76,8 +78,8 @@ def _probability(text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0.5 < value <= 1:
-        raise ArgumentTypeError(f"expected a probability above 0.5 and up to 1, found {text!r}")
+    if not 0.5 < value < 1:
+        raise ArgumentTypeError(f"expected a probability between 0.5 and 1, found {text!r}")
     return value
 
 
@@ -235,7 +237,7 @@ def _bare(word: str) -> str:
 
 # -- a person answers ---------------------------------------------------------------------------------------------
 
-HELP = """0 to {most:<5} the document's grade, then Enter; {rel} and more is relevant
+HELP = """0 to {most:<6} the document's grade, then Enter; {rel} and more is relevant
 s [why]     skip this document; it is not shown again
 u           take the last answer back
 n TEXT      a note, saved with the answer to this document
@@ -344,7 +346,7 @@ class Conversation:
         topic = self.shelf.topics and self.shelf.topics.get(task.topic)
         document = self.shelf.documents and self.shelf.documents.get(task.document)
         terms = _terms(topic or None)
-        self.console.rule(characters="-")
+        self.console.rule(characters="-", style="")
         for line in self._wrapped(f"Topic {task.topic}", topic or None, set()):
             self.console.print(line)
         self.console.print()
@@ -363,7 +365,7 @@ class Conversation:
             text = Text(printable(part), style="bold" if place == 0 else "")
             for match in re.finditer(r"\w+", text.plain):
                 if _bare(match[0]) in terms:
-                    text.stylize("bold reverse", *match.span())
+                    text.stylize("bold yellow", *match.span())
             lines += text.wrap(self.console, min(self.console.width, WIDEST))
         for line in lines:
             line.rstrip()

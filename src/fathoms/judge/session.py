@@ -27,6 +27,7 @@ from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.order import Precision, Ties
 from fathoms.judge.engine import Engine
+from fathoms.judge.select import DEFAULT
 
 FORMAT = 1
 APPLICATION = 0x6661746D  # what SQLite calls an application id: whose file this is
@@ -55,7 +56,7 @@ CREATE TRIGGER event_is_never_removed BEFORE DELETE ON event BEGIN SELECT RAISE(
 class Settings:
     """What a session is begun with; `until` alone may change later."""
 
-    strategy: str = "rtc"
+    strategy: str = DEFAULT
     until: float = 0.95
     seed: int = 0
     depth: int = 100
@@ -66,8 +67,8 @@ class Settings:
     rel: int = 1
 
     def __post_init__(self) -> None:
-        if not 0.5 < self.until <= 1:
-            raise FathomsError(f"until must be a probability above 0.5 and up to 1, found {self.until:g}")
+        if not 0.5 < self.until < 1:
+            raise FathomsError(f"until must lie between 0.5 and 1, found {self.until:g}")
         if not 1 <= self.rel <= self.max_grade:
             raise FathomsError(f"rel must be a grade from 1 to {self.max_grade}, the greatest, found {self.rel}")
 
@@ -203,7 +204,7 @@ def check_new(path: Path) -> None:
 
 
 def _exists(path: Path) -> InputError:
-    return InputError("holds a session already; go on with --resume, or begin another with --session FILE", str(path))
+    return InputError("exists already; go on with --resume, or begin another session with --session FILE", str(path))
 
 
 def _raw(text: str) -> bytes:
