@@ -56,7 +56,10 @@ class Engine:
         self._model = None
         if strategy.model is not None:
             self._model = strategy.model(self.block, _gathered(clues, self.block.number))
-        self._place = {int(number): place for place, number in np.ndenumerate(self.block.number) if number >= 0}
+        present = np.flatnonzero(self.block.present)
+        self.size = len(present)  # candidates in all
+        self._flat = np.full(len(candidates), -1, dtype=np.int64)  # where each candidate stands in the block
+        self._flat[self.block.number.ravel()[present]] = present
         # Documents of equal weight are judged in an order that the seed decides.
         self._lot = np.random.default_rng(seed).random(self.block.number.shape)
         self._known: dict[int, bool] = {}
@@ -77,7 +80,7 @@ class Engine:
         for number, relevant in judgments[:fitted]:
             self._check(number)
             self._known[number] = relevant
-        self._fit()
+        self.fit()
         for number, relevant in judgments[fitted:]:
             self.judge(number, relevant)
 
@@ -86,9 +89,9 @@ class Engine:
         self._check(index)
         self._known[index] = relevant
         if len(self._known) % EVERY == 0:
-            self._fit()
+            self.fit()
             return
-        topic, column = self._place[index]
+        topic, column = self._place(index)
         state = self._state
         state.judged[topic, column] = True
         state.relevant[topic, column] = relevant
@@ -105,16 +108,24 @@ class Engine:
             raise FathomsError("there is no judgment to take back")
         self.load(list(self._known.items())[:-1])
 
+    def _has(self, index: int) -> bool:
+        return 0 <= index < len(self._flat) and bool(self._flat[index] >= 0)
+
+    def _place(self, index: int) -> tuple[int, int]:
+        topic, column = divmod(int(self._flat[index]), self.block.number.shape[1])
+        return topic, column
+
     def _check(self, index: int) -> None:
-        if index not in self._place:
+        if not self._has(index):
             raise FathomsError(f"there is no candidate {index}")
         if index in self._known:
             raise FathomsError(f"candidate {index} is judged already")
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
+        """Fit the model to all judgments so far, as every tenth judgment does."""
         block = self.block
         judged, relevant = (np.zeros(block.number.shape, dtype=bool) for _ in range(2))
-        order = [self._place[number] for number in self._known]
+        order = [self._place(number) for number in self._known]
         if order:
             topics, columns = np.array(order).T
             judged[topics, columns] = True
@@ -157,7 +168,7 @@ class Engine:
     def next(self, skip: Collection[int] = ()) -> int | None:
         """The number of the candidate to judge next, None when nothing is left."""
         greatest, top = self._greatest, self._top
-        places = [self._place[number] for number in skip if number in self._place]
+        places = [self._place(number) for number in skip if self._has(number)]
         if places:
             greatest, top = greatest.copy(), top.copy()
             for topic in {topic for topic, _ in places}:
@@ -221,7 +232,7 @@ class Engine:
 
     def settled(self) -> bool:
         """Whether every pair that matters has the confidence asked for. A model is not trusted before its first fit."""
-        enough = self._model is None or self.judged >= min(EVERY, len(self._place))
+        enough = self._model is None or self.judged >= min(EVERY, self.size)
         return enough and not self.open_pairs()
 
     def forecast(self) -> tuple[int, int] | None:
@@ -238,7 +249,7 @@ class Engine:
         expectation, covariance = self._beliefs()
         chance = confidence(expectation, covariance)
         unsettled = sorted(self.open_pairs(), key=lambda pair: max(chance[pair], 1 - chance[pair]))[:FORECAST_PAIRS]
-        most = len(self._place) - self.judged
+        most = self.size - self.judged
         if not unsettled or not most:
             return 0, 0
         moments = self._state_moments
@@ -248,10 +259,12 @@ class Engine:
         need = np.zeros(GUESSES, dtype=np.int64)
         for a, b in unsettled:
             carried = np.sort((moments.v * (moments.H[:, a] - moments.H[:, b]) ** 2 / scale).ravel())[::-1]
-            left = 1 - np.cumsum(carried)[steps - 1] / max(float(carried.sum()), 1e-300)
+            left = np.maximum(1 - np.cumsum(carried)[steps - 1] / max(float(carried.sum()), 1e-300), 0.0)
             left[-1] = 0.0
-            variance = covariance[a, a] + covariance[b, b] - 2 * covariance[a, b]
-            moved = np.sqrt(variance * -np.diff(left, prepend=1.0)) * rng.standard_normal((GUESSES, len(steps)))
+            variance = max(covariance[a, a] + covariance[b, b] - 2 * covariance[a, b], 0.0)
+            moved = np.sqrt(variance * np.maximum(-np.diff(left, prepend=1.0), 0.0)) * rng.standard_normal(
+                (GUESSES, len(steps))
+            )
             difference = expectation[a] - expectation[b] + np.cumsum(moved, axis=1)
             reached = np.abs(difference) >= float(ndtri(self.until)) * np.sqrt(variance * left)
             need = np.maximum(need, steps[reached.argmax(axis=1)])

@@ -21,7 +21,7 @@ import numpy as np
 
 from fathoms.data.arrays import ratio
 from fathoms.estimate.distribution import Moments, influence
-from fathoms.estimate.relevance import CLOSEST, Experts, Fusion, Model
+from fathoms.estimate.relevance import Experts, Fusion, Model
 from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Bools, Floats
 
@@ -200,24 +200,16 @@ class HedgeWeight(Weight):
         self.values[topic] = (weight / weight.sum()) @ self.loss[topic]
 
 
-def _fusion(block: Block, clues: Floats | None) -> Model:
-    return Fusion(block, clues)
-
-
-def _experts(block: Block, clues: Floats | None) -> Model:
-    return Experts(block, CLOSEST, clues)
-
-
 STRATEGIES: dict[str, Strategy] = {
-    "fusion": Strategy("removes most variance, probabilities from our model (default)", VarianceWeight, _fusion),
-    "expected": Strategy("greatest expected weight, probabilities from our model", ExpectedWeight, _fusion),
-    "rtc": Strategy("robust test collections: MTC with probabilities from experts", MTCWeight, _experts),
+    "fusion": Strategy("removes most variance, probabilities from our model (default)", VarianceWeight, Fusion),
+    "expected": Strategy("greatest expected weight, probabilities from our model", ExpectedWeight, Fusion),
+    "rtc": Strategy("robust test collections: MTC with probabilities from experts", MTCWeight, Experts),
     "mtc": Strategy("minimal test collections: every document relevant with probability 1/2", MTCWeight, None),
-    "pool": Strategy("incremental pooling: rank by rank over all topics", PoolWeight, _fusion),
-    "depth": Strategy("depth pooling: topic by topic, shallow documents first", DepthWeight, _fusion),
-    "mtf": Strategy("move-to-front pooling", MoveToFrontWeight, _fusion),
-    "hedge": Strategy("hedge: systems that ranked relevant documents high decide", HedgeWeight, _fusion),
-    "rbp": Strategy("summed RBP weights", RBPWeight, _fusion),
+    "pool": Strategy("incremental pooling: rank by rank over all topics", PoolWeight, Fusion),
+    "depth": Strategy("depth pooling: topic by topic, shallow documents first", DepthWeight, Fusion),
+    "mtf": Strategy("move-to-front pooling", MoveToFrontWeight, Fusion),
+    "hedge": Strategy("hedge: systems that ranked relevant documents high decide", HedgeWeight, Fusion),
+    "rbp": Strategy("summed RBP weights", RBPWeight, Fusion),
 }
 DEFAULT = "fusion"
 
