@@ -12,6 +12,7 @@ import io
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -19,7 +20,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -222,7 +223,7 @@ class TestSession:
         now.grade("1", "b", 0, "bob")
         back = now.undo("ann")
         assert back is not None
-        assert (back.index, back.topic, back.document) == (0, "1", "a")
+        assert (back.candidate, back.topic, back.document) == (0, "1", "a")
         assert isinstance(now.engine, Arithmetic)
         assert now.engine.judgments == [(1, False)]
 
@@ -328,7 +329,7 @@ class TestSession:
             ({"rel": 0}, "rel must be a grade from 1 to 1"),
         ):
             with pytest.raises(FathomsError, match=message):
-                Settings(**how)  # type: ignore[arg-type]
+                Settings(**how)
 
 
 @pytest.mark.usefixtures("plain_engine")
@@ -579,9 +580,9 @@ def judge(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
     (tmp_path / "sim").symlink_to(made)
     monkeypatch.setenv("LOGNAME", "ann")
 
-    def call(*words: str, stdin: str = "", qrels: str = "none", runs: Sequence[str] = ("sim/runs",)) -> Done:
+    def call(*words: str, stdin: Any = "", qrels: str = "none", runs: Sequence[str] = ("sim/runs",)) -> Done:
         capsys.readouterr()
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin) if isinstance(stdin, str) else stdin)
         with pytest.raises(SystemExit) as exit:
             main(["judge", qrels, *runs, *words])
         assert isinstance(exit.value.code, int)
@@ -765,7 +766,7 @@ def test_bad_usage(judge: Command) -> None:
         (("--docs", "absent"), {}, "absent: no such file"),
         (("--oracle", "absent"), {}, "absent: no such file"),
     ):
-        done = judge(*words, stdin="1\n", **more)  # type: ignore[arg-type]
+        done = judge(*words, stdin="1\n", **more)
         assert done.status == 2, words
         assert message in done.err
         assert not Path("fathoms-judging.db").exists()
@@ -807,28 +808,68 @@ def test_topics_without_judgments_are_told(judge: Command) -> None:
     assert "1 judgment with a negative grade" in done.err
 
 
-def test_interrupted(judge: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Keyboard(io.StringIO):
-        def readline(self, size: int = -1, /) -> str:
-            line = super().readline()
-            if not line:
-                raise KeyboardInterrupt
-            return line
+def test_interrupted(judge: Command) -> None:
+    class Keyboard:
+        lines: ClassVar = ["1\n"]
 
-    monkeypatch.setattr(io, "StringIO", Keyboard)
-    done = judge(stdin="1\n")
+        def isatty(self) -> bool:
+            return False
+
+        def readline(self) -> str:
+            if not self.lines:
+                raise KeyboardInterrupt
+            return self.lines.pop()
+
+    done = judge(stdin=Keyboard())
     assert done.status == 130
     assert "all answers are saved in fathoms-judging.db; go on with --resume" in done.err
     assert len(events("fathoms-judging.db")) == 1
 
 
+def test_at_a_terminal(judge: Command, tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    Path("topics.tsv").write_text("".join(f"{i}\tWhat are solar panels?\n" for i in range(101, 107)))
+    names = {line.split()[2] for path in Path("sim/runs").iterdir() for line in path.read_text().splitlines()}
+    Path("docs.tsv").write_text("".join(f"{name}\tA Solar\x1b[2J panel, PANELS, what are these?\n" for name in names))
+    words = ("--topic-texts", "topics.tsv", "--docs", "docs.tsv", "--budget", "1")
+    process = start(tmp_path, *words, stdin=theirs, stderr=theirs, TERM="xterm-256color", COLUMNS="90")
+    os.close(theirs)
+
+    def until_asked() -> str:
+        text = ""
+        while not text.endswith(" > "):
+            text += os.read(ours, 4096).decode()
+        return text
+
+    first = until_asked()
+    assert set(re.findall("\x1b.?[^m]*.", first)) == {"\x1b[1m", "\x1b[1;33m", "\x1b[0m"}
+    assert re.findall(r"\x1b\[1;33m(\w+)\x1b\[0m", first) == ["Solar", "panel", "PANELS"]
+    os.write(ours, b"what?\n")
+    assert "Expected a grade from 0 to 1" in until_asked()
+    os.write(ours, b"1\n")
+    assert "The budget of 1 judgments is used up.\r\nEnter finishes, u takes the last answer back > " in until_asked()
+    os.write(ours, b"u\n")
+    assert until_asked().endswith(first[first.index("Topic") :])  # the same document as before
+    os.write(ours, b"0\n")
+    until_asked()
+    os.write(ours, b"\n")
+    out, _ = process.communicate()
+    os.close(ours)
+    assert process.returncode == 0
+    assert out.startswith("1 judged (0 relevant)")
+    assert [row[3] for row in events("fathoms-judging.db")] == [1, None, 0]
+
+
 # -- processes ----------------------------------------------------------------------------------------------------
 
 
-def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+def start(
+    folder: Path, *words: str, stdin: int = subprocess.PIPE, stderr: int = subprocess.PIPE, **env: str
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "fathoms", "judge", "none", "sim/runs", "--until", NEVER, *words],
-        cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, text=True, env=os.environ | env,
     )  # fmt: skip
 
 

@@ -434,10 +434,10 @@ def _consult(session: Session, oracle: Qrels, args: Namespace) -> None:
     unknown = 0
     with _bar(session, args) as step:
         while (task := _upcoming(session, args.budget)[0]) is not None:
-            if not unknown and task.index not in grades and not args.quiet:
+            if not unknown and task.candidate not in grades and not args.quiet:
                 print(f"fathoms: documents that {args.oracle} does not judge count as grade 0", file=sys.stderr)
-            unknown += task.index not in grades
-            session.grade(task.topic, task.document, int(grades.get(task.index, 0)), assessor)
+            unknown += task.candidate not in grades
+            session.grade(task.topic, task.document, int(grades.get(task.candidate, 0)), assessor)
             step()
 
 

@@ -243,7 +243,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 class Task(NamedTuple):
     """A document to judge, and its number among the candidates."""
 
-    index: int
+    candidate: int
     topic: str
     document: str
 
