@@ -17,7 +17,15 @@ import fathoms as fm
 from fathoms.comparison.significance import paired_t, reversals, separability
 from fathoms.estimate.gain_models import MODEL_NAMES, MODELS, fit_model
 from fathoms.estimate.predict import METHODS, estimate, fit_curves, pooled_depth
-from fathoms.estimate.predictors import PUBLISHED, Constants, Predictor, interpolated, rm_predict, smoothed
+from fathoms.estimate.predictors import (
+    PREDICTORS,
+    PUBLISHED,
+    Constants,
+    Predictor,
+    interpolated,
+    rm_predict,
+    smoothed,
+)
 from fathoms.estimate.tuning import rmse, surface, tune
 from fathoms.evidence.align import Alignment, rank
 from fathoms.evidence.pool import judged_depths, make_pool, prefix, prefix_by_topic, prefix_order, under
@@ -216,7 +224,7 @@ def test_no_estimate_leaves_its_range(measure: str) -> None:
     curves, _ = fit_curves([evidence], [parsed], MODEL_NAMES, depth=4)
     assert scores.low is not None
     assert scores.high is not None
-    for method in METHODS:
+    for method in (*PREDICTORS, *MODEL_NAMES):
         found = estimate(parsed, evidence, scores, method, curves=curves)
         assert found is not None
         assert np.isfinite(found[0]).all()

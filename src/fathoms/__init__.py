@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from fathoms.errors import FathomsError as FathomsError
     from fathoms.errors import FathomsWarning as FathomsWarning
     from fathoms.errors import InputError as InputError
+    from fathoms.estimate.draws import confidence as confidence
     from fathoms.estimate.predict import predict as predict
+    from fathoms.estimate.probabilities import probabilities as probabilities
     from fathoms.measures.base import Measure as Measure
     from fathoms.measures.depths import evaluate_depths as evaluate_depths
     from fathoms.measures.evaluate import evaluate as evaluate
@@ -53,7 +55,9 @@ _HOMES = {
     "evaluate": "measures.evaluate",
     "evaluate_depths": "measures.depths",
     "parse_measure": "measures.parse",
+    "confidence": "estimate.draws",
     "predict": "estimate.predict",
+    "probabilities": "estimate.probabilities",
 }
 __all__ = ["__version__", *_HOMES]
 

@@ -2,28 +2,47 @@
 
 simplistic, background, interpolated and smoothed pick a point in each score's range (Ravana and Moffat 2010); static,
 constant, linear, zipf, weibull and hybrid predict the gain of an unjudged document from its rank, by topic (Lu, Moffat
-and Culpepper 2016). `--method all` shows them side by side. No estimate leaves its range.
+and Culpepper 2016). experts (Carterette 2007, "Robust test collections") and fusion (our own model) give each unjudged
+document a probability of relevance from the ranks of all given runs, all judgments and any further evidence.
+`--method all` shows them side by side. No estimate leaves its range.
+
+`--probabilities` writes those probabilities, `--confidence` how sure it is that one run is better than another.
 """
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING
 
 from fathoms.cli import options
 
+if TYPE_CHECKING:
+    from fathoms.data.trec import Table
+
+MODELS = ("experts", "fusion")
 METHODS = (
     "simplistic", "background", "interpolated", "smoothed", "static", "constant", "linear", "zipf", "weibull", "hybrid",
+    *MODELS,
 )  # fmt: skip
+DRAWS = 1000
+MEASURES = ("P@10", "RBP(p=0.8)", "AP")
 EXAMPLES = """examples:
   fathoms predict qrels.txt runs/ -m P@10 --method smoothed
-  fathoms predict qrels.txt runs/ -m 'RBP(p=0.95)' --method all --pooled pooled.txt --format tsv"""
+  fathoms predict qrels.txt runs/ -m 'RBP(p=0.95)' --method all --pooled pooled.txt --format tsv
+  fathoms predict qrels.txt runs/ --method fusion --evidence labels.tsv
+  fathoms predict qrels.txt runs/ --probabilities --format tsv -o p.tsv
+  fathoms predict qrels.txt runs/ -m nDCG@10 --confidence"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
     options.add_measures(parser)
-    parser.add_argument("--method", choices=(*METHODS, "all"), default="smoothed", help="how to estimate (smoothed)")
+    parser.add_argument(
+        "--method",
+        choices=(*METHODS, "all"),
+        help="how to estimate (smoothed; fusion with --probabilities and --confidence)",
+    )
     parser.add_argument(
         "--constants",
         metavar="C,E",
@@ -34,7 +53,33 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--depth",
         metavar="D",
         type=options.at_least_one,
-        help="pool depth at which the models are fitted (default: as deep as the contributing runs are judged)",
+        help="pool depth at which the models of gain by rank are fitted (default: as deep as the contributing runs are "
+        "judged)",
+    )
+    parser.add_argument(
+        "--evidence",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="for experts and fusion: lines `topic document value`, such as labels of a language model or scores of a "
+        "classifier; a run or a qrels file will do; may be repeated",
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--probabilities",
+        action="store_true",
+        help="instead: how likely each document of the runs is relevant (experts or fusion)",
+    )
+    what.add_argument(
+        "--confidence",
+        action="store_true",
+        help="instead: how sure it is, for each pair of runs, that one is better than the other (experts or fusion)",
+    )
+    parser.add_argument(
+        "--draws",
+        metavar="N",
+        type=options.at_least_one,
+        help=f"for --confidence: how often the relevance of all unjudged documents is drawn ({DRAWS})",
     )
     parser.add_argument("-q", "--by-topic", action="store_true", help="a row for each topic too")
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
@@ -53,12 +98,39 @@ def constants(text: str) -> tuple[float, float]:
 
 
 def run(args: Namespace) -> int:
+    from fathoms.data.values import read_values
+
+    method = _method(args)
+    given = options.read_inputs(args, MEASURES)
+    evidence = [read_values(file, lenient=args.lenient) for file in args.evidence]
+    if args.probabilities or args.confidence:
+        _from_probabilities(args, given, method, evidence)
+    else:
+        _estimates(args, given, method, evidence)
+    return 0
+
+
+def _method(args: Namespace) -> str:
+    """The method asked for, and whether the other flags go with it."""
+    from fathoms.errors import FathomsError
+
+    asked = "--probabilities" if args.probabilities else "--confidence" if args.confidence else None
+    method: str = args.method or ("fusion" if asked else "smoothed")
+    if asked and method not in MODELS:
+        raise FathomsError(f"{asked} needs --method {' or '.join(MODELS)}, found {method}")
+    if args.evidence and method not in (*MODELS, "all"):
+        raise FathomsError(f"--evidence is for --method {' or '.join(MODELS)}, found {method}")
+    if args.draws is not None and not args.confidence:
+        raise FathomsError("--draws is for --confidence")
+    return method
+
+
+def _estimates(args: Namespace, given: options.Inputs, method: str, evidence: list[Table]) -> None:
     from fathoms.cli import output
     from fathoms.estimate.predict import COLUMNS, WORDS, prediction
     from fathoms.estimate.predictors import Constants
 
-    given = options.read_inputs(args, ("P@10", "RBP(p=0.8)", "AP"))
-    methods = METHODS if args.method == "all" else (args.method,)
+    methods = METHODS if method == "all" else (method,)
     result = prediction(
         given.qrels,
         given.runs,
@@ -68,6 +140,7 @@ def run(args: Namespace) -> int:
         by_topic=args.by_topic,
         depth=args.depth,
         constants=None if args.constants is None else Constants(*args.constants),
+        evidence=evidence,
     )
     if not args.quiet:
         output.say_notes(given.notes + result.notes)
@@ -79,7 +152,27 @@ def run(args: Namespace) -> int:
         output.put(_table(result.rows), args.output)
     else:
         output.put_rows(COLUMNS, result.rows, args, WORDS)
-    return 0
+
+
+def _from_probabilities(args: Namespace, given: options.Inputs, method: str, evidence: list[Table]) -> None:
+    from fathoms.cli import output
+    from fathoms.estimate import draws, probabilities
+
+    found = probabilities.chances(given.qrels, given.runs, method, given.settings, evidence)
+    if not args.quiet:
+        output.say_notes(given.qrels.notes + given.notes + found.notes)
+    columns: tuple[str, ...] = probabilities.COLUMNS
+    words: tuple[str, ...] = probabilities.WORDS
+    if args.probabilities:
+        rows = found.rows()
+    else:
+        columns, words = draws.COLUMNS, draws.WORDS
+        rows = draws.pair_rows(found, list(given.runs), given.measures, args.draws or DRAWS, given.settings.seed)
+    if args.format == "table":
+        shown = [[f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
+        output.put(output.aligned_text(columns, shown, numbers_from=len(words)), args.output)
+    else:
+        output.put_rows(columns, rows, args, words)
 
 
 def _table(rows: list[tuple[object, ...]]) -> str:

@@ -19,6 +19,7 @@ NAMES = {
     "score": ("score", "sim", "similarity"),
     "rank": ("rank",),
     "grade": ("grade", "relevance", "rel", "label", "score"),
+    "value": ("value", "score", "label", "grade", "relevance", "rel", "probability"),
 }
 KNOWN = {name for names in NAMES.values() for name in names} | {"run", "tag"}
 

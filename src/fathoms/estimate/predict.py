@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +12,17 @@ import numpy as np
 from fathoms.data.arrays import frame_of_rows, ratio
 from fathoms.data.qrels import JUDGED, PAST, Qrels, read_qrels
 from fathoms.data.runs import Names, Runs, scan_runs
+from fathoms.data.trec import Table
+from fathoms.data.values import read_values
 from fathoms.errors import FathomsError, FathomsWarning
+from fathoms.estimate.draws import drawn_scores
 from fathoms.estimate.gain_models import MODEL_NAMES, Fit, HybridFit, fit_model
 from fathoms.estimate.predictors import PREDICTORS, PUBLISHED, Constants, rm_predict
+from fathoms.estimate.probabilities import MODELS, Chances, chances
 from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.measures.base import Binary, Graded, Measure, Scores, code_table
+from fathoms.measures.cascade import nERR
 from fathoms.measures.evaluate import Options, aggregate, alignment, prepare_measures
 from fathoms.measures.normalised import Normalised
 from fathoms.measures.weighted import DCG, SDCG
@@ -25,9 +30,10 @@ from fathoms.measures.weighted import DCG, SDCG
 if TYPE_CHECKING:
     import polars as pl
 
-METHODS = (*PREDICTORS, *MODEL_NAMES)
+METHODS = (*PREDICTORS, *MODEL_NAMES, *MODELS)
 COLUMNS = ("run", "topic", "measure", "score", "low", "high", "method", "estimate")
 WORDS = ("run", "topic", "measure", "method")
+ESTIMATE_DRAWS = 200  # behind the estimate of a measure that has no closed form
 JUDGED_SHARE = 0.99  # ranks at which this share of the contributing runs' documents is judged are pooled
 
 
@@ -154,6 +160,33 @@ def fit_curves(
     return Curves(depth, fits), notes
 
 
+# -- from each document's probability: RTC, and ours ----------------------------------------------------------
+
+
+def has_closed_form(measure: Measure) -> bool:
+    """Whether the expected score is known from expected gains; nERR's ideal ranking needs whole documents."""
+    return type(measure).predicted is not Measure.predicted and not isinstance(measure, nERR)
+
+
+def expected_score(measure: Measure, evidence: Evidence, found: Chances, run: str) -> Floats:
+    """The score to expect when each unjudged document is relevant with its own probability.
+
+    A relevant document has the mean gain of the judged relevant documents of the collection. R and ideal rankings count
+    what is expected of all given runs, not of this one alone. The mean is exact where documents add up or are read one
+    after another (P, RBP, DCG, RR, ERR); AP is E[S] / E[R] (RTC section 2.1); nDCG, Q and INST are of the same kind.
+    """
+    grades, shares = found.grades
+    at = np.searchsorted(found.levels, grades)
+    chance = found.unjudged_chance[found.place[run][:, : evidence.width]]
+    elsewhere = np.zeros(found.counts.shape)
+    elsewhere[:, at] = np.maximum(found.expected_more - chance.sum(axis=1), 0.0)[:, None] * shares
+    # Counts of documents are whole elsewhere; here they are expectations.
+    counts: Any = found.counts + elsewhere
+    completed = replace(evidence, levels=found.levels, counts=counts, _cache={})
+    table, _ = gain_table(measure, completed)
+    return measure.predicted(completed, chance * float(table[JUDGED + at] @ shares))
+
+
 # -- together -------------------------------------------------------------------------------------------------
 
 
@@ -179,7 +212,8 @@ def estimate(
     constants: Constants | None = None,
     curves: Curves | None = None,
 ) -> tuple[Floats, Bools] | None:
-    """A method's point estimate, kept inside [low, high], and where it had to be moved there; None without a range."""
+    """The estimate of a method of RM's or LMC-gain's, kept inside [low, high], and where it had to be moved there; None
+    without a range."""
     if scores.low is None or scores.high is None:
         return None
     if method in PREDICTORS:
@@ -192,6 +226,12 @@ def estimate(
         if curves is None:
             raise ValueError("a gain model needs its curves")
         raw = measure.predicted(evidence, curves.of(measure, method, evidence))
+    return kept_inside(raw, scores)
+
+
+def kept_inside(raw: Floats, scores: Scores) -> tuple[Floats, Bools] | None:
+    if scores.low is None or scores.high is None:
+        return None
     inside = np.clip(raw, scores.low, scores.high)
     return inside, np.abs(inside - raw) > 1e-9
 
@@ -206,6 +246,7 @@ def prediction(
     by_topic: bool = False,
     depth: int | None = None,
     constants: Constants | None = None,
+    evidence: Sequence[Table] = (),
 ) -> Prediction:
     for method in methods:
         if method not in METHODS:
@@ -225,15 +266,23 @@ def prediction(
         depth = depth or seen
         curves, fit_notes = fit_curves(contributing, measures, models, depth)
         notes += [f"fitted at depth {depth}: {note}" for note in fit_notes]
+    expectations = {
+        method: _expectations(qrels, runs, measures, method, options, evidence, notes)
+        for method in methods
+        if method in MODELS
+    }
     rows: list[tuple[Any, ...]] = []
     clipped = dict.fromkeys(methods, 0)
     total = 0
     for name in runs:
-        evidence = align(runs[name]).evidence
+        known = align(runs[name]).evidence
         for measure in measures:
-            scores = measure.scores(evidence)
+            scores = measure.scores(known)
             for method in methods:
-                found = estimate(measure, evidence, scores, method, constants=constants, curves=curves)
+                if method in expectations:
+                    found = kept_inside(expectations[method](name, known, measure), scores)
+                else:
+                    found = estimate(measure, known, scores, method, constants=constants, curves=curves)
                 if found is None:
                     raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
                 values, moved = found
@@ -243,11 +292,36 @@ def prediction(
                 if by_topic:
                     rows += [
                         (name, topic, measure.name, *(float(c[i]) for c in columns if c is not None), method, v)
-                        for i, (topic, v) in enumerate(zip(evidence.topics, values.tolist(), strict=True))
+                        for i, (topic, v) in enumerate(zip(known.topics, values.tolist(), strict=True))
                     ]
                 means = [aggregate(measure, column) for column in columns]
                 rows.append((name, "all", measure.name, *means, method, aggregate(measure, values)))
     return Prediction(rows, clipped, total, notes)
+
+
+def _expectations(
+    qrels: Qrels,
+    runs: Runs,
+    measures: Sequence[Measure],
+    method: str,
+    options: Options,
+    evidence: Sequence[Table],
+    notes: list[str],
+) -> Callable[[str, Evidence, Measure], Floats]:
+    """What a model of relevance expects of a run, its evidence and a measure: in closed form, or by draws."""
+    found = chances(qrels, runs, method, options, evidence)
+    notes += [note for note in found.notes if note not in notes]
+    drawn = drawn_scores(
+        found, list(runs), [m for m in measures if not has_closed_form(m)], ESTIMATE_DRAWS, options.seed
+    )
+    number = {name: i for i, name in enumerate(runs)}
+
+    def expected(run: str, known: Evidence, measure: Measure) -> Floats:
+        if measure in drawn:
+            return drawn[measure][:, number[run]].mean(axis=0)
+        return expected_score(measure, known, found, run)
+
+    return expected
 
 
 def predict(
@@ -259,6 +333,7 @@ def predict(
     by_topic: bool = False,
     depth: int | None = None,
     constants: tuple[float, float] | None = None,
+    evidence: Sequence[Any] = (),
     ties: Ties = "trec",
     score_precision: Precision | None = None,
     pooled: Sequence[str] | None = None,
@@ -266,11 +341,14 @@ def predict(
     lenient: bool = False,
     junk: float | None = None,
     names: Names = "file",
+    seed: int = 0,
 ) -> pl.DataFrame:
     """Estimate what scores will be once the unjudged documents are judged: one row a run, measure and method.
 
     `method` is one of RM's predictors (simplistic, background, interpolated, smoothed; `constants` sets their C and
-    E), one of LMC-gain's models (static, constant, linear, zipf, weibull, hybrid; fitted at `depth`), or `all`.
+    E), one of LMC-gain's models (static, constant, linear, zipf, weibull, hybrid; fitted at `depth`), a model of each
+    document's probability of relevance (experts: RTC's; fusion: ours; both take further `evidence`, as in
+    `fm.probabilities`), or `all`.
 
     >>> import fathoms as fm
     >>> frame = fm.predict({"1": {"a": 1, "b": 0}}, {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}, "P@3", "background")
@@ -283,10 +361,11 @@ def predict(
         scan_runs(runs, names=names, lenient=lenient),
         prepare_measures(measures, universe=universe),
         chosen,
-        Options(ties, score_precision, pooled=None if pooled is None else tuple(pooled)),
+        Options(ties, score_precision, pooled=None if pooled is None else tuple(pooled), seed=seed),
         by_topic=by_topic,
         depth=depth,
         constants=None if constants is None else Constants(*constants),
+        evidence=[read_values(one, lenient=lenient) for one in evidence],
     )
     for note in result.notes:
         warnings.warn(note, FathomsWarning, stacklevel=2)

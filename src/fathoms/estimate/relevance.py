@@ -7,6 +7,7 @@ with an effect for each topic. Both know how sure they are of their coefficients
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -16,7 +17,7 @@ from scipy.special import expit
 
 from fathoms.estimate.logistic import Fit, LogitBeta, Normal, fit_logistic
 from fathoms.evidence.candidates import Block
-from fathoms.evidence.evidence import Bools, Floats
+from fathoms.evidence.evidence import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,16 @@ class Relevance:
     probability: Floats
     features: Floats  # [topic, column, feature]
     fit: Fit
+    describe: Callable[[Block, Ints, Floats | None], Floats]  # features of other documents, as for `of`
     weight: float = 1.0  # of the model's uncertainty in variances
+
+    def of(self, block: Block, topics: Ints, clues: Floats | None = None) -> Floats:
+        """Probabilities of other documents, from a block whose rows are the topics of these numbers.
+
+        So only judged documents need be in memory at once, to learn from, and all others a few topics at a time.
+        """
+        known = self.describe(block, topics, clues) @ self.fit.coefficients
+        return expit(known + self.fit.effects[topics][:, None])
 
     def directions(self, slope: Floats, topic: int | slice = slice(None)) -> Floats:
         """How a quantity moves with the coefficients: [topic, system, feature + 1], topic effects last.
@@ -74,30 +84,28 @@ class Experts:
 
     RIDGE = 1e-3
 
-    def __init__(self, block: Block, reading: Reading = CLOSEST, clues: Floats | None = None) -> None:
+    def __init__(self, block: Block, clues: Floats | None = None, reading: Reading = CLOSEST) -> None:
         self.block = block
         self.reading = reading
-        self.clues = None if clues is None else standardised(clues, block.present)
+        self.clues = clues
+        self.scale = None if clues is None else Scale(clues, block.present)
 
     def fit(self, judged: Bools, relevant: Bools) -> Relevance:
         block = self.block
-        n_topics, _, n = block.shape
+        n_topics = len(judged)
         counts = zip((judged & relevant).sum(axis=1).tolist(), (judged & ~relevant).sum(axis=1).tolist(), strict=True)
         table = np.zeros((n_topics, block.depth + 1))  # rank 0: not ranked
         for row, (found, rejected) in zip(table, counts, strict=True):
             row[1:] = rank_probabilities(found, rejected, block.depth)
-        reported = table[np.arange(n_topics)[:, None, None], block.rank]
-        has_opinion = block.rank > 0
-        if self.clues is not None:
-            reported = np.concatenate([reported, np.swapaxes(self.clues, 1, 2)], axis=1)
-            has_opinion = np.concatenate([has_opinion, np.ones((n_topics, self.clues.shape[2], n), dtype=bool)], axis=1)
+        reported, has_opinion = self._reported(block, table, self.clues)
         topic, column = np.nonzero(judged)
         y = relevant[topic, column]
         A, B = calibrate(reported[topic, :, column], y, has_opinion[topic, :, column], self.RIDGE)
-        calibrated = np.where(has_opinion, expit(A[:, None] + B[:, None] * reported), 0.0)
-        features = np.swapaxes(calibrated, 1, 2)
-        if self.reading.intercept:
-            features = np.concatenate([features, np.ones((n_topics, n, 1))], axis=2)
+
+        def describe(block: Block, topics: Ints, clues: Floats | None) -> Floats:
+            return self._calibrated(*self._reported(block, table[topics], clues), A, B)
+
+        features = self._calibrated(reported, has_opinion, A, B)
         fit = fit_logistic(
             features[topic, column],
             y.astype(np.float64),
@@ -106,7 +114,23 @@ class Experts:
             topic=topic,
             n_topics=n_topics,
         )
-        return Relevance(expit(features @ fit.coefficients), features, fit, self.reading.uncertainty)
+        return Relevance(expit(features @ fit.coefficients), features, fit, describe, self.reading.uncertainty)
+
+    def _reported(self, block: Block, table: Floats, clues: Floats | None) -> tuple[Floats, Bools]:
+        """What each expert says of each document, and whether it says anything: [topic, expert, column]."""
+        reported = table[np.arange(len(table))[:, None, None], block.rank]
+        has_opinion = block.rank > 0
+        if clues is not None and self.scale is not None:
+            values = np.swapaxes(self.scale(clues, block.present), 1, 2)
+            reported = np.concatenate([reported, values], axis=1)
+            has_opinion = np.concatenate([has_opinion, np.ones(values.shape, dtype=bool)], axis=1)
+        return reported, has_opinion
+
+    def _calibrated(self, reported: Floats, has_opinion: Bools, A: Floats, B: Floats) -> Floats:
+        features = np.swapaxes(np.where(has_opinion, expit(A[:, None] + B[:, None] * reported), 0.0), 1, 2)
+        if not self.reading.intercept:
+            return features
+        return np.concatenate([features, np.ones((*features.shape[:2], 1))], axis=2)
 
 
 NODES = 64  # places at which the preference equations are solved for rankings longer than twice that
@@ -194,13 +218,23 @@ class Fusion:
 
     MEAN = (4.0, 1.0, -3.5)  # b1, b2, mu
     SPREAD = (2.0, 1.0, 3.0)
-    SYSTEM_SPREAD = 0.4
+    SYSTEM_SPREAD = 1.0
     TOPIC_SPREAD = 1.0
     CLUE_SPREAD = 2.0
     SHARE_OF_RANKED = 0.5
 
     def __init__(self, block: Block, clues: Floats | None = None) -> None:
-        n_topics, k, n = block.shape
+        n_topics, k, _ = block.shape
+        self.scale = None if clues is None else Scale(clues, block.present)
+        self.features = self._describe(block, np.arange(n_topics), clues)
+        spread = [*self.SPREAD, *[self.SYSTEM_SPREAD] * k, *[self.CLUE_SPREAD] * (self.features.shape[2] - 3 - k)]
+        mean = np.zeros(len(spread))
+        mean[: len(self.MEAN)] = self.MEAN
+        self.prior = Normal(mean, 1 / np.square(spread))
+
+    def _describe(self, block: Block, topics: Ints, clues: Floats | None) -> Floats:
+        """Features [topic, column, feature], which come from a document's own ranks and clues."""
+        n_topics, _, n = block.shape
         ranked = block.rank > 0
         height = np.where(ranked, 1 - np.log(np.maximum(block.rank, 1)) / np.log(block.depth + 1), 0.0)
         parts = [
@@ -209,14 +243,9 @@ class Fusion:
             np.ones((n_topics, n, 1)),
             np.swapaxes(np.where(ranked, self.SHARE_OF_RANKED + (1 - self.SHARE_OF_RANKED) * height, 0.0), 1, 2),
         ]
-        spread = [*self.SPREAD, *[self.SYSTEM_SPREAD] * k]
-        if clues is not None:
-            parts.append(standardised(clues, block.present))
-            spread += [self.CLUE_SPREAD] * clues.shape[2]
-        self.features = np.concatenate(parts, axis=2)
-        mean = np.zeros(len(spread))
-        mean[: len(self.MEAN)] = self.MEAN
-        self.prior = Normal(mean, 1 / np.square(spread))
+        if clues is not None and self.scale is not None:
+            parts.append(self.scale(clues, block.present))
+        return np.concatenate(parts, axis=2)
 
     def fit(self, judged: Bools, relevant: Bools) -> Relevance:
         topic, column = np.nonzero(judged)
@@ -229,14 +258,20 @@ class Fusion:
             n_topics=len(judged),
             effect_precision=1 / self.TOPIC_SPREAD**2,
         )
-        return Relevance(expit(self.features @ fit.coefficients + fit.effects[:, None]), self.features, fit)
+        probability = expit(self.features @ fit.coefficients + fit.effects[:, None])
+        return Relevance(probability, self.features, fit, self._describe)
 
 
-def standardised(clues: Floats, present: Bools) -> Floats:
-    """Columns [topic, column, clue] with mean 0 and deviation 1 over the documents that have them; others get 0."""
-    known = present[:, :, None] & np.isfinite(clues)
-    count = np.maximum(known.sum(axis=(0, 1)), 1)
-    values = np.where(known, clues, 0.0)
-    mean = values.sum(axis=(0, 1)) / count
-    deviation = np.sqrt((np.where(known, values - mean, 0.0) ** 2).sum(axis=(0, 1)) / count)
-    return np.where(known, (values - mean) / np.where(deviation > 0, deviation, 1.0), 0.0)
+class Scale:
+    """Brings clues [topic, column, clue] to mean 0 and deviation 1 over some documents; a missing one is the mean."""
+
+    def __init__(self, clues: Floats, present: Bools) -> None:
+        known = present[:, :, None] & np.isfinite(clues)
+        count = np.maximum(known.sum(axis=(0, 1)), 1)
+        self.mean = np.where(known, clues, 0.0).sum(axis=(0, 1)) / count
+        deviation = np.sqrt((np.where(known, clues - self.mean, 0.0) ** 2).sum(axis=(0, 1)) / count)
+        self.deviation = np.where(deviation > 0, deviation, 1.0)
+
+    def __call__(self, clues: Floats, present: Bools) -> Floats:
+        known = present[:, :, None] & np.isfinite(clues)
+        return np.where(known, (clues - self.mean) / self.deviation, 0.0)

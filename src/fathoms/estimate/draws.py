@@ -1,0 +1,198 @@
+"""The distribution of any measure, and of differences, when each unjudged document is relevant with a probability.
+
+Beyond RTC, which has average precision only and divides by the expected number of relevant documents: here relevance
+itself is drawn. In one draw a document is relevant or not for all systems, the number of relevant documents and ideal
+rankings follow, and a relevant document gets a grade as often as judged relevant ones of the collection have it. Draw i
+depends on the seed and on i alone.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.data.arrays import frame_of_rows
+from fathoms.data.qrels import JUDGED, PAST, read_qrels
+from fathoms.data.runs import Names, scan_runs
+from fathoms.data.values import read_values
+from fathoms.errors import FathomsError, FathomsWarning
+from fathoms.estimate.probabilities import Chances, chances
+from fathoms.evidence.evidence import CHUNK_CELLS, Evidence, Floats, Ints
+from fathoms.evidence.order import Precision, Ties
+from fathoms.measures.base import Measure
+from fathoms.measures.evaluate import Options, aggregate, prepare_measures
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COLUMNS = ("run_a", "run_b", "measure", "diff", "sd", "p_better", "mc_error")
+WORDS = COLUMNS[:3]
+SAME = 1e-12  # differences below this are ties
+
+
+class Worlds:
+    """Draws of what complete judgments may say: each gives all candidates a code, and topics their counts."""
+
+    def __init__(self, chances: Chances, seed: int) -> None:
+        grades, shares = chances.grades
+        self.seed = seed
+        self.codes = np.append(np.maximum(chances.codes, JUDGED), PAST).astype(np.int16)  # the last is where -1 points
+        self.open = np.flatnonzero(~chances.judged)
+        self.chance = chances.probability[self.open]
+        self.topic = chances.candidates.topic[self.open].astype(np.int64)
+        self.level = np.searchsorted(chances.levels, grades)
+        self.up_to = np.cumsum(shares)[:-1]
+        self.counts = chances.counts.copy()
+        self.counts[:, 0] += np.bincount(self.topic, minlength=len(self.counts))  # not relevant until drawn
+
+    def draw(self, first: int, last: int) -> tuple[NDArray[np.int16], Ints]:
+        """Draws first..last - 1: codes [draw, candidate] and counts [draw, topic, level]."""
+        codes = np.tile(self.codes, (last - first, 1))
+        counts = np.tile(self.counts, (last - first, 1, 1))
+        for i in range(first, last):
+            lot = np.random.default_rng((self.seed, i)).random(len(self.open))
+            hit = np.flatnonzero(lot < self.chance)
+            # Below its chance the lot is uniform again, and says which grade.
+            level = self.level[np.searchsorted(self.up_to, lot[hit] / self.chance[hit], side="right")]
+            codes[i - first, self.open[hit]] = JUDGED + level
+            drawn = np.zeros_like(self.counts)
+            np.add.at(drawn, (self.topic[hit], level), 1)
+            counts[i - first] += drawn
+            counts[i - first, :, 0] -= drawn.sum(axis=1)
+        return codes, counts
+
+
+def drawn_scores(
+    chances: Chances,
+    runs: Sequence[str],
+    measures: Sequence[Measure],
+    draws: int,
+    seed: int = 0,
+    *,
+    cells: int = CHUNK_CELLS,
+) -> dict[Measure, Floats]:
+    """Scores [draw, run, topic] of each measure; about `cells` places are worked on at a time."""
+    for measure in measures:
+        if getattr(measure, "needs_pool", False):
+            raise FathomsError(
+                f"{measure.name} counts the relevant documents of a pool of depth k, which is not drawn; "
+                "use another variant"
+            )
+    worlds = Worlds(chances, seed)
+    n_topics = len(chances.qrels.topics)
+    scores = {measure: np.empty((draws, len(runs), n_topics)) for measure in measures}
+    step = max(1, cells // max(1, n_topics * chances.candidates.depth))
+    for first in range(0, draws, step):
+        last = min(first + step, draws)
+        codes, counts = worlds.draw(first, last)
+        for number, run in enumerate(runs):
+            place = chances.place[run]
+            for measure in measures:
+                width = place.shape[1]
+                if measure.k is not None and measure.cutoff != "recall":
+                    width = min(int(measure.k), width)
+                evidence = _stacked(chances, place, codes[:, place[:, :width]], counts)
+                scores[measure][first:last, number] = measure.value(evidence).reshape(-1, n_topics)
+    return scores
+
+
+def _stacked(chances: Chances, place: NDArray[np.int32], codes: NDArray[np.int16], counts: Ints) -> Evidence:
+    """Several draws of a run's [draw, topic, rank] as one block, a row a draw and topic."""
+    n, n_topics, width = codes.shape
+    return Evidence(
+        topics=chances.qrels.topics * n,
+        codes=codes.reshape(n * n_topics, width),
+        tied=np.zeros((n * n_topics, width), dtype=bool),
+        lengths=np.tile((place >= 0).sum(axis=1), n),
+        levels=chances.levels,
+        max_grade=chances.qrels.max_grade,
+        counts=counts.reshape(n * n_topics, -1),
+        topic_numbers=np.tile(np.arange(n_topics), n),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """One measure's differences between systems over the draws; arrays are [a, b]."""
+
+    diff: Floats  # mean of a - b
+    sd: Floats
+    p_better: Floats  # share of draws in which a is better, ties counted half
+    mc_error: Floats  # standard error of that share
+
+
+def pairs(measure: Measure, scores: Floats) -> Pairs:
+    """From scores [draw, run, topic]: how sure is it that one system's mean is above another's?
+
+    The error is that of a share with one draw added to each side, so that a finite number of draws never looks certain.
+    """
+    means = np.apply_along_axis(partial(aggregate, measure), 2, scores)
+    n, k = means.shape
+    diff, sd, better = (np.zeros((k, k)) for _ in range(3))
+    for a in range(k):
+        differences = means[:, a, None] - means
+        diff[a], sd[a] = differences.mean(axis=0), differences.std(axis=0, ddof=1 if n > 1 else 0)
+        better[a] = (differences > SAME).mean(axis=0) + 0.5 * (np.abs(differences) <= SAME).mean(axis=0)
+    share = (better * n + 1) / (n + 2)
+    return Pairs(diff, sd, better, np.sqrt(share * (1 - share) / (n + 2)))
+
+
+def pair_rows(
+    chances: Chances, runs: Sequence[str], measures: Sequence[Measure], draws: int, seed: int
+) -> list[tuple[Any, ...]]:
+    """Rows as in COLUMNS: measure by measure, each pair of runs once."""
+    rows: list[tuple[Any, ...]] = []
+    for measure in measures:
+        found = pairs(measure, drawn_scores(chances, runs, [measure], draws, seed)[measure])
+        columns = [found.diff.tolist(), found.sd.tolist(), found.p_better.tolist(), found.mc_error.tolist()]
+        rows += [
+            (runs[a], runs[b], measure.name, *(column[a][b] for column in columns))
+            for a, b in combinations(range(len(runs)), 2)
+        ]
+    return rows
+
+
+def confidence(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Any] | Any = ("P@10", "RBP(p=0.8)", "AP"),
+    method: str = "fusion",
+    *,
+    draws: int = 1000,
+    evidence: Sequence[Any] = (),
+    seed: int = 0,
+    ties: Ties = "trec",
+    score_precision: Precision | None = None,
+    lenient: bool = False,
+    junk: float | None = None,
+    names: Names = "file",
+) -> pl.DataFrame:
+    """How sure is it, for each pair of runs, that A is better than B once everything is judged?
+
+    Columns: run_a, run_b, measure, diff (expected difference of the means over topics), sd, p_better (probability that
+    A is better) and mc_error (standard error of p_better from the number of draws). `method` and `evidence` are those
+    of `fm.probabilities`.
+
+    >>> import fathoms as fm
+    >>> runs = {"x": {"1": {"a": 3.0, "b": 2.0}}, "y": {"1": {"b": 3.0, "a": 2.0}}}
+    >>> fm.confidence({"1": {"a": 1, "b": 0}}, runs, "P@1")["p_better"].to_list()
+    [1.0]
+    """
+    found = chances(
+        read_qrels(qrels, lenient=lenient, junk=junk),
+        scan_runs(runs, names=names, lenient=lenient),
+        method,
+        Options(ties, score_precision),
+        [read_values(one, lenient=lenient) for one in evidence],
+    )
+    for note in found.notes:
+        warnings.warn(note, FathomsWarning, stacklevel=2)
+    rows = pair_rows(found, found.candidates.names, prepare_measures(measures), draws, seed)
+    return frame_of_rows(COLUMNS, rows, WORDS)

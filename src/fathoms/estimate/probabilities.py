@@ -1,0 +1,213 @@
+"""Each document's probability of relevance, from the judgments, the ranks of all given runs and any further evidence.
+
+The models of `relevance` learn from all judged documents that some run retrieved. What they learnt is then applied to
+all documents of the runs a few topics at a time, so that memory holds the judged documents and no more.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.data import keys
+from fathoms.data.arrays import distinct, frame_of_rows, row_sums
+from fathoms.data.qrels import JUDGED, UNJUDGED, Qrels, read_qrels
+from fathoms.data.runs import Names, Runs, scan_runs
+from fathoms.data.topics import number_topics
+from fathoms.data.trec import Table, counted
+from fathoms.data.values import read_values
+from fathoms.errors import FathomsError, FathomsWarning, InputError
+from fathoms.estimate.relevance import Experts, Fusion, Model
+from fathoms.evidence.candidates import Block, Candidates, candidates
+from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.evidence.order import Precision, Ties, default_precision
+from fathoms.measures.evaluate import Options
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MODELS = {"experts": Experts, "fusion": Fusion}
+COLUMNS = ("topic", "document", "probability", "judged")
+WORDS = COLUMNS[:2]
+CELLS = 8_000_000  # systems times documents worked on at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """The documents of all given runs on the judged topics, and how likely each is relevant, of a grade above 0."""
+
+    qrels: Qrels
+    candidates: Candidates
+    codes: NDArray[np.int16]  # one a candidate: what the judgments say of it, as in Evidence
+    probability: Floats  # one a candidate: 0 or 1 where judged
+    notes: list[str]
+
+    @property
+    def judged(self) -> Bools:
+        return self.codes >= JUDGED
+
+    @cached_property
+    def place(self) -> dict[str, NDArray[np.int32]]:
+        """By run: [topic, rank], the candidate there, -1 past the end of the ranking."""
+        return dict(zip(self.candidates.names, self.candidates.place, strict=True))
+
+    @cached_property
+    def grades(self) -> tuple[Floats, Floats]:
+        """The positive grades, and the share of the judged relevant documents of all topics that has each.
+
+        Where nothing is judged relevant yet: the greatest grade alone.
+        """
+        levels, total = self.qrels.levels[1:], self.qrels.counts.sum(axis=0)[1:]
+        return (levels, total / total.sum()) if len(levels) else (np.array([self.qrels.max_grade]), np.ones(1))
+
+    @cached_property
+    def levels(self) -> Floats:
+        """The grades in use, and those that a relevant document may get."""
+        return distinct(np.append(self.qrels.levels, self.grades[0]))
+
+    @cached_property
+    def counts(self) -> Ints:
+        """Judged documents by topic and level."""
+        counts = np.zeros((len(self.qrels.topics), len(self.levels)), dtype=np.int64)
+        counts[:, np.searchsorted(self.levels, self.qrels.levels)] = self.qrels.counts
+        return counts
+
+    @cached_property
+    def unjudged_chance(self) -> Floats:
+        """Probabilities of the unjudged candidates; 0 for the judged ones, and at the end, where -1 points."""
+        return np.append(np.where(self.judged, 0.0, self.probability), 0.0)
+
+    @cached_property
+    def expected_more(self) -> Floats:
+        """Relevant documents to expect among the unjudged candidates of each topic."""
+        return row_sums(self.candidates.topic, self.unjudged_chance[:-1], len(self.candidates.topics))
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        topics = [self.candidates.topics[i] for i in self.candidates.topic.tolist()]
+        documents = [document.decode(errors="surrogateescape") for document in self.candidates.documents.tolist()]
+        judged = self.judged.astype(int).tolist()
+        return list(zip(topics, documents, self.probability.tolist(), judged, strict=True))
+
+
+def chances(qrels: Qrels, runs: Runs, method: str, options: Options, evidence: Sequence[Table] = ()) -> Chances:
+    """Probabilities of relevance for all documents of the runs on the topics of the judgments."""
+    if method not in MODELS:
+        raise FathomsError(f"{method} gives no probabilities of relevance; {' and '.join(MODELS)} do")
+    precision = options.precision or default_precision(options.ties)
+    found = candidates(runs, None, options.ties, precision, qrels.topics)
+    judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(found.documents), found.topic), found.documents)
+    codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
+    judged, relevant = codes >= JUDGED, codes > JUDGED
+    notes: list[str] = []
+    if not judged.any():
+        raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
+    clues = np.stack([_clue(table, found, judged, notes) for table in evidence], axis=1) if evidence else None
+
+    def clues_of(block: Block, first: int = 0) -> Floats | None:
+        return None if clues is None else np.where(block.present[:, :, None], clues[block.number + first], np.nan)
+
+    known = _only(found, judged).block()
+    model: Model = MODELS[method](known, clues_of(known))
+    learnt = model.fit(known.values(judged), known.values(relevant))
+    probability = np.empty(len(found))
+    for topics, first, part in _by_topics(found):
+        block = part.block()
+        p = learnt.of(block, topics, clues_of(block, first))
+        probability[block.number[block.present] + first] = p[block.present]
+    probability = np.where(judged, relevant, probability)
+    return Chances(qrels, found, codes, probability, notes)
+
+
+def _only(found: Candidates, keep: Bools) -> Candidates:
+    """The same rankings with holes: places of all but some candidates are empty."""
+    return replace(found, place=np.where(np.append(keep, False)[found.place], found.place, -1))
+
+
+def _by_topics(found: Candidates) -> list[tuple[Ints, int, Candidates]]:
+    """A few topics at a time: their numbers, the number of their first candidate, and theirs alone."""
+    bounds = np.searchsorted(found.topic, np.arange(len(found.topics) + 1))
+    widest = max(1, int(np.diff(bounds).max(initial=1)))
+    step = max(1, CELLS // (widest * len(found.names)))
+    parts = []
+    for start in range(0, len(found.topics), step):
+        stop = min(start + step, len(found.topics))
+        first, last = int(bounds[start]), int(bounds[stop])
+        place = found.place[:, start:stop]
+        part = Candidates(
+            found.names,
+            found.topics[start:stop],
+            found.topic[first:last] - np.int32(start),
+            found.documents[first:last],
+            np.where(place >= 0, place - np.int32(first), np.int32(-1)),
+        )
+        parts.append((np.arange(start, stop), first, part))
+    return parts
+
+
+def _clue(table: Table, found: Candidates, judged: Bools, notes: list[str]) -> Floats:
+    """The values of a table by candidate, nan where it has none."""
+    topics, topic = number_topics(table.topic)
+    numbers = {name: number for number, name in enumerate(found.topics)}
+    of_topic = np.array([numbers.get(name, -1) for name in topics], dtype=np.int32)[topic]
+    rows = np.flatnonzero(of_topic >= 0)
+    candidate = found.find_all(of_topic[rows], table.document[rows])
+    rows, candidate = rows[candidate >= 0], candidate[candidate >= 0]
+    if not len(rows):
+        raise InputError(
+            f"none of its {counted(len(table.number), 'document')} was retrieved: it has, for example, topic "
+            f"{topics[0]} with document {table.document[0].decode(errors='replace')}, the runs have topic "
+            f"{found.topics[found.topic[0]]} with document {found.documents[0].decode(errors='replace')}",
+            table.source,
+        )
+    clue = np.full(len(found), np.nan)
+    clue[candidate] = table.number[rows]
+    learnt_from = int(judged[candidate].sum())
+    notes += table.skipped
+    notes.append(
+        f"{table.source}: values for {len(rows):,} of the {len(found):,} documents of the runs, {learnt_from:,} of "
+        "them judged"
+    )
+    if not learnt_from:
+        notes.append(f"{table.source}: none of its documents is judged, so what its values mean cannot be learnt")
+    return clue
+
+
+def probabilities(
+    qrels: Any,
+    runs: Any,
+    method: str = "fusion",
+    *,
+    evidence: Sequence[Any] = (),
+    ties: Ties = "trec",
+    score_precision: Precision | None = None,
+    lenient: bool = False,
+    junk: float | None = None,
+    names: Names = "file",
+) -> pl.DataFrame:
+    """How likely is each document of the runs relevant? One row a topic and document.
+
+    Columns: topic, document, probability (0 or 1 where judged), judged (0 or 1). `method` is `fusion` (our model) or
+    `experts` (Carterette 2007, "Robust test collections"); `evidence` are further files, frames or dicts of numbers
+    for documents, such as labels of a language model.
+
+    >>> import fathoms as fm
+    >>> runs = {"x": {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}, "y": {"1": {"c": 3.0, "a": 2.0, "d": 1.0}}}
+    >>> fm.probabilities({"1": {"a": 1, "b": 0}}, runs)["judged"].to_list()
+    [1.0, 1.0, 0.0, 0.0]
+    """
+    found = chances(
+        read_qrels(qrels, lenient=lenient, junk=junk),
+        scan_runs(runs, names=names, lenient=lenient),
+        method,
+        Options(ties, score_precision),
+        [read_values(one, lenient=lenient) for one in evidence],
+    )
+    for note in found.notes:
+        warnings.warn(note, FathomsWarning, stacklevel=2)
+    return frame_of_rows(COLUMNS, found.rows(), WORDS)
