@@ -99,15 +99,19 @@ def printed_variance(ranking: Ranking, p: Chances) -> float:
 # MTC (Carterette, Allan and Sitaraman 2006)
 
 
-def mtc_weight(first: Ranking, second: Ranking, docs: Sequence[int], judged: Mapping[int, bool], i: int) -> float:
-    """max(|wR|, |wN|) of document i for the difference of two rankings of a topic."""
+def mtc_parts(first: Ranking, second: Ranking, docs: Sequence[int], judged: Mapping[int, bool], i: int) -> list[float]:
+    """wR and wN of document i for the difference of two rankings of a topic."""
 
     def c(j: int) -> float:
         return weight(first, i, j) - weight(second, i, j)
 
     relevant = c(i) + sum(c(j) for j in docs if j != i and judged.get(j) is True)
     not_so = c(i) + sum(c(j) for j in docs if j != i and judged.get(j) is not False)
-    return max(abs(relevant), abs(not_so))
+    return [relevant, not_so]
+
+
+def mtc_weight(first: Ranking, second: Ranking, docs: Sequence[int], judged: Mapping[int, bool], i: int) -> float:
+    return max(abs(part) for part in mtc_parts(first, second, docs, judged, i))
 
 
 def expected_weight(first: Ranking, second: Ranking, p: Chances, i: int) -> float:
@@ -217,3 +221,55 @@ def hessian(function: Callable[[Floats], float], x: Floats, step: float = 1e-3) 
             corners = function(x + a + b) - function(x + a - b) - function(x - a + b) + function(x - a - b)
             found[i, j] = corners / (4 * step**2)
     return found
+
+
+# Other ways to choose documents
+
+
+def hedge_weight(rankings: Sequence[Ranking], depth: int, judged: Mapping[int, bool], rate: float, i: int) -> float:
+    """Hedge (Aslam, Pavlu and Savell 2003): the loss of document i at its ranks, systems weighed by what they lost."""
+
+    def loss(ranking: Ranking, doc: int) -> float:
+        if doc not in ranking:
+            return 0.0
+        return 0.5 * sum(1 / place for place in range(list(ranking).index(doc) + 1, depth + 1))
+
+    lost = [sum(loss(r, doc) * (-1 if yes else 1) for doc, yes in judged.items()) for r in rankings]
+    trust = [math.exp(-rate * (total - min(lost))) for total in lost]
+    return sum(w * loss(r, i) for w, r in zip(trust, rankings, strict=True)) / sum(trust)
+
+
+class MoveToFront:
+    """Move-to-front pooling of one topic (Cormack, Palmer and Clarke 1998), with a list of priorities.
+
+    The system in front is read on as long as it yields relevant documents. One that did not goes behind, and a system
+    of the then highest priority is next.
+    """
+
+    def __init__(self, rankings: Sequence[Ranking]) -> None:
+        self.rankings = rankings
+        self.priority = [0] * len(rankings)
+        self.front: int | None = None
+        self.judged: set[int] = set()
+
+    def _first(self, system: int) -> int | None:
+        return next((doc for doc in self.rankings[system] if doc not in self.judged), None)
+
+    def allowed(self) -> set[int]:
+        """Documents that may be judged next."""
+        asking = [s for s in range(len(self.rankings)) if self._first(s) is not None]
+        if self.front in asking:
+            asking = [s for s in asking if s == self.front]
+        most = max((self.priority[s] for s in asking), default=0)
+        return {doc for s in asking if self.priority[s] == most and (doc := self._first(s)) is not None}
+
+    def judge(self, doc: int, relevant: bool) -> None:
+        """The system that asked for it: the front, or of highest priority, then of the highest rank, then the first."""
+        having = [s for s, ranking in enumerate(self.rankings) if doc in ranking]
+        asked = max(having, key=lambda s: (self.priority[s], s == self.front, -list(self.rankings[s]).index(doc), -s))
+        self.judged.add(doc)
+        if relevant:
+            self.front = asked
+        else:
+            self.priority[asked] -= 1
+            self.front = None

@@ -230,9 +230,7 @@ def test_fusion_equals_one_regression(seed: int) -> None:
     topic = np.broadcast_to(np.arange(n_topics)[:, None], (n_topics, n))
     wide = np.concatenate([model.features, np.eye(n_topics)[topic]], axis=2)
     effects = np.full(n_topics, 1 / model.TOPIC_SPREAD**2)
-    log_prior = slow.normal_prior(
-        np.append(model.prior.mean, 0 * effects), np.append(model.prior.precision, effects)
-    )
+    log_prior = slow.normal_prior(np.append(model.prior.mean, 0 * effects), np.append(model.prior.precision, effects))
     X, y = wide[judged], relevant[judged].astype(np.float64)
     best = slow.logistic(X, y, log_prior)
     np.testing.assert_allclose(found.probability, expit(wide @ best), atol=1e-5)

@@ -75,18 +75,19 @@ class Engine:
 
     def load(self, judgments: Sequence[tuple[int, bool]]) -> None:
         """Start again from these: (candidate number, relevant), in order."""
+        known: dict[int, bool] = {}
+        for number, relevant in judgments:  # all before any counts: what fails changes nothing
+            self._check(number, known)
+            known[number] = relevant
         fitted = len(judgments) - len(judgments) % EVERY
-        self._known = {}
-        for number, relevant in judgments[:fitted]:
-            self._check(number)
-            self._known[number] = relevant
+        self._known = dict(judgments[:fitted])
         self.fit()
         for number, relevant in judgments[fitted:]:
             self.judge(number, relevant)
 
     def judge(self, index: int, relevant: bool) -> None:
         """One more judgment. Every tenth has the model fitted anew."""
-        self._check(index)
+        self._check(index, self._known)
         self._known[index] = relevant
         if len(self._known) % EVERY == 0:
             self.fit()
@@ -115,10 +116,10 @@ class Engine:
         topic, column = divmod(int(self._flat[index]), self.block.number.shape[1])
         return topic, column
 
-    def _check(self, index: int) -> None:
+    def _check(self, index: int, known: Collection[int]) -> None:
         if not self._has(index):
             raise FathomsError(f"there is no candidate {index}")
-        if index in self._known:
+        if index in known:
             raise FathomsError(f"candidate {index} is judged already")
 
     def fit(self) -> None:

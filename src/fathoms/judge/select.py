@@ -9,7 +9,8 @@ the systems apart. For a document i and two rankings with c_ij = 1 / max(r_i, r_
 - variance removed: v_i (c_ii + sum_j c_ij p_j)^2, the part of Var[dAP] that goes with the judgment.
 
 The last two are divided by the topic's expected number of relevant documents, as AP is: what counts is MAP. For more
-than two systems the square of a weight is summed over the pairs that are still open.
+than two systems the square of a weight is summed over the pairs that are still open; MTC's weight is then the greater
+of the two sums, of wR and of wN.
 """
 
 from __future__ import annotations
@@ -148,30 +149,34 @@ class MoveToFrontWeight(Weight):
     yields relevant documents; a document that is not relevant puts the system behind the others."""
 
     def start(self) -> None:
-        block = self.state.block
-        n_topics, k, _ = block.shape
+        n_topics, k, _ = self.state.block.shape
         self.priority = np.zeros((n_topics, k))
+        self.front = np.zeros((n_topics, k))  # 1/2 for the system that yielded the last document, if it was relevant
         for topic, column in self.state.order:
-            if not self.state.relevant[topic, column]:
-                self._demote(topic, column)
+            self._tell(topic, column)
         for topic in range(n_topics):
             self._weigh(topic)
 
     def update(self, topic: int, column: int, row: Floats) -> None:
-        if not self.state.relevant[topic, column]:
-            self._demote(topic, column)
+        self._tell(topic, column)
         self._weigh(topic)
 
-    def _demote(self, topic: int, column: int) -> None:
-        """The system that asked for the document: the one of highest priority that has it."""
-        rank = self.state.block.rank[topic, :, column]
-        asked = np.where(rank > 0, self.priority[topic], -np.inf).argmax()
-        self.priority[topic, asked] -= 1
+    def _asking(self, topic: int, columns: slice) -> Floats:
+        """How much each system wants each document, [system, column]: priority, then front, then rank decide."""
+        rank = self.state.block.rank[topic, :, columns]
+        return np.where(rank > 0, (self.priority[topic] + self.front[topic])[:, None] + 1.0 / (rank + 2.0), -np.inf)
+
+    def _tell(self, topic: int, column: int) -> None:
+        """The system that asked for the document most gets the credit or the blame."""
+        asked = self._asking(topic, slice(column, column + 1)).argmax()
+        self.front[topic] = 0.0
+        if self.state.relevant[topic, column]:
+            self.front[topic, asked] = 0.5
+        else:
+            self.priority[topic, asked] -= 1
 
     def _weigh(self, topic: int) -> None:
-        rank = self.state.block.rank[topic]
-        height = np.where(rank > 0, 1.0 / (rank + 1.0), -np.inf)
-        self.values[topic] = np.max(self.priority[topic][:, None] + height, axis=0)
+        self.values[topic] = self._asking(topic, slice(None)).max(axis=0)
 
 
 class HedgeWeight(Weight):
