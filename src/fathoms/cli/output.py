@@ -37,7 +37,7 @@ def say_notes(notes: list[str]) -> None:
 
 
 @contextmanager
-def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
+def progress(total: int, quiet: bool, what: str = "runs") -> Iterator[Callable[[str], None]]:
     """A bar on a terminal where there is something to wait for; nothing elsewhere."""
     if quiet or total < 5 or not sys.stderr.isatty():
         yield lambda name: None
@@ -46,7 +46,7 @@ def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("runs", total=total)
+        task = bar.add_task(what, total=total)
         yield lambda name: bar.advance(task)
 
 

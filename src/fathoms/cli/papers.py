@@ -4,6 +4,8 @@ rm    Ravana and Moffat 2010: score estimates from incomplete judgments, separab
 gain  Lu, Moffat and Culpepper 2016: relevance as a function of rank
 depth Lu, Moffat and Culpepper 2016: the effect of pooling and evaluation depth on metrics
 ties  Yang, Moffat and Turpin 2016: ties in scores, and how precise scores need to be (all runs, in --ties run order)
+rtc   Carterette 2007: robust test collections, whether confidence from few judgments can be trusted (--trials of them,
+      on --workers; what is interrupted goes on where it stopped when started again)
 
 Scores are compared as float64 unless said otherwise: these studies rebuild pools from the files as they were written.
 """
@@ -20,11 +22,12 @@ EXAMPLES = """examples:
   fathoms papers rm qrels.txt runs/ --pooled pooled.txt -o rm
   fathoms papers gain qrels.txt runs/ --pooled pooled.txt -o gain
   fathoms papers depth qrels.txt runs/ --pooled pooled.txt --groups groups.tsv -o depth
-  fathoms papers ties qrels.txt runs/ -o ties"""
+  fathoms papers ties qrels.txt runs/ -o ties
+  fathoms papers rtc qrels.txt runs/ --trials 1000 -o rtc"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("paper", choices=("rm", "gain", "depth", "ties"), help="which paper")
+    parser.add_argument("paper", choices=("rm", "gain", "depth", "ties", "rtc"), help="which paper")
     options.add_files(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder to write to")
     parser.add_argument(
@@ -34,8 +37,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="rm: which judgments of one depth come first: 20 seeded shuffles (default), or their order in the file",
     )
     parser.add_argument(
-        "--depth", metavar="D", type=options.at_least_one, help="gain, depth: depth of the pool (measured)"
+        "--depth",
+        metavar="D",
+        type=options.at_least_one,
+        help="gain, depth: depth of the pool (measured); rtc: documents of each ranking (100)",
     )
+    parser.add_argument("--trials", metavar="N", type=options.at_least_one, default=1000, help="rtc: draws (1000)")
     parser.add_argument(
         "--groups", metavar="FILE", type=Path, help="depth: lines `run<TAB>team`, for leaving out teams"
     )
@@ -43,18 +50,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_order(parser)
     parser.set_defaults(ties=None)  # trec, but run for the paper on ties
     options.add_reading(parser)
-    parser.add_argument("--seed", metavar="N", type=options.at_least_zero, default=0, help="seed of the shuffles (0)")
-    options.add_quiet(parser)
+    options.add_work(parser)
 
 
 def run(args: Namespace) -> int:
-    from fathoms.cli.output import say_notes
+    from functools import partial
+
+    from fathoms.cli import output
     from fathoms.data.qrels import read_qrels
-    from fathoms.data.runs import scan_runs
+    from fathoms.data.runs import Runs, scan_runs
     from fathoms.errors import FathomsError
     from fathoms.evidence.order import Precision, Ties
-    from fathoms.papers import depth, gain, rm, ties
+    from fathoms.papers import depth, gain, rm, rtc, ties
     from fathoms.papers.output import write_study
+    from fathoms.parallel import finished
 
     options.check_sources(args)
     if args.output.exists() and not args.output.is_dir():
@@ -75,16 +84,22 @@ def run(args: Namespace) -> int:
         study = rm.study(qrels, runs, pooled, settings, progress=progress)
     elif args.paper == "depth":
         teams = None if args.groups is None else options.read_groups(args.groups, runs)
-        study = depth.study(
-            qrels, runs, pooled, depth.Settings(order, precision, args.depth, teams), progress=progress
-        )
+        study = depth.study(qrels, runs, pooled, depth.Settings(order, precision, args.depth, teams), progress=progress)
     elif args.paper == "ties":
         study = ties.study(qrels, runs, ties.Settings(order, precision), progress=progress)
+    elif args.paper == "rtc":
+        chosen = runs if pooled is None else Runs({name: runs[name] for name in pooled if name in runs})
+        trials = rtc.Settings(
+            order, precision, args.depth or 100, args.trials, seed=args.seed, workers=args.workers, folder=args.output
+        )
+        with output.progress(-(-args.trials // rtc.BATCH), args.quiet, "trials") as step:
+            study = rtc.study(qrels, chosen, trials, progress=progress, step=partial(step, ""))
     else:
         study = gain.study(qrels, runs, pooled, gain.Settings(order, precision, args.depth), progress=progress)
     undrawn = write_study(study, args.output)
+    finished(args.output)
     if not args.quiet:
-        say_notes([*notes, *qrels.notes])
+        output.say_notes([*notes, *qrels.notes])
         if undrawn and not any(exhibit.chart is not None for exhibit in study.exhibits):
             print("fathoms: figures are written as data only; install fathoms[report] to draw them", file=sys.stderr)
         print(f"fathoms: {len(study.exhibits)} tables and figures; read {args.output}/index.md", file=sys.stderr)
