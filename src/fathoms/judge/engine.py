@@ -7,6 +7,7 @@ judgments: an engine that is told the same judgments again is in the same state.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from fathoms.errors import FathomsError
 from fathoms.estimate.distribution import Moments, confidence, mean_of_topics
 from fathoms.estimate.relevance import Relevance
 from fathoms.evidence.candidates import Candidates
-from fathoms.evidence.evidence import Floats, Ints
+from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judge.select import DEFAULT, STRATEGIES, State, Strategy, laplacian
 
 EVERY = 10  # judgments between two fits of the model (RTC section 4.2)
@@ -63,7 +64,7 @@ class Engine:
         # Documents of equal weight are judged in an order that the seed decides.
         self._lot = np.random.default_rng(seed).random(self.block.number.shape)
         self._known: dict[int, bool] = {}
-        self._moments: Moments | None = None
+        self._moments = Moments(self.block, np.zeros(self.block.number.shape))
         self.load([])
 
     # -- judgments --------------------------------------------------------------------------------------------
@@ -81,23 +82,30 @@ class Engine:
             known[number] = relevant
         fitted = len(judgments) - len(judgments) % EVERY
         self._known = dict(judgments[:fitted])
+        places = self._flat[list(self._known)]
+        judged, relevant = np.zeros((2, *self.block.number.shape), dtype=bool)
+        judged.flat[places] = True
+        relevant.flat[places] = list(self._known.values())
+        order = [divmod(place, judged.shape[1]) for place in places.tolist()]
+        self._state = State(self.block, self._moments, judged, relevant, order)
+        self._relevance: Relevance | None = None
         self.fit()
-        for number, relevant in judgments[fitted:]:
-            self.judge(number, relevant)
+        for number, relevance in judgments[fitted:]:
+            self.judge(number, relevance)
 
     def judge(self, index: int, relevant: bool) -> None:
         """One more judgment. Every tenth has the model fitted anew."""
         self._check(index, self._known)
         self._known[index] = relevant
-        if len(self._known) % EVERY == 0:
-            self.fit()
-            return
-        topic, column = self._place(index)
         state = self._state
+        topic, column = divmod(int(self._flat[index]), state.judged.shape[1])
         state.judged[topic, column] = True
         state.relevant[topic, column] = relevant
         state.order.append((topic, column))
         row = state.moments.judge(topic, column, relevant)
+        if self.judged % EVERY == 0:
+            self.fit()
+            return
         self._weight.update(topic, column, row)
         if self._relevance is not None:
             self._directions[topic] = self._relevance.directions(self._slope(topic), topic)
@@ -112,10 +120,6 @@ class Engine:
     def _has(self, index: int) -> bool:
         return 0 <= index < len(self._flat) and bool(self._flat[index] >= 0)
 
-    def _place(self, index: int) -> tuple[int, int]:
-        topic, column = divmod(int(self._flat[index]), self.block.number.shape[1])
-        return topic, column
-
     def _check(self, index: int, known: Collection[int]) -> None:
         if not self._has(index):
             raise FathomsError(f"there is no candidate {index}")
@@ -123,85 +127,56 @@ class Engine:
             raise FathomsError(f"candidate {index} is judged already")
 
     def fit(self) -> None:
-        """Fit the model to all judgments so far, as every tenth judgment does."""
-        block = self.block
-        judged, relevant = (np.zeros(block.number.shape, dtype=bool) for _ in range(2))
-        order = [self._place(number) for number in self._known]
-        if order:
-            topics, columns = np.array(order).T
-            judged[topics, columns] = True
-            relevant[topics, columns] = list(self._known.values())
-        self._relevance: Relevance | None = None
+        """Fit the model to all judgments so far, see which pairs are open, and weigh all documents anew."""
+        state = self._state
         chance: Floats | float = 0.5
         if self._model is not None:
-            self._relevance = self._model.fit(judged, relevant)
+            self._relevance = self._model.fit(state.judged, state.relevant)
             chance = self._relevance.probability
-        p = np.where(judged, relevant, np.where(block.present, chance, 0.0))
-        if self._moments is None:
-            self._moments = Moments(block, p)
-        else:
-            self._moments.set(p)
+        # Anew even where no probability changed: then a state that was loaded equals one that grew, to the last bit.
+        self._moments.set(np.where(state.judged, state.relevant, np.where(self.block.present, chance, 0.0)))
         if self._relevance is not None:
             self._directions = self._relevance.directions(self._slope(slice(None)))
-        everything = laplacian(self.pairs(), len(self.names))
-        self._state = State(block, self._moments, judged, relevant, order, everything)
-        unsettled = self.open_pairs()
-        if unsettled:
-            self._state.open_pairs = laplacian(unsettled, len(self.names))
-        self._weight = self.strategy.weight(self._state)
-        self._top = np.empty(len(judged), dtype=np.int64)
-        self._greatest = np.empty(len(judged))
-        for topic in range(len(judged)):
-            self._rank(topic)
+        state.open_pairs = laplacian(self.open_pairs() or self.pairs(), len(self.names))
+        self._weight = self.strategy.weight(state)
+        self._top, self._greatest = self._best(slice(None), state.judged | ~self.block.present)
 
     def _slope(self, topic: int | slice) -> Floats:
         """dE[MAP]/dp times p (1 - p), which is dE[MAP] by the logit of p."""
-        moments = self._state_moments
+        moments = self._moments
         return moments.gradient(topic) * moments.v[topic][..., None, :] / self.block.shape[0]
-
-    @property
-    def _state_moments(self) -> Moments:
-        assert self._moments is not None
-        return self._moments
 
     # -- which document ---------------------------------------------------------------------------------------
 
     def next(self, skip: Collection[int] = ()) -> int | None:
         """The number of the candidate to judge next, None when nothing is left."""
         greatest, top = self._greatest, self._top
-        places = [self._place(number) for number in skip if self._has(number)]
-        if places:
+        skipped = self._flat[[number for number in skip if self._has(number)]]
+        if len(skipped):
             greatest, top = greatest.copy(), top.copy()
-            for topic in {topic for topic, _ in places}:
-                top[topic], greatest[topic] = self._best(topic, [column for t, column in places if t == topic])
-        topic = self._first_of(greatest, self._lot[np.arange(len(top)), top])
+            without = self._state.judged | ~self.block.present
+            without.flat[skipped] = True
+            for topic in distinct(skipped // without.shape[1]):
+                top[topic], greatest[topic] = self._best(topic, without[topic])
+        topic = int(_drawn(greatest, self._lot[np.arange(len(top)), top]))
         if not np.isfinite(greatest[topic]):
             return None
         return int(self.block.number[topic, top[topic]])
 
     def _rank(self, topic: int) -> None:
-        self._top[topic], self._greatest[topic] = self._best(topic, [])
+        without = self._state.judged[topic] | ~self.block.present[topic]
+        self._top[topic], self._greatest[topic] = self._best(topic, without)
 
-    def _best(self, topic: int, without: list[int]) -> tuple[int, float]:
-        state = self._state
-        weights = np.where(state.judged[topic] | ~self.block.present[topic], -np.inf, self._weight.values[topic])
-        weights[without] = -np.inf
-        column = self._first_of(weights, self._lot[topic])
-        return column, float(weights[column])
-
-    @staticmethod
-    def _first_of(weights: Floats, lot: Floats) -> int:
-        """The greatest weight; among those that differ by rounding only, the one on which the lot falls."""
-        most = weights.max()
-        if not np.isfinite(most):
-            return 0
-        return int(np.where(weights >= most - 1e-12 * abs(most), lot, -1.0).argmax())
+    def _best(self, topic: int | slice, without: Bools) -> tuple[Any, Any]:
+        """The column of greatest weight, and that weight; -inf where nothing is left."""
+        weights = np.where(without, -np.inf, self._weight.values[topic])
+        return _drawn(weights, self._lot[topic]), weights.max(axis=-1)
 
     # -- what is known of the systems -------------------------------------------------------------------------
 
     def _beliefs(self) -> tuple[Floats, Floats]:
         """Expectation and covariance of the systems' MAP, the model's own uncertainty counted."""
-        expectation, covariance = mean_of_topics(self._state_moments)
+        expectation, covariance = mean_of_topics(self._moments)
         if self._relevance is not None:
             covariance = covariance + self._relevance.covariance(self._directions)
         return expectation, covariance
@@ -217,7 +192,7 @@ class Engine:
     def probabilities(self) -> tuple[Ints, Floats]:
         """Numbers of the candidates, and each one's probability of relevance: 0 or 1 where judged."""
         present = self.block.present
-        return self.block.number[present], self._state_moments.p[present]
+        return self.block.number[present], self._moments.p[present]
 
     def pairs(self) -> list[tuple[int, int]]:
         """The pairs of systems that matter: all, or those with the baseline."""
@@ -253,7 +228,7 @@ class Engine:
         most = self.size - self.judged
         if not unsettled or not most:
             return 0, 0
-        moments = self._state_moments
+        moments = self._moments
         scale = np.maximum(moments.R, 1e-9)[:, None] ** 2
         steps = distinct(np.geomspace(1, most, FORECAST_STEPS).round().astype(np.int64))
         rng = np.random.default_rng(0)
@@ -278,3 +253,10 @@ def _gathered(clues: Floats | None, number: Ints) -> Floats | None:
     if clues is None:
         return None
     return np.concatenate([clues, np.full((1, clues.shape[1]), np.nan)])[number]
+
+
+def _drawn(weights: Floats, lot: Floats) -> Any:
+    """Where the greatest weight stands; among those that differ by rounding only, the one on which the lot falls."""
+    most = weights.max(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):  # nothing but -inf
+        return np.where(weights >= most - 1e-12 * np.abs(most), lot, -1.0).argmax(axis=-1)

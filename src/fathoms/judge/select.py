@@ -16,7 +16,7 @@ of the two sums, of wR and of wN.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -47,7 +47,8 @@ class State:
     judged: Bools  # [topic, column]
     relevant: Bools
     order: list[tuple[int, int]]  # judged documents (topic, column) in the order of their judgments
-    open_pairs: Floats  # [system, system]: Laplacian of the graph of pairs that are not settled
+    # Laplacian of the graph of pairs that are not settled
+    open_pairs: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 class Weight:
