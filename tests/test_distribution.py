@@ -335,3 +335,19 @@ def test_moments_of_the_numerator_equal_those_of_draws() -> None:
         error = np.sqrt(np.diagonal(covariance) / len(S))
         assert (np.abs(S[:, t].mean(axis=0) - moments.S[t]) < 4 * error).all()
         np.testing.assert_allclose(covariance, moments.first[t] + moments.second[t], rtol=0.05)
+
+
+@pytest.mark.parametrize(("relevant", "least", "most"), [(0.5, 1.0, 3.0), (10.0, 0.0, 0.06), (25.0, 0.0, 0.04)])
+def test_dividing_by_the_expected_number_of_relevant_documents(relevant: float, least: float, most: float) -> None:
+    """The paper's footnote calls the error of E[S] / E[R] negligible. It is where many relevant documents are expected;
+    where less than one is, R = 0 is likely and expected AP comes out more than twice too large, its deviation too.
+    """
+    rng = np.random.default_rng(13)
+    block, p = true_world(rng, n_topics=20, depth=60, mean_relevant=relevant)
+    S, R = draws(block, p, 10_000, rng)
+    ap = S / np.maximum(R, 1)[:, :, None]
+    moments = Moments(block, p)
+    covariance = moments.covariance
+    of_difference = np.sqrt(covariance[:, 0, 0] + covariance[:, 1, 1] - 2 * covariance[:, 0, 1])
+    assert least < moments.expectation.mean() / ap.mean() - 1 < most
+    assert least - 0.05 < of_difference.mean() / (ap[:, :, 0] - ap[:, :, 1]).std(axis=0).mean() - 1 < most

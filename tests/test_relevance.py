@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -274,6 +275,31 @@ def test_unranked_documents_get_nothing_from_an_expert(name: str) -> None:
     opinions = np.swapaxes(features[:, :, : block.shape[1]], 1, 2)
     assert not opinions[block.rank == 0].any()
     assert (opinions[block.rank > 0] > 0).all()
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+@pytest.mark.parametrize("with_clues", [False, True])
+def test_what_was_learnt_applies_to_other_blocks(model: str, with_clues: bool) -> None:
+    """The same documents, topic by topic."""
+    rng = np.random.default_rng(3)
+    found = gather([[[int(doc) for doc in rng.permutation(12)[:7]] for _ in range(4)] for _ in range(3)])
+    block = found.block()
+    relevant = rng.random(block.number.shape) < 0.4
+    clues = rng.normal(size=(*block.number.shape, 2)) if with_clues else None
+    learnt = MODELS[model](block, clues).fit(some(rng, block, 0.6), relevant)
+    for t in (3, 1):
+        first, last = np.flatnonzero(found.topic == t)[[0, -1]]
+        place = found.place[:, t : t + 1]
+        part = replace(
+            found,
+            topics=found.topics[t : t + 1],
+            topic=np.zeros(last + 1 - first, dtype=np.int32),
+            documents=found.documents[first : last + 1],
+            place=np.where(place >= 0, place - np.int32(first), np.int32(-1)),
+        ).block()
+        n = part.shape[2]
+        p = learnt.of(part, np.array([t]), None if clues is None else clues[t : t + 1, :n])
+        np.testing.assert_allclose(p[0], learnt.probability[t, :n], rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", list(MODELS))
