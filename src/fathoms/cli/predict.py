@@ -64,6 +64,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="for experts and fusion: lines `topic document value`, such as labels of a language model or scores of a "
         "classifier; a run or a qrels file will do; may be repeated",
     )
+    parser.add_argument(
+        "--to-depth",
+        metavar="D",
+        type=options.at_least_one,
+        help="for experts and fusion: judging will reach the top D of every given run, and what lies deeper counts as "
+        "not relevant (default: everything is judged)",
+    )
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--probabilities",
@@ -118,8 +125,9 @@ def _method(args: Namespace) -> str:
     method: str = args.method or ("fusion" if asked else "smoothed")
     if asked and method not in MODELS:
         raise FathomsError(f"{asked} needs --method {' or '.join(MODELS)}, found {method}")
-    if args.evidence and method not in (*MODELS, "all"):
-        raise FathomsError(f"--evidence is for --method {' or '.join(MODELS)}, found {method}")
+    for flag, value in (("--evidence", args.evidence), ("--to-depth", args.to_depth)):
+        if value and method not in (*MODELS, "all"):
+            raise FathomsError(f"{flag} is for --method {' or '.join(MODELS)}, found {method}")
     if args.draws is not None and not args.confidence:
         raise FathomsError("--draws is for --confidence")
     return method
@@ -141,6 +149,7 @@ def _estimates(args: Namespace, given: options.Inputs, method: str, evidence: li
         depth=args.depth,
         constants=None if args.constants is None else Constants(*args.constants),
         evidence=evidence,
+        to_depth=args.to_depth,
     )
     if not args.quiet:
         output.say_notes(given.notes + result.notes)
@@ -158,7 +167,7 @@ def _from_probabilities(args: Namespace, given: options.Inputs, method: str, evi
     from fathoms.cli import output
     from fathoms.estimate import draws, probabilities
 
-    found = probabilities.chances(given.qrels, given.runs, method, given.settings, evidence)
+    found = probabilities.chances(given.qrels, given.runs, method, given.settings, evidence, args.to_depth)
     if not args.quiet:
         output.say_notes(given.qrels.notes + given.notes + found.notes)
     columns: tuple[str, ...] = probabilities.COLUMNS

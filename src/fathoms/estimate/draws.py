@@ -167,6 +167,7 @@ def confidence(
     *,
     draws: int = 1000,
     evidence: Sequence[Any] = (),
+    to_depth: int | None = None,
     seed: int = 0,
     ties: Ties = "trec",
     score_precision: Precision | None = None,
@@ -177,8 +178,8 @@ def confidence(
     """How sure is it, for each pair of runs, that A is better than B once everything is judged?
 
     Columns: run_a, run_b, measure, diff (expected difference of the means over topics), sd, p_better (probability that
-    A is better) and mc_error (standard error of p_better from the number of draws). `method` and `evidence` are those
-    of `fm.probabilities`.
+    A is better) and mc_error (standard error of p_better from the number of draws). `method`, `evidence` and `to_depth`
+    are those of `fm.probabilities`.
 
     >>> import fathoms as fm
     >>> runs = {"x": {"1": {"a": 3.0, "b": 2.0}}, "y": {"1": {"b": 3.0, "a": 2.0}}}
@@ -191,6 +192,7 @@ def confidence(
         method,
         Options(ties, score_precision),
         [read_values(one, lenient=lenient) for one in evidence],
+        to_depth,
     )
     for note in found.notes:
         warnings.warn(note, FathomsWarning, stacklevel=2)

@@ -247,6 +247,7 @@ def prediction(
     depth: int | None = None,
     constants: Constants | None = None,
     evidence: Sequence[Table] = (),
+    to_depth: int | None = None,
 ) -> Prediction:
     for method in methods:
         if method not in METHODS:
@@ -267,7 +268,7 @@ def prediction(
         curves, fit_notes = fit_curves(contributing, measures, models, depth)
         notes += [f"fitted at depth {depth}: {note}" for note in fit_notes]
     expectations = {
-        method: _expectations(qrels, runs, measures, method, options, evidence, notes)
+        method: _expectations(chances(qrels, runs, method, options, evidence, to_depth), measures, options.seed, notes)
         for method in methods
         if method in MODELS
     }
@@ -300,25 +301,16 @@ def prediction(
 
 
 def _expectations(
-    qrels: Qrels,
-    runs: Runs,
-    measures: Sequence[Measure],
-    method: str,
-    options: Options,
-    evidence: Sequence[Table],
-    notes: list[str],
+    found: Chances, measures: Sequence[Measure], seed: int, notes: list[str]
 ) -> Callable[[str, Evidence, Measure], Floats]:
     """What a model of relevance expects of a run, its evidence and a measure: in closed form, or by draws."""
-    found = chances(qrels, runs, method, options, evidence)
     notes += [note for note in found.notes if note not in notes]
-    drawn = drawn_scores(
-        found, list(runs), [m for m in measures if not has_closed_form(m)], ESTIMATE_DRAWS, options.seed
-    )
-    number = {name: i for i, name in enumerate(runs)}
+    names = found.candidates.names
+    drawn = drawn_scores(found, names, [m for m in measures if not has_closed_form(m)], ESTIMATE_DRAWS, seed)
 
     def expected(run: str, known: Evidence, measure: Measure) -> Floats:
         if measure in drawn:
-            return drawn[measure][:, number[run]].mean(axis=0)
+            return drawn[measure][:, names.index(run)].mean(axis=0)
         return expected_score(measure, known, found, run)
 
     return expected
@@ -334,6 +326,7 @@ def predict(
     depth: int | None = None,
     constants: tuple[float, float] | None = None,
     evidence: Sequence[Any] = (),
+    to_depth: int | None = None,
     ties: Ties = "trec",
     score_precision: Precision | None = None,
     pooled: Sequence[str] | None = None,
@@ -347,8 +340,8 @@ def predict(
 
     `method` is one of RM's predictors (simplistic, background, interpolated, smoothed; `constants` sets their C and
     E), one of LMC-gain's models (static, constant, linear, zipf, weibull, hybrid; fitted at `depth`), a model of each
-    document's probability of relevance (experts: RTC's; fusion: ours; both take further `evidence`, as in
-    `fm.probabilities`), or `all`.
+    document's probability of relevance (experts: RTC's; fusion: ours; both take `evidence` and `to_depth`, as
+    `fm.probabilities` does), or `all`.
 
     >>> import fathoms as fm
     >>> frame = fm.predict({"1": {"a": 1, "b": 0}}, {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}, "P@3", "background")
@@ -366,6 +359,7 @@ def predict(
         depth=depth,
         constants=None if constants is None else Constants(*constants),
         evidence=[read_values(one, lenient=lenient) for one in evidence],
+        to_depth=to_depth,
     )
     for note in result.notes:
         warnings.warn(note, FathomsWarning, stacklevel=2)

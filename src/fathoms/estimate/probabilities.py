@@ -95,8 +95,19 @@ class Chances:
         return list(zip(topics, documents, self.probability.tolist(), judged, strict=True))
 
 
-def chances(qrels: Qrels, runs: Runs, method: str, options: Options, evidence: Sequence[Table] = ()) -> Chances:
-    """Probabilities of relevance for all documents of the runs on the topics of the judgments."""
+def chances(
+    qrels: Qrels,
+    runs: Runs,
+    method: str,
+    options: Options,
+    evidence: Sequence[Table] = (),
+    to_depth: int | None = None,
+) -> Chances:
+    """Probabilities of relevance for all documents of the runs on the topics of the judgments.
+
+    With `to_depth`, judging will stop there: unjudged documents that no run has in its top `to_depth` count as not
+    relevant, as they will in scores.
+    """
     if method not in MODELS:
         raise FathomsError(f"{method} gives no probabilities of relevance; {' and '.join(MODELS)} do")
     precision = options.precision or default_precision(options.ties)
@@ -120,6 +131,10 @@ def chances(qrels: Qrels, runs: Runs, method: str, options: Options, evidence: S
         block = part.block()
         p = learnt.of(block, topics, clues_of(block, first))
         probability[block.number[block.present] + first] = p[block.present]
+    if to_depth is not None:
+        reached = np.zeros(len(found) + 1, dtype=bool)
+        reached[found.place[:, :, :to_depth]] = True
+        probability *= reached[:-1]
     probability = np.where(judged, relevant, probability)
     return Chances(qrels, found, codes, probability, notes)
 
@@ -184,6 +199,7 @@ def probabilities(
     method: str = "fusion",
     *,
     evidence: Sequence[Any] = (),
+    to_depth: int | None = None,
     ties: Ties = "trec",
     score_precision: Precision | None = None,
     lenient: bool = False,
@@ -194,7 +210,8 @@ def probabilities(
 
     Columns: topic, document, probability (0 or 1 where judged), judged (0 or 1). `method` is `fusion` (our model) or
     `experts` (Carterette 2007, "Robust test collections"); `evidence` are further files, frames or dicts of numbers
-    for documents, such as labels of a language model.
+    for documents, such as labels of a language model. With `to_depth` unjudged documents below that rank in every run
+    have probability 0: nobody is going to judge them.
 
     >>> import fathoms as fm
     >>> runs = {"x": {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}, "y": {"1": {"c": 3.0, "a": 2.0, "d": 1.0}}}
@@ -207,6 +224,7 @@ def probabilities(
         method,
         Options(ties, score_precision),
         [read_values(one, lenient=lenient) for one in evidence],
+        to_depth,
     )
     for note in found.notes:
         warnings.warn(note, FathomsWarning, stacklevel=2)
