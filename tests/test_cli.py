@@ -306,7 +306,7 @@ def test_the_table_and_its_remarks(fathoms: Command) -> None:
     assert [line.split(":")[0] for line in rest[4:]] == ["Unjudged", "Ties", "Ranks", "Topics"]
     assert "2 of 10" in rest[4]
     assert "changes 1 of 3 scores, by up to 0.1250 (AP of tied)" in rest[5]
-    assert rest[6].endswith("in upside; see `fathoms check`.")
+    assert rest[6].endswith("in upside; see `fathoms ties`.")
     assert "upside lacks 2" in done.err
     quiet = fathoms("eval", "qrels.txt", "good.run", "tied.run", "upside.run", "-m", "AP", "--quiet")
     assert quiet == (0, "\n".join([title, header, *rest[:3], "", ""]), "")

@@ -162,7 +162,7 @@ def _write(args: Namespace, runs: Runs, notes: list[str]) -> None:
     from fathoms.data.files import whole_file
     from fathoms.data.trec import counted
     from fathoms.errors import FathomsError
-    from fathoms.evidence.banding import banded_run, trec_text
+    from fathoms.evidence.banding import banded_run
 
     files = {name: args.output / f"{name.replace('/', '_')}.run" for name in runs}
     if len(set(files.values())) < len(files):
@@ -171,7 +171,7 @@ def _write(args: Namespace, runs: Runs, notes: list[str]) -> None:
     for name, path in files.items():
         run = runs[name]
         notes += run.notes
-        text = trec_text(banded_run(run, args.rho[0], args.ties))
+        text = banded_run(run, args.rho[0], args.ties).to_bytes()
         with whole_file(path) as temporary:
             temporary.write_bytes(text)
     if not args.quiet:

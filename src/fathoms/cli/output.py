@@ -283,14 +283,14 @@ def remarks(result: Evaluation) -> list[str]:
     if most:
         lines.append(
             f"Ties: another order of tied documents changes {len(moved)} of {len(means)} scores, by up to "
-            f"{most[0]:.4f} ({most[2]} of {most[1]}); see `fathoms check`."
+            f"{most[0]:.4f} ({most[2]} of {most[1]}); see `fathoms ties`."
         )
     contradicted = [run.run for run in result.runs if run.rank_order_differs]
     if contradicted:
         shown = ", ".join(contradicted[:3]) + (f" and {len(contradicted) - 3} more" if len(contradicted) > 3 else "")
         lines.append(
             f"Ranks: the rank column contradicts the scores, and following it would change scores, in {shown}; "
-            "see `fathoms check`."
+            "see `fathoms ties`."
         )
     errors = [
         (float(scores.tie_error.max(initial=0)), measure.name)

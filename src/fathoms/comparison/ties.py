@@ -591,7 +591,7 @@ def fix_runs(
                 raise FathomsError(f"{target} is one of the files that were read; choose another folder to write to")
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, target in targets.items():
-        text = canonical(given[name], ties, precision or default_precision(ties))
+        text = canonical(given[name], ties, precision or default_precision(ties)).to_bytes()
         with whole_file(target) as path:
             path.write_bytes(text)
     return list(targets.values())

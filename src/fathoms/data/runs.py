@@ -39,6 +39,17 @@ class Run:
     tag: str = ""
     notes: list[str] = field(default_factory=list)
 
+    def to_bytes(self) -> bytes:
+        """As a run file, in the order of the rows; the rank column needs to be there."""
+        if self.ranks is None:
+            raise ValueError("a run without ranks has no file form")
+        topics = [topic.encode(errors="surrogateescape") for topic in self.topics]
+        tag = (self.tag or self.name).encode(errors="surrogateescape")
+        # Scores of a written run come from its ranks, so there are far fewer of them than lines.
+        texts = {score: repr(score).removesuffix(".0").encode() for score in set(self.scores.tolist())}
+        rows = zip(self.topic.tolist(), self.documents.tolist(), self.ranks.tolist(), self.scores.tolist(), strict=True)
+        return b"".join(b"%b Q0 %b %d %b %b\n" % (topics[t], d, r, texts[s], tag) for t, d, r, s in rows)
+
     def __len__(self) -> int:
         return len(self.topic)
 

@@ -6,7 +6,6 @@ point 1.1 * 170 is a little more than 187, which would end a band too late.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -15,7 +14,7 @@ import numpy as np
 from fathoms.data.runs import Run
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Ints
-from fathoms.evidence.order import Precision, Ties, default_precision, order_rows
+from fathoms.evidence.order import Precision, Ties, default_precision, in_order
 
 LARGEST = 1_000_000  # so that ranks fit into 64 bits
 
@@ -68,32 +67,5 @@ def banded(evidence: Evidence, rho: Fraction) -> Evidence:
 
 def banded_run(run: Run, rho: Fraction, ties: Ties = "run", precision: Precision | None = None) -> Run:
     """The run by topic in the policy's order, with score 1/g for the documents of band g, as in the paper."""
-    rows, _ = order_rows(run, np.arange(len(run)), run.topic, ties, precision or default_precision(ties))
-    topic = run.topic[rows]
-    rank = np.arange(len(rows)) - np.searchsorted(topic, np.arange(len(run.topics)))[topic]
-    scores = 1 / bands(rho, int(rank.max(initial=0)) + 1)
-    return replace(
-        run,
-        topic=topic,
-        documents=run.documents[rows],
-        keys=run.keys[rows],
-        scores=scores[rank],
-        ranks=(rank + 1).astype(np.float64),
-    )
-
-
-def trec_text(run: Run) -> bytes:
-    """A banded run as a TREC file: the end of a line, from the rank on, is that of its rank."""
-    assert run.ranks is not None
-    rank = run.ranks.astype(np.int64) - 1
-    scores = np.empty(int(rank.max(initial=-1)) + 1)
-    scores[rank] = run.scores
-    tag = (run.tag or run.name).encode(errors="surrogateescape")
-    ends = [b" %d %s %s\n" % (i, repr(score).encode(), tag) for i, score in enumerate(scores.tolist(), 1)]
-    topics = [topic.encode(errors="surrogateescape") + b" Q0 " for topic in run.topics]
-    return b"".join(_lines(topics, run, rank.tolist(), ends))
-
-
-def _lines(topics: Sequence[bytes], run: Run, rank: Sequence[int], ends: Sequence[bytes]) -> list[bytes]:
-    rows = zip(run.topic.tolist(), run.documents.tolist(), rank, strict=True)
-    return [topics[topic] + document + ends[at] for topic, document, at in rows]
+    ordered, rank, _ = in_order(run, ties, precision or default_precision(ties))
+    return replace(ordered, scores=(1 / bands(rho, int(rank.max(initial=1))))[rank - 1])

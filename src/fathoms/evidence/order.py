@@ -6,6 +6,7 @@ The policies are those people use: trec_eval's (score, then document id, both de
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -139,20 +140,31 @@ def _less(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.bool_]:
     return less
 
 
-def canonical(run: Run, ties: Ties, precision: Precision) -> bytes:
-    """The run as a file that everybody reads in one order, that of the policy.
-
-    Lines in that order, ranks from 1, and the score of rank r of n is n - r + 1: whole numbers that no two documents of
-    a topic share, exact as float32 too up to sixteen million. Topics come as in the file, and the tag is the run's.
-    """
+def in_order(run: Run, ties: Ties, precision: Precision) -> tuple[Run, Rows, Rows]:
+    """The run with its rows by topic and in the policy's order, ranks from 1; those ranks, and each topic's length."""
     rows, _ = order_rows(run, np.arange(len(run)), run.topic, ties, precision)
     topic = run.topic[rows]
     length = np.bincount(topic, minlength=len(run.topics))
     rank = np.arange(len(rows)) - (np.cumsum(length) - length)[topic] + 1
-    names = [name.encode(errors="surrogateescape") for name in run.topics]
-    tag = (run.tag or run.name).encode(errors="surrogateescape")
-    columns = (topic.tolist(), run.documents[rows].tolist(), rank.tolist(), (length[topic] - rank + 1).tolist())
-    return b"".join(b"%b Q0 %b %d %d %b\n" % (names[t], d, r, s, tag) for t, d, r, s in zip(*columns, strict=True))
+    ordered = replace(
+        run,
+        topic=topic,
+        documents=run.documents[rows],
+        keys=run.keys[rows],
+        scores=run.scores[rows],
+        ranks=rank.astype(np.float64),
+    )
+    return ordered, rank, length
+
+
+def canonical(run: Run, ties: Ties, precision: Precision) -> Run:
+    """The run as everybody reads it in one order, that of the policy, once it is written to a file.
+
+    Ranks from 1, and the score of rank r of n is n - r + 1: whole numbers that no two documents of a topic share, exact
+    as float32 too up to sixteen million. Topics come as in the file, and the tag is the run's.
+    """
+    ordered, rank, length = in_order(run, ties, precision)
+    return replace(ordered, scores=(length[ordered.topic] - rank + 1).astype(np.float64))
 
 
 # -- what a file says against itself (YMT-ties section 3) ------------------------------------------------------
