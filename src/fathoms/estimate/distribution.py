@@ -19,7 +19,7 @@ from fathoms.data.arrays import ratio
 from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Floats, Ints
 
-MOST_SHARED = 8_000_000  # documents of all pairs of systems together for which covariances of order two are kept
+MOST_SHARED = 400_000  # documents of all pairs of systems together for which covariances of order two are kept
 SAME = 1e-12  # expectations that differ by less are the same but for rounding
 
 

@@ -78,7 +78,7 @@ class Experts:
     """RTC's aggregation of expert opinions over a block.
 
     Readings: an expert's calibration is fitted to the judged documents it ranked, with Platt's smoothed targets and a
-    small ridge, so that one without judged documents keeps the mean; documents it did not rank have probability 0 from
+    small ridge, so that one without judged documents says 1/2; documents it did not rank have probability 0 from
     it, before and after calibration. Clues (further columns of scores) are calibrated as they are.
     """
 
@@ -172,7 +172,9 @@ def rank_probabilities(relevant: int, nonrelevant: int, depth: int) -> Floats:
     if depth > 2 * NODES:
         grid = np.linspace(solved.min() - 3, solved.max() + 3, 2000)
         solved = np.interp(depth - ranks + 0.5, right_side(grid), grid)
-    return expit(solved)
+    chances = expit(solved)
+    chances.setflags(write=False)  # it is kept, and given to others
+    return chances
 
 
 @lru_cache(maxsize=1)
