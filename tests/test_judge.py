@@ -7,12 +7,14 @@ the command is tested with the real one.
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import json
 import os
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -37,7 +39,7 @@ from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Floats
 from fathoms.judge import session as session_module
 from fathoms.judge.select import STRATEGIES
-from fathoms.judge.session import Log, Session, Settings
+from fathoms.judge.session import Log, Session, Settings, check_new
 from fathoms.judge.texts import Entry, open_texts
 from tests.test_collections import collection
 
@@ -373,6 +375,26 @@ class TestResuming:
         with pytest.raises(InputError, match="exists already"):
             begin(path)
 
+    def test_a_session_whose_making_was_cut_short(self, tmp_path: Path) -> None:
+        """Pages of a transaction that was never committed are in the file, and its journal beside it."""
+        connection = sqlite3.connect(tmp_path / "cut.db", isolation_level=None)
+        connection.execute("PRAGMA cache_size = 1")
+        connection.execute("BEGIN")
+        connection.execute("CREATE TABLE meta (x)")
+        connection.executemany("INSERT INTO meta VALUES (?)", [("x" * 3000,)] * 50)
+        for ending in ("", "-journal"):
+            shutil.copy(tmp_path / f"cut.db{ending}", tmp_path / f"s.db{ending}")
+        connection.close()
+        path = tmp_path / "s.db"
+        assert path.stat().st_size > 0
+        with pytest.raises(InputError, match="no session has been begun"):
+            Log.open(path)
+        check_new(path)
+        begin(path).close()
+        with pytest.raises(InputError, match="exists already"):
+            check_new(path)
+        resume(path).close()
+
     def test_a_format_of_the_future(self, tmp_path: Path) -> None:
         begin(tmp_path / "s.db").close()
         with sqlite3.connect(tmp_path / "s.db") as connection:
@@ -596,10 +618,8 @@ def judge(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
 
 def events(path: str | Path) -> list[tuple[Any, ...]]:
     """The log, read without any of our code."""
-    connection = sqlite3.connect(path)
-    rows = connection.execute("SELECT kind, topic, document, grade, undone, assessor, note FROM event").fetchall()
-    connection.close()
-    return rows
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT kind, topic, document, grade, undone, assessor, note FROM event").fetchall()
 
 
 def test_an_assessor_at_work(judge: Command) -> None:
@@ -888,6 +908,13 @@ def test_a_second_process_is_refused(judge: Command, tmp_path: Path) -> None:
     assert [row[3] for row in events("fathoms-judging.db")] == [1, 0]
 
 
+def is_begun(path: str) -> bool:
+    if not os.path.exists(path):
+        return False
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+
+
 def script(rng: random.Random, n: int) -> list[str]:
     """Answers of all kinds, each of which makes one event."""
     lines: list[str] = []
@@ -914,8 +941,8 @@ def test_no_acknowledged_answer_is_lost_whenever_the_process_is_killed(judge: Co
         name = f"{session}.db"
         on_disk: list[tuple[Any, ...]] = []
         while True:
-            begun = os.path.exists(name) and os.path.getsize(name) > 0
-            process = start(tmp_path, "--session", name, "--export", f"{session}.txt", *(["--resume"] if begun else []))
+            resumed = ["--resume"] if is_begun(name) else []
+            process = start(tmp_path, "--session", name, "--export", f"{session}.txt", *resumed)
             assert process.stdin is not None
             assert process.stderr is not None
             process.stdin.write("".join(f"{line}\n" for line in answers[len(on_disk) :]))
@@ -932,7 +959,7 @@ def test_no_acknowledged_answer_is_lost_whenever_the_process_is_killed(judge: Co
             acknowledged += sum(line.startswith(("Saved: ", "Taken back: ")) for line in process.stderr)
             status = process.wait()
             before = len(on_disk)
-            on_disk = events(name) if os.path.exists(name) and os.path.getsize(name) > 0 else []
+            on_disk = events(name) if is_begun(name) else []
             assert on_disk == expected[: len(on_disk)]  # the same documents, in the same order
             assert before + acknowledged <= len(on_disk) <= before + acknowledged + 1
             if status == 0:
@@ -942,7 +969,8 @@ def test_no_acknowledged_answer_is_lost_whenever_the_process_is_killed(judge: Co
             if kills == 50:
                 break
     if on_disk != expected:  # and once more, to the end
-        last = start(tmp_path, "--session", name, "--export", f"{session}.txt", *(["--resume"] if on_disk else []))
+        resumed = ["--resume"] if is_begun(name) else []
+        last = start(tmp_path, "--session", name, "--export", f"{session}.txt", *resumed)
         last.communicate("".join(f"{line}\n" for line in answers[len(on_disk) :]))
         assert last.returncode == 0
     assert events(name) == expected

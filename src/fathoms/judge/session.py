@@ -113,7 +113,7 @@ class Log:
     def create(cls, path: Path, meta: dict[str, Any]) -> Log:
         log = cls(path, _connect(path, "rwc"))
         with log._failing("cannot be written"):
-            if log._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            if not _is_empty(log._connection):
                 log.close()
                 raise _exists(path)
             log._connection.execute("BEGIN IMMEDIATE")
@@ -127,10 +127,14 @@ class Log:
 
     @classmethod
     def open(cls, path: Path) -> Log:
-        if not is_begun(path):
-            raise InputError("no session has been begun in this file; leave out --resume to begin one", str(path))
+        not_begun = InputError("no session has been begun in this file; leave out --resume to begin one", str(path))
+        if not _is_something(path):
+            raise not_begun
         log = cls(path, _connect(path, "rw"))
         with log._failing("cannot be read as a session of `fathoms judge`"):
+            if _is_empty(log._connection):
+                log.close()
+                raise not_begun
             theirs = log._connection.execute("PRAGMA application_id").fetchone()[0]
             if theirs != APPLICATION:
                 log.close()
@@ -191,16 +195,24 @@ class Log:
             raise InputError(f"{what}: {error}", str(self.path)) from None
 
 
-def is_begun(path: Path) -> bool:
-    """Whether there is a session: a file without a byte is one whose making was cut short."""
-    return path.exists() and (not path.is_file() or path.stat().st_size > 0)
-
-
 def check_new(path: Path) -> None:
     """Find out before the work that a session cannot be begun here."""
     check_writable(path)
-    if is_begun(path):
-        raise _exists(path)
+    if _is_something(path):
+        connection = _connect(path, "rw")
+        is_empty = _is_empty(connection)
+        connection.close()
+        if not is_empty:
+            raise _exists(path)
+
+
+def _is_something(path: Path) -> bool:
+    return path.exists() and (not path.is_file() or path.stat().st_size > 0)
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    """Whether nothing was ever committed, as where the making of a session was cut short."""
+    return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
 
 def _exists(path: Path) -> InputError:
@@ -287,7 +299,8 @@ class Session:
         self._skipped: dict[int, Event] = {}
         for event in self._standing.values():
             self._add(self._find(event.topic, event.document), event)
-        self._load()
+        if self._imported or self._graded:  # a new engine has nothing loaded, and loading may take it a while
+            self._load()
 
     @classmethod
     def begin(cls, path: Path, settings: Settings, candidates: Candidates, qrels: Qrels | None) -> Session:
@@ -479,9 +492,7 @@ class Session:
 
 
 def _engine(settings: Settings, candidates: Candidates) -> Engine:
-    return Engine(
-        candidates, settings.strategy, until=settings.until, baseline=settings.baseline, seed=settings.seed
-    )
+    return Engine(candidates, settings.strategy, until=settings.until, baseline=settings.baseline, seed=settings.seed)
 
 
 def known(candidates: Candidates, qrels: Qrels) -> dict[int, float]:
