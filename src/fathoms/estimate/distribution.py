@@ -74,18 +74,20 @@ class PairSums:
         weighted = values * self.b
         total = np.concatenate([[0.0], np.cumsum(weighted)])
         above = total[:-1] - total[self.start]
-        inner = self.b * self._dominance(values) + above - self._dominance(weighted)
+        dominated, dominated_weighted = self._dominance(np.stack([values, weighted]))
+        inner = self.b * dominated + above - dominated_weighted
         sums = np.bincount(self.problem, weights=values * self.a * inner, minlength=len(self.pairs) * self.n_topics)
         first, second = np.array(self.pairs).T
         result[:, first, second] = result[:, second, first] = sums.reshape(len(self.pairs), self.n_topics).T
         return result
 
     def _dominance(self, values: Floats) -> Floats:
-        sums = np.zeros(len(values))
-        running = np.zeros(len(values) + 1)
+        """For each document the sum over those above it in A and B, for several rows of values."""
+        sums = np.zeros(values.shape)
+        running = np.zeros((len(values), values.shape[1] + 1))
         for order, is_left, right, start in self.levels:
-            np.cumsum(values[order] * is_left, out=running[1:])
-            sums[order[right]] += running[right] - running[start]
+            np.cumsum(values[:, order] * is_left, axis=1, out=running[:, 1:])
+            sums[:, order[right]] += running[:, right] - running[:, start]
         return sums
 
 

@@ -94,6 +94,8 @@ def fit_logistic(
             slope_topics = np.bincount(topic, weights=y - chance, minlength=n_topics) - effect_precision * effects
         step = shared @ (slope - coupling @ slope_topics)
         step_topics = own * slope_topics - coupling.T @ step
+        if max(np.abs(step).max(initial=0), np.abs(step_topics).max(initial=0)) < CLOSE:
+            break
         # The posterior is concave; halving guards against overshooting where it is flat.
         scale = 1.0
         while True:
@@ -103,10 +105,6 @@ def fit_logistic(
                 break
             scale /= 2
         coefficients, effects, value = new, new_effects, new_value
-        if scale * max(np.abs(step).max(initial=0), np.abs(step_topics).max(initial=0)) < CLOSE:
-            break
-    chance = expit(X @ coefficients + effects[topic])
-    shared, coupling, own = _curvature(X, chance, prior, coefficients, topic, n_topics, effect_precision)
     return Fit(coefficients, effects, shared, coupling, own)
 
 
