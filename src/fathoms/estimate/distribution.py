@@ -115,8 +115,10 @@ class Moments:
     A judgment costs work in its topic only: one row of a_ij changes H, and covariances follow from matrix products.
     """
 
-    def __init__(self, block: Block, p: Floats) -> None:
+    def __init__(self, block: Block, p: Floats, elsewhere: Floats | None = None) -> None:
+        """`elsewhere`: relevant documents of each topic that none of the systems retrieved; they count in R."""
         self.block = block
+        self.elsewhere = np.zeros(block.shape[0]) if elsewhere is None else elsewhere
         # Beyond some number of systems the covariances of order two are left out: variances of differences are then
         # a little too large, and confidence a little too low.
         having = (block.rank > 0).sum(axis=1)
@@ -131,7 +133,7 @@ class Moments:
         self.v = self.p * (1.0 - self.p)
         self.H = influence(block, self.p)
         self.S = 0.5 * ((self.H + block.inverse) @ self.p[:, :, None])[:, :, 0]
-        self.R = self.p.sum(axis=1)
+        self.R = self.p.sum(axis=1) + self.elsewhere
         chance = block.by_rank(self.v)
         above = np.cumsum(chance, axis=2) - chance
         inverse = 1.0 / np.arange(1, block.depth + 1)
@@ -153,7 +155,8 @@ class Moments:
         self.p[topic, column] = float(relevant)
         self.v[topic, column] = 0.0
         self.S[topic] = 0.5 * ((self.H[topic] + inverse) @ self.p[topic])
-        self.R[topic] = self.p[topic].sum()  # a running sum would leave rounding where nothing is relevant
+        # A running sum would leave rounding where nothing is relevant.
+        self.R[topic] = self.p[topic].sum() + self.elsewhere[topic]
         self._first(topic)
         return row
 

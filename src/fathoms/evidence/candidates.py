@@ -59,11 +59,21 @@ class Candidates:
         """Numbers of candidates, -1 where there is none; topics are numbers in `topics`."""
         return self._lookup.find(keys.topic_keys(keys.document_keys(documents), topic), documents)
 
+    def judgments(self, qrels: Qrels) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
+        """Rows of the qrels that are judgments on these topics, each one's topic here, and its candidate or -1."""
+        of_topic = np.array([self._numbers.get(topic, -1) for topic in qrels.topics], dtype=np.int32)[qrels.topic]
+        rows = np.flatnonzero((qrels.grades >= 0) & (of_topic >= 0))
+        return rows, of_topic[rows], self.find_all(of_topic[rows], qrels.documents[rows])
+
+    def relevant_elsewhere(self, qrels: Qrels, rel: float = 1.0) -> Floats:
+        """Relevant documents of each topic that are no candidates."""
+        rows, topic, found = self.judgments(qrels)
+        missed = (found < 0) & (qrels.grades[rows] >= rel)
+        return np.bincount(topic[missed], minlength=len(self.topics)).astype(np.float64)
+
     def judged_by(self, qrels: Qrels, rel: float = 1.0) -> tuple[Bools, Bools]:
         """Which candidates the judgments speak of, and which they call relevant."""
-        of_topic = np.array([self._numbers.get(topic, -1) for topic in qrels.topics], dtype=np.int32)
-        rows = np.flatnonzero((qrels.grades >= 0) & (of_topic[qrels.topic] >= 0))
-        found = self.find_all(of_topic[qrels.topic[rows]], qrels.documents[rows])
+        rows, _, found = self.judgments(qrels)
         judged, relevant = np.zeros(len(self), dtype=bool), np.zeros(len(self), dtype=bool)
         judged[found[found >= 0]] = True
         relevant[found[(found >= 0) & (qrels.grades[rows] >= rel)]] = True

@@ -38,7 +38,10 @@ class Engine:
         seed: int = 0,
         systems: Sequence[int] | None = None,
         clues: Floats | None = None,
+        elsewhere: Floats | None = None,
     ) -> None:
+        """`clues` [candidate, clue] are further values for the model; `elsewhere` counts relevant documents by topic
+        that are no candidates."""
         if isinstance(strategy, str):
             if strategy not in STRATEGIES:
                 raise FathomsError(f"there is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
@@ -64,7 +67,7 @@ class Engine:
         # Documents of equal weight are judged in an order that the seed decides.
         self._lot = np.random.default_rng(seed).random(self.block.number.shape)
         self._known: dict[int, bool] = {}
-        self._moments = Moments(self.block, np.zeros(self.block.number.shape))
+        self._moments = Moments(self.block, np.zeros(self.block.number.shape), elsewhere)
         self.load([])
 
     # -- judgments --------------------------------------------------------------------------------------------

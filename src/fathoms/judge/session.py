@@ -305,7 +305,7 @@ class Session:
     @classmethod
     def begin(cls, path: Path, settings: Settings, candidates: Candidates, qrels: Qrels | None) -> Session:
         """A new session in a new file."""
-        engine = _engine(settings, candidates)  # before there is a file, for it may refuse
+        engine = _engine(settings, candidates, qrels)  # before there is a file, for it may refuse
         meta = asdict(settings) | {"systems": candidates.names} | _checksums(candidates, qrels)
         return cls(Log.create(path, meta), settings, candidates, qrels, engine)
 
@@ -321,7 +321,7 @@ class Session:
                 raise _other_files(log.path, f"the content of the {name.removeprefix('checksum_')} is another")
         if settings.until != meta["until"]:
             log.change("until", settings.until)
-        return cls(log, settings, candidates, qrels, _engine(settings, candidates))
+        return cls(log, settings, candidates, qrels, _engine(settings, candidates, qrels))
 
     # -- judging
 
@@ -491,16 +491,20 @@ class Session:
         self.engine.load(imported + made)
 
 
-def _engine(settings: Settings, candidates: Candidates) -> Engine:
-    return Engine(candidates, settings.strategy, until=settings.until, baseline=settings.baseline, seed=settings.seed)
+def _engine(settings: Settings, candidates: Candidates, qrels: Qrels | None) -> Engine:
+    return Engine(
+        candidates,
+        settings.strategy,
+        until=settings.until,
+        baseline=settings.baseline,
+        seed=settings.seed,
+        elsewhere=None if qrels is None else candidates.relevant_elsewhere(qrels, settings.rel),
+    )
 
 
 def known(candidates: Candidates, qrels: Qrels) -> dict[int, float]:
     """Grades of judged candidates, in the order of the file; negative grades are none."""
-    numbers = {topic: number for number, topic in enumerate(candidates.topics)}
-    of_topic = np.array([numbers.get(topic, -1) for topic in qrels.topics], dtype=np.int32)[qrels.topic]
-    rows = np.flatnonzero((qrels.grades >= 0) & (of_topic >= 0))
-    found = candidates.find_all(of_topic[rows], qrels.documents[rows])
+    rows, _, found = candidates.judgments(qrels)
     grades = qrels.grades[rows[found >= 0]]
     return dict(zip(found[found >= 0].tolist(), grades.tolist(), strict=True))
 
