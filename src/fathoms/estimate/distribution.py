@@ -74,24 +74,23 @@ class PairSums:
         weighted = values * self.b
         total = np.concatenate([[0.0], np.cumsum(weighted)])
         above = total[:-1] - total[self.start]
-        dominated, dominated_weighted = self._dominance(np.stack([values, weighted]))
-        inner = self.b * dominated + above - dominated_weighted
+        inner = self.b * self._dominance(values) + above - self._dominance(weighted)
         sums = np.bincount(self.problem, weights=values * self.a * inner, minlength=len(self.pairs) * self.n_topics)
         first, second = np.array(self.pairs).T
         result[:, first, second] = result[:, second, first] = sums.reshape(len(self.pairs), self.n_topics).T
         return result
 
     def _dominance(self, values: Floats) -> Floats:
-        """For each document the sum over those above it in A and B, for several rows of values."""
-        sums = np.zeros(values.shape)
-        running = np.zeros((len(values), values.shape[1] + 1))
-        for order, is_left, right, start in self.levels:
-            np.cumsum(values[:, order] * is_left, axis=1, out=running[:, 1:])
-            sums[:, order[right]] += running[:, right] - running[:, start]
+        """For each document the sum over those above it in A and B."""
+        sums = np.zeros(len(values))
+        running = np.zeros(len(values) + 1)
+        for order, is_left, right, start, document in self.levels:
+            np.cumsum(values[order] * is_left, out=running[1:])
+            sums[document] += running[right] - running[start]
         return sums
 
 
-def _levels(problem: Ints, place: Ints, rank_b: Ints) -> list[tuple[Ints, Floats, Ints, Ints]]:
+def _levels(problem: Ints, place: Ints, rank_b: Ints) -> list[tuple[Ints, Floats, Ints, Ints, Ints]]:
     """How documents in A's order are merged by B's: at each level the left half of a group comes before its right."""
     levels = []
     if not len(problem):
@@ -105,7 +104,7 @@ def _levels(problem: Ints, place: Ints, rank_b: Ints) -> list[tuple[Ints, Floats
         first = np.append(True, ordered[1:] != ordered[:-1])
         start = np.flatnonzero(first)[np.cumsum(first) - 1]
         right = np.flatnonzero(~is_left)
-        levels.append((order, is_left.astype(np.float64), right, start[right]))
+        levels.append((order, is_left.astype(np.float64), right, start[right], order[right]))
     return levels
 
 
@@ -115,8 +114,9 @@ class Moments:
     A judgment costs work in its topic only: one row of a_ij changes H, and covariances follow from matrix products.
     """
 
-    def __init__(self, block: Block, p: Floats, elsewhere: Floats | None = None) -> None:
-        """`elsewhere`: relevant documents of each topic that none of the systems retrieved; they count in R."""
+    def __init__(self, block: Block, p: Floats | None = None, elsewhere: Floats | None = None) -> None:
+        """Without `p` nothing can be asked before `set`. `elsewhere` counts relevant documents of each topic that none of
+        the systems retrieved: they belong to R."""
         self.block = block
         self.elsewhere = np.zeros(block.shape[0]) if elsewhere is None else elsewhere
         # Beyond some number of systems the covariances of order two are left out: variances of differences are then
@@ -124,7 +124,8 @@ class Moments:
         having = (block.rank > 0).sum(axis=1)
         shared = int((having * (having - 1) // 2).sum())
         self.pair_sums = PairSums(block) if shared <= MOST_SHARED else None
-        self.set(p)
+        if p is not None:
+            self.set(p)
 
     def set(self, p: Floats) -> None:
         """Other probabilities for all documents: 0 or 1 where judged, 0 where there is no document."""

@@ -6,6 +6,7 @@ judgments: an engine that is told the same judgments again is in the same state.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judge.select import DEFAULT, STRATEGIES, State, Strategy, laplacian
 
 EVERY = 10  # judgments between two fits of the model (RTC section 4.2)
+SHARE = 20  # later a fit waits for a twentieth of the judgments, which changes as little
 GUESSES = 200  # walks behind a forecast, looked at after so many numbers of judgments
 FORECAST_STEPS = 80
 FORECAST_PAIRS = 5  # the least confident pairs, which decide how long it takes
@@ -39,6 +41,7 @@ class Engine:
         systems: Sequence[int] | None = None,
         clues: Floats | None = None,
         elsewhere: Floats | None = None,
+        judgments: Sequence[tuple[int, bool]] = (),
     ) -> None:
         """`clues` [candidate, clue] are further values for the model; `elsewhere` counts relevant documents by topic
         that are no candidates."""
@@ -67,8 +70,8 @@ class Engine:
         # Documents of equal weight are judged in an order that the seed decides.
         self._lot = np.random.default_rng(seed).random(self.block.number.shape)
         self._known: dict[int, bool] = {}
-        self._moments = Moments(self.block, np.zeros(self.block.number.shape), elsewhere)
-        self.load([])
+        self._moments = Moments(self.block, elsewhere=elsewhere)
+        self.load(judgments)
 
     # -- judgments --------------------------------------------------------------------------------------------
 
@@ -83,7 +86,7 @@ class Engine:
         for number, relevant in judgments:  # all before any counts: what fails changes nothing
             self._check(number, known)
             known[number] = relevant
-        fitted = len(judgments) - len(judgments) % EVERY
+        fitted = last_fit(len(judgments))
         self._known = dict(judgments[:fitted])
         places = self._flat[list(self._known)]
         judged, relevant = np.zeros((2, *self.block.number.shape), dtype=bool)
@@ -97,7 +100,7 @@ class Engine:
             self.judge(number, relevance)
 
     def judge(self, index: int, relevant: bool) -> None:
-        """One more judgment. Every tenth has the model fitted anew."""
+        """One more judgment; at every tenth, and later less often, the model is fitted anew."""
         self._check(index, self._known)
         self._known[index] = relevant
         state = self._state
@@ -106,7 +109,7 @@ class Engine:
         state.relevant[topic, column] = relevant
         state.order.append((topic, column))
         row = state.moments.judge(topic, column, relevant)
-        if self.judged % EVERY == 0:
+        if last_fit(self.judged) == self.judged:
             self.fit()
             return
         self._weight.update(topic, column, row)
@@ -249,6 +252,17 @@ class Engine:
             need = np.maximum(need, steps[reached.argmax(axis=1)])
         low, high = np.quantile(need, [0.25, 0.75])
         return int(low), int(np.ceil(high))
+
+
+def last_fit(judged: int) -> int:
+    """The number of judgments at the last fit: every tenth, and from 400 on every multiple of ten that is a twentieth
+    more than the one before."""
+    while _FITS[-1] <= judged:
+        _FITS.append(_FITS[-1] + max(EVERY, _FITS[-1] // SHARE // EVERY * EVERY))
+    return _FITS[bisect_right(_FITS, judged) - 1]
+
+
+_FITS = [0]
 
 
 def _gathered(clues: Floats | None, number: Ints) -> Floats | None:

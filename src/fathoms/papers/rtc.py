@@ -25,7 +25,7 @@ from fathoms.estimate.relevance import LITERAL, UNCERTAIN, Experts
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.order import Precision, Ties
-from fathoms.judge.engine import Engine
+from fathoms.judge.engine import Engine, last_fit
 from fathoms.judge.select import STRATEGIES, MTCWeight, Strategy
 from fathoms.papers.output import Study, chart
 from fathoms.parallel import run_batches
@@ -136,9 +136,11 @@ def trial(world: World, settings: Settings, number: int) -> list[dict[str, Any]]
     rows = []
     for method in settings.methods:
         judged = judge_until(world, METHODS[method], systems[: settings.initial], settings.until, number)
-        engine = Engine(world.candidates, METHODS[method], until=settings.until, systems=systems.tolist())
-        engine.load(judged)
-        engine.fit()
+        engine = Engine(
+            world.candidates, METHODS[method], until=settings.until, systems=systems.tolist(), judgments=judged
+        )
+        if last_fit(len(judged)) != len(judged):
+            engine.fit()
         expected = engine.expected()
         chance = engine.confidence()[first, second]
         rows.append({
