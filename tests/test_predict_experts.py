@@ -291,7 +291,11 @@ def test_probabilities_command(folder: Path, tmp_path: Path, capsys: pytest.Capt
     assert json.loads(capsys.readouterr().out)[0].keys() == {"topic", "document", "probability", "judged"}
     # What one call wrote, another may take as evidence.
     assert run_cli("predict", *files, "--method", "experts", "--evidence", tmp_path / "p.tsv") == 0
-    assert "values for" in capsys.readouterr().err
+    assert "values for" not in capsys.readouterr().err
+    some = (tmp_path / "p.tsv").read_text().splitlines(keepends=True)[:50]
+    (tmp_path / "some.tsv").write_text("".join(some))
+    assert run_cli("predict", *files, "--method", "experts", "--evidence", tmp_path / "some.tsv") == 0
+    assert f"values for 49 of the {frame.height:,} documents" in capsys.readouterr().err
 
 
 def test_confidence_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

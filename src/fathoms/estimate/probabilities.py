@@ -184,10 +184,11 @@ def _clue(table: Table, found: Candidates, judged: Bools, notes: list[str]) -> F
     clue[candidate] = table.number[rows]
     learnt_from = int(judged[candidate].sum())
     notes += table.skipped
-    notes.append(
-        f"{table.source}: values for {len(rows):,} of the {len(found):,} documents of the runs, {learnt_from:,} of "
-        "them judged"
-    )
+    if len(rows) < len(found):
+        notes.append(
+            f"{table.source}: values for {len(rows):,} of the {len(found):,} documents of the runs, {learnt_from:,} of "
+            "them judged"
+        )
     if not learnt_from:
         notes.append(f"{table.source}: none of its documents is judged, so what its values mean cannot be learnt")
     return clue
