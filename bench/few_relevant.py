@@ -3,7 +3,7 @@
     python bench/few_relevant.py
 
 25 topics of 50 unjudged documents each; probabilities fall with the rank in the first system, as 1 / (rank + 4), and
-add up to the expected number of relevant documents. The second system swaps neighbouring documents and returns 40 of them.
+add up to the expected number of relevant documents. The second system swaps neighbours and returns 40 of them.
 Prints for each number the expected MAP of the first system, E[S] / E[R] and by 4,000 draws, and P(first is better).
 """
 
