@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathoms.cli import options
+from fathoms.judge.texts import marked, printable, terms
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,10 +35,6 @@ EXAMPLES = """examples:
 SESSION = Path("fathoms-judging.db")
 OPEN_PAIRS = 20  # shown in the summary
 WIDEST = 100  # characters in a line of text
-COMMON = {  # words of questions that say nothing about a document
-    "and", "are", "but", "can", "did", "does", "for", "from", "has", "have", "how", "its", "not", "one", "that", "the",
-    "this", "was", "were", "what", "when", "where", "which", "who", "will", "with",
-}  # fmt: skip
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -208,33 +205,6 @@ def _say_texts(shelf: Shelf, topics: int, documents: int) -> None:
             print(f"fathoms: warning: {total - len(texts):,} of {total:,} {noun} have no text", file=sys.stderr)
 
 
-def printable(text: str) -> str:
-    """What a terminal may be sent: nothing that moves its cursor, changes its colours or turns the text around.
-
-    >>> printable("a\\x1b[2Jb\\u202ec")
-    'a�[2Jb�c'
-    """
-    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-# Control characters but for tab and line feed, signs that set the direction of writing, line separators, and
-# surrogates, which stand for bytes that are no UTF-8.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def _terms(topic: Entry | None) -> set[str]:
-    if topic is None:
-        return set()
-    words = re.findall(r"\w+", topic.title or " ".join(topic.body))
-    return {_bare(word) for word in words if len(word) > 2 and word.lower() not in COMMON}
-
-
-def _bare(word: str) -> str:
-    """Singular and plural are one."""
-    word = word.casefold()
-    return word[:-1] if word.endswith("s") and len(word) > 3 else word
-
-
 # -- a person answers ---------------------------------------------------------------------------------------------
 
 HELP = """0 to {most:<6} the document's grade, then Enter; {rel} and more is relevant
@@ -345,15 +315,14 @@ class Conversation:
         self.note = ""
         topic = self.shelf.topics and self.shelf.topics.get(task.topic)
         document = self.shelf.documents and self.shelf.documents.get(task.document)
-        terms = _terms(topic or None)
         self.console.rule(characters="-", style="")
         for line in self._wrapped(f"Topic {task.topic}", topic or None, set()):
             self.console.print(line)
         self.console.print()
-        self.hidden = self._wrapped(f"Document {task.document}", document or None, terms)
+        self.hidden = self._wrapped(f"Document {task.document}", document or None, terms(topic or None))
         self._more()
 
-    def _wrapped(self, label: str, entry: Entry | None, terms: set[str]) -> list[Text]:
+    def _wrapped(self, label: str, entry: Entry | None, wanted: set[str]) -> list[Text]:
         """Label and title, then the body, as lines of a screen; words of the topic are marked."""
         from rich.text import Text
 
@@ -362,10 +331,9 @@ class Conversation:
             body = ("the text is empty",)
         lines: list[Text] = []
         for place, part in enumerate((f"{label}: {title}" if title else label, *body)):
-            text = Text(printable(part), style="bold" if place == 0 else "")
-            for match in re.finditer(r"\w+", text.plain):
-                if _bare(match[0]) in terms:
-                    text.stylize("bold yellow", *match.span())
+            text = Text(style="bold" if place == 0 else "")
+            for turn, words in enumerate(marked(part, wanted)):
+                text.append(words, "bold yellow" if turn % 2 else None)
             lines += text.wrap(self.console, min(self.console.width, WIDEST))
         for line in lines:
             line.rstrip()

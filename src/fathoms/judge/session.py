@@ -2,6 +2,10 @@
 
 Nothing is remembered but the log. An answer is written there and synced to disk before it is acknowledged; what is
 judged, skipped and chosen next is worked out from the events, so a session that was killed goes on where it stood.
+(A table beside it keeps how confidence grew, for the picture alone.)
+
+A share of the documents may be judged twice, by different people. The first grade counts until somebody who has seen
+both sets the final one.
 """
 
 from __future__ import annotations
@@ -26,13 +30,15 @@ from fathoms.data.trec import counted
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.order import Precision, Ties
-from fathoms.judge.engine import Engine
+from fathoms.judge.agreement import kappa
+from fathoms.judge.engine import Engine, last_fit
 from fathoms.judge.select import DEFAULT
 
+Judgments = list[tuple[int, bool]]  # candidates, and whether they are relevant
 FORMAT = 1
 APPLICATION = 0x6661746D  # what SQLite calls an application id: whose file this is
-Kind = Literal["grade", "skip", "undo"]
-PROVENANCE = ("topic", "document", "grade", "who", "when", "note")
+Kind = Literal["grade", "skip", "undo", "final"]
+PROVENANCE = ("topic", "document", "grade", "who", "when", "note", "what")
 
 SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -47,6 +53,7 @@ CREATE TABLE event (
     time TEXT NOT NULL,
     note TEXT NOT NULL
 );
+CREATE TABLE trace (event INTEGER PRIMARY KEY, judged INTEGER, settled INTEGER, least REAL);
 CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
 CREATE TRIGGER event_is_never_removed BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
 """
@@ -65,23 +72,26 @@ class Settings:
     baseline: str | None = None
     max_grade: int = 1
     rel: int = 1
+    double: float = 0.0  # share of documents that two people judge
 
     def __post_init__(self) -> None:
         if not 0.5 < self.until < 1:
             raise FathomsError(f"until must lie between 0.5 and 1, found {self.until:g}")
         if not 1 <= self.rel <= self.max_grade:
             raise FathomsError(f"rel must be a grade from 1 to {self.max_grade}, the greatest, found {self.rel}")
+        if not 0 <= self.double <= 1:
+            raise FathomsError(f"double must be a share from 0 to 1, found {self.double:g}")
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something an assessor did: graded a document, skipped it, or took one of these back."""
+    """Something an assessor did: graded a document, skipped it, settled two grades, or took one of these back."""
 
     number: int
     kind: Kind
     topic: str
     document: str
-    grade: int | None  # of a grade
+    grade: int | None  # of a grade, or a final one
     undone: int | None  # of an undo: the number of the event that it takes back
     assessor: str
     time: str  # UTC
@@ -89,7 +99,7 @@ class Event:
 
 
 def standing(events: Iterable[Event]) -> dict[int, Event]:
-    """Grades and skips that were not taken back, by number, in order."""
+    """What was not taken back, by number, in order."""
     left: dict[int, Event] = {}
     for event in events:
         if event.kind == "undo":
@@ -97,6 +107,15 @@ def standing(events: Iterable[Event]) -> dict[int, Event]:
         else:
             left[event.number] = event
     return left
+
+
+class Point(NamedTuple):
+    """How sure it was after an event: documents judged, pairs settled, and the confidence of the least sure pair."""
+
+    event: int
+    judged: int
+    settled: int
+    least: float
 
 
 # -- on disk ------------------------------------------------------------------------------------------------------
@@ -152,7 +171,7 @@ class Log:
 
     def settings(self) -> Settings:
         meta = self.meta()
-        return Settings(**{field.name: meta[field.name] for field in fields(Settings)})
+        return Settings(**{field.name: meta[field.name] for field in fields(Settings) if field.name in meta})
 
     def change(self, name: str, value: Any) -> None:
         with self._failing("cannot be written"):
@@ -183,6 +202,28 @@ class Log:
                 (kind, words[0], words[1], grade, undone, words[2], time, words[3]),
             )  # without BEGIN, a transaction of its own: committed when this returns
         return Event(int(cursor.lastrowid or 0), kind, topic, document, grade, undone, assessor, time, note)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Several answers, one sync: on disk when the block ends, and none of them where it fails."""
+        with self._failing("cannot be written, and the answers are not saved"):
+            self._connection.execute("BEGIN")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+    def mark(self, points: Iterable[Point]) -> None:
+        """Remember how sure we were, for the picture alone."""
+        with self._failing("cannot be written"):
+            self._connection.executemany("INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?)", points)
+
+    def marks(self) -> list[Point]:
+        with self._failing("cannot be read"):
+            rows = self._connection.execute("SELECT event, judged, settled, least FROM trace ORDER BY event")
+            return [Point(*row) for row in rows]
 
     def close(self) -> None:
         self._connection.close()
@@ -228,7 +269,8 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     """A connection that has the file for itself until it is closed or its process ends, in whatever way."""
     uri = f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"
     try:
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=0)
+        # One thread at a time uses it, though not always the one that opened it.
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=0, check_same_thread=False)
     except sqlite3.Error as error:
         raise InputError(f"cannot be opened: {error}", str(path)) from None
     connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
@@ -282,25 +324,32 @@ class Progress:
     forecast: tuple[int, int] | None
 
 
+class Twice(NamedTuple):
+    """A document that two people judged."""
+
+    first: Event
+    second: Event
+    final: Event | None  # what somebody made of it
+
+
 class Session:
-    """Judging as one or more assessors do it; every answer is on disk when its method returns."""
+    """Judging as one or more assessors do it; every answer is on disk when its method returns.
+
+    The engine is told of the answers when it is next asked for something.
+    """
 
     def __init__(
         self, log: Log, settings: Settings, candidates: Candidates, qrels: Qrels | None, engine: Engine
     ) -> None:
         self.log = log
-        self.engine = engine
         self.settings = settings
         self.candidates = candidates
         self.qrels = qrels
         self._imported = {} if qrels is None else known(candidates, qrels)
-        self._standing = standing(log.events())
-        self._graded: dict[int, Event] = {}  # by candidate, in order
-        self._skipped: dict[int, Event] = {}
-        for event in self._standing.values():
-            self._add(self._find(event.topic, event.document), event)
-        if self._imported or self._graded:  # a new engine has nothing loaded, and loading may take it a while
-            self._load()
+        self._engine = engine
+        self._judgments: Judgments = []  # what counts, in order; another list where more changes than its end
+        self._told: tuple[Judgments, int] = (self._judgments, 0)  # the engine, up to here
+        self.reload()
 
     @classmethod
     def begin(cls, path: Path, settings: Settings, candidates: Candidates, qrels: Qrels | None) -> Session:
@@ -325,66 +374,122 @@ class Session:
 
     # -- judging
 
-    def next(self) -> Task | None:
+    @property
+    def engine(self) -> Engine:
+        """The engine, told of all answers."""
+        self.tell(self._judgments, len(self._judgments))
+        return self._engine
+
+    @property
+    def judgments(self) -> Judgments:
+        """What the engine is to be told: candidates and whether they are relevant. It grows, or is another list."""
+        return self._judgments
+
+    def tell(self, judgments: Judgments, n: int) -> Engine:
+        """Have the engine know the first n of these. Its state hangs on them alone, not on how they were told."""
+        told, known = self._told
+        latest = last_fit(n)
+        if told is judgments and known <= n and last_fit(max(latest - 1, 0)) <= known:  # one fit at most
+            for index, relevant in judgments[known:n]:
+                self._engine.judge(index, relevant)
+        elif (told, known) != (judgments, n):
+            self._engine.load(judgments[:n])
+        self._told = (judgments, n)
+        return self._engine
+
+    def next(self, assessor: str = "") -> Task | None:
         """The document to judge next; None where nothing is left but skipped ones."""
-        index = self.engine.next(skip=self._skipped)
+        index = next(iter(self.waiting(assessor)), None)
         if index is None:
-            return None
-        return Task(
-            index,
-            self.candidates.topics[self.candidates.topic[index]],
-            self.candidates.documents[index].decode(errors="surrogateescape"),
-        )
+            index = self.engine.next(skip=self._skipped)
+        return None if index is None else self.task(index)
+
+    def task(self, index: int) -> Task:
+        topic = self.candidates.topics[self.candidates.topic[index]]
+        return Task(index, topic, self.candidates.documents[index].decode(errors="surrogateescape"))
+
+    def waiting(self, assessor: str) -> list[int]:
+        """Candidates that wait for a second grade, which this assessor may give."""
+        name = tidy(assessor)
+        return [index for index in self._waiting if name and self._answers[index][0].assessor != name]
+
+    def is_double(self, topic: str, document: str) -> bool:
+        """Whether two people are to judge this document: decided by seed and ids, and by nothing that happens."""
+        words = b"\0".join((str(self.settings.seed).encode(), _raw(topic), _raw(document)))
+        return int.from_bytes(hashlib.sha256(words).digest()[:8]) < self.settings.double * 2.0**64
+
+    def is_open(self, index: int) -> bool:
+        """Whether nobody has judged or skipped this candidate yet."""
+        return not (index in self._answers or index in self._skipped or index in self._imported)
 
     def grade(self, topic: str, document: str, grade: int, assessor: str, note: str = "") -> Event:
-        index = self._open(topic, document)
-        if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= self.settings.max_grade:
-            raise FathomsError(f"expected a grade from 0 to {self.settings.max_grade}, found {grade!r}")
-        event = self.log.append("grade", topic, document, grade=grade, assessor=_tidy(assessor), note=_tidy(note))
-        self._standing[event.number] = event
-        self._add(index, event)
-        self.engine.judge(index, self._is_relevant(grade))
-        return event
+        index = self._open(topic, document, assessor)
+        self._check(grade)
+        return self._add(
+            index, self.log.append("grade", topic, document, grade=grade, assessor=tidy(assessor), note=tidy(note))
+        )
 
     def skip(self, topic: str, document: str, assessor: str, note: str = "") -> Event:
         """Leave a document out; it is not offered again unless the skip is taken back."""
-        index = self._open(topic, document)
+        index = self._open(topic, document, assessor)
         if index in self._skipped:
             raise FathomsError(f"topic {topic}, document {document} is skipped already")
-        event = self.log.append("skip", topic, document, assessor=_tidy(assessor), note=_tidy(note))
-        self._standing[event.number] = event
-        self._add(index, event)
-        return event
+        return self._add(index, self.log.append("skip", topic, document, assessor=tidy(assessor), note=tidy(note)))
+
+    def settle(self, topic: str, document: str, grade: int, assessor: str, note: str = "") -> Event:
+        """The final grade of a document of which two people think differently."""
+        index = self.find(topic, document)
+        self._check(grade)
+        if not any((one.first.topic, one.first.document) == (topic, document) for one in self.disagreements()):
+            raise FathomsError(f"topic {topic}, document {document} has no two grades that differ")
+        return self._add(
+            index, self.log.append("final", topic, document, grade=grade, assessor=tidy(assessor), note=tidy(note))
+        )
 
     def undo(self, assessor: str) -> Task | None:
         """Take back the last answer of an assessor that still stands, and return what it was about."""
-        name = _tidy(assessor)
+        name = tidy(assessor)
         last = next((event for event in reversed(self._standing.values()) if event.assessor == name), None)
         if last is None:
             return None
         self.log.append("undo", last.topic, last.document, undone=last.number, assessor=name)
         del self._standing[last.number]
-        index = self._find(last.topic, last.document)
-        if last.kind == "skip":
-            del self._skipped[index]
-        else:
-            is_latest = index == next(reversed(self._graded))
-            del self._graded[index]
-            if is_latest:
-                self.engine.undo()
-            else:  # somebody else has judged since
-                self._load()
-        return Task(index, last.topic, last.document)
+        self._fold()
+        return Task(self.find(last.topic, last.document), last.topic, last.document)
 
     # -- what is known
 
     def grades(self) -> list[Event]:
-        """The judgments made, in order."""
-        return list(self._graded.values())
+        """The judgments made, one a document, in the order in which documents were first judged."""
+        return [_counting(answers) for answers in self._answers.values()]
 
     def skips(self) -> list[Event]:
         """The documents left out, in order; not those that were graded later."""
-        return [event for index, event in self._skipped.items() if index not in self._graded]
+        return [
+            event
+            for index, event in self._skipped.items()
+            if index not in self._answers or event.number > self._answers[index][-1].number
+        ]
+
+    def twice(self) -> list[Twice]:
+        """The documents that two people judged, in order."""
+        found = []
+        for answers in self._answers.values():
+            grades = [event for event in answers if event.kind == "grade"]
+            if len(grades) == 2:
+                final = answers[-1] if answers[-1].kind == "final" else None
+                found.append(Twice(grades[0], grades[1], final))
+        return found
+
+    def disagreements(self) -> list[Twice]:
+        return [one for one in self.twice() if one.first.grade != one.second.grade]
+
+    def agreement(self) -> float | None:
+        """Cohen's kappa of the documents judged twice."""
+        return kappa(
+            ((first.assessor, first.grade or 0), (second.assessor, second.grade or 0))
+            for first, second, _ in self.twice()
+        )
 
     def settled(self) -> bool:
         return self.engine.settled()
@@ -430,24 +535,34 @@ class Session:
         return text + "".join(f"{event.topic} 0 {event.document} {event.grade}\n" for event in made)
 
     def provenance(self) -> list[tuple[str, ...]]:
-        """Where each judgment comes from, and why documents were skipped (they have no grade)."""
+        """Where each judgment comes from, and why documents were skipped (they have no grade).
+
+        A document judged twice has a row for each grade, and one for the final grade if there is one.
+        """
         rows: list[tuple[str, ...]] = []
         if self.qrels is not None:
             made = {(event.topic, event.document) for event in self.grades()}
             for line in self.qrels.keep(self.qrels.grades >= 0).to_text().splitlines():
                 topic, _, document, grade = line.split(" ")
                 if (topic, document) not in made:
-                    rows.append((topic, document, grade, self.qrels.source, "", ""))
-        for event in (*self.grades(), *self.skips()):
+                    rows.append((topic, document, grade, self.qrels.source, "", "", "known"))
+        made_of = [
+            (event, "final" if event.kind == "final" else ("first", "second")[place])
+            for answers in self._answers.values()
+            for place, event in enumerate(answers)
+        ]
+        for event, what in (*made_of, *((event, "skipped") for event in self.skips())):
             grade = "" if event.grade is None else str(event.grade)
-            rows.append((event.topic, event.document, grade, event.assessor, event.time, event.note))
+            rows.append((event.topic, event.document, grade, event.assessor, event.time, event.note, what))
         return rows
+
+    def provenance_text(self) -> str:
+        return "".join("\t".join(row) + "\n" for row in (PROVENANCE, *self.provenance()))
 
     def export(self, path: Path) -> Path:
         """Write the qrels, and beside it a table that says who judged what and when; return the table's name."""
         beside = path.with_name(f"{path.name}.provenance.tsv")
-        table = "".join("\t".join(row) + "\n" for row in (PROVENANCE, *self.provenance()))
-        for target, text in ((path, self.qrels_text()), (beside, table)):
+        for target, text in ((path, self.qrels_text()), (beside, self.provenance_text())):
             with whole_file(target) as temporary:
                 temporary.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
         return beside
@@ -455,12 +570,8 @@ class Session:
     def close(self) -> None:
         self.log.close()
 
-    # -- inside
-
-    def _is_relevant(self, grade: float) -> bool:
-        return grade >= self.settings.rel
-
-    def _find(self, topic: str, document: str) -> int:
+    def find(self, topic: str, document: str) -> int:
+        """The number of a candidate."""
         index = self.candidates.find(topic, document)
         if index is None:
             raise FathomsError(
@@ -469,11 +580,26 @@ class Session:
             )
         return index
 
-    def _open(self, topic: str, document: str) -> int:
-        """The candidate, if it has no grade yet."""
-        index = self._find(topic, document)
-        event = self._graded.get(index)
-        if event is not None:
+    def reload(self) -> None:
+        """Take everything from the log again."""
+        self._standing = standing(self.log.events())
+        self._fold()
+
+    # -- inside
+
+    def _is_relevant(self, grade: float) -> bool:
+        return grade >= self.settings.rel
+
+    def _check(self, grade: int) -> None:
+        if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= self.settings.max_grade:
+            raise FathomsError(f"expected a grade from 0 to {self.settings.max_grade}, found {grade!r}")
+
+    def _open(self, topic: str, document: str, assessor: str) -> int:
+        """The candidate, if it has no grade yet, or waits for a second one."""
+        index = self.find(topic, document)
+        answers = self._answers.get(index)
+        if answers is not None and index not in self.waiting(assessor):
+            event = _counting(answers)
             raise FathomsError(
                 f"topic {topic}, document {document} has grade {event.grade} already, from {event.assessor}; take that "
                 "back first"
@@ -482,13 +608,44 @@ class Session:
             raise FathomsError(f"topic {topic}, document {document} is judged already in {self.qrels.source}")
         return index
 
-    def _add(self, index: int, event: Event) -> None:
-        (self._graded if event.kind == "grade" else self._skipped)[index] = event
+    def _fold(self) -> None:
+        """What stands, from the events that stand."""
+        before = self._judgments
+        self._answers: dict[int, list[Event]] = {}  # grades and final grades by candidate, in order
+        self._skipped: dict[int, Event] = {}
+        self._waiting: dict[int, None] = {}  # for a second grade
+        self._judgments = [(index, self._is_relevant(grade)) for index, grade in self._imported.items()]
+        for event in self._standing.values():
+            self._put(self.find(event.topic, event.document), event)
+        if self._judgments == before:
+            self._judgments = before  # nothing to tell the engine
 
-    def _load(self) -> None:
-        imported = [(index, self._is_relevant(grade)) for index, grade in self._imported.items()]
-        made = [(index, self._is_relevant(event.grade or 0)) for index, event in self._graded.items()]
-        self.engine.load(imported + made)
+    def _add(self, index: int, event: Event) -> Event:
+        self._standing[event.number] = event
+        self._put(index, event)
+        return event
+
+    def _put(self, index: int, event: Event) -> None:
+        if event.kind == "skip":
+            self._skipped[index] = event
+            self._waiting.pop(index, None)
+            return
+        answers = self._answers.setdefault(index, [])
+        answers.append(event)
+        relevant = self._is_relevant(_counting(answers).grade or 0)
+        if len(answers) == 1:
+            self._judgments.append((index, relevant))
+            if event.kind == "grade" and self.is_double(event.topic, event.document):
+                self._waiting[index] = None
+            return
+        self._waiting.pop(index, None)
+        if (index, not relevant) in self._judgments:
+            self._judgments = [(one, relevant if one == index else other) for one, other in self._judgments]
+
+
+def _counting(answers: list[Event]) -> Event:
+    """The grade that counts: the last final one, else the first."""
+    return answers[-1] if answers[-1].kind == "final" else answers[0]
 
 
 def _engine(settings: Settings, candidates: Candidates, qrels: Qrels | None) -> Engine:
@@ -509,7 +666,7 @@ def known(candidates: Candidates, qrels: Qrels) -> dict[int, float]:
     return dict(zip(found[found >= 0].tolist(), grades.tolist(), strict=True))
 
 
-def _tidy(text: str) -> str:
+def tidy(text: str) -> str:
     """One line without tabs and control characters, as a table wants it."""
     return " ".join("".join(c if unicodedata.category(c) != "Cc" else " " for c in text).split())
 

@@ -171,6 +171,57 @@ def _paragraphs(text: str) -> tuple[str, ...]:
     return tuple(" ".join(part.split()) for part in re.split(r"\r?\n\s*\n", text) if part.strip())
 
 
+# -- what may be shown, and what is marked in it ------------------------------------------------------------------
+
+COMMON = {  # words of questions that say nothing about a document
+    "and", "are", "but", "can", "did", "does", "for", "from", "has", "have", "how", "its", "not", "one", "that", "the",
+    "this", "was", "were", "what", "when", "where", "which", "who", "will", "with",
+}  # fmt: skip
+
+
+def printable(text: str) -> str:
+    """What may be shown: nothing that moves a cursor, changes colours or turns the text around.
+
+    >>> printable("a\\x1b[2Jb\\u202ec")
+    'a�[2Jb�c'
+    """
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+# Control characters but for tab and line feed, signs that set the direction of writing, line separators, and
+# surrogates, which stand for bytes that are no UTF-8.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def terms(topic: Entry | None) -> set[str]:
+    """Words of a topic that a document may have too."""
+    if topic is None:
+        return set()
+    words = re.findall(r"\w+", topic.title or " ".join(topic.body))
+    return {_bare(word) for word in words if len(word) > 2 and word.lower() not in COMMON}
+
+
+def _bare(word: str) -> str:
+    """Singular and plural are one."""
+    word = word.casefold()
+    return word[:-1] if word.endswith("s") and len(word) > 3 else word
+
+
+def marked(text: str, wanted: set[str]) -> list[str]:
+    """The text in pieces, every second of which is to be marked.
+
+    >>> marked("A dam, Dams and more", {"dam"})
+    ['A ', 'dam', ', ', 'Dams', ' and more']
+    """
+    text = printable(text)
+    pieces, end = [], 0
+    for match in re.finditer(r"\w+", text):
+        if _bare(match[0]) in wanted:
+            pieces += [text[end : match.start()], match[0]]
+            end = match.end()
+    return [*pieces, text[end:]]
+
+
 # -- TSV ----------------------------------------------------------------------------------------------------------
 
 
