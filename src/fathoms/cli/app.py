@@ -25,6 +25,7 @@ COMMANDS = {
     "pool": "which documents to judge, or which judgments a shallower pool would have",
     "judge": "judge the most telling documents first, until it is clear which system is better",
     "band": "how precise scores need to be: geometric bands, and what they cost",
+    "report": "all of it on one page, to read and to pass on",
     "papers": "a paper's tables and figures on your collection",
     "check": "is every file sound: errors, warnings and notes",
     "simulate": "make a test collection of which the truth is known",

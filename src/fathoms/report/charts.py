@@ -246,3 +246,218 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
         )
     )
     return _finish(lines + marks, f"What the order of tied documents can do to {measure}", 520, 360)
+
+
+# -- charts of the report -----------------------------------------------------------------------------------------
+
+WIDE = 880
+NAMED = 40  # systems that are named on an axis; of more the places are numbered, and names come on hover
+VERDICTS = {"certain": "#0072B2", "settled": "#56B4E9", "open": "#F0D9A8", "tie": "#8C8C8C"}
+# Text and lines take the colour of the page around them, be it light or dark.
+ON_PAGE = {
+    "background": None,
+    "font": "system-ui, sans-serif",
+    "view": {"stroke": None},
+    "rule": {"color": "currentColor"},
+    "axis": {
+        "labelColor": "currentColor",
+        "titleColor": "currentColor",
+        "domainColor": "#8C8C8C",
+        "tickColor": "#8C8C8C",
+        "gridColor": "#8C8C8C",
+        "gridOpacity": 0.25,
+        "titleFontWeight": "normal",
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+    },
+    "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "titleFontWeight": "normal"},
+}
+
+
+def svg(chart: Any, name: str) -> str:
+    """A chart as an element of a page: no title, which stands in the page, and ids that start with `name`."""
+    import re
+
+    import altair as alt
+    import vl_convert
+
+    with alt.data_transformers.enable("default", max_rows=None):
+        spec = chart.to_dict()
+    spec.pop("title", None)
+    spec["config"] = {**spec.get("config", {}), **ON_PAGE}
+    text: str = vl_convert.vegalite_to_svg(spec)
+    for mark in dict.fromkeys(re.findall(r' id="([^"]+)"', text)):
+        text = text.replace(f' id="{mark}"', f' id="{name}-{mark}"').replace(f"url(#{mark})", f"url(#{name}-{mark})")
+    return re.sub(r'^<svg (.*?) width="([\d.]+)" height="[\d.]+"', r'<svg \1 style="width:\2px"', text, count=1)
+
+
+def _places(names: Sequence[str], what: str) -> dict[str, Any]:
+    """An axis of places 1, 2, ..., with names where they are few."""
+    import json
+
+    import altair as alt
+
+    n = len(names)
+    few = n <= NAMED
+    axis = alt.Axis(grid=False)
+    if few:
+        # Written as JSON, names are strings of Vega's expressions too.
+        axis = alt.Axis(
+            grid=False,
+            values=list(range(1, n + 1)),
+            labelExpr=f"{json.dumps(list(names))}[datum.value - 1]",
+            labelLimit=110,
+            labelOverlap=False,
+            ticks=False,
+        )
+    title = what if few else f"{what}, best first"
+    return {"title": title, "axis": axis, "scale": alt.Scale(domain=[0.5, n + 0.5], nice=False, zero=False)}
+
+
+def _hit(frame: pl.DataFrame, width: float) -> Any:
+    """Invisible bars from top to bottom, which tell of their place (column `told`) where a thin line would be missed."""
+    import altair as alt
+
+    return (
+        alt.Chart(frame)
+        .transform_calculate(left="datum.place - 0.5", right="datum.place + 0.5")
+        .mark_rect(opacity=0)
+        .encode(x="left:Q", x2="right:Q", y=alt.value(0), y2=alt.value(width), description="told:N")
+    )
+
+
+def ranges(frame: pl.DataFrame, measure: str) -> Any:
+    """Each system's score inside its range, best first.
+
+    Columns: place, run, score, low, high, tie_low, tie_high, estimate, told.
+    """
+    import altair as alt
+
+    height = 300
+    # Slanted names need room below, so a layer of its own has the axis.
+    at = alt.X("place:Q", **_slanted(_places(frame["run"].to_list(), "systems")))
+    up = alt.Y("low:Q", title=f"{measure}, mean over topics")
+    base = alt.Chart(frame)
+    step = WIDE / max(len(frame), 1)
+    size = min(9.0, 0.7 * step)
+    layers = [
+        base.mark_rule(strokeWidth=max(1.5, min(5.0, 0.45 * step)), color="#9DB8CC", aria=False).encode(
+            x=at, y=up, y2="high:Q"
+        ),
+        base.mark_rule(strokeWidth=max(2.0, min(5.0, 0.45 * step)), color=COLOURS[1], aria=False).encode(
+            x=at, y="tie_low:Q", y2="tie_high:Q"
+        ),
+        base.mark_point(
+            shape="diamond", size=size**2, color=COLOURS[2], filled=False, strokeWidth=1.2, aria=False
+        ).encode(x=at, y="estimate:Q"),
+        base.mark_circle(size=size**2, color=COLOURS[0], opacity=1, aria=False).encode(x=at, y="score:Q"),
+        _hit(frame, height).encode(x=alt.X("left:Q")),
+    ]
+    return _finish(alt.layer(*layers), f"{measure} of each system, and the range it could have", WIDE, height)
+
+
+def _slanted(axis: dict[str, Any]) -> dict[str, Any]:
+    axis["axis"].labelAngle = -40
+    return axis
+
+
+def verdict_matrix(frame: pl.DataFrame, names: Sequence[str]) -> Any:
+    """Which comparisons can be claimed: a cell for each two systems, both ways by place.
+
+    Columns: row, start, stop, verdict; neighbours with the same verdict are one box, so that 140 systems stay small.
+    """
+    import altair as alt
+
+    size = 520
+    across, down = _places(names, "systems"), _places(names, "systems")
+    _slanted(across)
+    down["scale"] = alt.Scale(domain=[0.5, len(names) + 0.5], nice=False, zero=False, reverse=True)
+    boxes = (
+        alt.Chart(frame)
+        .transform_calculate(
+            left="datum.start - 0.5", right="datum.stop + 0.5", top="datum.row - 0.5", bottom="datum.row + 0.5"
+        )
+        .mark_rect(aria=False)
+        .encode(
+            x=alt.X("left:Q", **across),
+            x2="right:Q",
+            y=alt.Y("top:Q", **down),
+            y2="bottom:Q",
+            color=alt.Color(
+                "verdict:N",
+                title=None,
+                scale=alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values())),
+                legend=alt.Legend(orient="top", symbolType="square"),
+            ),
+        )
+    )
+    return _finish(boxes, "Which differences can be claimed", size, size)
+
+
+def topic_spread(frame: pl.DataFrame, measure: str) -> Any:
+    """How the systems' scores spread on each topic: all, the middle half and the median; a topic is a link.
+
+    Columns: place, topic, low, q1, median, q3, high, told, link.
+    """
+    import altair as alt
+
+    height = 260
+    base = alt.Chart(frame)
+    at = alt.X("place:Q", **_slanted(_places(frame["topic"].to_list(), "topics")))
+    width = max(1.5, min(12.0, 0.6 * WIDE / max(len(frame), 1)))
+    layers = [
+        base.mark_rule(color="#9DB8CC", strokeWidth=1.5, aria=False).encode(
+            x=at, y=alt.Y("low:Q", title=f"{measure} of the systems"), y2="high:Q"
+        ),
+        base.mark_rule(color=COLOURS[0], strokeWidth=width, aria=False).encode(x=at, y="q1:Q", y2="q3:Q"),
+        base.mark_circle(color=COLOURS[4], size=width**2, opacity=1, aria=False).encode(x=at, y="median:Q"),
+        _hit(frame, height).encode(href="link:N"),
+    ]
+    return _finish(alt.layer(*layers), f"{measure} topic by topic", WIDE, height)
+
+
+def depth_lines(frame: pl.DataFrame, chosen: Sequence[str], measure: str, pooled: int) -> Any:
+    """Score against depth, one line a system; those chosen in colour. Columns: run, depth, score, told."""
+    import altair as alt
+    import polars as pl
+
+    x = alt.X("depth:Q", title="depth of evaluation (documents, log scale)", scale=alt.Scale(type="log", nice=False))
+    y = alt.Y("score:Q", title=f"{measure} at that depth, mean over topics")
+    told = {"detail": "run:N", "description": "told:N"}
+    rest = alt.Chart(frame.filter(~pl.col("run").is_in(list(chosen)))).mark_line(
+        strokeWidth=1, opacity=0.45, color="#8C8C8C"
+    )
+    named = (
+        alt.Chart(frame.filter(pl.col("run").is_in(list(chosen))))
+        .mark_line(strokeWidth=2.2)
+        .encode(
+            color=alt.Color(
+                "run:N",
+                title=None,
+                sort=list(chosen),
+                scale=alt.Scale(domain=list(chosen), range=COLOURS[: len(chosen)]),
+                legend=alt.Legend(orient="top", columns=3, labelLimit=180),
+            )
+        )
+    )
+    rule = alt.Chart(pl.DataFrame({"depth": [max(pooled, 1)]})).mark_rule(strokeDash=[4, 3], aria=False)
+    layers = [rest.encode(x=x, y=y, **told), named.encode(x=x, y=y, **told), rule.encode(x="depth:Q")]
+    return _finish(alt.layer(*layers), f"{measure} against depth", 460, 320)
+
+
+def changed(frame: pl.DataFrame, measure: str) -> Any:
+    """What became of each run's score without its own contribution. Columns: full, percent, told."""
+    import altair as alt
+    import polars as pl
+
+    dots = (
+        alt.Chart(frame)
+        .mark_circle(size=36, color=COLOURS[0], opacity=0.75)
+        .encode(
+            x=alt.X("full:Q", title=f"{measure} with all judgments", scale=alt.Scale(zero=False)),
+            y=alt.Y("percent:Q", title="change without its own documents (%)"),
+            description="told:N",
+        )
+    )
+    zero = alt.Chart(pl.DataFrame({"percent": [0.0]})).mark_rule(strokeDash=[4, 3], aria=False).encode(y="percent:Q")
+    return _finish(zero + dots, f"{measure}: leaving each run out of the pool", 400, 260)

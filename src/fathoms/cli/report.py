@@ -1,0 +1,77 @@
+"""All of it on one page: a report that opens in a browser without a network and can be passed on as one file.
+
+A summary in sentences, then the systems and their ranges, comparisons, topics, depth, ties, the pool and its reuse,
+guidelines, what to judge next, and how to make the report again.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from fathoms.cli import options
+from fathoms.cli.compare import share
+
+EXAMPLES = """examples:
+  fathoms report qrels.txt runs/ -o report.html
+  fathoms report qrels.txt runs/ -m nDCG@10 -m 'RBP(p=0.8)' --pooled pooled.txt --groups groups.tsv -o report.html"""
+STAGES = 7
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    options.add_files(parser)
+    options.add_measures(parser, "such as AP or nDCG@10; the first one leads the summary")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, default=Path("report.html"), help="file to write (report.html)"
+    )
+    parser.add_argument("--alpha", metavar="A", type=share, default=0.05, help="significance level (0.05)")
+    parser.add_argument(
+        "--groups", metavar="FILE", type=Path, help="each run's team, lines `run<TAB>team`; to leave out whole teams"
+    )
+    options.add_order(parser)
+    options.add_ranges(parser)
+    options.add_reading(parser)
+    options.add_work(parser)
+    parser.set_defaults(format="html", parser=parser)
+
+
+def run(args: Namespace) -> int:
+    from fathoms.cli import output
+    from fathoms.report.html import page
+    from fathoms.report.report import DEFAULT_MEASURES, reporting
+
+    given = options.read_inputs(args, DEFAULT_MEASURES)
+    groups = None if args.groups is None else options.read_groups(args.groups, given.runs)
+    with output.progress(STAGES, args.quiet, "report") as step:
+        found = reporting(
+            given.qrels,
+            given.runs,
+            given.measures,
+            given.settings,
+            groups=groups,
+            alpha=args.alpha,
+            command=command_line(args),
+            progress=step,
+        )
+    if not args.quiet:
+        output.say_notes(given.notes + found.notes)
+    output.put(page(found), args.output)
+    if not args.quiet:
+        print(f"fathoms: {args.output} is ready; open it in a browser", file=sys.stderr)
+    return 0
+
+
+def command_line(args: Namespace) -> str:
+    """What to type for the same report: the files, and the flags that are not as by default."""
+    words = ["fathoms", "report", args.qrels, *args.runs]
+    for action in args.parser._actions:
+        value = getattr(args, action.dest, None)
+        if not action.option_strings or value is None or value == action.default:
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            words += [action.option_strings[0]] if one is True else [action.option_strings[0], str(one)]
+    if args.output == args.parser.get_default("output"):
+        words += ["-o", str(args.output)]
+    return shlex.join(words)

@@ -1,0 +1,268 @@
+"""What a report tells: all analyses of a collection and its systems, gathered; `html` puts them on a page."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+from fathoms import __version__
+from fathoms.comparison.audit import STEPS, Audit, auditing
+from fathoms.comparison.compare import ESTIMATE, Comparison, Pair, comparison
+from fathoms.comparison.depth import DepthScores, scores_by_depth
+from fathoms.comparison.ties import TieReport, tie_analysis
+from fathoms.data.qrels import Qrels
+from fathoms.data.runs import Runs
+from fathoms.errors import FathomsError
+from fathoms.estimate.distribution import Moments
+from fathoms.estimate.predict import prediction
+from fathoms.evidence.candidates import candidates
+from fathoms.evidence.evidence import Floats
+from fathoms.evidence.order import default_precision
+from fathoms.judge.engine import Engine
+from fathoms.judge.select import State, laplacian
+from fathoms.judge.session import Settings, known
+from fathoms.measures.base import Measure
+from fathoms.measures.evaluate import Evaluation, Options, RunScores, evaluation
+from fathoms.measures.normalised import Normalised
+
+DEFAULT_MEASURES = ("AP", "nDCG@10", "RBP(p=0.8)")
+TOP = 5  # systems between which further judging is forecast: those people ask about, and few enough to be quick
+FIRST = 20  # documents to judge first that are listed
+OF_TOPIC = 6  # the same for each topic
+
+
+@dataclass(frozen=True)
+class Telling:
+    """An unjudged document whose judgment would help to tell systems apart."""
+
+    topic: str
+    document: str
+    chance: float  # of being relevant, as the engine believes
+    swing: float  # how far judging it could move the AP of two systems for this topic apart
+    ranks: dict[str, int]  # where the systems have it
+
+
+@dataclass(frozen=True, eq=False)
+class Judging:
+    """What the judging engine says of the first systems: whether they can be told apart, and what that would take."""
+
+    systems: list[str]
+    depth: int
+    until: float
+    expected: Floats
+    confidence: Floats  # [a, b]: that a has the greater MAP
+    open_pairs: list[tuple[int, int]]
+    forecast: tuple[int, int] | None
+    documents: int
+    judged: int
+    first: list[Telling]
+    of_topic: dict[str, list[Telling]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was read, and its checksum (None where the input was no file)."""
+
+    role: str
+    path: str
+    sha256: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Everything on the page."""
+
+    qrels: Qrels
+    options: Options
+    evaluation: Evaluation
+    estimates: dict[tuple[str, str], float]  # of (run, measure)
+    comparison: Comparison | None  # None with one run
+    ties: TieReport
+    depths: DepthScores | None  # None where no measure can be cut off
+    audit: Audit | None
+    audit_problem: str
+    judging: Judging | None
+    command: str
+    versions: dict[str, str]
+    sources: list[Source]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def measures(self) -> list[Measure]:
+        return self.evaluation.measures
+
+    def ranked(self, measure: Measure) -> list[RunScores]:
+        """The runs by their score, best first; equal ones by name."""
+        return sorted(self.evaluation.runs, key=lambda run: (-(run.mean(measure)["score"] or 0.0), run.run))
+
+    def pairs(self, measure: Measure) -> list[Pair]:
+        return [] if self.comparison is None else [p for p in self.comparison.pairs if p.measure == measure.name]
+
+
+def reporting(
+    qrels: Qrels,
+    runs: Runs,
+    measures: list[Measure],
+    options: Options,
+    *,
+    groups: Mapping[str, str] | None = None,
+    alpha: float = 0.05,
+    command: str = "",
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Report:
+    """All analyses, each as its command does it. Runs are gone through several times, so they are kept in memory."""
+    runs = Runs({name: runs[name] for name in runs})
+    progress("read")
+    scored = evaluation(qrels, runs, measures, options, by_topic=True)
+    progress("eval")
+    compared = comparison(qrels, runs, measures, options, alpha=alpha) if len(runs) > 1 else None
+    progress("compare")
+    tied = tie_analysis(qrels, runs, measures, options)
+    progress("ties")
+    depths = _depths(qrels, runs, measures, options)
+    progress("depth")
+    audited, problem = _audited(qrels, runs, measures, options, groups)
+    progress("audit")
+    best = sorted(scored.runs, key=lambda run: (-(run.mean(measures[0])["score"] or 0.0), run.run))
+    judging = judging_of(qrels, runs, [run.run for run in best[:TOP]], options) if len(runs) > 1 else None
+    progress("judge")
+    found = (scored.notes, compared and compared.notes, tied.notes, depths and depths.notes, audited and audited.notes)
+    return Report(
+        qrels=qrels,
+        options=options,
+        evaluation=scored,
+        estimates=_estimates(qrels, runs, scored, options),
+        comparison=compared,
+        ties=tied,
+        depths=depths,
+        audit=audited,
+        audit_problem=problem,
+        judging=judging,
+        command=command,
+        versions=versions(),
+        sources=sources(qrels, runs),
+        notes=list(dict.fromkeys(note for notes in found for note in notes or ())),
+    )
+
+
+def _estimates(qrels: Qrels, runs: Runs, scored: Evaluation, options: Options) -> dict[tuple[str, str], float]:
+    """The point estimates that verdicts use, for the measures that have a range."""
+    ranged = [m for m in scored.measures if all(run.scores[m].high is not None for run in scored.runs)]
+    if not ranged:
+        return {}
+    rows = prediction(qrels, runs, ranged, [ESTIMATE], options).rows
+    return {(run, measure): value for run, _, measure, *_, value in rows}
+
+
+def _depths(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Options) -> DepthScores | None:
+    """Scores at depths from 1 to that of the longest ranking, spaced as the audit spaces them."""
+    names = dict.fromkeys(m.name.partition("@")[0] for m in measures if m.cutoff in ("optional", "required"))
+    longest = max(int(np.bincount(runs[name].topic).max()) for name in runs)
+    depths = [depth for depth in STEPS if depth <= longest]
+    if not names or len(runs) < 2 or len(depths) < 2:
+        return None
+    return scores_by_depth(qrels, runs, list(names), depths, options)
+
+
+def _audited(
+    qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Options, groups: Mapping[str, str] | None
+) -> tuple[Audit | None, str]:
+    """The audit, or why there is none: a pool may have no depth to measure."""
+    fit = [m for m in measures if not (isinstance(m, Normalised) and m.needs_pool)]
+    try:
+        return auditing(qrels, runs, fit or None, options, groups=groups), ""
+    except FathomsError as error:
+        return None, str(error)
+
+
+# -- what to judge next -----------------------------------------------------------------------------------------
+
+
+def judging_of(qrels: Qrels, runs: Runs, names: Sequence[str], options: Options) -> Judging:
+    """What `fathoms judge` would say of these systems with all judgments so far, before the first answer."""
+    precision = options.precision or default_precision(options.ties)
+    settings = Settings(ties=options.ties, precision=precision, seed=options.seed)
+    found = candidates(
+        Runs({name: runs[name] for name in names}), settings.depth, settings.ties, precision, qrels.topics
+    )
+    elsewhere = found.relevant_elsewhere(qrels, settings.rel)
+    engine = Engine(found, settings.strategy, until=settings.until, seed=settings.seed, elsewhere=elsewhere)
+    grades = known(found, qrels)
+    engine.load([(number, grade >= settings.rel) for number, grade in grades.items()])
+    block = engine.block
+    judged = block.values(_mask(list(grades), len(found)))
+    chance = np.zeros(block.number.shape)
+    chance[block.present] = engine.probabilities()[1]
+    moments = Moments(block, chance, elsewhere)
+    open_pairs = engine.open_pairs()
+    state = State(
+        block, moments, judged, judged & (chance > 0.5), [], laplacian(open_pairs or engine.pairs(), len(names))
+    )
+    weights = np.where(block.present & ~judged, engine.strategy.weight(state).values, 0.0)
+    gradient = moments.gradient()
+    swing = gradient.max(axis=1) - gradient.min(axis=1)
+
+    def telling(topic: int, column: int) -> Telling:
+        document = found.documents[block.number[topic, column]].decode(errors="surrogateescape")
+        ranks = {name: int(rank) for name, rank in zip(block.names, block.rank[topic, :, column], strict=True) if rank}
+        return Telling(found.topics[topic], document, chance[topic, column], float(swing[topic, column]), ranks)
+
+    def greatest(values: Floats, most: int) -> list[int]:
+        order = np.argsort(-values, kind="stable")[:most]
+        return [int(place) for place in order if values[place] > 0]
+
+    return Judging(
+        systems=block.names,
+        depth=settings.depth,
+        until=settings.until,
+        expected=engine.expected(),
+        confidence=engine.confidence(),
+        open_pairs=open_pairs,
+        forecast=engine.forecast(),
+        documents=engine.size,
+        judged=engine.judged,
+        first=[telling(*divmod(place, weights.shape[1])) for place in greatest(weights.ravel(), FIRST)],
+        of_topic={
+            topic: [telling(number, column) for column in greatest(weights[number], OF_TOPIC)]
+            for number, topic in enumerate(found.topics)
+        },
+    )
+
+
+def _mask(numbers: Sequence[int], size: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    mask = np.zeros(size, dtype=bool)
+    mask[list(numbers)] = True
+    return mask
+
+
+# -- how to make it again ---------------------------------------------------------------------------------------
+
+
+def versions() -> dict[str, str]:
+    """Of all that numbers and pictures depend on."""
+    found = {"fathoms": __version__, "Python": platform.python_version()}
+    for name in ("numpy", "scipy", "polars", "altair", "vl-convert-python"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def sources(qrels: Qrels, runs: Runs) -> list[Source]:
+    read = [("judgments", qrels.source), *((f"run {name}", runs[name].source) for name in runs)]
+    return [Source(role, path, checksum(path)) for role, path in read]
+
+
+def checksum(path: str) -> str | None:
+    file = Path(path)
+    if not file.is_file():
+        return None
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

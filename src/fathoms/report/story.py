@@ -1,0 +1,148 @@
+"""The report's summary in sentences: what can be claimed, what cannot, what would settle it, what to trust."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from fathoms.comparison import audit, ties
+from fathoms.comparison.compare import Pair
+from fathoms.comparison.depth import stable_from, volatility
+from fathoms.comparison.sentences import sentences
+from fathoms.data.trec import counted
+from fathoms.measures.base import Measure
+from fathoms.measures.evaluate import some
+from fathoms.report.report import Judging, Report
+
+CLAIMED = ("certain", "settled")
+
+
+def ahead(pair: Pair) -> tuple[str, str]:
+    """The better run of a pair by its mean, and the other."""
+    return (pair.run_a, pair.run_b) if pair.diff >= 0 else (pair.run_b, pair.run_a)
+
+
+def claims(report: Report) -> list[str]:
+    measure = report.measures[0]
+    best = report.ranked(measure)[0]
+    mean = best.mean(measure)
+    told = f"{best.run} has the highest {measure.name}, {mean['score'] or 0.0:.4f} over {len(best.topics)} topics"
+    if mean["low"] is not None and mean["high"] is not None:
+        told += f"; with all of its documents judged it would lie between {mean['low']:.4f} and {mean['high']:.4f}"
+    if report.comparison is None:
+        return [f"{told}.", "There is one system only, so there is nothing to compare it with."]
+    found = [told + "."]
+    against = Counter(pair.verdict for pair in _with(report, measure, best.run) if ahead(pair)[0] == best.run)
+    others = len(report.evaluation.runs) - 1
+    claimed = sum(against[verdict] for verdict in CLAIMED)
+    if claimed:
+        found.append(
+            f"That it is better can be claimed against {claimed} of the {counted(others, 'other system')}: "
+            f"{against['certain']} certain (no judgment can turn it), {against['settled']} settled (significant, and "
+            "neither ties nor the estimate of unjudged documents turn it)."
+        )
+    return found + sentences(report.comparison)
+
+
+def doubts(report: Report) -> list[str]:
+    """What should not be said, for the first measure."""
+    measure = report.measures[0]
+    ranked = [run.run for run in report.ranked(measure)]
+    pairs = report.pairs(measure)
+    found = []
+    if pairs:
+        rivals = [pair for pair in _with(report, measure, ranked[0]) if pair.verdict not in CLAIMED]
+        names = sorted((other for pair in rivals for other in (pair.run_a, pair.run_b) if other != ranked[0]),
+                       key=ranked.index)  # fmt: skip
+        found.append(
+            f"That {ranked[0]} is the best: it cannot be told from {counted(len(names), 'system')}, {some(names)}."
+            if names
+            else f"Nothing speaks against {ranked[0]} as the best by {measure.name}; see the other measures, though."
+        )
+        neighbours = {frozenset(two) for two in zip(ranked, ranked[1:], strict=False)}
+        told_apart = sum(frozenset((p.run_a, p.run_b)) in neighbours and p.verdict in CLAIMED for p in pairs)
+        found.append(
+            f"The order of neighbours: of {counted(len(neighbours), 'pair')} next to each other in the ranking "
+            f"{told_apart} can be told apart."
+        )
+    changes, could = report.ties.means[measure].verdicts()
+    if changes.any() or could.any():
+        found += [told for told in ties.sentences(report.ties) if told.startswith(f"{measure.name}:")]
+    return found + depth_told(report, measure)
+
+
+def _with(report: Report, measure: Measure, run: str) -> list[Pair]:
+    return [pair for pair in report.pairs(measure) if run in (pair.run_a, pair.run_b)]
+
+
+def depth_told(report: Report, measure: Measure) -> list[str]:
+    bare = measure.name.partition("@")[0]
+    if report.depths is None or bare not in report.depths.scores:
+        return []
+    start = stable_from(volatility(report.depths, bare), report.depths.depths)
+    if start is None or start == report.depths.depths[-1]:
+        return [f"{bare}: the order of the systems depends on the depth of evaluation all the way down."]
+    if start == report.depths.depths[0]:
+        return [f"{bare}: the depth of evaluation hardly matters: Kendall's tau of any two depths is 0.9 or more."]
+    return [
+        f"{bare}: above depth {start} the order of the systems depends on the depth of evaluation; from there on "
+        "Kendall's tau of any two depths is 0.9 or more."
+    ]
+
+
+def remedies(report: Report) -> list[str]:
+    measure = report.measures[0]
+    unsettled = [pair for pair in report.pairs(measure) if pair.verdict == "open"]
+    found = []
+    if unsettled and report.comparison is not None:
+        alpha = report.comparison.alpha
+        reasons = (
+            (sum(p.p_corrected >= alpha for p in unsettled), "not significant (more topics could help)"),
+            (sum(p.estimate_turns for p in unsettled), "turned by the estimate of unjudged documents (more judging)"),
+            (sum(p.ties_turn for p in unsettled), "open to another order of tied documents (runs without ties)"),
+        )
+        listed = "; ".join(f"{number:,} {why}" for number, why in reasons if number)
+        found.append(f"{measure.name}: of {len(unsettled):,} open pairs are, some for several reasons, {listed}.")
+    return found + ([] if report.judging is None else judging_told(report.judging))
+
+
+def judging_told(judging: Judging) -> list[str]:
+    whom = f"the first {len(judging.systems)} systems ({some(judging.systems)})"
+    left = judging.documents - judging.judged
+    start = f"Judging, between {whom}, by AP of the first {judging.depth} documents: "
+    pairs = len(judging.systems) * (len(judging.systems) - 1) // 2
+    if not left:
+        return [f"{start}everything they retrieved is judged."]
+    if not judging.open_pairs:
+        return [
+            f"{start}with {judging.until:.0%} confidence or more the model knows which one is ahead in "
+            f"{'the pair' if pairs == 1 else f'all {pairs} pairs'}, though {left:,} of their {judging.documents:,} "
+            "documents are not judged."
+        ]
+    told = (
+        f"{start}{len(judging.open_pairs)} of {counted(pairs, 'pair')} "
+        f"{'is' if len(judging.open_pairs) == 1 else 'are'} open at {judging.until:.0%} confidence. "
+    )
+    if judging.forecast is None:
+        return [f"{told}Judge ten documents, and there will be a forecast."]
+    low, high = judging.forecast
+    told += f"About {low:,} to {high:,} judgments would settle {'it' if len(judging.open_pairs) == 1 else 'them'}"
+    if judging.first:
+        told += f", first of all topic {judging.first[0].topic}, document {judging.first[0].document}"
+    return [f"{told}; {left:,} of their {judging.documents:,} documents are unjudged."]
+
+
+def trust(report: Report) -> list[str]:
+    if report.audit is None:
+        return [f"The pool could not be audited: {report.audit_problem}."]
+    return audit.sentences(report.audit)
+
+
+def summary(report: Report) -> list[tuple[str, Sequence[str]]]:
+    """The parts of the summary: heading and sentences."""
+    return [
+        ("What can be claimed", claims(report)),
+        ("What cannot", doubts(report)),
+        ("What would settle it", remedies(report)),
+        ("Can the collection be trusted?", trust(report)),
+    ]
