@@ -31,7 +31,6 @@ from hypothesis import strategies as st
 
 import fathoms as fm
 from fathoms.cli.app import main
-from fathoms.cli.judge import printable
 from fathoms.data.qrels import Qrels
 from fathoms.data.simulate import simulate, write
 from fathoms.errors import FathomsError, InputError
@@ -40,7 +39,7 @@ from fathoms.evidence.evidence import Floats
 from fathoms.judge import session as session_module
 from fathoms.judge.select import STRATEGIES
 from fathoms.judge.session import Log, Session, Settings, check_new
-from fathoms.judge.texts import Entry, open_texts
+from fathoms.judge.texts import Entry, open_texts, printable
 from tests.test_collections import collection
 
 RUNS = {

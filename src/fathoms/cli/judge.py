@@ -3,6 +3,8 @@
 QRELS holds the judgments there are; `none` starts from nothing. Each answer is saved in the session file before the
 next document is shown, so nothing is lost whatever happens, and --resume goes on. The conversation is on standard
 error; standard output gets the summary at the end. Keys: a grade, s skip, u undo, n note, m more text, q quit, ? help.
+
+--web puts a page in the terminal's place, on which several people can judge at once; see docs/judging-page.md.
 """
 
 from __future__ import annotations
@@ -31,8 +33,14 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt --resume
+  fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --web --double 10%
+  fathoms judge --demo --web
   fathoms judge qrels.txt runs/ --oracle truth.txt --strategy mtc --until 0.99 --session study.db"""
 SESSION = Path("fathoms-judging.db")
+TEMPORARY = ""  # where the demo is, if no folder is named
+DEMO: dict[str, Any] = {  # some 70 judgments settle it
+    "systems": 5, "n_topics": 6, "n_docs": 1000, "depth": 50, "max_grade": 2, "texts": True, "seed": 2,
+}  # fmt: skip
 OPEN_PAIRS = 20  # shown in the summary
 WIDEST = 100  # characters in a line of text
 
@@ -40,7 +48,19 @@ WIDEST = 100  # characters in a line of text
 def add_arguments(parser: ArgumentParser) -> None:
     from fathoms.judge.select import DEFAULT, STRATEGIES
 
-    options.add_files(parser)
+    parser.add_argument(
+        "qrels", metavar="QRELS", nargs="?", help="judgments, lines `topic iteration document grade`; none for none"
+    )
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="*", help="runs: files, folders or quoted globs; gz, zst, bz2, xz (two or more)"
+    )
+    parser.add_argument(
+        "--demo",
+        metavar="DIR",
+        nargs="?",
+        const=TEMPORARY,
+        help="judge a simulated collection, which is made in DIR (or in a folder that vanishes afterwards)",
+    )
     parser.add_argument("--topic-texts", metavar="FILE", help="texts of topics: TSV, JSON lines or TREC's SGML")
     parser.add_argument("--docs", metavar="FILE|DIR", help="texts of documents: the same, or a folder of files")
     parser.add_argument(
@@ -55,13 +75,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--rel", metavar="N", type=options.at_least_one, help="least grade that is relevant (1)")
     parser.add_argument("--budget", metavar="N", type=options.at_least_zero, help="stop after N judgments in all")
     parser.add_argument(
-        "--session", metavar="FILE", type=Path, default=SESSION, help=f"where answers are saved ({SESSION})"
+        "--session", metavar="FILE", type=Path, help=f"where answers are saved ({SESSION}, with --demo in its folder)"
     )
     parser.add_argument("--resume", action="store_true", help="go on with the session in that file")
     parser.add_argument("--assessor", metavar="NAME", help="who judges (your user name)")
     parser.add_argument("--oracle", metavar="QRELS", help="take all answers from this file; for studies and tests")
     parser.add_argument(
         "--export", metavar="FILE", type=Path, help="write all judgments to FILE, and who made them beside it"
+    )
+    parser.add_argument("--double", metavar="SHARE", type=_share, help="have a share, such as 10%%, judged twice (0)")
+    page = parser.add_argument_group("the page")
+    page.add_argument("--web", action="store_true", help="judge on a page, alone or with others, until Ctrl-C")
+    page.add_argument("--host", metavar="NAME", help="address to listen on (127.0.0.1: this machine alone)")
+    page.add_argument("--port", metavar="N", type=options.at_least_zero, help="port to listen on (8417; 0: any)")
+    page.add_argument("--token", metavar="TEXT", help="what opens the page (by default, something new each time)")
+    page.add_argument(
+        "--lease", metavar="SECONDS", type=options.at_least_one, help="how long a document stays with one person (600)"
     )
     options.add_order(parser)
     options.add_reading(parser)
@@ -80,7 +109,80 @@ def _probability(text: str) -> float:
     return value
 
 
+def _share(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ArgumentTypeError(f"expected a share such as 10% or 0.1, found {text!r}")
+    return value
+
+
 def run(args: Namespace) -> int:
+    from fathoms.errors import FathomsError
+
+    _check_page(args)
+    with ExitStack() as stack:
+        if args.demo is not None:
+            _prepare_demo(args, stack)
+        elif args.qrels is None or not args.runs:
+            raise FathomsError("the arguments QRELS and RUN are missing; `fathoms judge --demo` goes without them")
+        args.session = args.session or SESSION
+        return _judge(args)
+
+
+def _check_page(args: Namespace) -> None:
+    """What goes with --web, and what does not."""
+    from importlib.util import find_spec
+
+    from fathoms.errors import FathomsError
+
+    if not args.web:
+        for flag in ("host", "port", "token", "lease"):
+            if getattr(args, flag) is not None:
+                raise FathomsError(f"--{flag} is for the page; add --web")
+        return
+    for flag in ("oracle", "assessor"):
+        if getattr(args, flag) is not None:
+            raise FathomsError(f"--{flag} does not go with --web, where people answer and say who they are")
+    if not (find_spec("starlette") and find_spec("uvicorn")):
+        raise FathomsError(
+            "--web needs starlette and uvicorn, which are not installed; install them with pip install 'fathoms[web]'"
+        )
+    from fathoms.judge.web.server import LOOPBACK
+
+    if args.host not in (None, *LOOPBACK) and args.token is None:
+        raise FathomsError(
+            f"--host {args.host} lets other machines in; choose what opens the page with --token TEXT, and have it "
+            "travel by a network you trust, since it is sent as it is"
+        )
+
+
+def _prepare_demo(args: Namespace, stack: ExitStack) -> None:
+    """Fill in the arguments by a simulated collection."""
+    import tempfile
+
+    from fathoms.data.simulate import simulate, write
+    from fathoms.errors import FathomsError
+
+    for flag, value in (("QRELS", args.qrels), ("--topic-texts", args.topic_texts), ("--docs", args.docs)):
+        if value is not None:
+            raise FathomsError(f"--demo brings runs and texts of its own; leave out {flag}")
+    if args.demo == TEMPORARY:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fathoms-demo-")))
+    else:
+        folder = Path(args.demo)
+    if not (folder / "truth.txt").exists():
+        write(simulate(**DEMO), folder)
+    args.qrels, args.runs = "none", [str(folder / "runs")]
+    args.topic_texts, args.docs = str(folder / "topics.jsonl"), str(folder / "docs.jsonl")
+    args.session = args.session or folder / SESSION
+    if not args.resume:
+        args.max_grade = args.max_grade or DEMO["max_grade"]
+
+
+def _judge(args: Namespace) -> int:
     from fathoms.cli import output
     from fathoms.data.files import check_writable
     from fathoms.data.qrels import read_qrels
@@ -118,7 +220,9 @@ def run(args: Namespace) -> int:
             output.say_notes(_notes(qrels, oracle, found.topics))
             _say_texts(texts, len(found.topics), len(set(found.documents.tolist())))
         try:
-            if oracle is None:
+            if args.web:
+                _serve(session, texts, args)
+            elif oracle is None:
                 Conversation(session, texts, args).hold()
             else:
                 _consult(session, oracle, args)
@@ -143,7 +247,7 @@ def _settings(
 
     asked: dict[str, Any] = {
         name: getattr(args, name)
-        for name in ("strategy", "until", "seed", "depth", "ties", "baseline", "max_grade", "rel")
+        for name in ("strategy", "until", "seed", "depth", "ties", "baseline", "max_grade", "rel", "double")
     }
     asked["precision"] = args.score_precision
     if args.baseline is not None:
@@ -237,7 +341,7 @@ class Conversation:
 
     def _next(self) -> Task | None:
         """The next document, None at the end; there, a person can still take the last answer back."""
-        task, why_not = _upcoming(self.session, self.budget)
+        task, why_not = _upcoming(self.session, self.budget, self.assessor)
         if task is not None:
             return task
         self._say(why_not)
@@ -359,13 +463,13 @@ def _user() -> str:
         return "assessor"
 
 
-def _upcoming(session: Session, budget: int | None) -> tuple[Task | None, str]:
+def _upcoming(session: Session, budget: int | None, assessor: str) -> tuple[Task | None, str]:
     """The next document, or why judging ends here."""
-    if session.settled():
-        return None, f"Every pair is settled at {session.settings.until:g}; --resume with a greater --until goes on."
-    if budget is not None and len(session.grades()) >= budget:
-        return None, f"The budget of {budget:,} judgments is used up."
-    return session.next(), "There is nothing left to judge" + (" but what was skipped." if session.skips() else ".")
+    if session.waiting(assessor):
+        return session.next(assessor), ""
+    ended = session.why_ended(session.settled(), budget, more=True)
+    task = session.next(assessor) if ended is None else None
+    return task, ended or session.why_ended(False, budget, more=task is not None) or ""
 
 
 def _standing(session: Session) -> str:
@@ -387,6 +491,34 @@ def _pairs_settled(now: Progress, until: float) -> str:
     return f"{now.settled:,} of {now.pairs:,} pairs settled at {until:g}"
 
 
+# -- people answer on a page --------------------------------------------------------------------------------------
+
+
+def _serve(session: Session, shelf: Shelf, args: Namespace) -> None:
+    from dataclasses import replace
+
+    from fathoms.judge.web.desk import Desk
+    from fathoms.judge.web.server import Address, Page, bound, serve
+
+    given = {name: value for name in ("host", "port", "token") if (value := getattr(args, name)) is not None}
+    address = Address(**given)
+    with bound(address) as listener:
+        address = replace(address, port=listener.getsockname()[1])
+        desk = Desk(session, budget=args.budget, lease=args.lease or 600)
+        desk.start()
+
+        def started() -> None:
+            # Not the talk that --quiet is about: without it there is no way in.
+            print(f"fathoms: judge at     {address.url()}", file=sys.stderr)
+            print(f"fathoms: only watch   {address.url(watch=True)}", file=sys.stderr)
+            print("fathoms: Ctrl-C ends it; all answers are saved as they are given", file=sys.stderr, flush=True)
+
+        try:
+            serve(Page(desk, shelf.topics, shelf.documents, address), listener, started)
+        finally:
+            desk.close()
+
+
 # -- a file answers -----------------------------------------------------------------------------------------------
 
 
@@ -401,7 +533,7 @@ def _consult(session: Session, oracle: Qrels, args: Namespace) -> None:
     assessor = args.assessor or "oracle"
     unknown = 0
     with _bar(session, args) as step:
-        while (task := _upcoming(session, args.budget)[0]) is not None:
+        while (task := _upcoming(session, args.budget, assessor)[0]) is not None:
             if not unknown and task.candidate not in grades and not args.quiet:
                 print(f"fathoms: documents that {args.oracle} does not judge count as grade 0", file=sys.stderr)
             unknown += task.candidate not in grades

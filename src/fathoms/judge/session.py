@@ -491,8 +491,33 @@ class Session:
             for first, second, _ in self.twice()
         )
 
+    @property
+    def standing(self) -> list[Event]:
+        """All answers that were not taken back, in order."""
+        return list(self._standing.values())
+
+    @property
+    def skipped(self) -> list[int]:
+        """Candidates that are not to be offered, since somebody skipped them."""
+        return list(self._skipped)
+
+    @property
+    def imported(self) -> int:
+        """How many candidates were judged before the session."""
+        return len(self._imported)
+
     def settled(self) -> bool:
         return self.engine.settled()
+
+    def why_ended(self, settled: bool, budget: int | None, more: bool) -> str | None:
+        """Why judging ends here, None where it does not: all is settled, or the budget used up, or no more there."""
+        if settled:
+            return f"Every pair is settled at {self.settings.until:g}; --resume with a greater --until goes on."
+        if budget is not None and len(self._answers) >= budget:
+            return f"The budget of {budget:,} judgments is used up."
+        if more:
+            return None
+        return "There is nothing left to judge" + (" but what was skipped." if self.skips() else ".")
 
     def progress(self) -> Progress:
         grades = self.grades()
@@ -502,22 +527,23 @@ class Session:
             judged=len(grades),
             relevant=sum(self._is_relevant(event.grade or 0) for event in grades),
             skipped=len(self.skips()),
-            imported=len(self._imported),
+            imported=self.imported,
             pairs=len(pairs),
             settled=len(pairs) - len(still_open),
             weakest=min(still_open, key=lambda pair: pair.confidence, default=None),
             forecast=self.engine.forecast(),
         )
 
-    def pairs(self) -> list[Pair]:
-        """The pairs that matter, each in the order that is more probable."""
-        names, confidence = self.candidates.names, self.engine.confidence()
-        ordered = ((a, b) if confidence[a, b] >= 0.5 else (b, a) for a, b in self.engine.pairs())
+    def pairs(self, engine: Engine | None = None) -> list[Pair]:
+        """The pairs that matter, each in the order that is more probable; as an engine sees it that was told less."""
+        engine = engine or self.engine
+        names, confidence = self.candidates.names, engine.confidence()
+        ordered = ((a, b) if confidence[a, b] >= 0.5 else (b, a) for a, b in engine.pairs())
         return [Pair(names[a], names[b], float(confidence[a, b])) for a, b in ordered]
 
-    def expected(self) -> list[tuple[str, float]]:
+    def expected(self, engine: Engine | None = None) -> list[tuple[str, float]]:
         """Systems and the MAP to expect of them, best first."""
-        values = zip(self.candidates.names, self.engine.expected().tolist(), strict=True)
+        values = zip(self.candidates.names, (engine or self.engine).expected().tolist(), strict=True)
         return sorted(values, key=lambda item: -item[1])
 
     # -- out

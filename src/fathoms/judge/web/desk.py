@@ -1,0 +1,396 @@
+"""A desk at which several assessors work on one session.
+
+Two threads do the work, and nothing else touches what is theirs. The clerk has the log, the leases and what stands: it
+takes all requests that have come in, and one sync to disk serves all their answers. The analyst has the engine: it is
+told of the judgments that are on disk and leaves a `View`, the documents to hand out next and how the systems compare.
+A fit may take the analyst a while, and nobody waits for it: documents are then handed out from the last view. What the
+engine knows hangs on the ordered log alone; how up to date it was when it chose is all that hangs on time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+from fathoms.errors import FathomsError, InputError
+from fathoms.judge.session import Judgments, Pair, Point, Session, Task, tidy
+
+AHEAD = 4  # documents chosen in advance for each assessor
+PRESENT = 60.0  # seconds for which somebody counts as present after a sign of life
+LONGEST_NAME = 60
+SHOWN = 200  # points of the curve
+
+
+class Refused(FathomsError):
+    """What was asked cannot be done now, though it made sense: somebody else was faster, or time was up."""
+
+
+class Lease(NamedTuple):
+    """A document in somebody's hands."""
+
+    task: Task
+    until: float
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What the engine makes of the judgments so far."""
+
+    version: int
+    judged: int
+    settled: bool
+    queue: list[int]  # candidates to hand out, best first
+    pairs: list[Pair] = field(default_factory=list)
+    expected: list[tuple[str, float]] = field(default_factory=list)
+    forecast: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What the analyst is to look at."""
+
+    version: int
+    event: int  # the last one
+    judgments: Judgments
+    n: int
+    leave: list[int]  # candidates that are not to be handed out
+    wanted: int
+
+
+class Desk:
+    """Everything the page asks for. Methods that are `work` run in the clerk's thread: call them by `submit`."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        budget: int | None = None,
+        lease: float = 600.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.session, self.budget, self.seconds, self._clock = session, budget, lease, clock
+        self._leases: dict[str, Lease] = {}  # by assessor; those that ran out stay until somebody takes the document
+        self._seen: dict[str, float] = {}
+        self._version = 0
+        self._written = 0  # number of the last event
+        self._trace = session.log.marks()
+        self._unmarked: list[Point] = []
+        self._requests: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        self._order: _Order | None = None
+        self._ordered = threading.Condition()
+        self._closing = False
+        self._failure: Exception | None = None
+        self._waiters: list[tuple[int, Future[None]]] = []
+        self.view = View(-1, 0, False, [])
+        self._threads = [threading.Thread(target=run, daemon=True) for run in (self._clerk, self._analyst)]
+
+    # -- life
+
+    def start(self) -> None:
+        for event in self.session.log.events()[-1:]:
+            self._written = event.number
+        self._ask_analyst()
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Finish what was asked, and leave the session to the caller."""
+        with self._ordered:
+            self._closing = True
+            self._ordered.notify()
+        self._threads[1].join()
+        self._requests.put(None)
+        self._threads[0].join()
+
+    def submit(self, work: Callable[..., Any], *args: Any) -> Future[Any]:
+        """Have the clerk do it; the result is there when all of it is on disk."""
+        future: Future[Any] = Future()
+        self._requests.put((lambda: work(*args), future))
+        return future
+
+    def fresh(self) -> Future[None]:
+        """Done when the analyst has seen all that was on disk at this moment."""
+        future: Future[None] = Future()
+        with self._ordered:
+            if self.view.version >= self._version:
+                future.set_result(None)
+            else:
+                self._waiters.append((self._version, future))
+        return future
+
+    # -- the clerk
+
+    def _clerk(self) -> None:
+        while (first := self._requests.get()) is not None:
+            batch = [first]
+            while not self._requests.empty():
+                more = self._requests.get()
+                if more is None:
+                    self._requests.put(None)
+                    break
+                batch.append(more)
+            self._serve(batch)
+        if self._unmarked:
+            self.session.log.mark(self._unmarked)
+
+    def _serve(self, batch: list[tuple[Callable[[], Any], Future[Any]]]) -> None:
+        """All requests in one transaction; each one's answer goes out after it."""
+        done: list[tuple[Future[Any], Any, Exception | None]] = []
+        before = (self._written, self._version, dict(self._leases))
+        try:
+            with self.session.log.together():
+                for work, future in batch:
+                    try:
+                        done.append((future, work(), None))
+                    except InputError:  # the file; nothing of this can be saved
+                        raise
+                    except Exception as error:
+                        done.append((future, None, error))
+                if self._written > before[0] and self._unmarked:
+                    self.session.log.mark(self._unmarked)
+                    self._unmarked = []
+        except Exception as error:
+            self._written, self._version, self._leases = before
+            self.session.reload()
+            done = [(future, None, error) for _, future in batch]
+        if self._version > before[1]:
+            self._ask_analyst()
+        for future, result, failure in done:
+            if failure is None:
+                future.set_result(result)
+            else:
+                future.set_exception(failure)
+
+    def _wrote(self, event: int) -> None:
+        self._written = event
+        self._version += 1
+
+    # -- the analyst
+
+    def _ask_analyst(self) -> None:
+        present = sum(self._clock() - seen < PRESENT for seen in self._seen.values())
+        held = [lease.task.candidate for lease in self._held().values()]
+        order = _Order(
+            self._version,
+            self._written,
+            self.session.judgments,
+            len(self.session.judgments),
+            [*self.session.skipped, *held],
+            AHEAD * max(present, 1),
+        )
+        with self._ordered:
+            self._order = order  # the latest alone matters
+            self._ordered.notify()
+
+    def _analyst(self) -> None:
+        while True:
+            with self._ordered:
+                while self._order is None and not self._closing:
+                    self._ordered.wait()
+                order, self._order = self._order, None
+            if order is None:
+                return
+            try:
+                self._look(order)
+            except Exception as error:
+                self._failure = error
+                self._publish(View(order.version, order.n, False, []))
+
+    def _look(self, order: _Order) -> None:
+        session = self.session
+        engine = session.tell(order.judgments, order.n)
+        settled = engine.settled()
+        queue: list[int] = []
+        while not settled and len(queue) < order.wanted:
+            index = engine.next(skip=[*order.leave, *queue])
+            if index is None:
+                break
+            queue.append(index)
+        pairs, expected = session.pairs(engine), session.expected(engine)
+        # Those who wait for a document need no forecast.
+        self._publish(View(order.version, order.n, settled, queue, pairs, expected, self.view.forecast))
+        self._publish(View(order.version, order.n, settled, queue, pairs, expected, engine.forecast()))
+        still_open = [pair.confidence for pair in pairs if pair.confidence < session.settings.until]
+        least = min((pair.confidence for pair in pairs), default=1.0)
+        point = Point(order.event, order.n, len(pairs) - len(still_open), least)
+        self.submit(self._mark, point)
+
+    def _publish(self, view: View) -> None:
+        with self._ordered:
+            self.view = view
+            ready = [future for version, future in self._waiters if version <= view.version]
+            self._waiters = [(version, future) for version, future in self._waiters if version > view.version]
+        for future in ready:
+            future.set_result(None)
+
+    def _mark(self, point: Point) -> None:
+        if not self._trace or self._trace[-1].event < point.event:
+            self._trace.append(point)
+            self._unmarked.append(point)
+
+    # -- documents and who has them (work)
+
+    def _held(self) -> dict[str, Lease]:
+        now = self._clock()
+        return {name: lease for name, lease in self._leases.items() if lease.until > now}
+
+    def take(self, name: str) -> Task | None:
+        """The document of this assessor: the one at hand, else the next one; None where there is none for now."""
+        self._come(name)
+        mine = self._leases.get(name)
+        others = {lease.task.candidate for holder, lease in self._held().items() if holder != name}
+        if mine is not None and mine.task.candidate not in others and self._wants(mine.task.candidate, name):
+            return self._lend(name, mine.task)
+        for index in self.session.waiting(name):
+            if index not in others:
+                return self._lend(name, self.session.task(index))
+        if self.view.settled or self._is_budget_used(others):
+            return None
+        for index in self.view.queue:
+            if index not in others and self.session.is_open(index):
+                return self._lend(name, self.session.task(index))
+        self._version += 1  # have the analyst look again: somebody's time may be up
+        return None
+
+    def _wants(self, index: int, name: str) -> bool:
+        return self.session.is_open(index) or index in self.session.waiting(name)
+
+    def _is_budget_used(self, held: set[int]) -> bool:
+        """Whether the documents in hand, once judged, use the budget up."""
+        coming = sum(self.session.is_open(index) for index in held)
+        return self.budget is not None and len(self.session.grades()) + coming >= self.budget
+
+    def _lend(self, name: str, task: Task) -> Task:
+        self._leases[name] = Lease(task, self._clock() + self.seconds)
+        return task
+
+    def keep(self, name: str) -> None:
+        """A sign of life: whoever is at work keeps the document."""
+        self._come(name)
+        lease = self._held().get(name)
+        if lease is not None:
+            self._lend(name, lease.task)
+
+    def _come(self, name: str) -> None:
+        self._seen[name] = self._clock()
+
+    def grade(self, name: str, topic: str, document: str, grade: int, note: str) -> None:
+        self._mine(name, topic, document)
+        self._wrote(self.session.grade(topic, document, grade, name, note).number)
+        del self._leases[name]
+
+    def skip(self, name: str, topic: str, document: str, note: str) -> None:
+        self._mine(name, topic, document)
+        self._wrote(self.session.skip(topic, document, name, note).number)
+        del self._leases[name]
+
+    def _mine(self, name: str, topic: str, document: str) -> None:
+        """Refuse an answer about a document that is not in this assessor's hands."""
+        self._come(name)
+        index = self.session.find(topic, document)
+        held = self._held()
+        for holder, lease in held.items():
+            if lease.task.candidate == index and holder != name:
+                raise Refused(f"topic {topic}, document {document} is with {holder} now; your answer was not saved")
+        if name not in held or held[name].task.candidate != index:
+            mine = self._leases.get(name)
+            if mine is not None and mine.task.candidate == index:
+                raise Refused(
+                    f"your {self.seconds:g} seconds for topic {topic}, document {document} are over; the answer was "
+                    "not saved"
+                )
+            raise Refused(f"topic {topic}, document {document} is not in your hands; the answer was not saved")
+
+    def undo(self, name: str) -> Task | None:
+        """Take the last answer back; its document comes again, unless somebody else has it now."""
+        self._come(name)
+        task = self.session.undo(name)
+        if task is None:
+            return None
+        self._wrote(self._written + 1)
+        others = {lease.task.candidate for holder, lease in self._held().items() if holder != name}
+        if task.candidate not in others and self._wants(task.candidate, name):
+            self._lend(name, task)
+        return task
+
+    def settle(self, name: str, topic: str, document: str, grade: int) -> None:
+        self._come(name)
+        self._wrote(self.session.settle(topic, document, grade, name).number)
+
+    # -- where it stands (work)
+
+    def state(self) -> dict[str, Any]:
+        """All that the page shows beside the document, ready for JSON."""
+        if self._failure is not None:
+            raise self._failure
+        session, view, settings = self.session, self.view, self.session.settings
+        grades = session.grades()
+        names = [name for name, _ in view.expected]
+        chance = {(better, other): sure for better, other, sure in view.pairs}
+        chance |= {(other, better): 1 - sure for better, other, sure in view.pairs}
+        open_pairs = [pair for pair in view.pairs if pair.confidence < settings.until]
+        by_name: dict[str, int] = {}
+        for event in session.standing:
+            by_name[event.assessor] = by_name.get(event.assessor, 0) + (event.kind == "grade")
+        now = self._clock()
+        twice, unlike = session.twice(), session.disagreements()
+        return {
+            "version": self._version,
+            "judged": len(grades),
+            "relevant": sum((event.grade or 0) >= settings.rel for event in grades),
+            "skipped": len(session.skips()),
+            "imported": session.imported,
+            "until": settings.until,
+            "max_grade": settings.max_grade,
+            "rel": settings.rel,
+            "budget": self.budget,
+            "systems": [{"name": name, "expected": value} for name, value in view.expected],
+            "confidence": [[chance.get((one, other)) for other in names] for one in names],  # one is better
+            "pairs": len(view.pairs),
+            "open": [list(pair) for pair in sorted(open_pairs, key=lambda pair: pair.confidence)[:SHOWN]],
+            "forecast": view.forecast,
+            "ended": self.why_ended(),
+            "trace": [[point.judged, point.least, point.settled] for point in thinned(self._trace)],
+            "assessors": [
+                {"name": name, "judged": by_name.get(name, 0), "here": now - self._seen.get(name, -1e9) < PRESENT}
+                for name in sorted({*by_name, *self._seen})
+            ],
+            "double": settings.double,
+            "twice": len(twice),
+            "agreed": len(twice) - len(unlike),
+            "kappa": session.agreement(),
+            "disagreements": [
+                {
+                    "topic": first.topic,
+                    "document": first.document,
+                    "grades": [[event.assessor, event.grade, event.note] for event in (first, second)],
+                    "final": None if final is None else [final.assessor, final.grade],
+                }
+                for first, second, final in unlike
+            ],
+        }
+
+    def why_ended(self) -> str | None:
+        """Why no new document is handed out, None while there are some."""
+        if self.view.version < 0:
+            return None
+        return self.session.why_ended(self.view.settled, self.budget, bool(self.view.queue) or bool(self._held()))
+
+
+def thinned(points: list[Point]) -> list[Point]:
+    """So many points at most, the last one among them."""
+    step = -(-len(points) // SHOWN) or 1
+    return points[::-1][::step][::-1]
+
+
+def name_of(text: Any) -> str:
+    """An assessor's name as it is written down."""
+    name = tidy(text) if isinstance(text, str) else ""
+    if not 0 < len(name) <= LONGEST_NAME:
+        raise FathomsError(f"expected a name of 1 to {LONGEST_NAME} characters, found {text!r:.80}")
+    return name
