@@ -250,7 +250,8 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
 
 # -- charts of the report -----------------------------------------------------------------------------------------
 
-WIDE = 880
+WIDE = 940
+RANGE = "#7A9BB5"
 NAMED = 40  # systems that are named on an axis; of more the places are numbered, and names come on hover
 VERDICTS = {"certain": "#0072B2", "settled": "#56B4E9", "open": "#F0D9A8", "tie": "#8C8C8C"}
 # Text and lines take the colour of the page around them, be it light or dark.
@@ -270,7 +271,12 @@ ON_PAGE = {
         "labelFontSize": 11,
         "titleFontSize": 12,
     },
-    "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "titleFontWeight": "normal"},
+    "legend": {
+        "columnPadding": 24,
+        "labelColor": "currentColor",
+        "titleColor": "currentColor",
+        "titleFontWeight": "normal",
+    },
 }
 
 
@@ -291,7 +297,7 @@ def svg(chart: Any, name: str) -> str:
     return re.sub(r'^<svg (.*?) width="([\d.]+)" height="[\d.]+"', r'<svg \1 style="width:\2px"', text, count=1)
 
 
-def _places(names: Sequence[str], what: str) -> dict[str, Any]:
+def _places(names: Sequence[str], what: str, *, slanted: bool = True) -> dict[str, Any]:
     """An axis of places 1, 2, ..., with names where they are few."""
     import json
 
@@ -310,20 +316,18 @@ def _places(names: Sequence[str], what: str) -> dict[str, Any]:
             labelOverlap=False,
             ticks=False,
         )
+    if few and slanted:
+        axis.labelAngle = -40
     title = what if few else f"{what}, best first"
     return {"title": title, "axis": axis, "scale": alt.Scale(domain=[0.5, n + 0.5], nice=False, zero=False)}
 
 
-def _hit(frame: pl.DataFrame, width: float) -> Any:
-    """Invisible bars from top to bottom, which tell of their place (column `told`) where a thin line would be missed."""
+def _hit(frame: pl.DataFrame, at: Any, height: float) -> Any:
+    """Invisible lines from top to bottom, which tell of their place (column `told`) where marks are thin."""
     import altair as alt
 
-    return (
-        alt.Chart(frame)
-        .transform_calculate(left="datum.place - 0.5", right="datum.place + 0.5")
-        .mark_rect(opacity=0)
-        .encode(x="left:Q", x2="right:Q", y=alt.value(0), y2=alt.value(width), description="told:N")
-    )
+    lines = alt.Chart(frame).mark_rule(opacity=0, strokeWidth=WIDE / max(len(frame), 1))
+    return lines.encode(x=at, y=alt.value(0), y2=alt.value(height), description="told:N")
 
 
 def ranges(frame: pl.DataFrame, measure: str) -> Any:
@@ -334,14 +338,13 @@ def ranges(frame: pl.DataFrame, measure: str) -> Any:
     import altair as alt
 
     height = 300
-    # Slanted names need room below, so a layer of its own has the axis.
-    at = alt.X("place:Q", **_slanted(_places(frame["run"].to_list(), "systems")))
+    at = alt.X("place:Q", **_places(frame["run"].to_list(), "systems"))
     up = alt.Y("low:Q", title=f"{measure}, mean over topics")
     base = alt.Chart(frame)
     step = WIDE / max(len(frame), 1)
     size = min(9.0, 0.7 * step)
     layers = [
-        base.mark_rule(strokeWidth=max(1.5, min(5.0, 0.45 * step)), color="#9DB8CC", aria=False).encode(
+        base.mark_rule(strokeWidth=max(1.5, min(5.0, 0.45 * step)), color=RANGE, opacity=0.5, aria=False).encode(
             x=at, y=up, y2="high:Q"
         ),
         base.mark_rule(strokeWidth=max(2.0, min(5.0, 0.45 * step)), color=COLOURS[1], aria=False).encode(
@@ -351,14 +354,9 @@ def ranges(frame: pl.DataFrame, measure: str) -> Any:
             shape="diamond", size=size**2, color=COLOURS[2], filled=False, strokeWidth=1.2, aria=False
         ).encode(x=at, y="estimate:Q"),
         base.mark_circle(size=size**2, color=COLOURS[0], opacity=1, aria=False).encode(x=at, y="score:Q"),
-        _hit(frame, height).encode(x=alt.X("left:Q")),
+        _hit(frame, at, height),
     ]
     return _finish(alt.layer(*layers), f"{measure} of each system, and the range it could have", WIDE, height)
-
-
-def _slanted(axis: dict[str, Any]) -> dict[str, Any]:
-    axis["axis"].labelAngle = -40
-    return axis
 
 
 def verdict_matrix(frame: pl.DataFrame, names: Sequence[str]) -> Any:
@@ -368,9 +366,8 @@ def verdict_matrix(frame: pl.DataFrame, names: Sequence[str]) -> Any:
     """
     import altair as alt
 
-    size = 520
-    across, down = _places(names, "systems"), _places(names, "systems")
-    _slanted(across)
+    size = max(200, min(440, 36 * len(names)))
+    across, down = _places(names, "systems"), _places(names, "systems", slanted=False)
     down["scale"] = alt.Scale(domain=[0.5, len(names) + 0.5], nice=False, zero=False, reverse=True)
     boxes = (
         alt.Chart(frame)
@@ -403,15 +400,15 @@ def topic_spread(frame: pl.DataFrame, measure: str) -> Any:
 
     height = 260
     base = alt.Chart(frame)
-    at = alt.X("place:Q", **_slanted(_places(frame["topic"].to_list(), "topics")))
+    at = alt.X("place:Q", **_places(frame["topic"].to_list(), "topics"))
     width = max(1.5, min(12.0, 0.6 * WIDE / max(len(frame), 1)))
     layers = [
-        base.mark_rule(color="#9DB8CC", strokeWidth=1.5, aria=False).encode(
+        base.mark_rule(color=RANGE, strokeWidth=1.5, aria=False).encode(
             x=at, y=alt.Y("low:Q", title=f"{measure} of the systems"), y2="high:Q"
         ),
-        base.mark_rule(color=COLOURS[0], strokeWidth=width, aria=False).encode(x=at, y="q1:Q", y2="q3:Q"),
-        base.mark_circle(color=COLOURS[4], size=width**2, opacity=1, aria=False).encode(x=at, y="median:Q"),
-        _hit(frame, height).encode(href="link:N"),
+        base.mark_rule(color=COLOURS[5], strokeWidth=width, aria=False).encode(x=at, y="q1:Q", y2="q3:Q"),
+        base.mark_circle(color=COLOURS[0], size=0.6 * width**2, opacity=1, aria=False).encode(x=at, y="median:Q"),
+        _hit(frame, at, height).encode(href="link:N"),
     ]
     return _finish(alt.layer(*layers), f"{measure} topic by topic", WIDE, height)
 
@@ -442,7 +439,7 @@ def depth_lines(frame: pl.DataFrame, chosen: Sequence[str], measure: str, pooled
     )
     rule = alt.Chart(pl.DataFrame({"depth": [max(pooled, 1)]})).mark_rule(strokeDash=[4, 3], aria=False)
     layers = [rest.encode(x=x, y=y, **told), named.encode(x=x, y=y, **told), rule.encode(x="depth:Q")]
-    return _finish(alt.layer(*layers), f"{measure} against depth", 460, 320)
+    return _finish(alt.layer(*layers), f"{measure} against depth", 450, 340)
 
 
 def changed(frame: pl.DataFrame, measure: str) -> Any:
@@ -460,4 +457,24 @@ def changed(frame: pl.DataFrame, measure: str) -> Any:
         )
     )
     zero = alt.Chart(pl.DataFrame({"percent": [0.0]})).mark_rule(strokeDash=[4, 3], aria=False).encode(y="percent:Q")
-    return _finish(zero + dots, f"{measure}: leaving each run out of the pool", 400, 260)
+    return _finish(zero + dots, f"{measure}: leaving each run out of the pool", 430, 260)
+
+
+def curves(frame: pl.DataFrame, axes: tuple[str, str], *, log: bool = False) -> Any:
+    """A curve a group, from columns x, y, group and told."""
+    import altair as alt
+
+    groups = frame["group"].unique(maintain_order=True).to_list()
+    scale = alt.Scale(type="log", nice=False) if log else alt.Scale(nice=False)
+    base = alt.Chart(frame).encode(
+        x=alt.X("x:Q", title=axes[0], scale=scale, axis=alt.Axis(tickMinStep=1, format="~s" if log else "d")),
+        y=alt.Y("y:Q", title=axes[1], scale=alt.Scale(zero=True)),
+        color=alt.Color(
+            "group:N",
+            title=None,
+            scale=alt.Scale(domain=groups, range=COLOURS[: len(groups)]),
+            legend=alt.Legend(orient="top", labelLimit=240) if len(groups) > 1 else None,
+        ),
+    )
+    marks = base.mark_circle(size=40, opacity=1).encode(description="told:N")
+    return _finish(base.mark_line(aria=False) + marks, axes[1], 430, 260)

@@ -17,7 +17,7 @@ from fathoms.comparison.audit import SHARE_DEPTHS, Audit, changes
 from fathoms.comparison.compare import ESTIMATE
 from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
-from fathoms.comparison.sentences import CORRECTIONS, TESTS
+from fathoms.comparison.sentences import CORRECTIONS, TESTS, sentences
 from fathoms.data.qrels import Qrels
 from fathoms.data.trec import counted
 from fathoms.evidence.evidence import Floats
@@ -43,12 +43,18 @@ def number(value: float | None, form: str = ".4f") -> str:
     return "" if value is None or value != value else format(value, form)
 
 
-def paragraphs(sentences: Iterable[str]) -> str:
-    return "".join(f"<p>{text(sentence)}</p>" for sentence in sentences)
+def paragraphs(told: Iterable[str]) -> str:
+    return "".join(f"<p>{text(sentence)}</p>" for sentence in told)
 
 
 def table(
-    name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], *, words: int = 1, note: str = "", find: bool = False
+    name: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    words: int = 1,
+    note: str = "",
+    find: bool = False,
 ) -> str:
     """A table that can be sorted and, with `find`, searched. A cell is text, or (HTML, value to sort by)."""
     head = "".join(
@@ -193,8 +199,9 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         share = shares.get(run.run, {}).get(10)
         rows.append(
             [
-                (str(place), place), run.run, (_bar(mean, guess, top), mean["score"] or 0.0), *map(number, (*values, guess)),
-                "" if share is None else f"{share:.0%}", counts["ahead"], counts["behind"], counts["open"],
+                (str(place), place), run.run, (_bar(mean, guess, top), mean["score"] or 0.0),
+                *map(number, (*values, guess)), "" if share is None else f"{share:.0%}",
+                counts["ahead"], counts["behind"], counts["open"],
             ]
         )  # fmt: skip
         told = f"{place}. {run.run}; {measure.name} {number(mean['score'])}"
@@ -205,23 +212,23 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         told += "" if guess is None else f"; estimate {number(guess)}"
         points.append((place, run.run, *values, guess, told))
     schema: Any = {"place": pl.Int64, "run": pl.String}
-    schema |= {name: pl.Float64 for name in ("score", "low", "high", "tie_low", "tie_high", "estimate")}
+    schema |= dict.fromkeys(("score", "low", "high", "tie_low", "tie_high", "estimate"), pl.Float64)
     frame = pl.DataFrame(points, schema=schema | {"told": pl.String}, orient="row")
     best, rivals = ranked[0].run, 0
     if means[0]["low"] is not None:
         rivals = sum((mean["high"] or 0.0) > (means[0]["low"] or 0.0) for mean in means[1:])
-    title = f"{best} leads by {measure.name}; " + (
-        f"the ranges of {counted(rivals, 'other system')} reach into its own" if rivals else "no other range reaches its own"
-    )
+    reach = f"the ranges of {counted(rivals, 'other system')} reach" if rivals else "no other range reaches"
+    title = f"{best} leads by {measure.name}; {reach} into its own"
     note = (
         "Dot: score, with unjudged documents taken as not relevant. Line: the range it could have once every document "
         f"retrieved is judged. Orange: over all orders of tied documents. Diamond: estimate ({ESTIMATE})."
     )
-    header = ["", "run", f"0 to {top:.2f}", "score", "low", "high", "tie low", "tie high", "estimate", "judged@10",
-              "better than", "worse than", "open"]  # fmt: skip
+    header = ["", "run", f"0 to {top:.2f}", "score", "low", "high", "tie low", "tie high", "estimate", "top 10",
+              "ahead", "behind", "open"]  # fmt: skip
     return figure(drawn(charts.ranges, frame, measure.name), f"ranges-{i}", title, note) + table(
         f"systems-{i}", header, rows, words=3, find=True,
-        note="The columns are those of fathoms eval, compare and predict; better, worse and open count verdicts.",
+        note="Scores and ranges as in fathoms eval, the estimate as in fathoms predict. Top 10: judged share. Ahead "
+        "and behind: of how many systems it can be claimed; open: of how many not.",
     )  # fmt: skip
 
 
@@ -262,10 +269,12 @@ def comparisons(report: Report, i: int, measure: Measure) -> str:
     claimed = sum(counts[verdict] for verdict in story.CLAIMED)
     title = f"{claimed:,} of {counted(len(pairs), 'difference')} by {measure.name} can be claimed"
     note = (
-        "Each cell compares the system of its row with that of its column, both in order of score, so the matrix is the "
-        "same on both sides of its diagonal. Point at a cell to see the pair; click to keep it in the table."
+        "Each cell compares the system of its row with that of its column, both in order of score, so the matrix is "
+        "the same on both sides of its diagonal. Point at a cell to see the pair; click to keep it in the table."
     )
-    return figure(drawn(charts.verdict_matrix, frame, names), f"matrix-{i}", title, note, kind="matrix")
+    told = [] if report.comparison is None else story.about(measure, sentences(report.comparison))
+    shown = figure(drawn(charts.verdict_matrix, frame, names), f"matrix-{i}", title, kind="matrix")
+    return f'<div class="two">{shown}<div>{WORDS}{paragraphs(told)}<p class="note">{text(note)}</p></div></div>'
 
 
 def _stretches(line: Sequence[str]) -> Iterable[tuple[int, int, str]]:
@@ -277,6 +286,12 @@ def _stretches(line: Sequence[str]) -> Iterable[tuple[int, int, str]]:
             start = stop
 
 
+WORDS = """<dl class="words"><dt><span class="key certain">certain</span></dt>
+<dd>no way of judging the unjudged documents turns the difference of the means</dd>
+<dt><span class="key settled">settled</span></dt>
+<dd>not certain, but significant, and neither another order of ties nor the estimate turns it</dd>
+<dt><span class="key open">open</span></dt><dd>not to be claimed</dd>
+<dt><span class="key tie">tie</span></dt><dd>the same mean</dd></dl>"""
 PAIRS = """<div class="controls"><input id="pair-find" type="search" placeholder="Find a system ..."
 aria-label="Find a system"><span id="pair-verdicts"></span></div><div class="scroll"><table id="pairs"><thead></thead>
 <tbody></tbody></table></div><p class="note" id="pair-note"></p>"""
@@ -291,7 +306,7 @@ def topics(report: Report, i: int, measure: Measure) -> str:
     runs = report.evaluation.runs
     names = runs[0].topics
     if any(run.topics != names for run in runs):
-        return "<p>The runs were scored on different topics (--topics intersect), so they are not laid side by side.</p>"
+        return "<p>The runs were scored on different topics, so they are not laid side by side.</p>"
     scores = np.stack([run.scores[measure].score for run in runs])
     widths = None
     if all(run.scores[measure].high is not None for run in runs):
@@ -305,7 +320,7 @@ def topics(report: Report, i: int, measure: Measure) -> str:
         at = report.qrels.index[names[t]]
         rows.append(
             [
-                (f'<a href="{topic_link(names[t])}">{text(names[t])}</a>', names[t]), f"{relevant[at]}", f"{judged[at]}",
+                (f'<a href="{topic_link(names[t])}">{text(names[t])}</a>', names[t]), relevant[at], judged[at],
                 *(number(quartiles[q, t]) for q in (0, 2, 4)), number(spread[t]),
                 "" if widths is None else number(float(widths[t])),
             ]
@@ -317,9 +332,9 @@ def topics(report: Report, i: int, measure: Measure) -> str:
         points.append((place, names[t], low, q1, median, q3, high, told, topic_link(names[t])))
     schema = ["place", "topic", "low", "q1", "median", "q3", "high", "told", "link"]
     frame = pl.DataFrame(points, schema=schema, orient="row")
-    most = names[int(np.argmax(spread))]
-    title = f"The systems differ most on topic {most} ({measure.name} from {scores[:, names.index(most)].min():.2f} to " \
-            f"{scores[:, names.index(most)].max():.2f})"  # fmt: skip
+    most = int(np.argmax(spread))
+    span = f"{measure.name} from {quartiles[0, most]:.2f} to {quartiles[4, most]:.2f}"
+    title = f"The systems differ most on topic {names[most]} ({span})"
     note = "Line: all systems; bar: the middle half; dot: the median. Choose a topic to see it in detail below."
     header = ["topic", "relevant", "judged", "least", "median", "greatest", "spread", "mean range"]
     return figure(drawn(charts.topic_spread, frame, measure.name), f"topics-{i}", title, note) + table(
@@ -384,7 +399,7 @@ def depth(report: Report, i: int, measure: Measure) -> str:
 
 def tied(report: Report, i: int, measure: Measure) -> str:
     found = report.ties
-    told = [one for one in ties.sentences(found) if one.startswith(f"{measure.name}:")]
+    told = story.about(measure, ties.sentences(found))
     scores = found.scores
     frame = scores.filter(scores["measure"] == measure.name).join(found.anomalies, on="run")
     moved = int(((frame["optimistic"] - frame["pessimistic"]) > 1e-9).sum())
@@ -421,11 +436,15 @@ def pool(report: Report) -> str:
     for label, names in kinds:
         means = [(k, found.share(names, k)) for k in SHARE_DEPTHS]
         shares += [(k, 100 * mean.mean, f"{label} ({len(names)})") for k, mean in means if mean is not None and names]
-    schema = ["k", "judged", "group"]
-    share_frame = pl.DataFrame(shares, schema=schema, orient="row")
+    schema = ["x", "y", "group", "told"]
+    share_frame = pl.DataFrame(
+        [(k, value, label, f"{label}; {value:.1f}% of the top {k} judged") for k, value, label in shares],
+        schema=schema,
+        orient="row",
+    )
     found_frame = pl.DataFrame(
-        [(d, spread.mean, "relevant documents found") for d, spread in enumerate(found.found, 1)],
-        schema=["depth", "relevant", "group"],
+        [(d, s.mean, "found", f"depth {d}; {s.mean:.2f} relevant a topic") for d, s in enumerate(found.found, 1)],
+        schema=schema,
         orient="row",
     )
     last = next((step for step in reversed(found.steps) if step.rate is not None), None)
@@ -433,12 +452,12 @@ def pool(report: Report) -> str:
     whom = "runs that did not contribute" if found.others else "runs"
     body = paragraphs(audit.sentences(found)[:-1]) + '<div class="two">'
     body += figure(
-        drawn(charts.lines, share_frame, "k", "judged", "group", "", ("top k (documents, log scale)", "judged (%)"), log_x=True),
+        drawn(charts.curves, share_frame, ("top k (documents, log scale)", "judged, mean over runs (%)"), log=True),
         "judged-share",
         f"{0 if at_ten is None else at_ten.mean:.0%} of the top 10 of the {whom} is judged",
     )  # fmt: skip
     body += figure(
-        drawn(charts.lines, found_frame, "depth", "relevant", "group", "", ("pool depth (documents)", "relevant documents a topic")),
+        drawn(charts.curves, found_frame, ("depth of the pool (documents)", "relevant documents a topic, mean")),
         "found-by-depth",
         "Relevant documents by pool depth"
         + ("" if last is None or last.rate is None else f": of those judged last, {last.rate:.1%} are relevant"),
@@ -472,12 +491,15 @@ def _left_out(found: Audit) -> str:
     ]  # fmt: skip
     frame = pl.DataFrame(points, schema={"full": pl.Float64, "percent": pl.Float64, "told": pl.String}, orient="row")
     worst = max((abs(p) for _, p, _ in points), default=0.0)
-    header = ["left out", "measure", "mean change (%)", "median (%)", "mean change of place"]
+    header = ["left out", "measure", "mean (%)", "median (%)", "places"]
     return '<div class="two">' + figure(
         drawn(charts.changed, frame, measure), "left-out",
         f"Had it not contributed, a run would see its {measure} change by up to {worst:.1f}%",
         "One dot a contributing run, scored again without the judgments that only it had brought.",
-    ) + f"<div><h3>Leaving out</h3>{table('left-out-table', header, rows, words=2)}</div></div>"  # fmt: skip
+    ) + (
+        "<div><h3>Leaving out: change of score, and of place</h3>"
+        f"{table('left-out-table', header, rows, words=2)}</div></div>"
+    )  # fmt: skip
 
 
 def guidelines(report: Report) -> str:
@@ -508,17 +530,17 @@ def judge(report: Report) -> str:
         rows.append(cells)
     documents = [
         [
-            (f'<a href="{topic_link(one.topic)}">{text(one.topic)}</a>', one.topic), one.document, f"{one.chance:.2f}",
-            f"{one.swing:.4f}", ", ".join(f"{name} {rank}" for name, rank in one.ranks.items()),
+            (f'<a href="{topic_link(one.topic)}">{text(one.topic)}</a>', one.topic), one.document,
+            ", ".join(f"{name} {rank}" for name, rank in one.ranks.items()), f"{one.chance:.2f}", f"{one.swing:.4f}",
         ]
         for one in found.first
     ]  # fmt: skip
     body = paragraphs(story.judging_told(found))
-    body += f"<h3>How sure the model is that the row's system is better than the column's</h3>"  # noqa: F541
+    body += "<h3>How sure the model is that the row's system is better than the column's</h3>"
     body += table("confidence", header, rows)
     if documents:
         body += "<h3>The most telling documents</h3>" + table(
-            "telling", ["topic", "document", "chance of relevance", "swing of AP", "ranks"], documents, words=2,
+            "telling", ["topic", "document", "ranks", "chance of relevance", "swing of AP"], documents, words=3,
             note="Swing: how far the judgment could move two of the systems' AP of that topic apart. In the order of "
             "fathoms judge.",
         )  # fmt: skip
@@ -532,22 +554,21 @@ def method(report: Report) -> str:
     made = report.comparison
     test = ""
     if made is not None:
-        correction = CORRECTIONS.get(made.correction, "no")
-        test = f"<p>Differences: {text(TESTS[made.test])} over topics, {correction} correction, alpha {made.alpha:g}.</p>"
+        how = f"{TESTS[made.test]} over topics, {CORRECTIONS.get(made.correction, 'no')} correction"
+        test = f"<p>Differences: {text(how)}, alpha {made.alpha:g}.</p>"
     words = """<dl>
 <dt>score</dt><dd>with unjudged documents taken as not relevant, as other tools do</dd>
 <dt>low, high</dt><dd>the least and greatest value over every way of judging the unjudged documents</dd>
 <dt>tie low, tie high</dt><dd>the least and greatest value over every order of documents with equal scores</dd>
-<dt>certain</dt><dd>no way of judging the unjudged documents turns the difference of the means</dd>
-<dt>settled</dt><dd>not certain, but significant, and neither another order of ties nor the estimate turns it</dd>
-<dt>open</dt><dd>neither</dd></dl>"""
+<dt>estimate</dt><dd>where in its range the score will probably end up; verdicts use it too</dd></dl>"""
     versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
     rows = [[one.role, one.path, one.sha256 or "not a file"] for one in report.sources]
-    notes = f"<h3>Warnings</h3><ul>{''.join(f'<li>{text(note)}</li>' for note in report.notes)}</ul>" if report.notes else ""
+    items = "".join(f"<li>{text(note)}</li>" for note in report.notes)
+    notes = f"<h3>Warnings</h3><ul>{items}</ul>" if items else ""
     command = f"<pre><code>{text(report.command)}</code></pre>" if report.command else ""
+    settings = f"Ties: {report.options.ties}. Estimates: {ESTIMATE}. Seed: {report.options.seed}."
     return (
-        f"<p>Ties: {text(report.options.ties)}. Estimates: {ESTIMATE}. Seed: {report.options.seed}. {text(versions)}.</p>"
-        f"{test}{command}{words}{notes}"
+        f"<p>{text(settings)} {text(versions)}.</p>{test}{command}{words}{notes}"
         + details("Files read, and their checksums", table("sources", ["what", "file", "SHA-256"], rows, words=3))
     )  # fmt: skip
 
@@ -569,19 +590,20 @@ def header(report: Report) -> str:
         if share is not None:
             tiles.append((f"{share.mean:.0%}", "of the systems' top 10 judged"))
     shown = "".join(f"<div class=tile><b>{text(value)}</b><span>{text(label)}</span></div>" for value, label in tiles)
-    counts = Counter(pair.verdict for pair in report.pairs(report.measures[0]))
-    bar = ""
-    if counts:
-        total = sum(counts.values())
-        parts = "".join(
-            f'<i class="{v}" style="flex-grow:{counts[v]}" title="{v}: {counts[v]:,}"></i>' for v in VERDICTS if counts[v]
-        )
-        key = ", ".join(f'<span class="key {v}">{counts[v]:,} {v}</span>' for v in VERDICTS if counts[v])
-        bar = (
-            f'<div class="verdicts"><div class="stack">{parts}</div><p class="note">Of {counted(total, "pair")} of systems, '
-            f"by {text(report.measures[0].name)}: {key}</p></div>"
-        )
-    return f'<div class="tiles">{shown}</div>{bar}'
+    bars = "".join(_verdict_bar(report, measure) for measure in report.measures if report.comparison is not None)
+    if bars:
+        total = len(report.pairs(report.measures[0]))
+        of = f"What can be claimed of {counted(total, 'pair')} of systems"
+        bars = f'<div class="verdicts"><p class="note">{of}</p>{bars}</div>'
+    return f'<div class="tiles">{shown}</div>{bars}'
+
+
+def _verdict_bar(report: Report, measure: Measure) -> str:
+    counts = Counter(pair.verdict for pair in report.pairs(measure))
+    present = [verdict for verdict in VERDICTS if counts[verdict]]
+    parts = "".join(f'<i class="{verdict}" style="flex-grow:{counts[verdict]}"></i>' for verdict in present)
+    key = " ".join(f'<span class="key {verdict}">{counts[verdict]:,} {verdict}</span>' for verdict in present)
+    return f'<div class="row"><b>{text(measure.name)}</b><div class="stack">{parts}</div><span>{key}</span></div>'
 
 
 SECTIONS = (
@@ -608,7 +630,9 @@ def page(report: Report) -> str:
     )
     links = "".join(f'<a href="#{name}">{label}</a>' for name, label in SECTIONS)
     missing = "" if charts.available() else f'<p class="missing">{NO_CHARTS}</p>'
-    files_told = paragraphs(one for one in ties.sentences(report.ties) if not _of_measure(one, report))
+    tie_told = ties.sentences(report.ties)
+    of_measures = {one for measure in report.measures for one in story.about(measure, tie_told)}
+    files_told = paragraphs(one for one in tie_told if one not in of_measures)
     parts = [
         f'<section id="summary">{header(report)}{missing}<div class="cards">{cards}</div></section>',
         section("systems", "The systems and their ranges", "Every score with the range it could have.",
@@ -621,8 +645,8 @@ def page(report: Report) -> str:
                 by_measure(report, depth)),
         section("ties", "Ties", "What another order of documents with equal scores could change.",
                 files_told + by_measure(report, tied)),
-        section("pool", "The pool and its reuse", "How complete the judgments are, and whether new systems can be scored.",
-                pool(report)),
+        section("pool", "The pool and its reuse",
+                "How complete the judgments are, and whether new systems can be scored.", pool(report)),
         section("guidelines", "Guidelines", "Seven rules for sound reporting (Lu, Moffat and Culpepper 2016), checked.",
                 guidelines(report)),
         section("judge", "What to judge next", "What it would take to tell the first systems apart.", judge(report)),
@@ -636,18 +660,20 @@ def page(report: Report) -> str:
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="generator" content="fathoms {text(report.versions['fathoms'])}">
+<meta name="generator" content="fathoms {text(report.versions["fathoms"])}">
 <title>{text(title)}: fathoms report</title>
 <style>
 {style}</style>
 </head>
 <body>
-<nav><div class="inner"><div class="links">{links}</div><div class="measures" role="group" aria-label="Measure">{measures}</div></div></nav>
+<nav><div class="inner"><div class="links">{links}</div>
+<div class="measures" role="group" aria-label="Measure">{measures}</div></div></nav>
 <main>
-<header><h1>{text(title)}</h1><p class="lead">What can be said, what cannot, and what would settle it. Judgments: {source}</p></header>
+<header><h1>{text(title)}</h1>
+<p class="lead">What can be said, what cannot, and what would settle it. Judgments: {source}</p></header>
 {"".join(parts)}
 </main>
-<footer><p>Made with fathoms {text(report.versions['fathoms'])}. Everything is in this file.</p></footer>
+<footer><p>Made with fathoms {text(report.versions["fathoms"])}. Everything is in this file.</p></footer>
 <div id="tip" role="status"></div>
 <script type="application/json" id="data">{script_data(data(report))}</script>
 <script>
@@ -655,7 +681,3 @@ def page(report: Report) -> str:
 </body>
 </html>
 """
-
-
-def _of_measure(sentence: str, report: Report) -> bool:
-    return any(sentence.startswith(f"{measure.name}:") for measure in report.measures)

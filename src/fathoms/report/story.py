@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from fathoms.comparison import audit, ties
 from fathoms.comparison.compare import Pair
 from fathoms.comparison.depth import stable_from, volatility
-from fathoms.comparison.sentences import sentences
+from fathoms.comparison.sentences import MANY, sentences
 from fathoms.data.trec import counted
 from fathoms.measures.base import Measure
 from fathoms.measures.evaluate import some
@@ -20,6 +21,11 @@ CLAIMED = ("certain", "settled")
 def ahead(pair: Pair) -> tuple[str, str]:
     """The better run of a pair by its mean, and the other."""
     return (pair.run_a, pair.run_b) if pair.diff >= 0 else (pair.run_b, pair.run_a)
+
+
+def about(measure: Measure, told: Iterable[str]) -> list[str]:
+    """Those of the sentences that speak of a measure."""
+    return [one for one in told if one.startswith(f"{measure.name}:")]
 
 
 def claims(report: Report) -> list[str]:
@@ -41,7 +47,15 @@ def claims(report: Report) -> list[str]:
             f"{against['certain']} certain (no judgment can turn it), {against['settled']} settled (significant, and "
             "neither ties nor the estimate of unjudged documents turn it)."
         )
-    return found + sentences(report.comparison)
+    for other in report.measures[1:]:
+        run = report.ranked(other)[0]
+        pairs = _with(report, other, run.run)
+        claimed = sum(pair.verdict in CLAIMED and ahead(pair)[0] == run.run for pair in pairs)
+        score = run.mean(other)["score"] or 0.0
+        found.append(f"By {other.name} {run.run} is first with {score:.4f}, and better than {claimed} of {others}.")
+    if others < MANY:
+        found += about(measure, sentences(report.comparison))
+    return found
 
 
 def doubts(report: Report) -> list[str]:
@@ -59,7 +73,7 @@ def doubts(report: Report) -> list[str]:
             if names
             else f"Nothing speaks against {ranked[0]} as the best by {measure.name}; see the other measures, though."
         )
-        neighbours = {frozenset(two) for two in zip(ranked, ranked[1:], strict=False)}
+        neighbours = {frozenset(two) for two in pairwise(ranked)}
         told_apart = sum(frozenset((p.run_a, p.run_b)) in neighbours and p.verdict in CLAIMED for p in pairs)
         found.append(
             f"The order of neighbours: of {counted(len(neighbours), 'pair')} next to each other in the ranking "
@@ -67,7 +81,7 @@ def doubts(report: Report) -> list[str]:
         )
     changes, could = report.ties.means[measure].verdicts()
     if changes.any() or could.any():
-        found += [told for told in ties.sentences(report.ties) if told.startswith(f"{measure.name}:")]
+        found += about(measure, ties.sentences(report.ties))
     return found + depth_told(report, measure)
 
 
@@ -97,12 +111,13 @@ def remedies(report: Report) -> list[str]:
     if unsettled and report.comparison is not None:
         alpha = report.comparison.alpha
         reasons = (
-            (sum(p.p_corrected >= alpha for p in unsettled), "not significant (more topics could help)"),
+            (sum(p.p_corrected >= alpha for p in unsettled), "not significant (more topics might help)"),
             (sum(p.estimate_turns for p in unsettled), "turned by the estimate of unjudged documents (more judging)"),
             (sum(p.ties_turn for p in unsettled), "open to another order of tied documents (runs without ties)"),
         )
         listed = "; ".join(f"{number:,} {why}" for number, why in reasons if number)
-        found.append(f"{measure.name}: of {len(unsettled):,} open pairs are, some for several reasons, {listed}.")
+        many = counted(len(unsettled), "pair")
+        found.append(f"{measure.name}: why {many} of systems cannot be told apart: {listed}.")
     return found + ([] if report.judging is None else judging_told(report.judging))
 
 
@@ -115,9 +130,9 @@ def judging_told(judging: Judging) -> list[str]:
         return [f"{start}everything they retrieved is judged."]
     if not judging.open_pairs:
         return [
-            f"{start}with {judging.until:.0%} confidence or more the model knows which one is ahead in "
+            f"{start}on these topics the model knows with {judging.until:.0%} confidence or more which one is ahead in "
             f"{'the pair' if pairs == 1 else f'all {pairs} pairs'}, though {left:,} of their {judging.documents:,} "
-            "documents are not judged."
+            "documents are not judged; no further judging is needed."
         ]
     told = (
         f"{start}{len(judging.open_pairs)} of {counted(pairs, 'pair')} "
