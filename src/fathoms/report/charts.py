@@ -292,8 +292,10 @@ def svg(chart: Any, name: str) -> str:
     spec.pop("title", None)
     spec["config"] = {**spec.get("config", {}), **ON_PAGE}
     text: str = vl_convert.vegalite_to_svg(spec)
-    for mark in dict.fromkeys(re.findall(r' id="([^"]+)"', text)):
-        text = text.replace(f' id="{mark}"', f' id="{name}-{mark}"').replace(f"url(#{mark})", f"url(#{name}-{mark})")
+    # Vega numbers what it draws on and on, and takes links inside the page for those of a site.
+    for i, mark in enumerate(dict.fromkeys(re.findall(r' id="([^"]+)"', text))):
+        text = text.replace(f' id="{mark}"', f' id="{name}-{i}"').replace(f"url(#{mark})", f"url(#{name}-{i})")
+    text = re.sub(r' xlink:href="[^"#]*#', ' href="#', text)
     return re.sub(r'^<svg (.*?) width="([\d.]+)" height="[\d.]+"', r'<svg \1 style="width:\2px"', text, count=1)
 
 

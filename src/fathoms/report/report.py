@@ -217,6 +217,10 @@ def judging_of(qrels: Qrels, runs: Runs, names: Sequence[str], options: Options)
         order = np.argsort(-values, kind="stable")[:most]
         return [int(place) for place in order if values[place] > 0]
 
+    numbers: list[int] = []
+    while len(numbers) < FIRST and (number := engine.next(numbers)) is not None:
+        numbers.append(number)
+    place = {number: divmod(at, block.number.shape[1]) for at, number in enumerate(block.number.ravel().tolist())}
     return Judging(
         systems=block.names,
         depth=settings.depth,
@@ -227,7 +231,7 @@ def judging_of(qrels: Qrels, runs: Runs, names: Sequence[str], options: Options)
         forecast=engine.forecast(),
         documents=engine.size,
         judged=engine.judged,
-        first=[telling(*divmod(place, weights.shape[1])) for place in greatest(weights.ravel(), FIRST)],
+        first=[telling(*place[number]) for number in numbers],
         of_topic={
             topic: [telling(number, column) for column in greatest(weights[number], OF_TOPIC)]
             for number, topic in enumerate(found.topics)

@@ -1,0 +1,415 @@
+"""The report against the functions whose results it shows, hostile names, odd collections, and what a file may hold."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fathoms as fm
+from fathoms.cli.app import main
+from fathoms.data.runs import Runs
+from fathoms.data.simulate import write
+from fathoms.estimate.distribution import Moments
+from fathoms.evidence.candidates import candidates
+from fathoms.judge.engine import Engine
+from fathoms.judge.session import known
+from fathoms.measures.evaluate import Options, prepare_measures
+from fathoms.report import charts, html, story
+from fathoms.report.report import DEFAULT_MEASURES, Report, checksum, judging_of, reporting
+
+EVIL = "<script>alert('run')</script>&\"'"
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page: elements, attributes, the text of scripts, the cells of tables."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self._table, self._cell, self._script = "", False, False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.elements.append((tag, found))
+        if tag == "script":
+            self._script = True
+            self.scripts.append("")
+        elif tag == "table":
+            self._table = found.get("id") or ""
+            self.tables[self._table] = []
+        elif tag == "tr" and self._table:
+            self.tables[self._table].append([])
+        elif tag in ("td", "th") and self._table:
+            self.tables[self._table][-1].append("")
+            self._cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "script":
+            self._script = False
+        elif tag == "table":
+            self._table = ""
+        elif tag in ("td", "th"):
+            self._cell = False
+
+    def handle_data(self, data: str) -> None:
+        if self._script:
+            self.scripts[-1] += data
+        elif self._cell:
+            self.tables[self._table][-1][-1] += data
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.elements)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report") / "sim"
+    write(fm.simulate(systems=6, n_topics=7, n_docs=300, depth=60, pool_depth=8, seed=3), folder)
+    return folder
+
+
+def make(qrels: Any, runs: Any, measures: Any = DEFAULT_MEASURES, **options: Any) -> Report:
+    settings = Options(**{"workers": 1, **options})
+    return reporting(fm.read_qrels(qrels), fm.read_runs(runs), prepare_measures(measures), settings)
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> Report:
+    pooled = tuple((folder / "pooled.txt").read_text().split())
+    return make(folder / "qrels.txt", folder / "runs", pooled=pooled)
+
+
+@pytest.fixture(scope="module")
+def page(report: Report) -> str:
+    return html.page(report)
+
+
+# -- the numbers are those of the commands --------------------------------------------------------------------------
+
+
+def test_scores_by_topic_are_those_of_evaluate(folder: Path, report: Report) -> None:
+    frame = fm.evaluate(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES), by_topic=True)
+    found = html.data(report)
+    looked = 0
+    for row in frame.iter_rows(named=True):
+        if row["topic"] == "all":
+            continue
+        block = found["scores"][found["measures"].index(row["measure"])]
+        run, topic = found["runs"].index(row["run"]), found["topics"].index(row["topic"])
+        for name in ("score", "low", "high"):
+            assert f"{block[name][run][topic]:.4f}" == f"{row[name]:.4f}"
+            looked += 1
+    assert looked == 3 * 3 * 6 * 7
+
+
+def test_pairs_are_those_of_compare(folder: Path, report: Report) -> None:
+    frame = fm.compare(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES))
+    found = html.data(report)
+    for number, measure in enumerate(DEFAULT_MEASURES):
+        rows = list(frame.filter(frame["measure"] == measure).iter_rows(named=True))
+        pairs = found["pairs"][number]
+        assert len(rows) == 15
+        # The script takes pairs for those of the runs in order.
+        names = found["runs"]
+        assert [(row["run_a"], row["run_b"]) for row in rows] == [
+            (a, b) for i, a in enumerate(names) for b in names[i + 1 :]
+        ]
+        for i, row in enumerate(rows):
+            assert row["verdict"][0] == pairs["verdict"][i]
+            for name in ("diff", "diff_low", "diff_high", "ci_low", "ci_high"):
+                assert f"{pairs[name][i]:+.4f}" == f"{row[name] + 0.0:+.4f}".replace("-0.0000", "+0.0000")
+            for name in ("p", "p_corrected"):
+                assert pairs[name][i] == pytest.approx(row[name], rel=1e-3)
+
+
+def test_the_table_of_systems_shows_evaluate_and_predict(folder: Path, page: str) -> None:
+    scores = fm.evaluate(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES))
+    guesses = fm.predict(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES))
+    tables = Page(page).tables
+    for number, measure in enumerate(DEFAULT_MEASURES):
+        expected = {
+            row["run"]: [f"{row[name]:.4f}" for name in ("score", "low", "high", "tie_low", "tie_high")]
+            for row in scores.filter(scores["measure"] == measure).iter_rows(named=True)
+        }
+        for row in guesses.filter(guesses["measure"] == measure).iter_rows(named=True):
+            expected[row["run"]].append(f"{row['estimate']:.4f}")
+        rows = tables[f"systems-{number}"][1:]
+        assert {row[1]: row[3:9] for row in rows} == expected
+        assert [float(row[3]) for row in rows] == sorted((float(row[3]) for row in rows), reverse=True)
+
+
+def test_verdicts_are_counted_in_table_and_summary(folder: Path, report: Report, page: str) -> None:
+    frame = fm.compare(folder / "qrels.txt", folder / "runs", "RBP(p=0.8)")
+    ahead: Counter[str] = Counter()
+    for row in frame.iter_rows(named=True):
+        if row["verdict"] in ("certain", "settled"):
+            ahead[row["run_a"] if row["diff"] > 0 else row["run_b"]] += 1
+    rows = Page(page).tables["systems-2"][1:]
+    assert {row[1]: int(row[10]) for row in rows} == {row[1]: ahead[row[1]] for row in rows}
+    assert sum(ahead.values()) > 0
+    best = rows[0][1]
+    told = next(one for one in story.claims(report) if one.startswith("By RBP(p=0.8)"))
+    assert told == f"By RBP(p=0.8) {best} is first with {rows[0][3]}, and better than {ahead[best]} of 5."
+
+
+def test_guidelines_and_sentences_are_those_of_the_audit(folder: Path, page: str) -> None:
+    pooled = (folder / "pooled.txt").read_text().split()
+    found = fm.audit(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES), pooled=pooled)
+    for one in found.guidelines:
+        assert html.text(one.evidence) in page
+
+
+# -- what to judge --------------------------------------------------------------------------------------------------
+
+
+def engine_of(qrels: fm.Qrels, runs: Runs, names: list[str]) -> Engine:
+    found = candidates(Runs({name: runs[name] for name in names}), 100, "trec", "float32", qrels.topics)
+    engine = Engine(found, elsewhere=found.relevant_elsewhere(qrels))
+    engine.load([(number, grade >= 1) for number, grade in known(found, qrels).items()])
+    return engine
+
+
+def test_the_first_document_is_the_engines_next(folder: Path, report: Report) -> None:
+    qrels, runs = fm.read_qrels(folder / "qrels.txt"), fm.read_runs(folder / "runs")
+    assert report.judging is not None
+    names = report.judging.systems
+    assert names == [run.run for run in report.ranked(report.measures[0])[:5]]
+    engine = engine_of(qrels, runs, names)
+    found = candidates(Runs({name: runs[name] for name in names}), 100, "trec", "float32", qrels.topics)
+    skip: list[int] = []
+    for one in report.judging.first[:8]:
+        number = engine.next(skip)
+        assert number is not None
+        assert (one.topic, one.document) == (found.topics[found.topic[number]], found.documents[number].decode())
+        skip.append(number)
+    assert report.judging.forecast == engine.forecast()
+    assert np.array_equal(report.judging.confidence, engine.confidence())
+
+
+def test_swing_is_the_slope_of_the_expected_difference(folder: Path, report: Report) -> None:
+    """By finite differences, for the documents of one topic."""
+    qrels, runs = fm.read_qrels(folder / "qrels.txt"), fm.read_runs(folder / "runs")
+    assert report.judging is not None
+    found = candidates(Runs({n: runs[n] for n in report.judging.systems}), 100, "trec", "float32", qrels.topics)
+    engine = engine_of(qrels, runs, report.judging.systems)
+    block, elsewhere = engine.block, found.relevant_elsewhere(qrels)
+    chance = np.zeros(block.number.shape)
+    chance[block.present] = engine.probabilities()[1]
+    looked = 0
+    for one in [telling for of_topic in report.judging.of_topic.values() for telling in of_topic][:10]:
+        number = found.find(one.topic, one.document)
+        assert number is not None
+        topic, column = (int(i[0]) for i in np.nonzero(block.number == number))
+        assert one.chance == chance[topic, column]
+        step = 1e-6
+        ends = []
+        for change in (step, -step):
+            moved = chance.copy()
+            moved[topic, column] += change
+            ends.append(Moments(block, moved, elsewhere).expectation[topic])
+        slope = (ends[0] - ends[1]) / (2 * step)
+        assert one.swing == pytest.approx(slope.max() - slope.min(), rel=1e-4)
+        assert one.ranks == {
+            name: int(rank) for name, rank in zip(block.names, block.rank[topic, :, column], strict=True) if rank
+        }
+        looked += 1
+    assert looked == 10
+
+
+# -- what the file holds ----------------------------------------------------------------------------------------------
+
+
+def test_nothing_comes_from_elsewhere(page: str) -> None:
+    found = Page(page)
+    for tag, attributes in found.elements:
+        assert not {"src", "srcset", "action", "onclick", "onload"} & attributes.keys()
+        for name in ("href", "xlink:href"):
+            assert (attributes.get(name) or "#").startswith("#"), (tag, attributes)
+        assert tag not in ("link", "iframe", "object", "embed", "base", "img")
+    assert not re.search(r"url\((?!#)", page)
+    assert "@import" not in page
+    assert "default-src 'none'" in page
+
+
+def test_ids_are_unique(page: str) -> None:
+    ids = [attributes["id"] for _, attributes in Page(page).elements if "id" in attributes]
+    assert [name for name, count in Counter(ids).items() if count > 1] == []
+
+
+def test_links_inside_lead_somewhere(page: str) -> None:
+    found = Page(page)
+    ids = {attributes.get("id") for _, attributes in found.elements}
+    topics = json.loads(found.scripts[0])["topics"]
+    targets = {a.get(name) for _, a in found.elements for name in ("href", "xlink:href") if a.get(name)}
+    for target in targets:
+        assert target is not None
+        assert target[1:] in ids or target.removeprefix("#topic/") in topics
+    assert {f"#topic/{topic}" for topic in topics} <= targets
+
+
+def test_the_same_files_make_the_same_page(report: Report, page: str) -> None:
+    assert html.page(report) == page
+
+
+def test_hostile_names_stay_text(tmp_path: Path) -> None:
+    topic, document = '"><img/src=x/onerror=alert(1)>', "</script><script>alert(2)</script>"
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for name, docs in ((EVIL.replace("/", "%"), [document, "a", "b"]), ("plain", ["a", document, "c"])):
+        lines = [f"{t} Q0 {d} {i} {9 - i} x\n" for t in (topic, "2") for i, d in enumerate(docs, 1)]
+        (runs / f"{name}.run").write_text("".join(lines))
+    qrels = tmp_path / "<b>qrels.txt"
+    qrels.write_text(f"{topic} 0 a 1\n{topic} 0 b 0\n2 0 a 1\n2 0 c 0\n")
+    found = make(qrels, runs)
+    text = html.page(found)
+    read = Page(text)
+    assert read.count("script") == 2
+    assert read.count("img") == 0
+    assert not any(name.startswith("on") for _, attributes in read.elements for name in attributes)
+    assert "<b>qrels" not in text
+    assert "&lt;b&gt;qrels" in text
+    kept = json.loads(read.scripts[0])
+    assert topic in kept["topics"]
+    assert EVIL.replace("/", "%") in kept["runs"]
+    assert document in {one[0] for of_topic in kept["telling"].values() for one in of_topic}
+    assert any(row[1] == EVIL.replace("/", "%") for row in read.tables["systems-0"])
+
+
+def test_names_that_are_no_utf8_do_not_stop_it(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_bytes(b"1 Q0 d\xff 1 2 t\n1 Q0 e 2 1 t\n")
+    (tmp_path / "b.run").write_bytes(b"1 Q0 e 1 2 t\n1 Q0 d\xff 2 1 t\n")
+    (tmp_path / "q.txt").write_bytes(b"1 0 e 1\n")
+    html.page(make(tmp_path / "q.txt", [tmp_path / "a.run", tmp_path / "b.run"])).encode()
+
+
+def test_without_charts_the_rest_is_there(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charts, "available", lambda: False)
+    found = html.page(report)
+    assert "pip install" in found
+    assert Page(found).count("svg") == 0
+    assert "systems-0" in Page(found).tables
+
+
+# -- odd collections --------------------------------------------------------------------------------------------------
+
+QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 1, "d": 0}}
+A = {"1": {"a": 2.0, "x": 1.0}, "2": {"c": 2.0, "d": 1.0}}
+B = {"1": {"b": 2.0, "a": 1.0}, "2": {"d": 2.0, "y": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("qrels", "runs", "measures", "options"),
+    [
+        (QRELS, {"A": A}, ("AP",), {}),
+        (QRELS, {"A": A, "B": B}, ("Judged@2", "Bpref"), {}),
+        (QRELS, {"A": A, "B": B}, ("NumRet",), {}),
+        (QRELS, {"A": A, "B": B}, ("AP", "RBP(p=0.8)"), {"ties": "expected"}),
+        (QRELS, {"A": A, "B": A}, ("AP",), {}),
+        ({"1": {"a": 1}}, {"A": {"1": {"a": 1.0}}, "B": {"1": {"z": 1.0}}}, ("P@1",), {}),
+        ({"1": {"q": 1}}, {"A": {"1": {"a": 1.0}}, "B": {"1": {"b": 1.0}}}, ("AP",), {}),
+        (QRELS, {"A": A, "B": {"1": {"a": 1.0}}}, ("AP",), {}),
+        (QRELS, {"A": A, "B": B}, ("GMAP",), {}),
+    ],
+    ids=[
+        "one run",
+        "no range",
+        "a count",
+        "expected",
+        "equal runs",
+        "one topic",
+        "nothing judged",
+        "topic missing",
+        "GMAP",
+    ],
+)
+def test_odd_collections_have_a_report(qrels: Any, runs: Any, measures: Any, options: Any) -> None:
+    found = make(qrels, runs, measures, **options)
+    text = html.page(found)
+    read = Page(text)
+    assert len(read.tables["systems-0"]) == 1 + len(runs)
+    assert "nan" not in re.findall(r">(nan|inf|None)<", text)
+    json.loads(read.scripts[0])
+
+
+def test_a_pool_without_depth_is_said_so() -> None:
+    found = make({"1": {"q": 1}}, {"A": {"1": {"a": 1.0}}, "B": {"1": {"b": 1.0}}}, ("AP",))
+    assert found.audit is None
+    assert any("not judged through their first rank" in told for told in story.trust(found))
+
+
+def test_a_few_pairs_are_told_one_by_one() -> None:
+    found = make(QRELS, {"A": A, "B": B}, ("P@1",))
+    assert any("is ahead of B" in told for told in story.claims(found))
+
+
+# -- small parts ------------------------------------------------------------------------------------------------------
+
+
+def test_stretches_are_groups() -> None:
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 30):
+        line = rng.choice(["a", "b", ""], size=n).tolist()
+        expected, at = [], 0
+        for value, group in groupby(line):
+            size = len(list(group))
+            expected.append((at, at + size, value))
+            at += size
+        assert list(html._stretches(line)) == expected
+
+
+def test_checksums_are_of_the_files(folder: Path, report: Report) -> None:
+    expected = hashlib.sha256((folder / "qrels.txt").read_bytes()).hexdigest()
+    assert checksum(str(folder / "qrels.txt")) == expected
+    assert report.sources[0].sha256 == expected
+    assert len(report.sources) == 7
+    assert checksum("no such file") is None
+
+
+def test_judging_of_two_systems_can_be_settled() -> None:
+    """Everything is judged, so nothing is open and nothing is left to judge."""
+    qrels = fm.read_qrels(QRELS | {"1": {"a": 1, "b": 0, "x": 0}, "2": {"c": 1, "d": 0, "y": 0}})
+    found = judging_of(qrels, fm.read_runs({"A": A, "B": B}), ["A", "B"], Options())
+    assert (found.documents, found.judged, found.open_pairs, found.first) == (6, 6, [], [])
+    assert story.judging_told(found)[0].endswith("everything they retrieved is judged.")
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(words)
+    return int(stopped.value.code or 0)
+
+
+def test_the_command_writes_the_page_and_its_own_line(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.html"
+    files = (str(folder / "qrels.txt"), str(folder / "runs"), "--groups", str(folder / "groups.tsv"))
+    assert run("report", *files, "-m", "AP", "-m", "RBP(p=0.8)", "-o", str(target), "--quiet") == 0
+    found = Page(target.read_text(encoding="utf-8"))
+    assert json.loads(found.scripts[0])["measures"] == ["AP", "RBP(p=0.8)"]
+    command = re.search(r"<code>(fathoms report.*?)</code>", target.read_text(encoding="utf-8"))
+    assert command is not None
+    assert "-m AP -m &#x27;RBP(p=0.8)&#x27;" in command[1]
+    assert f"--groups {folder / 'groups.tsv'}" in command[1]
+    assert f"-o {target}" in command[1]
+
+
+def test_the_command_fails_before_the_work(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "no" / "out.html"
+    assert run("report", str(folder / "qrels.txt"), str(folder / "runs"), "-o", str(target)) == 2
+    assert "there is no folder" in capsys.readouterr().err
+    assert run("report", str(folder / "qrels.txt"), str(tmp_path / "nothing"), "-o", str(tmp_path / "x.html")) == 2
+    assert list(tmp_path.iterdir()) == []
