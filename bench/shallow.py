@@ -24,7 +24,7 @@ import fathoms as fm
 from fathoms.comparison.correlation import correlation
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
-from fathoms.estimate.draws import drawn_scores, pairs
+from fathoms.estimate.draws import SAMPLES, drawn_scores, pairs
 from fathoms.estimate.probabilities import MODELS, Chances, chances
 from fathoms.evidence.pool import pool_judgments
 from fathoms.measures.evaluate import Options
@@ -60,7 +60,7 @@ def accuracy(full: Qrels, runs: Runs, measure: str, found: Chances, method: str,
     """How often the run with the greater chance is the better one by all judgments, by confidence."""
     parsed = fm.parse_measure(measure)
     names = found.candidates.names
-    better = pairs(parsed, drawn_scores(found, names, [parsed], draws)[parsed]).p_better
+    better = pairs(parsed, drawn_scores(found, names, [parsed], draws)[parsed], len(found.samples)).p_better
     score = dict(fm.evaluate(full, runs, measure).select("run", "score").iter_rows())
     sure, right = [], []
     for a, b in combinations(range(len(names)), 2):
@@ -95,7 +95,7 @@ def main() -> None:
     print(errors(shallow, full, runs, pooled, measures, args.to_depth), flush=True)
     for method in MODELS:
         start = time.perf_counter()
-        found = chances(shallow, runs, method, Options(), to_depth=args.to_depth)
+        found = chances(shallow, runs, method, Options(), to_depth=args.to_depth, samples=SAMPLES)
         seconds = time.perf_counter() - start
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(f"{method}: {len(found.candidates):,} documents, {seconds:.1f} s, at most {most:.1f} GB so far\n")

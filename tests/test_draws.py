@@ -13,13 +13,15 @@ import fathoms as fm
 from fathoms.data.qrels import JUDGED
 from fathoms.estimate.distribution import Moments, mean_of_topics
 from fathoms.estimate.distribution import confidence as normal_confidence
-from fathoms.estimate.draws import Worlds, drawn_scores, pairs
+from fathoms.estimate.draws import SAMPLES, Worlds, drawn_scores, pairs
+from fathoms.estimate.logistic import Normal, fit_logistic
 from fathoms.estimate.predict import expected_score
 from fathoms.estimate.probabilities import Chances, chances
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.candidates import candidates
 from fathoms.evidence.evidence import Floats
 from fathoms.measures.evaluate import Options
+from fathoms.measures.parse import parse_measure
 from tests import slow
 
 Q = {"1": {"a": 2, "b": 0, "z": 1}, "2": {"a": 0, "c": 1, "d": 1}}
@@ -249,3 +251,41 @@ def test_with_few_it_does_not() -> None:
     np.testing.assert_allclose(expectation, [1.0, 0.5])
     np.testing.assert_allclose(mean, [0.1, 0.05], atol=4 * math.sqrt(0.09 / 4000))
     assert abs(drawn[0, 1] - 0.55) < 4 * math.sqrt(0.09 / 4000)  # a tie unless the document is relevant
+
+
+def test_the_models_own_uncertainty_is_drawn_too() -> None:
+    """Few judgments leave coefficients uncertain: differences spread more than with probabilities taken for given."""
+    made = fm.simulate(systems=5, n_topics=8, n_docs=400, depth=40, seed=6)
+    few = fm.read_qrels(made.qrels)
+    few = few.keep(np.arange(len(few)) % 12 == 0)
+    runs = fm.read_runs(made.runs)
+    sampled = chances(few, runs, "fusion", Options(), samples=SAMPLES, seed=1)
+    assert sampled.samples.shape == (SAMPLES, len(sampled.candidates))
+    given = chances(few, runs, "fusion", Options())
+    np.testing.assert_array_equal(sampled.probability, given.probability)
+    assert (sampled.samples[:, sampled.judged] == sampled.probability[sampled.judged]).all()
+    middle = np.median(sampled.samples[:, ~sampled.judged], axis=0)  # the logit is symmetric, so its median stays
+    assert np.abs(middle - sampled.probability[~sampled.judged]).mean() < 0.02
+    measure = parse_measure("AP")
+    names = sampled.candidates.names
+    spread = [
+        pairs(measure, drawn_scores(one, names, [measure], 400, 3)[measure], max(1, len(one.samples)))
+        for one in (sampled, given)
+    ]
+    above = np.triu_indices(len(names), 1)
+    assert (spread[0].sd[above] > 1.2 * spread[1].sd[above]).all()
+    assert (spread[0].mc_error[above] >= 0.99 * spread[1].mc_error[above]).mean() > 0.5
+
+
+def test_samples_of_a_fit_have_its_covariance() -> None:
+    rng = np.random.default_rng(0)
+    X, topic = rng.normal(size=(80, 3)), rng.integers(0, 5, 80)
+    y = (rng.random(80) < 0.4).astype(float)
+    prior = Normal(np.zeros(3), np.ones(3))
+    fit = fit_logistic(X, y, prior, np.zeros(3), topic=topic, n_topics=5, effect_precision=2.0)
+    coefficients, effects = fit.samples(200_000, rng)
+    both = np.concatenate([coefficients, effects], axis=1)
+    directions = np.eye(8)
+    expected = fit.covariance(directions[:, :3], directions[:, 3:])
+    np.testing.assert_allclose(np.cov(both.T), expected, atol=0.02 * expected.max())
+    np.testing.assert_allclose(both.mean(axis=0), np.concatenate([fit.coefficients, fit.effects]), atol=0.01)

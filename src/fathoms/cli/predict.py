@@ -167,7 +167,16 @@ def _from_probabilities(args: Namespace, given: options.Inputs, method: str, evi
     from fathoms.cli import output
     from fathoms.estimate import draws, probabilities
 
-    found = probabilities.chances(given.qrels, given.runs, method, given.settings, evidence, args.to_depth)
+    found = probabilities.chances(
+        given.qrels,
+        given.runs,
+        method,
+        given.settings,
+        evidence,
+        args.to_depth,
+        samples=draws.SAMPLES if args.confidence else 0,
+        seed=given.settings.seed,
+    )
     if not args.quiet:
         output.say_notes(given.qrels.notes + given.notes + found.notes)
     columns: tuple[str, ...] = probabilities.COLUMNS

@@ -115,8 +115,8 @@ class Moments:
     """
 
     def __init__(self, block: Block, p: Floats | None = None, elsewhere: Floats | None = None) -> None:
-        """Without `p` nothing can be asked before `set`. `elsewhere` counts relevant documents of each topic that none of
-        the systems retrieved: they belong to R."""
+        """Without `p` nothing can be asked before `set`. `elsewhere` counts each topic's relevant documents that no
+        system retrieved: they belong to R."""
         self.block = block
         self.elsewhere = np.zeros(block.shape[0]) if elsewhere is None else elsewhere
         # Beyond some number of systems the covariances of order two are left out: variances of differences are then

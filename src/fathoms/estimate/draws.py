@@ -2,8 +2,9 @@
 
 Beyond RTC, which has average precision only and divides by the expected number of relevant documents: here relevance
 itself is drawn. In one draw a document is relevant or not for all systems, the number of relevant documents and ideal
-rankings follow, and a relevant document gets a grade as often as judged relevant ones of the collection have it. Draw i
-depends on the seed and on i alone.
+rankings follow, and a relevant document gets a grade as often as judged relevant ones of the collection have it. Where
+the model says how sure it is of itself, its coefficients are drawn too, a hundred times, and draws go through them in
+turn. Draw i depends on the seed and on i alone.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 COLUMNS = ("run_a", "run_b", "measure", "diff", "sd", "p_better", "mc_error")
 WORDS = COLUMNS[:3]
 SAME = 1e-12  # differences below this are ties
+SAMPLES = 100  # of the model's coefficients
 
 
 class Worlds:
@@ -45,7 +47,8 @@ class Worlds:
         self.seed = seed
         self.codes = np.append(np.maximum(chances.codes, JUDGED), PAST).astype(np.int16)  # the last is where -1 points
         self.open = np.flatnonzero(~chances.judged)
-        self.chance = chances.probability[self.open]
+        believed = chances.samples if len(chances.samples) else chances.probability[None, :]
+        self.chance = believed[:, self.open]
         self.topic = chances.candidates.topic[self.open].astype(np.int64)
         self.level = np.searchsorted(chances.levels, grades)
         self.up_to = np.cumsum(shares)[:-1]
@@ -58,9 +61,10 @@ class Worlds:
         counts = np.tile(self.counts, (last - first, 1, 1))
         for i in range(first, last):
             lot = np.random.default_rng((self.seed, i)).random(len(self.open))
-            hit = np.flatnonzero(lot < self.chance)
+            chance = self.chance[i % len(self.chance)]
+            hit = np.flatnonzero(lot < chance)
             # Below its chance the lot is uniform again, and says which grade.
-            level = self.level[np.searchsorted(self.up_to, lot[hit] / self.chance[hit], side="right")]
+            level = self.level[np.searchsorted(self.up_to, lot[hit] / chance[hit], side="right")]
             codes[i - first, self.open[hit]] = JUDGED + level
             drawn = np.zeros_like(self.counts)
             np.add.at(drawn, (self.topic[hit], level), 1)
@@ -128,20 +132,25 @@ class Pairs:
     mc_error: Floats  # standard error of that share
 
 
-def pairs(measure: Measure, scores: Floats) -> Pairs:
+def pairs(measure: Measure, scores: Floats, samples: int = 1) -> Pairs:
     """From scores [draw, run, topic]: how sure is it that one system's mean is above another's?
 
     The error is that of a share with one draw added to each side, so that a finite number of draws never looks certain.
+    Where draws go in turn through `samples` of the model, it is at least what the means of the samples say.
     """
     means = np.apply_along_axis(partial(aggregate, measure), 2, scores)
     n, k = means.shape
-    diff, sd, better = (np.zeros((k, k)) for _ in range(3))
+    diff, sd, better, of_samples = (np.zeros((k, k)) for _ in range(4))
     for a in range(k):
         differences = means[:, a, None] - means
         diff[a], sd[a] = differences.mean(axis=0), differences.std(axis=0, ddof=1 if n > 1 else 0)
-        better[a] = (differences > SAME).mean(axis=0) + 0.5 * (np.abs(differences) <= SAME).mean(axis=0)
+        wins = (differences > SAME) + 0.5 * (np.abs(differences) <= SAME)
+        better[a] = wins.mean(axis=0)
+        if 1 < samples <= n:
+            by_sample = np.stack([wins[i::samples].mean(axis=0) for i in range(samples)])
+            of_samples[a] = by_sample.var(axis=0, ddof=1) / samples
     share = (better * n + 1) / (n + 2)
-    return Pairs(diff, sd, better, np.sqrt(share * (1 - share) / (n + 2)))
+    return Pairs(diff, sd, better, np.sqrt(np.maximum(share * (1 - share) / (n + 2), of_samples)))
 
 
 def pair_rows(
@@ -150,7 +159,8 @@ def pair_rows(
     """Rows as in COLUMNS: measure by measure, each pair of runs once."""
     rows: list[tuple[Any, ...]] = []
     for measure in measures:
-        found = pairs(measure, drawn_scores(chances, runs, [measure], draws, seed)[measure])
+        scores = drawn_scores(chances, runs, [measure], draws, seed)[measure]
+        found = pairs(measure, scores, len(chances.samples))
         columns = [found.diff.tolist(), found.sd.tolist(), found.p_better.tolist(), found.mc_error.tolist()]
         rows += [
             (runs[a], runs[b], measure.name, *(column[a][b] for column in columns))
@@ -193,6 +203,8 @@ def confidence(
         Options(ties, score_precision),
         [read_values(one, lenient=lenient) for one in evidence],
         to_depth,
+        samples=SAMPLES,
+        seed=seed,
     )
     for note in found.notes:
         warnings.warn(note, FathomsWarning, stacklevel=2)

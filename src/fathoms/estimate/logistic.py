@@ -72,6 +72,13 @@ class Fit:
         return reduced @ self.shared @ reduced.T + (by_topic * self.effect_variance) @ by_topic.T
 
 
+    def samples(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Coefficients [n, P] and topic effects [n, T] drawn from the Laplace approximation."""
+        away = rng.standard_normal((n, len(self.coefficients))) @ np.linalg.cholesky(self.shared).T
+        own = rng.standard_normal((n, len(self.effects))) * np.sqrt(self.effect_variance)
+        return self.coefficients + away, self.effects - away @ self.coupling + own
+
+
 def fit_logistic(
     X: Floats, y: Floats, prior: Prior, start: Floats, *, topic: Ints, n_topics: int, effect_precision: float = np.inf
 ) -> Fit:

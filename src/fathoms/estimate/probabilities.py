@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,8 @@ class Chances:
     codes: NDArray[np.int16]  # one a candidate: what the judgments say of it, as in Evidence
     probability: Floats  # one a candidate: 0 or 1 where judged
     notes: list[str]
+    # [sample, candidate]: the same from coefficients drawn as the model is unsure of them; empty where it is not asked
+    samples: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
 
     @property
     def judged(self) -> Bools:
@@ -102,6 +104,9 @@ def chances(
     options: Options,
     evidence: Sequence[Table] = (),
     to_depth: int | None = None,
+    *,
+    samples: int = 0,
+    seed: int = 0,
 ) -> Chances:
     """Probabilities of relevance for all documents of the runs on the topics of the judgments.
 
@@ -127,16 +132,21 @@ def chances(
     model: Model = MODELS[method](known, clues_of(known))
     learnt = model.fit(known.values(judged), known.values(relevant))
     probability = np.empty(len(found))
+    drawn = np.empty((samples if learnt.weight else 0, len(found)), dtype=np.float32)
     for topics, first, part in _by_topics(found):
         block = part.block()
-        p = learnt.of(block, topics, clues_of(block, first))
-        probability[block.number[block.present] + first] = p[block.present]
+        numbers = block.number[block.present] + first
+        probability[numbers] = learnt.of(block, topics, clues_of(block, first))[block.present]
+        if len(drawn):
+            p = learnt.of(block, topics, clues_of(block, first), len(drawn), seed)
+            drawn[:, numbers] = p[:, block.present]
+    reached = np.ones(len(found) + 1, dtype=bool)
     if to_depth is not None:
-        reached = np.zeros(len(found) + 1, dtype=bool)
+        reached[:] = False
         reached[found.place[:, :, :to_depth]] = True
-        probability *= reached[:-1]
-    probability = np.where(judged, relevant, probability)
-    return Chances(qrels, found, codes, probability, notes)
+    probability = np.where(judged, relevant, probability * reached[:-1])
+    drawn = np.where(judged, relevant, drawn * reached[:-1]).astype(np.float32)
+    return Chances(qrels, found, codes, probability, notes, drawn)
 
 
 def _only(found: Candidates, keep: Bools) -> Candidates:

@@ -30,13 +30,17 @@ class Relevance:
     describe: Callable[[Block, Ints, Floats | None], Floats]  # features of other documents, as for `of`
     weight: float = 1.0  # of the model's uncertainty in variances
 
-    def of(self, block: Block, topics: Ints, clues: Floats | None = None) -> Floats:
+    def of(self, block: Block, topics: Ints, clues: Floats | None = None, samples: int = 0, seed: int = 0) -> Floats:
         """Probabilities of other documents, from a block whose rows are the topics of these numbers.
 
-        So only judged documents need be in memory at once, to learn from, and all others a few topics at a time.
+        So only judged documents need be in memory at once, to learn from, and all others a few topics at a time. With
+        `samples` coefficients are drawn so many times, and the probabilities are [sample, topic, column].
         """
-        known = self.describe(block, topics, clues) @ self.fit.coefficients
-        return expit(known + self.fit.effects[topics][:, None])
+        features = self.describe(block, topics, clues)
+        if not samples:
+            return expit(features @ self.fit.coefficients + self.fit.effects[topics][:, None])
+        coefficients, effects = self.fit.samples(samples, np.random.default_rng(seed))
+        return expit(np.moveaxis(features @ coefficients.T, 2, 0) + effects[:, topics][:, :, None])
 
     def directions(self, slope: Floats, topic: int | slice = slice(None)) -> Floats:
         """How a quantity moves with the coefficients: [topic, system, feature + 1], topic effects last.
