@@ -28,6 +28,7 @@ COMMANDS = {
     "report": "all of it on one page, to read and to pass on",
     "papers": "a paper's tables and figures on your collection",
     "check": "is every file sound: errors, warnings and notes",
+    "demo": "the whole story on a small simulated collection, in half a minute",
     "simulate": "make a test collection of which the truth is known",
 }
 ABOUT = """Evaluate search systems when judgments are incomplete: every score with the range it could have
