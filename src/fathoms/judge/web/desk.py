@@ -3,12 +3,14 @@
 Two threads do the work, and nothing else touches what is theirs. The clerk has the log, the leases and what stands: it
 takes all requests that have come in, and one sync to disk serves all their answers. The analyst has the engine: it is
 told of the judgments that are on disk and leaves a `View`, the documents to hand out next and how the systems compare.
-A fit may take the analyst a while, and nobody waits for it: documents are then handed out from the last view. What the
-engine knows hangs on the ordered log alone; how up to date it was when it chose is all that hangs on time.
+Where it has little to do, the next document is chosen with all that is known. Where the model is fitted, or many judge
+at once, nobody waits: documents are then handed out from the last view. What the engine knows hangs on the ordered log
+alone; how up to date it was when it chose is all that hangs on time.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -18,9 +20,10 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from fathoms.errors import FathomsError, InputError
+from fathoms.judge.engine import last_fit
 from fathoms.judge.session import Judgments, Pair, Point, Session, Task, tidy
 
-AHEAD = 4  # documents chosen in advance for each assessor
+AHEAD = 2  # documents chosen in advance for each assessor, and as many for all
 PRESENT = 60.0  # seconds for which somebody counts as present after a sign of life
 LONGEST_NAME = 60
 SHOWN = 200  # points of the curve
@@ -62,6 +65,12 @@ class _Order:
     wanted: int
 
 
+class _Request(NamedTuple):
+    work: Callable[[], Any]
+    then: Callable[[], Any] | None
+    future: Future[Any]
+
+
 class Desk:
     """Everything the page asks for. Methods that are `work` run in the clerk's thread: call them by `submit`."""
 
@@ -79,14 +88,15 @@ class Desk:
         self._version = 0
         self._written = 0  # number of the last event
         self._trace = session.log.marks()
-        self._unmarked: list[Point] = []
-        self._requests: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        self._marked = len(self._trace)  # of these are on disk
+        self._requests: SimpleQueue[_Request | None] = SimpleQueue()
         self._order: _Order | None = None
         self._ordered = threading.Condition()
         self._closing = False
         self._failure: Exception | None = None
         self._waiters: list[tuple[int, Future[None]]] = []
         self.view = View(-1, 0, False, [])
+        self._stated: tuple[Any, str] = (None, "")
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._clerk, self._analyst)]
 
     # -- life
@@ -107,10 +117,13 @@ class Desk:
         self._requests.put(None)
         self._threads[0].join()
 
-    def submit(self, work: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Have the clerk do it; the result is there when all of it is on disk."""
+    def submit(self, work: Callable[..., Any], *args: Any, then: Callable[[], Any] | None = None) -> Future[Any]:
+        """Have the clerk do it; the result is there when all of it is on disk.
+
+        `then` makes the result, after the work of all others who are served together.
+        """
         future: Future[Any] = Future()
-        self._requests.put((lambda: work(*args), future))
+        self._requests.put(_Request(lambda: work(*args), then, future))
         return future
 
     def fresh(self) -> Future[None]:
@@ -135,36 +148,44 @@ class Desk:
                     break
                 batch.append(more)
             self._serve(batch)
-        if self._unmarked:
-            self.session.log.mark(self._unmarked)
+        self._mark()
 
-    def _serve(self, batch: list[tuple[Callable[[], Any], Future[Any]]]) -> None:
+    def _serve(self, batch: list[_Request]) -> None:
         """All requests in one transaction; each one's answer goes out after it."""
-        done: list[tuple[Future[Any], Any, Exception | None]] = []
+        results: dict[int, Any] = {}
+        failed: dict[int, Exception] = {}
         before = (self._written, self._version, dict(self._leases))
         try:
             with self.session.log.together():
-                for work, future in batch:
-                    try:
-                        done.append((future, work(), None))
-                    except InputError:  # the file; nothing of this can be saved
-                        raise
-                    except Exception as error:
-                        done.append((future, None, error))
-                if self._written > before[0] and self._unmarked:
-                    self.session.log.mark(self._unmarked)
-                    self._unmarked = []
+                for turn in ("work", "then"):
+                    for i, request in enumerate(batch):
+                        do = getattr(request, turn)
+                        if do is None or i in failed:
+                            continue
+                        try:
+                            results[i] = do()
+                        except InputError:  # the file; nothing of this can be saved
+                            raise
+                        except Exception as error:
+                            failed[i] = error
+                if self._written > before[0]:  # the curve is not worth a sync of its own
+                    self._mark()
         except Exception as error:
             self._written, self._version, self._leases = before
             self.session.reload()
-            done = [(future, None, error) for _, future in batch]
+            failed = dict.fromkeys(range(len(batch)), error)
         if self._version > before[1]:
             self._ask_analyst()
-        for future, result, failure in done:
-            if failure is None:
-                future.set_result(result)
+        for i, request in enumerate(batch):
+            if i in failed:
+                request.future.set_exception(failed[i])
             else:
-                future.set_exception(failure)
+                request.future.set_result(results[i])
+
+    def _mark(self) -> None:
+        upto = len(self._trace)
+        self.session.log.mark(self._trace[self._marked : upto])
+        self._marked = upto
 
     def _wrote(self, event: int) -> None:
         self._written = event
@@ -181,7 +202,7 @@ class Desk:
             self.session.judgments,
             len(self.session.judgments),
             [*self.session.skipped, *held],
-            AHEAD * max(present, 1),
+            AHEAD * (present + 1),
         )
         with self._ordered:
             self._order = order  # the latest alone matters
@@ -212,13 +233,13 @@ class Desk:
                 break
             queue.append(index)
         pairs, expected = session.pairs(engine), session.expected(engine)
+        settled_pairs = sum(pair.confidence >= session.settings.until for pair in pairs)
+        least = min((pair.confidence for pair in pairs), default=1.0)
+        if not self._trace or self._trace[-1].event < order.event:
+            self._trace.append(Point(order.event, order.n, settled_pairs, least))
         # Those who wait for a document need no forecast.
         self._publish(View(order.version, order.n, settled, queue, pairs, expected, self.view.forecast))
         self._publish(View(order.version, order.n, settled, queue, pairs, expected, engine.forecast()))
-        still_open = [pair.confidence for pair in pairs if pair.confidence < session.settings.until]
-        least = min((pair.confidence for pair in pairs), default=1.0)
-        point = Point(order.event, order.n, len(pairs) - len(still_open), least)
-        self.submit(self._mark, point)
 
     def _publish(self, view: View) -> None:
         with self._ordered:
@@ -227,11 +248,6 @@ class Desk:
             self._waiters = [(version, future) for version, future in self._waiters if version > view.version]
         for future in ready:
             future.set_result(None)
-
-    def _mark(self, point: Point) -> None:
-        if not self._trace or self._trace[-1].event < point.event:
-            self._trace.append(point)
-            self._unmarked.append(point)
 
     # -- documents and who has them (work)
 
@@ -268,6 +284,12 @@ class Desk:
     def _lend(self, name: str, task: Task) -> Task:
         self._leases[name] = Lease(task, self._clock() + self.seconds)
         return task
+
+    def is_slow(self) -> bool:
+        """Whether the analyst will take a while over the answer that has just been written: the model is fitted, or
+        others came before."""
+        n = len(self.session.judgments)
+        return last_fit(n) == n or self.view.version < self._version - 1
 
     def keep(self, name: str) -> None:
         """A sign of life: whoever is at work keeps the document."""
@@ -306,17 +328,16 @@ class Desk:
                 )
             raise Refused(f"topic {topic}, document {document} is not in your hands; the answer was not saved")
 
-    def undo(self, name: str) -> Task | None:
+    def undo(self, name: str) -> None:
         """Take the last answer back; its document comes again, unless somebody else has it now."""
         self._come(name)
         task = self.session.undo(name)
         if task is None:
-            return None
+            raise Refused(f"there is no answer of {name} to take back")
         self._wrote(self._written + 1)
         others = {lease.task.candidate for holder, lease in self._held().items() if holder != name}
         if task.candidate not in others and self._wants(task.candidate, name):
             self._lend(name, task)
-        return task
 
     def settle(self, name: str, topic: str, document: str, grade: int) -> None:
         self._come(name)
@@ -324,10 +345,16 @@ class Desk:
 
     # -- where it stands (work)
 
-    def state(self) -> dict[str, Any]:
-        """All that the page shows beside the document, ready for JSON."""
+    def state(self) -> str:
+        """All that the page shows beside the document, as JSON; those who ask at once get the same."""
         if self._failure is not None:
             raise self._failure
+        as_of = (self._version, self.view, int(self._clock()))
+        if self._stated[0] != as_of:
+            self._stated = (as_of, json.dumps(self._state(), separators=(",", ":")))
+        return self._stated[1]
+
+    def _state(self) -> dict[str, Any]:
         session, view, settings = self.session, self.view, self.session.settings
         grades = session.grades()
         names = [name for name, _ in view.expected]

@@ -179,7 +179,7 @@ function showState() {
   $("settled").textContent = `${number.format(done)} of ${number.format(state.pairs)}`;
   $("settled-of").textContent = `${state.pairs === 1 ? "pair" : "pairs"} settled at ${state.until}`;
   const weakest = state.open[0];
-  $("weakest").textContent = weakest ? `Least sure: ${weakest[0]} better than ${weakest[1]} (${weakest[2].toFixed(2)})` : "";
+  $("weakest").textContent = weakest ? `Least sure: ${weakest[0]} better than ${weakest[1]} (0${rounded(weakest[2])})` : "";
   $("forecast").textContent = forecast();
   $("most").textContent = Math.min(state.max_grade, 9);
   if ($("grades").children.length !== state.max_grade + 1) makeGrades();
@@ -266,6 +266,10 @@ function drawMatrix() {
     cell.title = system.name;
     names.append(cell);
   }
+  const map = element("th", "MAP");
+  map.scope = "col";
+  map.title = "expected MAP";
+  names.append(map);
   head.append(names);
   const rows = systems.map((system, i) => {
     const row = element("tr");
@@ -285,6 +289,7 @@ function drawMatrix() {
       cell.setAttribute("aria-label", `${chance.toFixed(2)}, ${sure >= state.until ? "settled" : "open"}`);
       row.append(cell);
     }
+    row.append(element("td", system.expected.toFixed(3), "value"));
     return row;
   });
   const body = element("tbody");
@@ -300,9 +305,9 @@ function drawMatrix() {
 }
 
 function rounded(chance) {
-  // 0.99996 is not 1.
-  const shown = Math.min(Math.max(chance, 0.01), 0.99);
-  return (shown !== chance ? (chance > 0.5 ? ">" : "<") : "") + shown.toFixed(2).slice(1);
+  // Towards a half: 0.949 is not 0.95, and nothing is certain.
+  const part = chance > 0.5 ? Math.floor(chance * 100) : Math.ceil(chance * 100);
+  return chance > 0.99 ? ">.99" : chance < 0.01 ? "<.01" : (part / 100).toFixed(2).slice(1);
 }
 
 // -- people
@@ -415,7 +420,7 @@ function openForm(which) {
   $(`${which}-form`).hidden = false;
   if (text) $("note-form").hidden = false;
   $(which).setAttribute("aria-expanded", "true");
-  $(`${which}-text`).focus();
+  $(`${which}-text`).focus({ preventScroll: true });
 }
 
 function leave() {

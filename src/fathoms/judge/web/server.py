@@ -33,11 +33,12 @@ from fathoms.judge.session import Task
 from fathoms.judge.texts import Entry, Texts, marked, printable, terms
 from fathoms.judge.web.desk import Desk, Refused, name_of
 
-PATIENCE = 0.04  # seconds that an assessor waits for the engine to take the last grade in
+PATIENCE = 0.1  # seconds that an assessor waits for the engine to take the last answer in, at most
 LONGER = 10.0  # and where no document is left that was chosen before
 LARGEST = 32_768  # bytes of a request
 LONGEST = 400_000  # characters of a document that are shown
 LONGEST_NOTE = 2_000
+SWITCH = 0.0005  # seconds after which the engine's thread lets others in; every call of SQLite waits for it
 SHORTEST_TOKEN = 12
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PAGES = {"/style.css": "text/css", "/script.js": "text/javascript", "/icon.svg": "image/svg+xml"}
@@ -234,43 +235,37 @@ class Page:
 
     async def _state(self, request: Request) -> Response:
         self._check_reader(request)
-        return _json({"state": await self._ask(self.desk.state)})
+        return _json_text(f'{{"state":{await self._ask(self.desk.state)}}}')
 
     async def _next(self, request: Request) -> Response:
         asked = await self._body(request, name=str)
-        return await self._next_document(name_of(asked["name"]))
+        return await self._then_next(name_of(asked["name"]), self.desk.keep)
 
     async def _grade(self, request: Request) -> Response:
         asked = await self._body(request, name=str, topic=str, document=str, grade=int, note=str)
-        name = name_of(asked["name"])
-        await self._ask(self.desk.grade, name, asked["topic"], asked["document"], asked["grade"], _note(asked["note"]))
-        return await self._next_document(name)
+        answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"])
+        return await self._then_next(name_of(asked["name"]), self.desk.grade, *answer)
 
     async def _skip(self, request: Request) -> Response:
         asked = await self._body(request, name=str, topic=str, document=str, note=str)
-        name = name_of(asked["name"])
-        await self._ask(self.desk.skip, name, asked["topic"], asked["document"], _note(asked["note"]))
-        return await self._next_document(name)
+        answer = asked["topic"], asked["document"], _note(asked["note"])
+        return await self._then_next(name_of(asked["name"]), self.desk.skip, *answer)
 
     async def _undo(self, request: Request) -> Response:
         asked = await self._body(request, name=str)
-        name = name_of(asked["name"])
-        back: Task | None = await self._ask(self.desk.undo, name)
-        if back is None:
-            raise Refused(f"there is no answer of {name} to take back")
-        return await self._next_document(name)
+        return await self._then_next(name_of(asked["name"]), self.desk.undo)
 
     async def _settle(self, request: Request) -> Response:
         asked = await self._body(request, name=str, topic=str, document=str, grade=int)
         name = name_of(asked["name"])
         await self._ask(self.desk.settle, name, asked["topic"], asked["document"], asked["grade"])
         await self._patiently(PATIENCE)
-        return _json({"state": await self._ask(self.desk.state)})
+        return _json_text(f'{{"state":{await self._ask(self.desk.state)}}}')
 
     async def _keep(self, request: Request) -> Response:
         asked = await self._body(request, name=str)
         await self._ask(self.desk.keep, name_of(asked["name"]))
-        return _json({"state": await self._ask(self.desk.state)})
+        return _json_text(f'{{"state":{await self._ask(self.desk.state)}}}')
 
     async def _text(self, request: Request) -> Response:
         """A document that was handed out before, for those who settle a disagreement."""
@@ -285,17 +280,25 @@ class Page:
         """Give the engine a moment, and no more."""
         await asyncio.wait([asyncio.wrap_future(self.desk.fresh())], timeout=seconds)
 
-    async def _next_document(self, name: str) -> Response:
-        await self._patiently(PATIENCE)
-        answer = await self._ask(self._offer, name)
-        if answer["document"] is None and answer["state"]["ended"] is None:
-            await self._patiently(LONGER)
-            answer = await self._ask(self._offer, name)
-        return _json(answer)
+    async def _then_next(self, name: str, work: Callable[..., None], *args: Any) -> Response:
+        """Do it, and answer with the next document."""
+        asked = self.desk.submit(work, name, *args, then=lambda: self._offer_at_once(name))
+        found, answer = await asyncio.wrap_future(asked)
+        for seconds in (PATIENCE, LONGER):
+            if not found:
+                await self._patiently(seconds)
+                found, answer = await self._ask(self._offer, name)
+        return _json_text(answer)
 
-    def _offer(self, name: str) -> dict[str, Any]:
+    def _offer_at_once(self, name: str) -> tuple[bool, str]:
+        return self._offer(name) if self.desk.is_slow() else (False, "")
+
+    def _offer(self, name: str) -> tuple[bool, str]:
+        """An answer, and whether there is no point in asking again at once."""
         task = self.desk.take(name)
-        return {"document": None if task is None else self._document(task), "state": self.desk.state()}
+        document = _dumped(None if task is None else self._document(task))
+        answer = f'{{"document":{document},"state":{self.desk.state()}}}'
+        return task is not None or self.desk.why_ended() is not None, answer
 
     def _document(self, task: Task) -> dict[str, Any]:
         topic = self.topics and self.topics.get(task.topic)
@@ -354,9 +357,17 @@ def _parts(entry: Entry | None, wanted: set[str]) -> dict[str, Any]:
     return {"title": marked(entry.title[:LONGEST], wanted), "body": body, "cut": max(left, 0)}
 
 
+def _dumped(content: Any) -> str:
+    """JSON in ASCII, in which ids that are no UTF-8 survive the way there and back."""
+    return json.dumps(content, separators=(",", ":"))
+
+
 def _json(content: Any, status: int = 200) -> Response:
-    # ASCII, in which ids that are no UTF-8 survive the way there and back.
-    return Response(json.dumps(content, separators=(",", ":")), status, media_type="application/json")
+    return _json_text(_dumped(content), status)
+
+
+def _json_text(text: str, status: int = 200) -> Response:
+    return Response(text, status, media_type="application/json")
 
 
 # -- running it ---------------------------------------------------------------------------------------------------
@@ -415,4 +426,9 @@ def serve(page: Page, listener: socket.socket, started: Callable[[], None]) -> N
         lifespan="off",
         timeout_graceful_shutdown=3,
     )
-    _Server(config, started).run([listener])
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
+    try:
+        _Server(config, started).run([listener])
+    finally:
+        sys.setswitchinterval(before)
