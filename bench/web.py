@@ -27,7 +27,7 @@ import numpy as np
 
 from fathoms.data.simulate import simulate, write
 
-TOKEN = "a token for the bench"
+TOKEN = "token-for-the-bench"
 
 
 class Assessor(threading.Thread):

@@ -38,7 +38,8 @@ async function change(path, body) {
     show(answer);
     return true;
   } catch (error) {
-    complain(sentence(error.status ? error.message : "No connection to the server; the answer was not saved. Try again."));
+    if (error.status) complain(sentence(error.message));
+    else lose("No connection to the server; this answer was not saved.");
     if (error.status === 409) await renew();
     return false;
   } finally {
@@ -52,17 +53,19 @@ async function renew() {
   try {
     show(await ask("/api/next", { name }));
   } catch (error) {
-    complain(sentence(error.status ? error.message : "No connection to the server."));
+    if (error.status) complain(sentence(error.message));
+    else lose("No connection to the server.");
   }
 }
 
 async function poll() {
   if (!busy && !document.hidden) {
+    const waits = !watching && name && current === null;
+    busy = waits;
     try {
       if (watching || !name) {
         show(await ask("/api/state"));
-      } else if (current === null) {
-        busy = true;
+      } else if (waits) {
         show(await ask("/api/next", { name }));
       } else {
         show(active ? await ask("/api/keep", { name }) : await ask("/api/state"));
@@ -70,10 +73,10 @@ async function poll() {
       active = false;
       if ($("alert").dataset.lost) complain("");
     } catch (error) {
-      complain(error.status ? sentence(error.message) : "No connection to the server. What you answered is saved; trying again.");
-      $("alert").dataset.lost = error.status ? "" : "yes";
+      if (error.status) complain(sentence(error.message));
+      else if (!$("alert").dataset.lost) lose("No connection to the server; trying again.");
     } finally {
-      if (current === null) busy = false;
+      if (waits) busy = false;
     }
   }
   setTimeout(poll, POLL);
@@ -85,6 +88,12 @@ function complain(text) {
   $("alert").textContent = text;
   $("alert").hidden = !text;
   $("alert").dataset.lost = "";
+}
+
+function lose(text) {
+  // Gone when the connection is back.
+  complain(text);
+  $("alert").dataset.lost = "yes";
 }
 
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
@@ -479,7 +488,7 @@ function begin() {
   const known = localStorage.getItem("fathoms-name");
   if (known) welcome(known);
   else meet();
-  poll();
+  setTimeout(poll, known ? POLL : 0);
 }
 
 function meet() {

@@ -12,6 +12,7 @@ import hashlib
 import hmac
 import ipaddress
 import json
+import re
 import secrets
 import signal
 import socket
@@ -39,7 +40,6 @@ LARGEST = 32_768  # bytes of a request
 LONGEST = 400_000  # characters of a document that are shown
 LONGEST_NOTE = 2_000
 SWITCH = 0.0005  # seconds after which the engine's thread lets others in; every call of SQLite waits for it
-SHORTEST_TOKEN = 12
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PAGES = {"/style.css": "text/css", "/script.js": "text/javascript", "/icon.svg": "image/svg+xml"}
 HEADERS = {
@@ -63,8 +63,8 @@ class Address:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(18))
 
     def __post_init__(self) -> None:
-        if len(self.token) < SHORTEST_TOKEN or not self.token.isascii() or not self.token.isprintable():
-            raise FathomsError(f"expected a token of {SHORTEST_TOKEN} plain characters or more")
+        if not re.fullmatch(r"[A-Za-z0-9._~-]{12,200}", self.token):
+            raise FathomsError("expected a token of 12 characters or more: letters, digits and - . _ ~")
 
     @property
     def watch_token(self) -> str:

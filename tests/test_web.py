@@ -1,0 +1,784 @@
+"""The judging page without a browser: sessions with several assessors, the desk, and what the server refuses."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+import fathoms as fm
+from fathoms.cli.app import main
+from fathoms.errors import FathomsError, InputError
+from fathoms.evidence.candidates import Candidates, candidates
+from fathoms.judge.agreement import Rating, kappa
+from fathoms.judge.session import Log, Point, Session, Settings
+from fathoms.judge.texts import Entry
+from fathoms.judge.web.desk import SHOWN, Desk, Refused, name_of, thinned
+from fathoms.judge.web.server import LARGEST, LONGEST, Address, Page
+
+DOCUMENTS = [f"d{i:02}" for i in range(12)]
+RUNS = {
+    "up": {"1": {name: float(i) for i, name in enumerate(DOCUMENTS)}},
+    "down": {"1": {name: float(-i) for i, name in enumerate(DOCUMENTS)}},
+    "odd": {"1": {name: float(i * 7 % 12) for i, name in enumerate(DOCUMENTS)}},
+}
+NEVER = 0.999999999
+EVIL = "<script>document.title='owned'</script><img src=x onerror=alert(1)> & dams"
+
+
+def small() -> Candidates:
+    return candidates(fm.read_runs(RUNS), 100, "trec", "float32")
+
+
+def begin(path: Path, **how: Any) -> Session:
+    return Session.begin(path, Settings(**{"until": NEVER, "max_grade": 2, **how}), small(), None)
+
+
+def resume(path: Path) -> Session:
+    log = Log.open(path)
+    return Session.resume(log, log.settings(), small(), None)
+
+
+# -- two grades ---------------------------------------------------------------------------------------------------
+
+
+def slow_kappa(ratings: list[Rating]) -> float | None:
+    """By the definition, for two people."""
+    grades = {grade for pair in ratings for _, grade in pair}
+    one, other = sorted({who for pair in ratings for who, _ in pair})
+    table = [dict(pair) for pair in ratings]
+    n = len(table)
+    agree = sum(row[one] == row[other] for row in table) / n
+    chance = sum(
+        sum(row[one] == grade for row in table) / n * sum(row[other] == grade for row in table) / n for grade in grades
+    )
+    return None if abs(1 - chance) < 1e-12 else (agree - chance) / (1 - chance)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.booleans()), min_size=1, max_size=30))
+def test_kappa_of_two_people(grades: list[tuple[int, int, bool]]) -> None:
+    ratings: list[Rating] = [
+        ((("ann", a), ("bob", b)) if straight else (("bob", b), ("ann", a))) for a, b, straight in grades
+    ]
+    expected = slow_kappa(ratings)
+    assert kappa(ratings) == (expected if expected is None else pytest.approx(expected, abs=1e-12))
+
+
+def test_kappa_of_more_people() -> None:
+    assert kappa([]) is None
+    ann_bob: list[Rating] = [(("ann", a), ("bob", b)) for a, b in [(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10]
+    ann_bob += [(("ann", 0), ("bob", 0))] * 15
+    assert kappa(ann_bob) == pytest.approx(0.4)  # 0.7 agree, 0.5 by chance
+    # Two more who always agree, on one grade in four: 0.25 * 0.25 + 0.75 * 0.75 = 0.625 by chance.
+    eve_joe: list[Rating] = [(("eve", int(i == 0)), ("joe", int(i == 0))) for i in range(4)]
+    pooled = (50 * (0.7 - 0.5) + 4 * (1 - 0.625)) / (50 * (1 - 0.5) + 4 * (1 - 0.625))
+    assert kappa(ann_bob + eve_joe) == pytest.approx(pooled)
+
+
+ACTIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["grade", "grade", "grade", "skip", "undo", "settle"]),
+        st.integers(0, 3),
+        st.integers(0, 2),
+        st.sampled_from(["ann", "bob", "cleo"]),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(actions=ACTIONS)
+def test_two_grades_against_a_plain_model(
+    actions: list[tuple[str, int, int, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Every document goes to two people; the log is folded by a list and loops."""
+    path = tmp_path_factory.mktemp("session") / "s.db"
+    now = begin(path, double=1.0, rel=2)
+    stands: list[tuple[str, str, int | None, str]] = []
+
+    def of(document: str, *kinds: str) -> list[tuple[str, str, int | None, str]]:
+        return [event for event in stands if event[1] == document and event[0] in kinds]
+
+    for kind, number, grade, who in actions:
+        document = DOCUMENTS[number]
+        grades = of(document, "grade")
+        judged = of(document, "grade", "final")
+        later = stands[stands.index(grades[-1]) :] if grades else []
+        wants_second = len(judged) == 1 and judged == grades and grades[0][3] != who
+        wants_second = wants_second and not any(event[0] == "skip" and event[1] == document for event in later)
+        if kind == "undo":
+            mine = [i for i, event in enumerate(stands) if event[3] == who]
+            back = now.undo(who)
+            assert (back is not None) == bool(mine)
+            if mine:
+                stands.pop(mine[-1])
+            continue
+        if kind == "settle":
+            allowed = len(grades) == 2 and grades[0][2] != grades[1][2]
+            event: tuple[str, str, int | None, str] = ("final", document, grade, who)
+        elif kind == "skip":
+            allowed = (not judged or wants_second) and not of(document, "skip")
+            event = ("skip", document, None, who)
+        else:
+            allowed = not judged or wants_second
+            event = ("grade", document, grade, who)
+        act: Callable[[], Any] = {
+            "settle": lambda: now.settle("1", document, grade, who),  # noqa: B023
+            "skip": lambda: now.skip("1", document, who),  # noqa: B023
+            "grade": lambda: now.grade("1", document, grade, who),  # noqa: B023
+        }[kind]
+        if allowed:
+            act()
+            stands.append(event)
+        else:
+            with pytest.raises(FathomsError):
+                act()
+    counting = {}
+    for document in dict.fromkeys(event[1] for event in stands if event[0] != "skip"):
+        judged = of(document, "grade", "final")
+        counting[document] = judged[-1][2] if judged[-1][0] == "final" else judged[0][2]
+    expected = now.engine.confidence().tolist()
+    now.close()
+    again = resume(path)
+    for one in (now, again):
+        assert {event.document: event.grade for event in one.grades()} == counting
+        assert list({event.document: None for event in one.grades()}) == list(counting)
+        assert one.judgments == [(DOCUMENTS.index(d), (g or 0) >= 2) for d, g in counting.items()]
+    assert again.engine.confidence().tolist() == expected
+    assert again.qrels_text() == "".join(f"1 0 {d} {g}\n" for d, g in counting.items())
+    again.close()
+
+
+def test_a_share_of_documents_is_for_two(tmp_path: Path) -> None:
+    with pytest.raises(FathomsError, match="double must be a share from 0 to 1"):
+        Settings(double=1.5)
+    chosen = {}
+    for seed in (0, 1):
+        now = begin(tmp_path / f"{seed}.db", double=0.3, seed=seed)
+        chosen[seed] = {i for i in range(10_000) if now.is_double("1", f"d{i}")}
+        assert 2_850 < len(chosen[seed]) < 3_150  # 3 standard deviations
+        now.close()
+    assert chosen[0] != chosen[1]
+    none = begin(tmp_path / "none.db")
+    assert not any(none.is_double("1", name) for name in DOCUMENTS)
+
+
+def test_second_grades_come_first_and_from_others(tmp_path: Path) -> None:
+    now = begin(tmp_path / "s.db", double=1.0)
+    first = now.next("ann")
+    assert first is not None
+    now.grade("1", first.document, 2, "ann", "sure")
+    assert now.waiting("ann") == []
+    assert now.next("bob") == first
+    assert now.next() != first
+    with pytest.raises(FathomsError, match="has grade 2 already, from ann"):
+        now.grade("1", first.document, 1, "ann")
+    now.grade("1", first.document, 0, "bob")
+    assert now.agreement() == 0.0  # never alike, and by their grades never to be expected so
+    assert len(now.disagreements()) == 1
+    assert now.grades()[0].grade == 2
+    with pytest.raises(FathomsError, match="expected a grade from 0 to 2"):
+        now.settle("1", first.document, 3, "eve")
+    now.settle("1", first.document, 1, "eve")
+    assert [event.grade for event in now.grades()] == [1]
+    rows = [row[2:4] + row[6:] for row in now.provenance()]
+    assert rows == [("2", "ann", "first"), ("0", "bob", "second"), ("1", "eve", "final")]
+    assert now.undo("eve") is not None
+    assert [event.grade for event in now.grades()] == [2]
+
+
+# -- the desk -----------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """Time that stands still unless told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Place:
+    """A desk over a small session, and the clock it goes by."""
+
+    def __init__(self, path: Path, lease: float = 60.0, budget: int | None = None, **how: Any) -> None:
+        self.clock = Clock()
+        self.session = begin(path, **how)
+        self.desk = Desk(self.session, lease=lease, budget=budget, clock=self.clock)
+        self.desk.start()
+
+    def do(self, work: Callable[..., Any], *args: Any) -> Any:
+        result = self.desk.submit(work, *args).result(10)
+        self.desk.fresh().result(10)
+        return result
+
+    def take(self, name: str) -> str | None:
+        task = self.do(self.desk.take, name) or self.do(self.desk.take, name)
+        return None if task is None else task.document
+
+    def grade(self, name: str, document: str, grade: int = 0) -> None:
+        self.do(self.desk.grade, name, "1", document, grade, "")
+
+    def state(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.do(self.desk.state))
+        return found
+
+    def close(self) -> None:
+        self.desk.close()
+        self.session.close()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Callable[..., Place]]:
+    made: list[Place] = []
+
+    def make(**how: Any) -> Place:
+        made.append(Place(tmp_path / f"{len(made)}.db", **how))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_a_document_is_with_one_person_at_a_time(place: Callable[..., Place]) -> None:
+    here = place()
+    people = [f"p{i}" for i in range(len(DOCUMENTS))]
+    held = {name: here.take(name) for name in people}
+    assert sorted(filter(None, held.values())) == DOCUMENTS
+    assert here.take("late") is None
+    assert {name: here.take(name) for name in people} == held  # who asks again gets the same
+    here.grade("p3", held["p3"] or "")
+    assert here.take("p3") is None
+    here.clock.now = 61
+    assert here.take("late") in set(held.values()) - {held["p3"]}
+
+
+def test_one_person_gets_what_the_terminal_would_show(place: Callable[..., Place], tmp_path: Path) -> None:
+    here = place()
+    alone = begin(tmp_path / "alone.db")
+    for i in range(9):  # up to the first fit
+        task = alone.next("ann")
+        assert task is not None
+        assert here.take("ann") == task.document
+        here.grade("ann", task.document, i % 3)
+        alone.grade("1", task.document, i % 3, "ann")
+
+
+def test_answers_without_a_lease(place: Callable[..., Place]) -> None:
+    here = place()
+    mine, other = here.take("ann") or "", here.take("bob") or ""
+    for name, document, message in (
+        ("ann", other, "is with bob now"),
+        ("ann", "d99", "is in no run's top 100"),
+        ("eve", DOCUMENTS[-1] if DOCUMENTS[-1] not in (mine, other) else "d05", "is not in your hands"),
+    ):
+        with pytest.raises(FathomsError, match=message):
+            here.grade(name, document)
+        with pytest.raises(FathomsError, match=message):
+            here.do(here.desk.skip, name, "1", document, "")
+    here.clock.now = 59
+    here.do(here.desk.keep, "bob")
+    here.clock.now = 61
+    with pytest.raises(Refused, match=r"your 60 seconds for topic 1, document .* are over"):
+        here.grade("ann", mine)
+    assert here.session.log.events() == []
+    here.grade("bob", other)  # who gave a sign of life kept it
+    assert here.take("ann") == mine  # nobody else wanted it
+    here.grade("ann", mine)
+    assert here.state()["judged"] == 2
+
+
+def test_the_desk_takes_back(place: Callable[..., Place]) -> None:
+    here = place(double=1.0)
+    with pytest.raises(Refused, match="there is no answer of ann to take back"):
+        here.do(here.desk.undo, "ann")
+    first = here.take("ann") or ""
+    here.grade("ann", first, 2)
+    assert here.take("bob") == first  # for the second grade
+    here.do(here.desk.undo, "ann")
+    assert here.take("ann") != first  # which is in bob's hands, and will be the first
+    here.grade("bob", first, 1)
+    here.do(here.desk.undo, "bob")
+    assert here.take("bob") == first
+    assert here.state()["judged"] == 0
+
+
+def test_state(place: Callable[..., Place]) -> None:
+    here = place(double=1.0, until=0.95)
+    first = here.take("ann") or ""
+    here.grade("ann", first, 2)
+    here.take("bob")
+    here.grade("bob", first, 1)
+    second = here.take("ann") or ""
+    here.do(here.desk.skip, "ann", "1", second, "torn")
+    now = here.state()
+    assert (now["judged"], now["relevant"], now["skipped"], now["twice"], now["agreed"]) == (1, 1, 1, 1, 0)
+    assert now["kappa"] == 0.0
+    assert [one["name"] for one in now["assessors"]] == ["ann", "bob"]
+    assert [one["judged"] for one in now["assessors"]] == [1, 1]
+    assert now["disagreements"] == [
+        {"topic": "1", "document": first, "grades": [["ann", 2, ""], ["bob", 1, ""]], "final": None}
+    ]
+    names = [one["name"] for one in now["systems"]]
+    assert sorted(names) == ["down", "odd", "up"]
+    sure = here.session.engine.confidence()
+    order = [here.session.candidates.names.index(name) for name in names]
+    for i, j in itertools.permutations(range(3), 2):
+        assert now["confidence"][i][j] == pytest.approx(sure[order[i], order[j]])
+    assert [now["confidence"][i][i] for i in range(3)] == [None] * 3
+    assert now["trace"][-1][0] == 1
+    here.do(here.desk.settle, "eve", "1", first, 0)
+    assert here.state()["relevant"] == 0
+    assert here.state()["disagreements"][0]["final"] == ["eve", 0]
+
+
+def test_the_end_by_budget_and_by_nothing_left(place: Callable[..., Place]) -> None:
+    here = place(budget=3)
+    for _ in range(2):
+        here.grade("ann", here.take("ann") or "")
+    last = here.take("ann") or ""
+    assert here.take("bob") is None  # with what ann has in hand, the budget is used up
+    here.grade("ann", last)
+    assert here.take("ann") is None
+    assert here.state()["ended"] == "The budget of 3 judgments is used up."
+    whole = place()
+    for _ in DOCUMENTS:
+        whole.grade("ann", whole.take("ann") or "", 1)
+    assert whole.take("ann") is None
+    assert whole.state()["ended"] in (
+        "There is nothing left to judge.",
+        f"Every pair is settled at {NEVER:g}; --resume with a greater --until goes on.",
+    )
+
+
+def test_a_full_disk_saves_none_of_a_batch_and_says_so(place: Callable[..., Place]) -> None:
+    here = place()
+    mine, other = here.take("ann") or "", here.take("bob") or ""
+    connection = here.session.log._connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    answers: list[Future[Any]] = []
+
+    def both() -> None:  # so that the two are served together
+        answers.append(here.desk.submit(here.desk.grade, "ann", "1", mine, 1, "short"))
+        answers.append(here.desk.submit(here.desk.grade, "bob", "1", other, 1, "x" * 100_000))
+
+    here.do(both)
+    for answer in answers:
+        with pytest.raises(InputError, match="not saved"):
+            answer.result(10)
+    assert here.session.log.events() == here.session.grades() == []
+    connection.execute("PRAGMA max_page_count = 100000")
+    here.grade("ann", mine)  # it is still theirs
+    here.grade("bob", other)
+    assert [event.document for event in here.session.log.events()] == [mine, other]
+
+
+def test_the_curve_is_there_after_a_restart(tmp_path: Path) -> None:
+    here = Place(tmp_path / "s.db")
+    for i in range(5):
+        here.grade("ann", here.take("ann") or "", i % 2)
+    before = here.state()["trace"]
+    here.close()
+    assert [point[0] for point in before] == list(range(6))
+    session = resume(tmp_path / "s.db")
+    assert [[point.judged, point.least, point.settled] for point in session.log.marks()] == before
+    session.close()
+    points = [Point(i, i, 0, 0.5) for i in range(SHOWN * 3 + 1)]
+    assert len(thinned(points)) <= SHOWN
+    assert thinned(points)[-1] == points[-1]
+
+
+def test_names() -> None:
+    assert name_of(" Ann\tB.\n") == "Ann B."
+    for bad in ("", " ", "\x00", "x" * 61, 3, None):
+        with pytest.raises(FathomsError, match="expected a name of 1 to 60 characters"):
+            name_of(bad)
+
+
+# -- the server ---------------------------------------------------------------------------------------------------
+
+TOKEN = "token-for-these-tests"
+ADDRESS = Address(token=TOKEN)
+BASE = f"http://127.0.0.1:{ADDRESS.port}"
+
+
+class Words:
+    """Texts of some documents."""
+
+    def __init__(self, entries: dict[str, Entry]) -> None:
+        self.entries = entries
+
+    def get(self, name: str) -> Entry | None:
+        return self.entries.get(name)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+TOPICS = Words({"1": Entry("Dams and <b>fish</b>", ("What do they do?", "Only rivers."))})
+TEXTS = Words({name: Entry("", (EVIL,)) for name in DOCUMENTS[:6]} | {"d06": Entry("t", ("x" * (LONGEST + 5),))})
+
+
+class Site:
+    """A page over a small session, with a browser that has opened it."""
+
+    def __init__(self, here: Place) -> None:
+        self.here = here
+        app = Page(here.desk, TOPICS, TEXTS, ADDRESS).app()
+        self.client = TestClient(app, base_url=BASE, headers={"Origin": BASE})
+        self.stranger = TestClient(app, base_url=BASE, headers={"Origin": BASE})
+        assert self.client.get("/", params={"token": TOKEN}).status_code == 200
+
+    def post(self, path: str, **body: Any) -> httpx.Response:
+        return self.client.post(f"/api/{path}", json=body)
+
+    def next(self, name: str) -> dict[str, Any]:
+        document: dict[str, Any] = self.post("next", name=name).json()["document"]
+        return document
+
+    def untouched(self) -> bool:
+        return not self.here.session.log.events()
+
+
+@pytest.fixture
+def site(place: Callable[..., Place]) -> Site:
+    return Site(place())
+
+
+def answer(task: dict[str, Any], name: str = "ann", **more: Any) -> dict[str, Any]:
+    """A grade for a document at hand."""
+    about = {"topic": task["topic"]["id"], "document": task["document"]["id"]}
+    return {"name": name, **about, "grade": 1, "note": "", **more}
+
+
+def test_a_judge_at_work(site: Site) -> None:
+    task = site.next("ann")
+    done = site.post("grade", **answer(task, grade=2, note="well\tdone"))
+    assert done.status_code == 200
+    following = done.json()["document"]
+    assert following["document"]["id"] != task["document"]["id"]
+    assert done.json()["state"]["judged"] == 1
+    skipped = {name: value for name, value in answer(following, note="torn").items() if name != "grade"}
+    after = site.post("skip", **skipped).json()
+    assert after["state"]["skipped"] == 1
+    back = site.post("undo", name="ann").json()
+    assert back["document"] == following
+    assert site.client.get("/qrels.txt").text == f"1 0 {task['document']['id']} 2\n"
+    table = site.client.get("/provenance.tsv")
+    assert table.headers["content-disposition"] == 'attachment; filename="qrels.txt.provenance.tsv"'
+    row = table.text.splitlines()[1].split("\t")
+    assert row[:4] + row[5:] == ["1", task["document"]["id"], "2", "ann", "well done", "first"]
+    event = site.here.session.log.events()[0]
+    assert (event.assessor, event.grade, event.note) == ("ann", 2, "well done")
+
+
+def test_texts_leave_as_text(site: Site) -> None:
+    shown = {}
+    for i in range(len(DOCUMENTS)):
+        response = site.post("next", name=f"p{i}")
+        assert response.headers["content-type"] == "application/json"
+        task = response.json()["document"]
+        shown[task["document"]["id"]] = task["document"]
+        assert task["topic"]["title"] == ["Dams and <b>fish</b>"]
+        assert task["topic"]["body"] == [["What do they do?"], ["Only rivers."]]
+    assert shown["d00"]["body"] == [[EVIL.removesuffix("dams"), "dams", ""]]
+    assert shown["d06"]["cut"] == 5
+    assert len(shown["d06"]["body"][0][0]) == LONGEST
+    assert shown["d07"]["body"] is None
+    again = site.post("text", topic="1", document="d00").json()
+    assert again["document"] == shown["d00"]
+
+
+def test_ids_that_are_no_utf8_come_back(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_bytes(b"t\xe9 Q0 d\xff 1 2 t\nt\xe9 Q0 e 2 1 t\n")
+    (tmp_path / "b.run").write_bytes(b"t\xe9 Q0 e 1 2 t\nt\xe9 Q0 d\xff 2 1 t\n")
+    found = candidates(fm.read_runs(str(tmp_path / "*.run")), None, "trec", "float32")
+    session = Session.begin(tmp_path / "s.db", Settings(until=NEVER), found, None)
+    desk = Desk(session)
+    desk.start()
+    client = TestClient(Page(desk, None, None, ADDRESS).app(), base_url=BASE)
+    client.headers = httpx.Headers({"Authorization": f"Bearer {TOKEN}"})
+    task = client.post("/api/next", json={"name": "ann"}).json()["document"]
+    for _ in range(2):
+        body = json.dumps(answer(task))
+        headers = {"Content-Type": "application/json"}
+        task = client.post("/api/grade", content=body, headers=headers).json()["document"]
+    assert sorted(client.get("/qrels.txt").content.splitlines()) == [b"t\xe9 0 d\xff 1", b"t\xe9 0 e 1"]
+    desk.close()
+    session.close()
+
+
+def test_wrong_tokens(site: Site) -> None:
+    task = site.next("ann")
+    outside = site.stranger
+    for path in ("/", "/watch", "/api/state", "/qrels.txt", "/provenance.tsv"):
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
+            response = outside.get(path, headers=headers)
+            assert response.status_code == 401, path
+            assert "token" in response.json()["error"]
+        assert outside.get(path, params={"token": "wrong"}).status_code == 401
+    for path in ("next", "grade", "skip", "undo", "settle", "keep", "text"):
+        outside.cookies.set("fathoms-judge-8417", "wrong")
+        assert outside.post(f"/api/{path}", json=answer(task)).status_code == 401
+    assert site.untouched()
+
+
+def test_watching_is_all_that_the_other_token_allows(site: Site) -> None:
+    task = site.next("ann")
+    watcher = site.stranger
+    assert watcher.get("/", params={"token": ADDRESS.watch_token}).status_code == 401
+    opened = watcher.get("/watch", params={"token": ADDRESS.watch_token}, follow_redirects=False)
+    assert (opened.status_code, opened.headers["location"]) == (303, "/watch")
+    for path, status in (("/watch", 200), ("/api/state", 200), ("/qrels.txt", 200), ("/", 401)):
+        assert watcher.get(path).status_code == status
+    for path in ("next", "grade", "skip", "undo", "settle", "keep", "text"):
+        assert watcher.post(f"/api/{path}", json=answer(task)).status_code == 401
+    assert ADDRESS.watch_token not in TOKEN
+    assert site.untouched()
+
+
+def test_the_token_leaves_the_address_at_once(site: Site) -> None:
+    response = site.stranger.get("/", params={"token": TOKEN}, follow_redirects=False)
+    assert (response.status_code, response.headers["location"]) == (303, "/")
+    cookie = response.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+    for path in ("/", "/script.js", "/style.css", "/icon.svg", "/api/state"):
+        headers = site.client.get(path).headers
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-content-type-options"] == "nosniff"
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "*" not in policy
+
+
+def test_the_page_asks_nobody_else(site: Site) -> None:
+    for path in ("/", "/script.js", "/style.css"):
+        text = site.client.get(path).text
+        addresses = set(re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"']*", text))
+        assert addresses <= {"http://www.w3.org/2000/svg"}, path  # a name, not a place
+    html = site.client.get("/").text
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\bon\w+\s*=|\bstyle\s*=|javascript:", html)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:8417", "127.0.0.1:9", "127.0.0.1", "localhost.evil.example:8417", "", "[", "a:b"],
+)
+def test_wrong_hosts(site: Site, host: str) -> None:
+    task = site.next("ann")
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    assert site.client.get("/", headers=headers).status_code == 421
+    assert site.client.post("/api/grade", json=answer(task), headers=headers).status_code == 421
+    assert site.untouched()
+
+
+def test_which_hosts_are_ours() -> None:
+    assert Address(token=TOKEN).knows("localhost")
+    assert not Address(token=TOKEN).knows("192.168.1.5")
+    assert Address(host="192.168.1.5", token=TOKEN).knows("192.168.1.5")
+    everywhere = Address(host="0.0.0.0", token=TOKEN)
+    assert everywhere.knows("10.0.0.7")
+    assert everywhere.knows(socket.gethostname().lower())
+    assert not everywhere.knows("evil.example")
+    assert Address(host="::1", port=80, token=TOKEN).url().startswith("http://[::1]:80/?token=")
+    for bad in ("short", "token-with-ümlaut", "token with blanks", "new-line-at-the-end\n", "semi;colon;colon"):
+        with pytest.raises(FathomsError, match="expected a token of 12 characters or more: letters, digits"):
+            Address(token=bad)
+    assert len({Address().token for _ in range(10)}) == 10
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9", "http://127.0.0.1", "//", "["])
+def test_forged_origins(site: Site, origin: str) -> None:
+    task = site.next("ann")
+    response = site.client.post("/api/grade", json=answer(task), headers={"Origin": origin})
+    assert response.status_code == 403
+    assert "are not accepted" in response.json()["error"]
+    assert site.untouched()
+
+
+def test_requests_without_an_origin(site: Site) -> None:
+    task = site.next("ann")
+    del site.client.headers["Origin"]
+    assert site.post("grade", **answer(task)).status_code == 403  # a cookie alone may be another page's doing
+    assert site.untouched()
+    headers = {"Authorization": f"Bearer {TOKEN}"}  # which no other page can know
+    assert site.client.post("/api/grade", json=answer(task), headers=headers).status_code == 200
+
+
+def test_bad_bodies(site: Site) -> None:
+    task = site.next("ann")
+    good = answer(task)
+    bodies: list[tuple[Any, int, str]] = [
+        (b"", 400, "no JSON"),
+        (b"{", 400, "no JSON"),
+        (b"[" * 20_000, 400, "no JSON"),
+        (b"\xff", 400, "no JSON"),
+        ([], 400, "expected an object with the fields name, topic, document, grade, note"),
+        ({}, 400, "expected an object"),
+        (good | {"more": 1}, 400, "expected an object"),
+        (good | {"name": ""}, 400, "expected a name"),
+        (good | {"name": ["ann"]}, 400, "expected name to be of type str"),
+        (good | {"grade": 3}, 400, "expected a grade from 0 to 2, found 3"),
+        (good | {"grade": -1}, 400, "expected a grade from 0 to 2, found -1"),
+        (good | {"grade": 1.0}, 400, "expected grade to be of type int"),
+        (good | {"grade": True}, 400, "expected grade to be of type int"),
+        (good | {"grade": "1"}, 400, "expected grade to be of type int"),
+        (good | {"grade": 10**30}, 400, "expected a grade"),
+        (good | {"note": "x" * 3000}, 400, "expected a note of at most 2,000 characters"),
+        (good | {"note": "x" * LARGEST}, 413, "expected a request of at most 32,768 bytes"),
+        (good | {"topic": "2"}, 400, "is in no run's top 100"),
+        (good | {"document": "d99"}, 400, "is in no run's top 100"),
+        (good | {"document": ""}, 400, "is in no run's top 100"),
+        (good | {"document": "d\0"}, 400, "is in no run's top 100"),
+        (good | {"document": "../../etc/passwd"}, 400, "is in no run's top 100"),
+        (good | {"document": "%2e%2e/d00"}, 400, "is in no run's top 100"),
+        (good | {"document": "d00\n"}, 400, "is in no run's top 100"),
+        (good | {"name": "bob"}, 409, "is with ann now"),
+    ]
+    for body, status, message in bodies:
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        response = site.client.post("/api/grade", content=raw, headers={"Content-Type": "application/json"})
+        assert response.status_code == status, body
+        assert message in response.json()["error"]
+        assert site.untouched()
+    form = site.client.post("/api/grade", data=good)
+    assert (form.status_code, site.untouched()) == (415, True)
+    for path in ("/../../etc/passwd", "/%2e%2e/server.py", "/server.py", "/page.html", "/static/../server.py", "/api"):
+        assert site.client.get(path).status_code == 404
+    assert site.client.get("/api/grade").status_code == 405
+    assert site.post("grade", **good).status_code == 200  # after all that, it is still ann's
+
+
+def test_leases_over_the_wire(site: Site) -> None:
+    mine, other = site.next("ann"), site.next("bob")
+    assert mine["document"] != other["document"]
+    refused = site.post("grade", **answer(other, name="ann"))
+    assert refused.status_code == 409
+    assert "is with bob now" in refused.json()["error"]
+    site.here.clock.now = 61
+    late = site.post("grade", **answer(mine))
+    assert late.status_code == 409
+    assert "seconds for topic 1" in late.json()["error"]
+    assert site.untouched()
+    assert site.next("ann") == mine
+    assert site.post("grade", **answer(mine)).status_code == 200
+    twice = site.post("grade", **answer(mine))
+    assert twice.status_code == 409
+    assert len(site.here.session.log.events()) == 1
+    assert site.post("undo", name="eve").status_code == 409
+
+
+def test_settling_over_the_wire(place: Callable[..., Place]) -> None:
+    site = Site(place(double=1.0))
+    task = site.next("ann")
+    site.post("grade", **answer(task, grade=0))
+    about = {"topic": "1", "document": task["document"]["id"], "grade": 2, "name": "eve"}
+    early = site.post("settle", **about)
+    assert early.status_code == 400
+    assert "has no two grades that differ" in early.json()["error"]
+    assert site.next("bob") == task
+    site.post("grade", **answer(task, name="bob", grade=2))
+    assert site.post("settle", **about).json()["state"]["disagreements"][0]["final"] == ["eve", 2]
+    assert site.client.get("/qrels.txt").text.startswith(f"1 0 {task['document']['id']} 2\n")
+
+
+# -- the command --------------------------------------------------------------------------------------------------
+
+
+def test_bad_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for words, message in (
+            ((), "the arguments QRELS and RUN are missing"),
+            (("none",), "the arguments QRELS and RUN are missing"),
+            (("--demo", "--port", "1"), "--port is for the page; add --web"),
+            (("--demo", "d", "--web", "--host", "0.0.0.0"), "choose what opens the page with --token TEXT"),
+            (("--demo", "d", "--web", "--token", "short"), "expected a token of 12 characters or more"),
+            (("--demo", "d", "--web", "--oracle", "x"), "--oracle does not go with --web"),
+            (("--demo", "d", "--web", "--port", port), f"cannot listen on 127.0.0.1, port {port}"),
+            (("--demo", "d", "--docs", "x"), "--demo brings runs and texts of its own; leave out --docs"),
+            (("--demo", "d", "--double", "150%"), "expected a share such as 10% or 0.1, found '150%'"),
+        ):
+            Path("d/fathoms-judging.db").unlink(missing_ok=True)
+            with pytest.raises(SystemExit) as exit:
+                main(["judge", *words])
+            assert exit.value.code == 2, words
+            assert message in capsys.readouterr().err
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SystemExit):
+        main(["judge", "--demo", "--web"])
+    assert "install them with pip install 'fathoms[web]'" in capsys.readouterr().err
+
+
+def test_the_demo_in_a_terminal(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "fathoms", "judge", "--demo"]
+    done = subprocess.run(words, cwd=tmp_path, input="1\n0\nq\n", capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.startswith("2 judged (1 relevant)")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_whole_command(tmp_path: Path) -> None:
+    """Begun, judged, stopped by Ctrl-C with an export, and resumed where it stood."""
+    words = [sys.executable, "-m", "fathoms", "judge", "--demo", "demo", "--web", "--port", "0", "--token", TOKEN]
+    documents: list[dict[str, Any]] = []
+    for resumed in ([], ["--resume"]):
+        server = subprocess.Popen(
+            [*words, "--export", "q.txt", *resumed],
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert server.stderr is not None
+        heard = ""
+        while "Ctrl-C" not in heard:
+            heard += server.stderr.readline()
+        found = re.search(r"judge at +http://127.0.0.1:(\d+)/\?token=", heard)
+        assert found, heard
+        assert re.search(r"only watch +http://127.0.0.1:\d+/watch\?token=\w+\n", heard)
+
+        def post(path: str, body: dict[str, Any], port: str = found[1]) -> dict[str, Any]:
+            headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+            request = urllib.request.Request(
+                f"http://127.0.0.1:{port}/api/{path}", json.dumps(body).encode(), headers, method="POST"
+            )
+            with urllib.request.urlopen(request, timeout=30) as response:
+                answered: dict[str, Any] = json.load(response)
+            return answered
+
+        task = post("next", {"name": "ann"})["document"]
+        assert not documents or task == documents[-1]
+        task = post("grade", answer(task, grade=1))["document"]
+        documents.append(task)
+        server.send_signal(signal.SIGINT)
+        out, _ = server.communicate(timeout=30)
+        assert server.returncode == 0
+        assert out.startswith(f"{len(documents)} judged ({len(documents)} relevant)")
+        assert len((tmp_path / "q.txt").read_text().splitlines()) == len(documents)
+    connection = sqlite3.connect(tmp_path / "demo" / "fathoms-judging.db")
+    assert connection.execute("SELECT assessor, grade FROM event").fetchall() == [("ann", 1)] * 2
+    connection.close()
