@@ -146,3 +146,9 @@ def test_reference_says_what_the_code_does(name: str, cls: type[Measure]) -> Non
     for parameter in cls.params:
         shared = parameter in ("rel", "gain", "gains", "max_grade", "judged_only", "bounds", "universe")
         assert shared or f"`{parameter}" in entry[1], f"{name} has a parameter {parameter}"
+
+
+def test_the_site_has_every_page_once() -> None:
+    listed = re.findall(r"^ +- .*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES if page != ROOT / "README.md"]
+    assert sorted(listed) == sorted(pages)
