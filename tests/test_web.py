@@ -27,6 +27,8 @@ from fathoms.cli.app import main
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.judge.agreement import Rating, kappa
+from fathoms.judge.engine import Engine
+from fathoms.judge.select import STRATEGIES
 from fathoms.judge.session import Log, Point, Session, Settings
 from fathoms.judge.texts import Entry
 from fathoms.judge.web.desk import SHOWN, Desk, Refused, name_of, thinned
@@ -270,6 +272,22 @@ def test_a_document_is_with_one_person_at_a_time(place: Callable[..., Place]) ->
     assert here.take("p3") is None
     here.clock.now = 61
     assert here.take("late") in set(held.values()) - {held["p3"]}
+
+
+def test_a_queue_is_what_next_would_name() -> None:
+    collection = fm.simulate(systems=4, n_topics=6, n_docs=200, depth=20, max_grade=1)
+    found = candidates(fm.read_runs(collection.runs), 20, "trec", "float32")
+    relevant = found.judged_by(fm.read_qrels(collection.truth))[1]
+    for strategy in STRATEGIES:
+        engine = Engine(found, strategy)
+        for _ in range(12):
+            named: list[int] = [3, 5]
+            while len(named) < 27 and (index := engine.next(skip=named)) is not None:
+                named.append(index)
+            assert engine.queue(25, skip=[3, 5]) == named[2:]
+            engine.judge(named[2], bool(relevant[named[2]]))
+        assert engine.queue(0) == []
+        assert sorted(engine.queue(10**6)) == sorted(set(range(len(found))) - set(engine._known))
 
 
 def test_one_person_gets_what_the_terminal_would_show(place: Callable[..., Place], tmp_path: Path) -> None:

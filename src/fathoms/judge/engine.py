@@ -170,6 +170,24 @@ class Engine:
             return None
         return int(self.block.number[topic, top[topic]])
 
+    def queue(self, n: int, skip: Collection[int] = ()) -> list[int]:
+        """The first n candidates that `next` would name one after the other, were each skipped in its turn."""
+        without = self._state.judged | ~self.block.present
+        without.flat[self._flat[[number for number in skip if self._has(number)]]] = True
+        weights = np.where(without, -np.inf, self._weight.values).ravel()
+        n = min(n, int((~without).sum()))
+        if not n:
+            return []
+        least = np.partition(weights, -n)[-n]
+        near = np.flatnonzero(weights >= least - 1e-12 * abs(least))  # with those that the lot may prefer
+        values, lot = weights[near], self._lot.ravel()[near]
+        found: list[int] = []
+        for _ in range(n):
+            best = int(_drawn(values, lot))
+            found.append(int(self.block.number.flat[near[best]]))
+            values[best] = -np.inf
+        return found
+
     def _rank(self, topic: int) -> None:
         without = self._state.judged[topic] | ~self.block.present[topic]
         self._top[topic], self._greatest[topic] = self._best(topic, without)

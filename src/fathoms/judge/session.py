@@ -474,7 +474,7 @@ class Session:
     def twice(self) -> list[Twice]:
         """The documents that two people judged, in order."""
         found = []
-        for answers in self._answers.values():
+        for answers in map(self._answers.__getitem__, self._twice):
             grades = [event for event in answers if event.kind == "grade"]
             if len(grades) == 2:
                 final = answers[-1] if answers[-1].kind == "final" else None
@@ -502,6 +502,11 @@ class Session:
         return list(self._skipped)
 
     @property
+    def judged(self) -> int:
+        """How many documents were judged in this session."""
+        return len(self._answers)
+
+    @property
     def imported(self) -> int:
         """How many candidates were judged before the session."""
         return len(self._imported)
@@ -513,7 +518,7 @@ class Session:
         """Why judging ends here, None where it does not: all is settled, or the budget used up, or no more there."""
         if settled:
             return f"Every pair is settled at {self.settings.until:g}; --resume with a greater --until goes on."
-        if budget is not None and len(self._answers) >= budget:
+        if budget is not None and self.judged >= budget:
             return f"The budget of {budget:,} judgments is used up."
         if more:
             return None
@@ -640,6 +645,7 @@ class Session:
         self._answers: dict[int, list[Event]] = {}  # grades and final grades by candidate, in order
         self._skipped: dict[int, Event] = {}
         self._waiting: dict[int, None] = {}  # for a second grade
+        self._twice: dict[int, None] = {}  # those that have one
         self._judgments = [(index, self._is_relevant(grade)) for index, grade in self._imported.items()]
         for event in self._standing.values():
             self._put(self.find(event.topic, event.document), event)
@@ -665,6 +671,7 @@ class Session:
                 self._waiting[index] = None
             return
         self._waiting.pop(index, None)
+        self._twice[index] = None
         if (index, not relevant) in self._judgments:
             self._judgments = [(one, relevant if one == index else other) for one, other in self._judgments]
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
@@ -154,7 +155,7 @@ class Desk:
         """All requests in one transaction; each one's answer goes out after it."""
         results: dict[int, Any] = {}
         failed: dict[int, Exception] = {}
-        before = (self._written, self._version, dict(self._leases))
+        written, version, leases = self._written, self._version, dict(self._leases)
         try:
             with self.session.log.together():
                 for turn in ("work", "then"):
@@ -168,13 +169,13 @@ class Desk:
                             raise
                         except Exception as error:
                             failed[i] = error
-                if self._written > before[0]:  # the curve is not worth a sync of its own
+                if self._written > written:  # the curve is not worth a sync of its own
                     self._mark()
         except Exception as error:
-            self._written, self._version, self._leases = before
+            self._written, self._leases = written, leases
             self.session.reload()
             failed = dict.fromkeys(range(len(batch)), error)
-        if self._version > before[1]:
+        if self._version > version:
             self._ask_analyst()
         for i, request in enumerate(batch):
             if i in failed:
@@ -226,20 +227,18 @@ class Desk:
         session = self.session
         engine = session.tell(order.judgments, order.n)
         settled = engine.settled()
-        queue: list[int] = []
-        while not settled and len(queue) < order.wanted:
-            index = engine.next(skip=[*order.leave, *queue])
-            if index is None:
-                break
-            queue.append(index)
+        queue = [] if settled else engine.queue(order.wanted, skip=order.leave)
         pairs, expected = session.pairs(engine), session.expected(engine)
         settled_pairs = sum(pair.confidence >= session.settings.until for pair in pairs)
         least = min((pair.confidence for pair in pairs), default=1.0)
         if not self._trace or self._trace[-1].event < order.event:
             self._trace.append(Point(order.event, order.n, settled_pairs, least))
-        # Those who wait for a document need no forecast.
-        self._publish(View(order.version, order.n, settled, queue, pairs, expected, self.view.forecast))
-        self._publish(View(order.version, order.n, settled, queue, pairs, expected, engine.forecast()))
+        view = View(order.version, order.n, settled, queue, pairs, expected, self.view.forecast)
+        self._publish(view)
+        with self._ordered:
+            is_idle = self._order is None
+        if is_idle or settled or last_fit(order.n) == order.n:  # those who wait for a document need no forecast
+            self._publish(replace(view, forecast=engine.forecast()))
 
     def _publish(self, view: View) -> None:
         with self._ordered:
@@ -279,7 +278,7 @@ class Desk:
     def _is_budget_used(self, held: set[int]) -> bool:
         """Whether the documents in hand, once judged, use the budget up."""
         coming = sum(self.session.is_open(index) for index in held)
-        return self.budget is not None and len(self.session.grades()) + coming >= self.budget
+        return self.budget is not None and self.session.judged + coming >= self.budget
 
     def _lend(self, name: str, task: Task) -> Task:
         self._leases[name] = Lease(task, self._clock() + self.seconds)
@@ -356,20 +355,17 @@ class Desk:
 
     def _state(self) -> dict[str, Any]:
         session, view, settings = self.session, self.view, self.session.settings
-        grades = session.grades()
         names = [name for name, _ in view.expected]
         chance = {(better, other): sure for better, other, sure in view.pairs}
         chance |= {(other, better): 1 - sure for better, other, sure in view.pairs}
         open_pairs = [pair for pair in view.pairs if pair.confidence < settings.until]
-        by_name: dict[str, int] = {}
-        for event in session.standing:
-            by_name[event.assessor] = by_name.get(event.assessor, 0) + (event.kind == "grade")
+        by_name = Counter(event.assessor for event in session.standing if event.kind == "grade")
         now = self._clock()
         twice, unlike = session.twice(), session.disagreements()
         return {
             "version": self._version,
-            "judged": len(grades),
-            "relevant": sum((event.grade or 0) >= settings.rel for event in grades),
+            "judged": session.judged,
+            "relevant": sum(relevant for _, relevant in session.judgments[session.imported :]),
             "skipped": len(session.skips()),
             "imported": session.imported,
             "until": settings.until,
@@ -384,7 +380,7 @@ class Desk:
             "ended": self.why_ended(),
             "trace": [[point.judged, point.least, point.settled] for point in thinned(self._trace)],
             "assessors": [
-                {"name": name, "judged": by_name.get(name, 0), "here": now - self._seen.get(name, -1e9) < PRESENT}
+                {"name": name, "judged": by_name[name], "here": now - self._seen.get(name, -1e9) < PRESENT}
                 for name in sorted({*by_name, *self._seen})
             ],
             "double": settings.double,
