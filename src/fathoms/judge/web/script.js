@@ -200,7 +200,7 @@ function showState() {
 }
 
 function forecast() {
-  if (state.ended) return sentence(state.ended.split(";")[0]);
+  if (state.ended) return sentence(state.ended.split(";")[0]) + (current ? " You may still finish what is at hand." : "");
   if (!state.forecast) return "Too early to say how many more judgments it takes.";
   const [low, high] = state.forecast;
   if (!high) return "";
