@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -193,3 +194,16 @@ def test_the_paper_on_a_simulated_collection(folder: Path, tmp_path: Path) -> No
     table = pl.read_csv(target / "table3.tsv", separator="\t")
     pairs = table.filter((pl.col("method") == "fusion") & (pl.col("confidence") == "pairs"))
     assert pairs.row(0)[2:] == (2.0, 32.0, 56.0)
+
+
+@pytest.mark.skipif("FATHOMS_DATA" not in os.environ, reason="needs the TREC-8 ad hoc runs (FATHOMS_DATA)")
+def test_confidence_can_be_trusted_on_trec8() -> None:
+    """A few of the thousand trials in docs/papers/rtc.md, with three standard errors for being so few."""
+    place = Path(os.environ["FATHOMS_DATA"]) / "trec8-adhoc"
+    settings = rtc.Settings(trials=40, methods=("fusion",), workers=1)
+    world = rtc.make_world(fm.read_qrels(place / "qrels.txt"), fm.read_runs(place / "runs"), settings)
+    outcome = rtc.Outcome.of(rtc.trials(world, settings), "fusion")
+    by_trial = outcome.winnings.mean(axis=1)
+    assert abs(by_trial.mean() + 0.05) < 3 * by_trial.std() / np.sqrt(40)
+    assert abs(outcome.tau.mean() - 0.669) < 3 * outcome.tau.std() / np.sqrt(40)
+    assert np.median(outcome.judged) <= 120
