@@ -135,14 +135,22 @@ def volatility(frame: pl.DataFrame, x: str, y: str, value: str, *, pooled: int) 
     limits = [0.5, 0.6, 0.7, 0.8, 0.9]
     bands = ["#762A83", "#AF8DC3", "#E7D4E8", "#D9F0D3", "#7FBF7B", "#1B7837"]
     # Plain field names: a point in one, as in RBP(p=0.95), would be taken for a path.
-    plain = frame.rename({x: "across", y: "up", value: "value"})
+    plain = frame.rename({x: "across", y: "up", value: "value"}).with_columns(
+        told=pl.format("depths {} and {}; {} {}", "across", "up", pl.lit(value), pl.col("value").round(3))
+    )
     across = alt.X("across:O", title=x.strip(), axis=alt.Axis(values=_every(plain, "across")))
     up = alt.Y("up:O", title=y.strip(), sort="descending", axis=alt.Axis(values=_every(plain, "up")))
     colour = alt.Color("value:Q", scale=alt.Scale(type="threshold", domain=limits, range=bands), title=value)
     cells = (
         alt.Chart(plain)
         .mark_rect()
-        .encode(x=across, y=up, color=colour, tooltip=["across", "up", alt.Tooltip("value:Q", format=".3f")])
+        .encode(
+            x=across,
+            y=up,
+            color=colour,
+            tooltip=["across", "up", alt.Tooltip("value:Q", format=".3f")],
+            description="told:N",
+        )
     )
     title = f"Agreement of system orderings between depths ({value}; dark green: 0.9 and more)"
     if pooled in plain["across"].to_list():
@@ -208,7 +216,13 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
 
     least = 1e-6
     data = frame.select("run", "pessimistic", "optimistic", "trec", "expected", "tied").with_columns(
-        width=pl.max_horizontal(pl.col("optimistic") - pl.col("pessimistic"), pl.lit(least))
+        width=pl.max_horizontal(pl.col("optimistic") - pl.col("pessimistic"), pl.lit(least)),
+        told=pl.format(
+            "{}; {} tied documents; pessimistic {}; optimistic {}; trec_eval's order {}; mean over all orders {}",
+            "run",
+            "tied",
+            *(pl.col(name).round(5) for name in ("pessimistic", "optimistic", "trec", "expected")),
+        ),
     )
     greatest = max(least, *data["width"].to_list())
     left, right = min(data["pessimistic"].to_list()), max(data["optimistic"].to_list())
@@ -227,7 +241,7 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
     )
     means = ("pessimistic", "trec", "expected", "optimistic")
     told = [alt.Tooltip("run:N"), *(alt.Tooltip(f"{name}:Q", format=".5f") for name in means), alt.Tooltip("tied:Q")]
-    base = alt.Chart(data).encode(y=up, color=colour, tooltip=told)
+    base = alt.Chart(data).encode(y=up, color=colour, tooltip=told, description="told:N")
     reach = alt.Scale(domain=[max(left - edge, 0), right + edge], nice=False)
     across = alt.X("pessimistic:Q", title=f"mean {measure}", scale=reach)
     lines = base.mark_rule(strokeWidth=2).encode(x=across, x2="optimistic:Q")
@@ -243,6 +257,7 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
                 "order:N", title="order", scale=alt.Scale(domain=["trec", "expected"], range=["circle", "triangle-up"])
             ),
             tooltip=told,
+            description="told:N",
         )
     )
     return _finish(lines + marks, f"What the order of tied documents can do to {measure}", 520, 360)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -102,7 +103,14 @@ class Report:
         return sorted(self.evaluation.runs, key=lambda run: (-(run.mean(measure)["score"] or 0.0), run.run))
 
     def pairs(self, measure: Measure) -> list[Pair]:
-        return [] if self.comparison is None else [p for p in self.comparison.pairs if p.measure == measure.name]
+        return self._pairs.get(measure.name, [])
+
+    @cached_property
+    def _pairs(self) -> dict[str, list[Pair]]:
+        found: dict[str, list[Pair]] = {}
+        for pair in [] if self.comparison is None else self.comparison.pairs:
+            found.setdefault(pair.measure, []).append(pair)
+        return found
 
 
 def reporting(
@@ -117,27 +125,33 @@ def reporting(
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Report:
     """All analyses, each as its command does it. Runs are gone through several times, so they are kept in memory."""
-    runs = Runs({name: runs[name] for name in runs})
-    progress("read")
-    scored = evaluation(qrels, runs, measures, options, by_topic=True)
-    progress("eval")
-    compared = comparison(qrels, runs, measures, options, alpha=alpha) if len(runs) > 1 else None
-    progress("compare")
-    tied = tie_analysis(qrels, runs, measures, options)
-    progress("ties")
-    depths = _depths(qrels, runs, measures, options)
-    progress("depth")
-    audited, problem = _audited(qrels, runs, measures, options, groups)
-    progress("audit")
-    best = sorted(scored.runs, key=lambda run: (-(run.mean(measures[0])["score"] or 0.0), run.run))
-    judging = judging_of(qrels, runs, [run.run for run in best[:TOP]], options) if len(runs) > 1 else None
-    progress("judge")
+    from concurrent.futures import ThreadPoolExecutor
+
+    several = len(runs) > 1
+    with ThreadPoolExecutor(options.workers) as pool:
+        runs = Runs(dict(zip(runs, pool.map(runs.__getitem__, runs), strict=True)))
+        progress("read")
+        alone = replace(options, workers=1)  # analyses go side by side, so each takes the runs one by one
+        comparing = pool.submit(lambda: comparison(qrels, runs, measures, alone, alpha=alpha) if several else None)
+        scoring = pool.submit(evaluation, qrels, runs, measures, alone, by_topic=True)
+        tying = pool.submit(tie_analysis, qrels, runs, measures, alone)
+        checking = pool.submit(_audited, qrels, runs, measures, alone, groups)
+        deepening = pool.submit(_depths, qrels, runs, measures, alone)
+        scored = scoring.result()
+        progress("eval")
+        estimating = pool.submit(_estimates, qrels, runs, scored, alone)
+        best = sorted(scored.runs, key=lambda run: (-(run.mean(measures[0])["score"] or 0.0), run.run))
+        judging = judging_of(qrels, runs, [run.run for run in best[:TOP]], options) if several else None
+        tied, compared = tying.result(), comparing.result()
+        progress("compare")
+        (audited, problem), depths, estimates = checking.result(), deepening.result(), estimating.result()
+        progress("audit")
     found = (scored.notes, compared and compared.notes, tied.notes, depths and depths.notes, audited and audited.notes)
     return Report(
         qrels=qrels,
         options=options,
         evaluation=scored,
-        estimates=_estimates(qrels, runs, scored, options),
+        estimates=estimates,
         comparison=compared,
         ties=tied,
         depths=depths,
