@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -527,6 +528,36 @@ def test_texts_leave_as_text(site: Site) -> None:
     assert again["document"] == shown["d00"]
 
 
+def test_texts_that_cannot_be_read(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    class Torn(Words):
+        def get(self, name: str) -> Entry | None:
+            raise InputError("the compressed data is damaged", f"{name}.gz")
+
+    app = Page(site.here.desk, Torn({}), Torn({}), ADDRESS).app()
+    client = TestClient(app, base_url=BASE, headers={"Authorization": f"Bearer {TOKEN}"})
+    task = client.post("/api/next", json={"name": "ann"}).json()["document"]
+    assert task["document"]["body"] is task["topic"]["body"] is None
+    assert f"{task['document']['id']}.gz: the compressed data is damaged" in capsys.readouterr().err
+    assert client.post("/api/grade", json=answer(task)).status_code == 200
+    assert len(site.here.session.log.events()) == 1
+
+
+def test_nobody_waits_any_more(place: Callable[..., Place]) -> None:
+    here = place()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        begun.set()
+        go_on.wait(10)
+
+    here.desk.submit(slow)
+    begun.wait(10)
+    gone = here.desk.submit(here.desk.take, "ann")
+    assert gone.cancel()
+    go_on.set()
+    assert here.take("ann")  # the desk is still at work
+
+
 def test_ids_that_are_no_utf8_come_back(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_bytes(b"t\xe9 Q0 d\xff 1 2 t\nt\xe9 Q0 e 2 1 t\n")
     (tmp_path / "b.run").write_bytes(b"t\xe9 Q0 e 1 2 t\nt\xe9 Q0 d\xff 2 1 t\n")
@@ -628,7 +659,7 @@ def test_which_hosts_are_ours() -> None:
     assert len({Address().token for _ in range(10)}) == 10
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9", "http://127.0.0.1", "//", "["])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9", "http://127.0.0.1", "//", "http://["])
 def test_forged_origins(site: Site, origin: str) -> None:
     task = site.next("ann")
     response = site.client.post("/api/grade", json=answer(task), headers={"Origin": origin})
@@ -760,6 +791,25 @@ def test_the_demo_in_a_terminal(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith("2 judged (1 relevant)")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_final_grade_taken_back_in_the_terminal(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "fathoms", "judge", "--demo", "demo", "--double", "100%", "--resume"]
+    subprocess.run([word for word in words if word != "--resume"], cwd=tmp_path, input="", check=True, text=True)
+    for name, grade in (("ann", "1\n"), ("bob", "0\n")):
+        subprocess.run([*words, "--assessor", name], cwd=tmp_path, input=grade, check=True, text=True)
+    folder = tmp_path / "demo"
+    log = Log.open(folder / "fathoms-judging.db")
+    found = candidates(fm.read_runs(str(folder / "runs")), 100, "trec", "float32")
+    session = Session.resume(log, log.settings(), found, None)
+    (one,) = session.disagreements()
+    session.settle(one.first.topic, one.first.document, 2, "eve")
+    session.close()
+    back = subprocess.run(
+        [*words, "--assessor", "eve"], cwd=tmp_path, input="u\n1\n", capture_output=True, text=True, check=True
+    )
+    assert f"Taken back: topic {one.first.topic}, document {one.first.document}." in back.stderr
+    assert back.stdout.startswith("2 judged (2 relevant)")
 
 
 def test_the_whole_command(tmp_path: Path) -> None:

@@ -392,6 +392,8 @@ class Conversation:
             self._say(f"There is no answer of {self.assessor} to take back.")
         else:
             self._say(f"Taken back: topic {back.topic}, document {back.document}.")
+            if not self.session.may_grade(back.candidate, self.assessor):  # it was a final grade, set on the page
+                return self._next()
         return back
 
     def _wrong(self, line: str, most: int) -> None:

@@ -121,6 +121,10 @@ class Point(NamedTuple):
 # -- on disk ------------------------------------------------------------------------------------------------------
 
 
+class LogError(InputError):
+    """The file cannot be read or written."""
+
+
 class Log:
     """The file. One process has it open at a time, and what `append` returns is on disk."""
 
@@ -233,7 +237,7 @@ class Log:
         try:
             yield
         except sqlite3.Error as error:
-            raise InputError(f"{what}: {error}", str(self.path)) from None
+            raise LogError(f"{what}: {error}", str(self.path)) from None
 
 
 def check_new(path: Path) -> None:
@@ -421,6 +425,10 @@ class Session:
     def is_open(self, index: int) -> bool:
         """Whether nobody has judged or skipped this candidate yet."""
         return not (index in self._answers or index in self._skipped or index in self._imported)
+
+    def may_grade(self, index: int, assessor: str) -> bool:
+        """Whether a candidate has no grade yet, or waits for a second one that this assessor may give."""
+        return not (index in self._answers or index in self._imported) or index in self.waiting(assessor)
 
     def grade(self, topic: str, document: str, grade: int, assessor: str, note: str = "") -> Event:
         index = self._open(topic, document, assessor)

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from fathoms.errors import FathomsError, InputError
+from fathoms.errors import FathomsError
 from fathoms.judge.engine import last_fit
-from fathoms.judge.session import Judgments, Pair, Point, Session, Task, tidy
+from fathoms.judge.session import Judgments, LogError, Pair, Point, Session, Task, tidy
 
 AHEAD = 2  # documents chosen in advance for each assessor, and as many for all
 PRESENT = 60.0  # seconds for which somebody counts as present after a sign of life
@@ -165,7 +165,7 @@ class Desk:
                             continue
                         try:
                             results[i] = do()
-                        except InputError:  # the file; nothing of this can be saved
+                        except LogError:  # nothing of this can be saved
                             raise
                         except Exception as error:
                             failed[i] = error
@@ -178,6 +178,8 @@ class Desk:
         if self._version > version:
             self._ask_analyst()
         for i, request in enumerate(batch):
+            if not request.future.set_running_or_notify_cancel():  # nobody waits for it any more
+                continue
             if i in failed:
                 request.future.set_exception(failed[i])
             else:
@@ -246,7 +248,8 @@ class Desk:
             ready = [future for version, future in self._waiters if version <= view.version]
             self._waiters = [(version, future) for version, future in self._waiters if version > view.version]
         for future in ready:
-            future.set_result(None)
+            if future.set_running_or_notify_cancel():
+                future.set_result(None)
 
     # -- documents and who has them (work)
 
@@ -259,7 +262,7 @@ class Desk:
         self._come(name)
         mine = self._leases.get(name)
         others = {lease.task.candidate for holder, lease in self._held().items() if holder != name}
-        if mine is not None and mine.task.candidate not in others and self._wants(mine.task.candidate, name):
+        if mine is not None and mine.task.candidate not in others and self.session.may_grade(mine.task.candidate, name):
             return self._lend(name, mine.task)
         for index in self.session.waiting(name):
             if index not in others:
@@ -271,9 +274,6 @@ class Desk:
                 return self._lend(name, self.session.task(index))
         self._version += 1  # have the analyst look again: somebody's time may be up
         return None
-
-    def _wants(self, index: int, name: str) -> bool:
-        return self.session.is_open(index) or index in self.session.waiting(name)
 
     def _is_budget_used(self, held: set[int]) -> bool:
         """Whether the documents in hand, once judged, use the budget up."""
@@ -335,7 +335,7 @@ class Desk:
             raise Refused(f"there is no answer of {name} to take back")
         self._wrote(self._written + 1)
         others = {lease.task.candidate for holder, lease in self._held().items() if holder != name}
-        if task.candidate not in others and self._wants(task.candidate, name):
+        if task.candidate not in others and self.session.may_grade(task.candidate, name):
             self._lend(name, task)
 
     def settle(self, name: str, topic: str, document: str, grade: int) -> None:

@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -173,7 +174,7 @@ class Page:
         if origin is None:
             if "authorization" not in request.headers:  # a browser says where it comes from
                 raise Denied(403, "the request does not say which page it comes from")
-        elif urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
+        elif origin.lower().partition("://")[2] != request.headers.get("host", "").lower():
             raise Denied(403, f"requests from {printable(origin)!r} are not accepted")
 
     def _cookie(self, watch: bool) -> str:
@@ -278,7 +279,8 @@ class Page:
 
     async def _patiently(self, seconds: float) -> None:
         """Give the engine a moment, and no more."""
-        await asyncio.wait([asyncio.wrap_future(self.desk.fresh())], timeout=seconds)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.wrap_future(self.desk.fresh()), seconds)
 
     async def _then_next(self, name: str, work: Callable[..., None], *args: Any) -> Response:
         """Do it, and answer with the next document."""
@@ -301,12 +303,10 @@ class Page:
         return task is not None or self.desk.why_ended() is not None, answer
 
     def _document(self, task: Task) -> dict[str, Any]:
-        topic = self.topics and self.topics.get(task.topic)
-        document = self.documents and self.documents.get(task.document)
-        wanted = terms(topic or None)
+        topic = _read(self.topics, task.topic)
         return {
-            "topic": {"id": task.topic, **_parts(topic or None, set())},
-            "document": {"id": task.document, **_parts(document or None, wanted)},
+            "topic": {"id": task.topic, **_parts(topic, set())},
+            "document": {"id": task.document, **_parts(_read(self.documents, task.document), terms(topic))},
             "lease": self.desk.seconds,
         }
 
@@ -341,6 +341,15 @@ def _note(text: str) -> str:
     if len(text) > LONGEST_NOTE:
         raise FathomsError(f"expected a note of at most {LONGEST_NOTE:,} characters, found {len(text):,}")
     return text
+
+
+def _read(texts: Texts | None, name: str) -> Entry | None:
+    """A text that cannot be read is none: the document can still be judged or skipped."""
+    try:
+        return None if texts is None else texts.get(name)
+    except InputError as error:
+        print(f"fathoms: warning: {error}", file=sys.stderr)
+        return None
 
 
 def _parts(entry: Entry | None, wanted: set[str]) -> dict[str, Any]:
@@ -381,8 +390,6 @@ class _Server(uvicorn.Server):
         self._begun = started
 
     def capture_signals(self) -> Any:
-        from contextlib import contextmanager
-
         @contextmanager
         def captured() -> Any:
             before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
