@@ -24,7 +24,7 @@ from fathoms.errors import FathomsError
 from fathoms.judge.engine import last_fit
 from fathoms.judge.session import Judgments, LogError, Pair, Point, Session, Task, tidy
 
-AHEAD = 2  # documents chosen in advance for each assessor, and as many for all
+AHEAD = 4  # documents chosen in advance for each assessor, and as many for all
 PRESENT = 60.0  # seconds for which somebody counts as present after a sign of life
 LONGEST_NAME = 60
 SHOWN = 200  # points of the curve
@@ -219,11 +219,15 @@ class Desk:
                 order, self._order = self._order, None
             if order is None:
                 return
+            start = time.perf_counter()
             try:
                 self._look(order)
             except Exception as error:
                 self._failure = error
                 self._publish(View(order.version, order.n, False, []))
+            with self._ordered:
+                if self._order is not None:  # at most half of the time, where answers come in faster than it looks
+                    self._ordered.wait_for(lambda: self._closing, time.perf_counter() - start)
 
     def _look(self, order: _Order) -> None:
         session = self.session
