@@ -355,6 +355,29 @@ def test_a_few_pairs_are_told_one_by_one() -> None:
     assert any("is ahead of B" in told for told in story.claims(found))
 
 
+def test_systems_expected_to_overtake_the_first_are_named() -> None:
+    """sys3 and sys8 of the demo's collection are better than sys1, and did not contribute to the pool."""
+    collection = fm.simulate(systems=8, n_topics=20, n_docs=2000, depth=100, pool_depth=5, max_grade=1, seed=9)
+    found = make(collection.qrels, {name: collection.runs[name] for name in ("sys1", "sys3", "sys8")}, ("AP",))
+    assert found.judging is not None
+    assert found.judging.systems == ["sys1", "sys3", "sys8"]
+    overtaking = [name for i, name in enumerate(found.judging.systems) if found.judging.confidence[i, 0] >= 0.95]
+    told = [one for one in story.doubts(found) if one.startswith("That sys1 will stay ahead")]
+    assert overtaking == ["sys3", "sys8"]
+    assert len(told) == 1
+    assert "expects sys3, sys8 to have" in told[0]
+    shares = fm.evaluate(
+        collection.qrels, {"sys1": collection.runs["sys1"], "sys8": collection.runs["sys8"]}, "Judged@10"
+    )
+    sys1, sys8 = shares["score"].to_list()
+    assert sys8 < 0.8 * sys1
+    told = [one for one in story.doubts(found) if one.startswith("Much about")]
+    assert len(told) == 1
+    said = re.search(r"1 system of whose .* than of that of sys1 \((\d+)%\): sys8 \((\d+)%\)\.", told[0])
+    assert said is not None
+    assert [int(share) for share in said.groups()] == pytest.approx([100 * sys1, 100 * sys8], abs=0.5 + 1e-9)
+
+
 # -- small parts ------------------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,8 @@ from fathoms.measures.evaluate import some
 from fathoms.report.report import Judging, Report
 
 CLAIMED = ("certain", "settled")
+TOP_PLACES = 10
+FAR_LESS = 0.8  # of the judged share of the best system
 
 
 def ahead(pair: Pair) -> tuple[str, str]:
@@ -73,6 +75,7 @@ def doubts(report: Report) -> list[str]:
             if names
             else f"Nothing speaks against {ranked[0]} as the best by {measure.name}; see the other measures, though."
         )
+        found += [*_expected_ahead(report), *_thinly_judged(report, ranked)]
         neighbours = {frozenset(two) for two in pairwise(ranked)}
         told_apart = sum(frozenset((p.run_a, p.run_b)) in neighbours and p.verdict in CLAIMED for p in pairs)
         found.append(
@@ -83,6 +86,37 @@ def doubts(report: Report) -> list[str]:
     if changes.any() or could.any():
         found += about(measure, ties.sentences(report.ties))
     return found + depth_told(report, measure)
+
+
+def _expected_ahead(report: Report) -> list[str]:
+    """Systems that the judging engine expects to overtake the first one, as the scores of unjudged runs often hide."""
+    judging = report.judging
+    if judging is None:
+        return []
+    behind = judging.confidence[:, 0] >= judging.until
+    names = [name for name, passes in zip(judging.systems, behind, strict=True) if passes]
+    if not names:
+        return []
+    return [
+        f"That {judging.systems[0]} will stay ahead: with everything judged, the judging engine expects {some(names)} "
+        f"to have the higher AP of the first {judging.depth} documents ({judging.until:.0%} confidence or more)."
+    ]
+
+
+def _thinly_judged(report: Report, ranked: Sequence[str]) -> list[str]:
+    """Systems whose scores are too low by an unknown amount, for the best one has much more judged."""
+    if report.audit is None:
+        return []
+    shares = {run: report.audit.shares[run][TOP_PLACES] or 0.0 for run in ranked}
+    own = shares[ranked[0]]
+    thin = sorted((run for run in ranked if shares[run] < FAR_LESS * own), key=lambda run: shares[run])
+    if not thin:
+        return []
+    listed = some([f"{run} ({shares[run]:.0%})" for run in thin])
+    return [
+        f"Much about {counted(len(thin), 'system')} of whose top {TOP_PLACES} far less is judged than of that of "
+        f"{ranked[0]} ({own:.0%}): {listed}. Their scores are too low, nobody knows by how much."
+    ]
 
 
 def _with(report: Report, measure: Measure, run: str) -> list[Pair]:
