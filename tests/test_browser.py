@@ -197,6 +197,32 @@ def test_two_people_at_once(browser: Browser, served: Served) -> None:
         assert [row[1] for row in rows if row[3] == name] == [document for _, document in documents]
 
 
+def test_two_opinions(browser: Browser, tmp_path: Path) -> None:
+    server = Served(tmp_path, "--demo", "demo", "--double", "100%")
+    try:
+        ann = visit(browser, server, "Ann")
+        first = press(ann, "1")
+        bob = visit(browser, server, "Bob")
+        assert at_hand(bob) == first  # for a second grade
+        press(bob, "2")
+        shows(bob, "#differ", f"Topic {first[0]}, document {first[1]}")
+        shows(bob, "#differ", "Ann: 1, Bob: 2")
+        shows(bob, "#agreement", "1 judged twice, 0 of them alike")
+        bob.click("#differ button >> text=Read")
+        assert bob.locator("#reader-body p").count() > 0
+        bob.keyboard.press("0")  # no grade for what lies behind
+        bob.keyboard.press("Escape")
+        bob.click(f"[aria-label='Final grade 0 for document {first[1]}']")
+        shows(bob, "#differ", "final 0, by Bob")
+        assert bob.inner_text("#count").startswith("1 judged, 0 relevant")
+    finally:
+        server.stop()
+    rows = server.events("demo/fathoms-judging.db")
+    assert [row[:4] for row in rows] == [
+        ("grade", first[1], 1, "Ann"), ("grade", first[1], 2, "Bob"), ("final", first[1], 0, "Bob"),
+    ]  # fmt: skip
+
+
 def test_hostile_texts_on_a_phone(browser: Browser, tmp_path: Path) -> None:
     evil = "<script>document.title='owned'</script><img src='/x' onerror='document.title=1'> & <b>bold</b> \u202egnp"
     for name, order in (("a", 1), ("b", -1), ("c", 3)):
