@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from collections import Counter
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import groupby
 from pathlib import Path
@@ -303,6 +305,108 @@ def test_without_charts_the_rest_is_there(report: Report, monkeypatch: pytest.Mo
     assert "systems-0" in Page(found).tables
 
 
+# -- in a browser -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    path = next(filter(None, map(shutil.which, names)), None)
+    with api.sync_playwright() as playwright:
+        try:
+            found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        except api.Error as error:
+            pytest.skip(f"no browser can be started, install chromium to run this: {str(error).splitlines()[0]}")
+        yield found
+        found.close()
+
+
+def opened(browser: Any, text: str, folder: Path, width: int = 1200) -> tuple[Any, list[str]]:
+    """A page as it opens from disk, and all that it complains of or asks for."""
+    file = folder / "report.html"
+    file.write_text(text, encoding="utf-8")
+    tab = browser.new_page(viewport={"width": width, "height": 900})
+    heard: list[str] = []
+    tab.on("console", lambda message: heard.append(message.text))
+    tab.on("pageerror", lambda error: heard.append(str(error)))
+
+    def dismiss(dialog: Any) -> None:
+        heard.append(dialog.message)
+        dialog.dismiss()
+
+    tab.on("dialog", dismiss)
+    tab.on("request", lambda request: heard.append(request.url) if request.url != file.as_uri() else None)
+    tab.goto(file.as_uri())
+    return tab, heard
+
+
+def test_pairs_and_topics_in_a_browser(browser: Any, folder: Path, page: str, tmp_path: Path) -> None:
+    tab, heard = opened(browser, page, tmp_path)
+    files = (folder / "qrels.txt", folder / "runs")
+    tab.click(".measures button:nth-child(3)")  # RBP(p=0.8)
+    assert tab.is_visible("#systems-2")
+    assert not tab.is_visible("#systems-0")
+    for row in fm.compare(*files, "RBP(p=0.8)").iter_rows(named=True):
+        better, worse = (row["run_a"], row["run_b"]) if row["diff"] >= 0 else (row["run_b"], row["run_a"])
+        low, high = (row["diff_low"], row["diff_high"]) if row["diff"] >= 0 else (-row["diff_high"], -row["diff_low"])
+        tab.fill("#pair-find", f"{row['run_a']} {row['run_b']}")
+        cells = tab.locator("#pairs tbody tr").all_inner_texts()
+        assert len(cells) == 1
+        found = cells[0].split("\t")
+        assert found[:2] == [better, worse]
+        assert [float(value) for value in found[2:5]] == pytest.approx([abs(row["diff"]), low, high], abs=5.1e-5)
+        assert found[8] == row["verdict"]
+    topics = fm.evaluate(*files, "RBP(p=0.8)", by_topic=True)
+    tab.click("#topic-table-2 tbody tr:nth-child(2) a")
+    topic = tab.inner_text("#topic-table-2 tbody tr:nth-child(2) a")
+    tab.wait_for_selector("#topic-detail h3")
+    assert tab.inner_text("#topic-detail h3 >> nth=0") == f"Topic {topic} by RBP(p=0.8)"
+    rows = tab.locator("#topic-detail table >> nth=-1").locator("tbody tr")
+    shown = [row.locator("td").all_inner_texts() for row in rows.all()]
+    expected = {
+        row["run"]: [f"{row[name]:.4f}" for name in ("score", "low", "high")]
+        for row in topics.filter(topics["topic"] == topic).iter_rows(named=True)
+    }
+    assert {line[1]: line[3:6] for line in shown} == expected
+    assert heard == []
+
+
+def test_sorting_and_finding_in_a_browser(browser: Any, page: str, tmp_path: Path) -> None:
+    tab, heard = opened(browser, page, tmp_path)
+    column = "#systems-0 tbody td:nth-child(6)"
+    tab.click("#systems-0 th:nth-child(6) button")
+    down = [float(value) for value in tab.locator(column).all_inner_texts()]
+    tab.click("#systems-0 th:nth-child(6) button")
+    up = [float(value) for value in tab.locator(column).all_inner_texts()]
+    assert down == sorted(down, reverse=True)
+    assert up == sorted(up)
+    assert len(set(up)) > 1
+    tab.locator("#ranges-0 svg").scroll_into_view_if_needed()
+    tab.hover("#ranges-0 .role-mark [aria-label] >> nth=0", force=True)
+    assert tab.inner_text("#tip").startswith("1. ")
+    assert heard == []
+
+
+def test_a_narrow_screen_does_not_scroll_sideways(browser: Any, page: str, tmp_path: Path) -> None:
+    tab, heard = opened(browser, page, tmp_path, width=390)
+    assert tab.evaluate("document.documentElement.scrollWidth") == 390
+    assert heard == []
+
+
+def test_hostile_names_in_a_browser(browser: Any, tmp_path: Path) -> None:
+    evil = "<img/src=x/onerror=alert(1)>"
+    names = {f"{evil}{name}": {evil: {"a": 1.0, f"{evil}{name}": 2.0}} for name in ("one", "two", "three")}
+    text = html.page(make({evil: {"a": 1}}, names, ("AP",)))
+    tab, heard = opened(browser, text, tmp_path)
+    tab.hover("#ranges-0 .role-mark [aria-label] >> nth=0", force=True)
+    tab.click("#topic-table-0 tbody a")
+    tab.wait_for_selector("#topic-detail h3")
+    assert evil in tab.inner_text("#topic-detail")
+    assert f"{evil}one" in tab.inner_text("#pairs")
+    assert heard == []
+
+
 # -- odd collections --------------------------------------------------------------------------------------------------
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 1, "d": 0}}
@@ -340,8 +444,8 @@ def test_odd_collections_have_a_report(qrels: Any, runs: Any, measures: Any, opt
     text = html.page(found)
     read = Page(text)
     assert len(read.tables["systems-0"]) == 1 + len(runs)
-    assert "nan" not in re.findall(r">(nan|inf|None)<", text)
-    json.loads(read.scripts[0])
+    assert not re.findall(r">[+-]?(nan|inf|None)<", text)
+    json.loads(read.scripts[0], parse_constant=pytest.fail)  # what Python calls JSON and browsers do not
 
 
 def test_a_pool_without_depth_is_said_so() -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
+from math import isfinite
 from typing import Any
 from urllib.parse import quote
 
@@ -40,7 +41,7 @@ def text(value: object) -> str:
 
 
 def number(value: float | None, form: str = ".4f") -> str:
-    return "" if value is None or value != value else format(value, form)
+    return "" if value is None or not isfinite(value) else format(value, form)
 
 
 def paragraphs(told: Iterable[str]) -> str:
@@ -120,10 +121,10 @@ def topic_link(topic: str) -> str:
 
 
 def rounded(values: Floats | Sequence[float | None] | None) -> list[float | None] | None:
-    """Four digits, as the commands print them."""
+    """Four digits, as the commands print them; nothing where there is no number, as for an interval over one topic."""
     if values is None:
         return None
-    return [None if value is None or value != value else round(float(value), 4) + 0.0 for value in values]
+    return [None if value is None or not isfinite(value) else round(float(value), 4) + 0.0 for value in values]
 
 
 def data(report: Report) -> dict[str, Any]:
@@ -171,7 +172,7 @@ def _known(qrels: Qrels) -> tuple[Any, Any]:
 
 def script_data(found: dict[str, Any]) -> str:
     """JSON that no name inside it can end."""
-    dumped = json.dumps(found, separators=(",", ":"))
+    dumped = json.dumps(found, separators=(",", ":"), allow_nan=False)
     return dumped.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
