@@ -275,6 +275,20 @@ def test_a_document_is_with_one_person_at_a_time(place: Callable[..., Place]) ->
     assert here.take("late") in set(held.values()) - {held["p3"]}
 
 
+def test_many_pairs_are_all_counted(tmp_path: Path) -> None:
+    collection = fm.simulate(systems=30, n_topics=3, n_docs=100, depth=10, max_grade=1)
+    found = candidates(fm.read_runs(collection.runs), 10, "trec", "float32")
+    session = Session.begin(tmp_path / "s.db", Settings(until=NEVER), found, None)
+    desk = Desk(session)
+    desk.start()
+    desk.fresh().result(10)
+    now = json.loads(desk.submit(desk.state).result(10))
+    desk.close()
+    assert (now["pairs"], now["settled"]) == (435, session.progress().settled)
+    assert now["settled"] < 435 - SHOWN
+    session.close()
+
+
 def test_a_queue_is_what_next_would_name() -> None:
     collection = fm.simulate(systems=4, n_topics=6, n_docs=200, depth=20, max_grade=1)
     found = candidates(fm.read_runs(collection.runs), 20, "trec", "float32")
@@ -352,6 +366,9 @@ def test_state(place: Callable[..., Place]) -> None:
     now = here.state()
     assert (now["judged"], now["relevant"], now["skipped"], now["twice"], now["agreed"]) == (1, 1, 1, 1, 0)
     assert now["kappa"] == 0.0
+    progress = here.session.progress()
+    assert (now["pairs"], now["settled"]) == (progress.pairs, progress.settled)
+    assert tuple(now["weakest"]) == progress.weakest
     assert [one["name"] for one in now["assessors"]] == ["ann", "bob"]
     assert [one["judged"] for one in now["assessors"]] == [1, 1]
     assert now["disagreements"] == [

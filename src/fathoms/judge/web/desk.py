@@ -379,7 +379,8 @@ class Desk:
             "systems": [{"name": name, "expected": value} for name, value in view.expected],
             "confidence": [[chance.get((one, other)) for other in names] for one in names],  # one is better
             "pairs": len(view.pairs),
-            "open": [list(pair) for pair in sorted(open_pairs, key=lambda pair: pair.confidence)[:SHOWN]],
+            "settled": len(view.pairs) - len(open_pairs),
+            "weakest": min(open_pairs, key=lambda pair: pair.confidence, default=None),
             "forecast": view.forecast,
             "ended": self.why_ended(),
             "trace": [[point.judged, point.least, point.settled] for point in thinned(self._trace)],

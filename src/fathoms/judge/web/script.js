@@ -168,7 +168,7 @@ function showDocument() {
 }
 
 function showPause() {
-  const settled = state.pairs > 0 && !state.open.length && state.ended;
+  const settled = state.pairs > 0 && state.settled === state.pairs && state.ended;
   $("pause-title").textContent = settled ? "All settled" : state.ended ? "That is all" : "One moment";
   $("pause-text").textContent = state.ended
     ? state.ended.split(";")[0].replace(/\.?$/, ".") + ` ${number.format(state.judged)} documents were judged.`
@@ -182,12 +182,11 @@ function showPause() {
 
 function showState() {
   if (!state) return;
-  const done = state.pairs - state.open.length;
   $("count").textContent = `${number.format(state.judged)} judged, ${number.format(state.relevant)} relevant`
     + (state.skipped ? `, ${number.format(state.skipped)} skipped` : "");
-  $("settled").textContent = `${number.format(done)} of ${number.format(state.pairs)}`;
+  $("settled").textContent = `${number.format(state.settled)} of ${number.format(state.pairs)}`;
   $("settled-of").textContent = `${state.pairs === 1 ? "pair" : "pairs"} settled at ${state.until}`;
-  const weakest = state.open[0];
+  const weakest = state.weakest;
   $("weakest").textContent = weakest ? `Least sure: ${weakest[0]} better than ${weakest[1]} (0${rounded(weakest[2])})` : "";
   $("forecast").textContent = forecast();
   $("most").textContent = Math.min(state.max_grade, 9);
