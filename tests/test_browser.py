@@ -209,7 +209,7 @@ def test_two_opinions(browser: Browser, tmp_path: Path) -> None:
         shows(bob, "#differ", "Ann: 1, Bob: 2")
         shows(bob, "#agreement", "1 judged twice, 0 of them alike")
         bob.click("#differ button >> text=Read")
-        assert bob.locator("#reader-body p").count() > 0
+        bob.wait_for_selector("#reader[open] #reader-body p")
         bob.keyboard.press("0")  # no grade for what lies behind
         bob.keyboard.press("Escape")
         bob.click(f"[aria-label='Final grade 0 for document {first[1]}']")
