@@ -266,10 +266,12 @@ def test_hostile_texts_on_a_phone(browser: Browser, tmp_path: Path) -> None:
 
 def test_a_server_that_goes_and_comes_back(browser: Browser, tmp_path: Path) -> None:
     server = Served(tmp_path, "--demo", "demo")
-    page = visit(browser, server, "Ann")
-    press(page, "1")
-    before = at_hand(page)
-    server.stop()
+    try:
+        page = visit(browser, server, "Ann")
+        press(page, "1")
+        before = at_hand(page)
+    finally:
+        server.stop()
     page.keyboard.press("1")
     page.wait_for_selector("#alert:not([hidden])")
     assert "not saved" in (page.text_content("#alert") or "")
