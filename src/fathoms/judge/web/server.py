@@ -35,7 +35,7 @@ from fathoms.judge.session import Task
 from fathoms.judge.texts import Entry, Texts, marked, printable, terms
 from fathoms.judge.web.desk import Desk, Refused, name_of
 
-PATIENCE = 0.1  # seconds that an assessor waits for the engine to take the last answer in, at most
+PATIENCE = 0.5  # seconds that an assessor waits for the engine to take the last answer in, at most
 LONGER = 10.0  # and where no document is left that was chosen before
 LARGEST = 32_768  # bytes of a request
 LONGEST = 400_000  # characters of a document that are shown
