@@ -30,6 +30,7 @@ COMMANDS = {
     "check": "is every file sound: errors, warnings and notes",
     "demo": "the whole story on a small simulated collection, in half a minute",
     "simulate": "make a test collection of which the truth is known",
+    "completion": "complete commands and flags in your shell",
 }
 ABOUT = """Evaluate search systems when judgments are incomplete: every score with the range it could have
 once unjudged documents are judged and ties are broken another way."""
@@ -81,7 +82,7 @@ def _run(words: list[str]) -> int:
         _keep_freed_memory()
         status: int = module.run(parser.parse_intermixed_args(words[1:]))
         return status
-    listing = "\n".join(f"  {name:<10}{summary}" for name, summary in COMMANDS.items())
+    listing = "\n".join(f"  {name:<11}{summary}" for name, summary in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="fathoms",
         usage="fathoms COMMAND ...",
