@@ -505,7 +505,7 @@ def test_texts_of_every_form(form: str, pack: Callable[[bytes], bytes], tmp_path
         (b"<html></html>", "has neither <DOC> nor <top> nor <topic>"),
         (b"<DOC><DOCNO>1</DOCNO></DOC>\n<DOC>x</DOC>", "texts:2: this <DOC> has no <DOCNO>"),
         (b"<top>\n<title> x\n</top>", "texts:1: this topic has no number"),
-        (gzip.compress(b"1\ttext")[:-4], "damaged or cut short"),
+        (gzip.compress(b"1\ttext", mtime=0)[:-4], "damaged or cut short"),
     ],
 )
 def test_texts_that_cannot_be_read(raw: bytes, message: str, tmp_path: Path) -> None:
