@@ -24,7 +24,7 @@ EVERY = 10  # judgments between two fits of the model (RTC section 4.2)
 SHARE = 20  # later a fit waits for a twentieth of the judgments, which changes as little
 GUESSES = 200  # walks behind a forecast, looked at after so many numbers of judgments
 FORECAST_STEPS = 80
-FORECAST_RANGE = (0.25, 0.85)  # quantiles told; on TREC-8 and simulated collections three of four fell between them
+FORECAST_RANGE = (0.25, 0.85)  # quantiles told; after 30 judgments 73% of 33 pairs of TREC-8 fell between them
 FORECAST_PAIRS = 5  # the least confident pairs, which decide how long it takes
 
 
