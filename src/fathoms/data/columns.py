@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from io import BytesIO
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,12 +16,13 @@ from fathoms.errors import InputError
 
 NAMES = {
     "topic": ("topic", "query_id", "qid", "q_id", "query", "query-id", "topic_id"),
-    "document": ("document", "doc", "doc_id", "docno", "docid", "corpus-id", "pid"),
+    "document": ("document", "doc", "doc_id", "docno", "docid", "corpus-id", "corpus_id", "pid", "passage_id"),
     "score": ("score", "sim", "similarity"),
     "rank": ("rank",),
     "grade": ("grade", "relevance", "rel", "label", "score"),
     "value": ("value", "score", "label", "grade", "relevance", "rel", "probability"),
 }
+BLOCK = 1 << 16  # rows made byte strings at a time
 KNOWN = {name for names in NAMES.values() for name in names} | {"run", "tag"}
 
 
@@ -56,16 +58,18 @@ def frame_of(data: Any, source: str) -> pl.DataFrame:
         raise InputError(
             f"has two columns of the same name; its columns are {', '.join(map(str, data.columns))}", source
         )
-    missing = data.isna()  # pandas writes a missing value in as many ways as it has types
-    columns = {
-        str(name): [None if none else value for value, none in zip(data[name], missing[name], strict=True)]
-        for name in data.columns
-        if str(name) in KNOWN
-    }
+    columns = {str(name): _pandas_values(data[name]) for name in data.columns if str(name) in KNOWN}
     return _from_columns(columns, source)
 
 
-def _from_columns(columns: dict[str, list[Any]], source: str) -> pl.DataFrame:
+def _pandas_values(column: Any) -> Any:
+    """An array of numbers, or a list of anything with None where pandas has one of its missing values."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb":
+        return column.to_numpy()
+    return column.to_numpy(dtype=object, na_value=None).tolist()
+
+
+def _from_columns(columns: dict[str, Any], source: str) -> pl.DataFrame:
     """Each column of one type; those of mixed types (ids such as 7 and "7a") as text."""
     series = []
     for name, values in columns.items():
@@ -88,10 +92,13 @@ def _not_unicode(source: str) -> NoReturn:
 
 def parse_parquet(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
     try:
-        frame = pl.read_parquet(raw)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        names = [name for name in pl.read_parquet_schema(BytesIO(raw)) if name in KNOWN]
+        # Of the tag only the first row is used, so the column is not unpacked with the others.
+        frame = pl.read_parquet(raw, columns=[name for name in names if name != "tag"])
+        tag = pl.read_parquet(raw, columns=["tag"], n_rows=1) if "tag" in names else None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(f"is not a readable parquet file ({error})", source) from None
-    return _checked(frame, layout, source, lenient)
+    return _checked(frame, layout, source, lenient, tag)
 
 
 def parse_json(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
@@ -165,7 +172,9 @@ def _from_dict(data: Mapping[Any, Any], layout: Layout, source: str) -> pl.DataF
     return pl.DataFrame({"topic": topics, "document": documents, layout.number: column})
 
 
-def _checked(frame: pl.DataFrame, layout: Layout, source: str, lenient: bool) -> Table:
+def _checked(
+    frame: pl.DataFrame, layout: Layout, source: str, lenient: bool, tag: pl.DataFrame | None = None
+) -> Table:
     if frame.is_empty():
         raise InputError(f"has no rows; expected a {layout.kind}", source)
     columns: dict[str, pl.Series] = {}
@@ -180,21 +189,25 @@ def _checked(frame: pl.DataFrame, layout: Layout, source: str, lenient: bool) ->
         columns[wanted] = frame[name]
     if "rank" in layout.columns and "rank" in frame.columns:
         columns["rank"] = frame["rank"]
-    topic, document = (_ids(columns[name], source) for name in ("topic", "document"))
+    ids = {name: _ids(columns[name], source) for name in ("topic", "document")}
+    # Topics stand together, so that they are few once equal neighbours are one.
+    topics = ids["topic"].rle().struct
+    text = {
+        "topic": np.repeat(fixed_width(topics.field("value")), topics.field("len").to_numpy()),
+        "document": fixed_width(ids["document"]),
+    }
     number = _numbers(columns[layout.number], source)
     rank = _numbers(columns["rank"], source) if "rank" in columns else None
-    bad = layout.bad(number)
 
     found = columns[layout.number]
     complaints = {
-        row: f"topic {_shown(topic[row])}, document {_shown(document[row])}: {layout.expected_number}, "
+        row: f"topic {_shown(ids['topic'][row])}, document {_shown(ids['document'][row])}: {layout.expected_number}, "
         f"found {found[row]!r}"
-        for row in np.flatnonzero(bad).tolist()
+        for row in np.flatnonzero(layout.bad(number)).tolist()
     }
-    for name, ids in (("topic", topic), ("document", document)):
-        for row, text in enumerate(ids):
-            if not text or b"\0" in text:  # byte strings of a fixed width end in zeros, so no id may hold one
-                complaints[row] = f"expected a {name}, found {_shown(text)}"
+    for name, column in ids.items():
+        for row in _no_ids(column, text[name]):
+            complaints[row] = f"expected a {name}, found {_shown(column[row])}"
     skipped = []
     lines = None
     if complaints:
@@ -205,25 +218,27 @@ def _checked(frame: pl.DataFrame, layout: Layout, source: str, lenient: bool) ->
             raise InputError(f"{message}{more}", source)
         skipped.append(f"{source}: skipped {counted(len(complaints), 'bad row')}: {message}")
         good = np.setdiff1d(np.arange(len(frame)), list(complaints))
-        topic, document = [topic[i] for i in good], [document[i] for i in good]
+        text = {name: column[good] for name, column in text.items()}
         number, rank = number[good], None if rank is None else rank[good]
         lines = good + 1
-    tag = frame["tag"][0] if "tag" in layout.columns and "tag" in frame.columns else None
+    if tag is None:
+        tag = frame
+    first_tag = tag["tag"][0] if "tag" in layout.columns and "tag" in tag.columns else None
     return Table(
-        topic=_text(topic),
-        document=_text(document),
+        topic=text["topic"],
+        document=text["document"],
         number=number,
         source=source,
         rank=rank,
-        tag="" if tag is None else str(tag),
+        tag="" if first_tag is None else str(first_tag),
         lines=lines,
         skipped=skipped,
         unit="row",
     )
 
 
-def _ids(column: pl.Series, source: str) -> list[bytes]:
-    """Ids as bytes, empty where there is none."""
+def _ids(column: pl.Series, source: str) -> pl.Series:
+    """Ids as text (or bytes), empty where there is none."""
     kind = column.dtype
     if kind.is_float():  # what pandas makes of whole numbers once one of them is missing
         whole = column.drop_nulls().drop_nans()
@@ -231,9 +246,46 @@ def _ids(column: pl.Series, source: str) -> list[bytes]:
             column = column.fill_nan(None).cast(pl.Int64)
     elif kind.is_nested() or kind.is_temporal() or kind == pl.Object:
         raise InputError(f"column {column.name!r} holds {kind}, expected text or whole numbers", source)
-    if kind != pl.Binary:
-        column = column.cast(pl.String)
-    return [b"" if one is None else one if isinstance(one, bytes) else one.encode() for one in column.to_list()]
+    if kind == pl.Binary:
+        return column.fill_null(b"")
+    return column.cast(pl.String).fill_null("")
+
+
+def fixed_width(column: pl.Series) -> Text:
+    """Text or bytes as byte strings of a width that is a multiple of eight.
+
+    The ids of many rows are joined to one and cut again by their lengths, so that Python never sees a single one; a
+    block of rows at a time stays in the processor's cache.
+    """
+    lengths = (column.bin.size() if column.dtype == pl.Binary else column.str.len_bytes()).to_numpy()
+    width = max(8, -(-int(lengths.max(initial=0)) // 8) * 8)
+    out = np.zeros((len(column), width), dtype=np.uint8)
+    places = np.arange(width)
+    for start in range(0, len(column), BLOCK):
+        rows = slice(start, start + BLOCK)
+        joined = np.frombuffer(_joined(column[rows]), dtype=np.uint8)
+        out[rows][places < lengths[rows, None]] = joined
+    text: Text = out.view(f"S{width}").ravel()
+    return text
+
+
+def _joined(column: pl.Series) -> bytes:
+    if column.dtype == pl.Binary:
+        return b"".join(column.to_list())
+    joined: str = column.str.join("").item()
+    return joined.encode()
+
+
+def _no_ids(column: pl.Series, text: Text) -> list[int]:
+    """Rows with an empty id, or one that holds a zero byte: byte strings of a fixed width end in zeros."""
+    characters = text.view(np.uint8).reshape(len(text), -1)
+    bad = characters[:, 0] == 0
+    # A zero byte inside is followed by another character, or by none, and then the id is shorter than it was.
+    lengths = (column.bin.size() if column.dtype == pl.Binary else column.str.len_bytes()).to_numpy()
+    if int(lengths.sum()) != np.count_nonzero(characters):
+        bad |= np.count_nonzero(characters, axis=1) != lengths
+    rows: list[int] = np.flatnonzero(bad).tolist()
+    return rows
 
 
 def _numbers(column: pl.Series, source: str) -> NDArray[np.float64]:
@@ -244,10 +296,6 @@ def _numbers(column: pl.Series, source: str) -> NDArray[np.float64]:
     return column.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy().copy()
 
 
-def _shown(text: bytes) -> str:
-    return text.decode(errors="replace").replace("\0", "\\0") or "none"
-
-
-def _text(ids: list[bytes]) -> Text:
-    width = -(-max(map(len, ids)) // 8) * 8
-    return np.array(ids, dtype=f"S{width}")
+def _shown(text: bytes | str) -> str:
+    shown = text.decode(errors="replace") if isinstance(text, bytes) else text
+    return shown.replace("\0", "\\0") or "none"
