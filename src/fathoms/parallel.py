@@ -1,23 +1,69 @@
-"""Work on several cores: the one place where processes are started.
+"""Work on several cores or machines: the one place that starts threads and processes for it.
 
-A study is cut into batches that know nothing of each other, so the result is the same however many workers there are.
-With a folder, each finished batch is kept there, and a study that was interrupted goes on where it stopped.
+Work is cut into pieces that know nothing of each other, so the result is the same however many workers there are and in
+whatever order they finish. There are two ways to go about it:
+
+- `each` calls a function on every item: on threads here (numpy and polars let go of the lock where time is spent);
+- `run_batches` runs a long study batch by batch: on processes here, with every finished batch kept in a folder.
+
+With a scheduler both go to a Dask cluster instead. They talk to Dask directly and not through joblib's backend, which
+never hears of a task that Dask gave up, and would wait for it for ever.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
+from logging import CRITICAL
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fathoms.data.files import whole_file
+from fathoms.errors import FathomsError
 
 if TYPE_CHECKING:
     import polars as pl
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
 PARTS = ".unfinished"  # folder of finished batches inside a study's own
+CHANCES = 3  # how often a batch may be running when a worker dies before it is taken for the cause
+ROUNDS = 8  # pieces that each worker of a cluster gets of a list: few round trips, and still nobody waits for long
+CONNECT_SECONDS = 5
+WORKER_SECONDS = 30  # to wait for the first worker of a cluster
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def each(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    workers: int,
+    scheduler: str | None = None,
+    progress: Callable[[Item], None] = lambda item: None,
+) -> list[Result]:
+    """`work` on every item, the results in their order; `progress` hears here of each item that is done.
+
+    For a scheduler `work` needs to be picklable, and what it refers to is sent to each worker once.
+    """
+    items = list(items)
+    if scheduler is not None:
+        return _each_on_cluster(work, items, scheduler, progress)
+
+    def one(item: Item) -> Result:
+        result = work(item)
+        progress(item)
+        return result
+
+    workers = min(workers, len(items))
+    if workers <= 1:
+        return [one(item) for item in items]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(one, items))
 
 
 def run_batches(
@@ -25,14 +71,17 @@ def run_batches(
     batches: Sequence[Any],
     *,
     workers: int,
+    scheduler: str | None = None,
     folder: Path | None = None,
     settings: str = "",
     progress: Callable[[], None] = lambda: None,
 ) -> pl.DataFrame:
-    """The rows of all batches, in order. `settings` says what makes them what they are: parts of another study do not
-    count. Call `finished` once the rows have been put to use."""
+    """The rows of all batches, in order. `settings` says what makes them what they are, the input included: parts of
+    another study do not count. Call `finished` once the rows have been put to use.
+
+    A batch whose worker died is run again; an error of its own ends the study.
+    """
     import polars as pl
-    from joblib import Parallel, delayed
 
     place = None if folder is None else folder / PARTS / sha256(settings.encode()).hexdigest()[:16]
     done: dict[int, pl.DataFrame] = {}
@@ -41,9 +90,9 @@ def run_batches(
         done = {n: pl.read_parquet(part) for n in range(len(batches)) if (part := _part(place, n)).exists()}
     for _ in done:
         progress()
-    missing = [n for n in range(len(batches)) if n not in done]
-    results = Parallel(n_jobs=workers, return_as="generator")(delayed(work)(batches[n]) for n in missing)
-    for number, rows in zip(missing, results, strict=True):
+    missing = {n: batches[n] for n in range(len(batches)) if n not in done}
+    ended = _on_processes(work, missing, workers) if scheduler is None else _on_cluster(work, missing, scheduler)
+    for number, rows in ended:
         done[number] = pl.DataFrame(rows)
         if place is not None:
             with whole_file(_part(place, number)) as temporary:
@@ -59,3 +108,215 @@ def finished(folder: Path) -> None:
 
 def _part(place: Path, number: int) -> Path:
     return place / f"part-{number:05}.parquet"
+
+
+# -- processes on this machine ----------------------------------------------------------------------------------
+
+
+def _on_processes(
+    work: Callable[[Item], Result], batches: dict[int, Item], workers: int
+) -> Iterator[tuple[int, Result]]:
+    """Each batch's number and result as it ends.
+
+    One worker is a process of its own too: numbers must not depend on how many threads linear algebra has. When a
+    process dies, the pool breaks and takes all running batches with it. Those that saw it happen too often then go one
+    by one, so that the one to blame is known.
+    """
+    missing = dict(batches)
+    deaths = dict.fromkeys(missing, 0)
+    while missing:
+        calm = [n for n in missing if deaths[n] < CHANCES - 1]
+        turn = {n: missing[n] for n in calm or missing}
+        lost: list[int] = []
+        for number, result in _until_broken(work, turn, workers if calm else 1, lost):
+            del missing[number]
+            yield number, result
+        for number in lost:
+            deaths[number] += 1
+            if deaths[number] >= CHANCES:
+                raise FathomsError(_gave_up(number, max(batches) + 1))
+
+
+def _until_broken(
+    work: Callable[[Item], Result], batches: dict[int, Item], workers: int, lost: list[int]
+) -> Iterator[tuple[int, Result]]:
+    """The results of one pool of processes; should one die, `lost` gets the batches that were running."""
+    from concurrent.futures import FIRST_COMPLETED, Future, wait
+    from concurrent.futures.process import BrokenProcessPool
+
+    from joblib.externals.loky import get_reusable_executor
+
+    pool = get_reusable_executor(max_workers=workers, env=ONE_THREAD)
+    waiting = list(reversed(batches))
+    running: dict[Future[Result], int] = {}
+    sound = False
+    try:
+        while (waiting or running) and not lost:
+            while waiting and len(running) < workers:
+                number = waiting.pop()
+                running[pool.submit(work, batches[number])] = number
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                try:
+                    result = future.result()
+                except BrokenProcessPool:
+                    lost += running.values()
+                    break
+                yield running.pop(future), result
+        sound = not lost
+    finally:
+        if not sound:  # nobody waits for what is still running
+            pool.shutdown(kill_workers=True)
+
+
+def _gave_up(number: int, of: int) -> str:
+    return (
+        f"batch {number + 1} of {of}: its worker died {CHANCES} times, the last time with nothing else running; is "
+        "there enough memory for it? What other batches found is kept where the study has a folder"
+    )
+
+
+# -- a Dask cluster ---------------------------------------------------------------------------------------------
+
+_clients: dict[str, Any] = {}  # by the scheduler's name, so that one command connects once
+
+
+def _each_on_cluster(
+    work: Callable[[Item], Result], items: list[Item], scheduler: str, progress: Callable[[Item], None]
+) -> list[Result]:
+    """In pieces of several items, so that a thousand of them do not take a thousand round trips."""
+    size = max(1, len(items) // (ROUNDS * _cores(_client(scheduler))))
+    pieces = {start: items[start : start + size] for start in range(0, len(items), size)}
+    found: dict[int, list[Result]] = {}
+    for start, results in _on_cluster(_Mapped(work), pieces, scheduler):
+        found[start] = results
+        for item in pieces[start]:
+            progress(item)
+    return [result for start in pieces for result in found[start]]
+
+
+class _Mapped:
+    """`work` on a list of items."""
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self.work = work
+
+    def __call__(self, items: list[Any]) -> list[Any]:
+        return [self.work(item) for item in items]
+
+
+def _on_cluster(
+    work: Callable[[Item], Result], batches: dict[int, Item], scheduler: str
+) -> Iterator[tuple[int, Result]]:
+    """Each batch's number and result as it ends.
+
+    The work travels as the result of a task, and not scattered: where the last worker that holds it dies, the scheduler
+    can make it again. What was running on a worker that died is run again elsewhere, as often as the scheduler allows
+    (`distributed.scheduler.allowed-failures`).
+    """
+    if not batches:
+        return
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker, as_completed
+
+    client = _client(scheduler)
+    shared = client.submit(_same, work, pure=False)
+    futures = {client.submit(_call, shared, batch, pure=False, retries=0): n for n, batch in batches.items()}
+    try:
+        for future in as_completed(futures, loop=client.loop):
+            try:
+                result = future.result()
+            except KilledWorker as error:
+                raise FathomsError(
+                    f"batch {futures[future] + 1} of {max(batches) + 1}: the workers it ran on died, the last of them "
+                    f"{error.last_worker.address}; is there enough memory for it? Start again to go on with the rest"
+                ) from error
+            except CancelledError as error:
+                raise FathomsError(
+                    f"the connection to the scheduler {scheduler} is lost; start again once it is back"
+                ) from error
+            yield futures[future], result
+    finally:
+        client.cancel([shared, *futures])
+
+
+def _same(work: Result) -> Result:
+    return work
+
+
+def _call(work: Callable[[Item], Result], batch: Item) -> Result:
+    return work(batch)
+
+
+def _cores(client: Any) -> int:
+    return max(1, sum(client.ncores().values()))
+
+
+def _client(scheduler: str) -> Any:
+    """The connection to a scheduler, made once; `local:N` starts a cluster of N processes on this machine."""
+    known = _clients.get(scheduler)
+    if known is not None and known.status == "running":
+        return known
+    check_scheduler(scheduler)
+    try:
+        from dask import config
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise FathomsError(
+            f"--scheduler {scheduler} needs Dask, which is not installed: pip install 'fathoms[cluster]'"
+        ) from None
+    address: Any = scheduler
+    if scheduler.startswith("local:"):
+        # Batches that wait for a worker, and do not run on it yet, have no part in its death.
+        with config.set({"distributed.scheduler.worker-saturation": 1.0}):
+            address = LocalCluster(
+                n_workers=int(scheduler.removeprefix("local:")), threads_per_worker=1, processes=True, memory_limit=0,
+                dashboard_address=None, silence_logs=CRITICAL,
+            )  # fmt: skip
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except OSError as error:  # of which a timeout is one
+        raise FathomsError(f"no scheduler answers at {scheduler}: is it running, and can it be reached?") from error
+    _clients[scheduler] = client
+    _check_workers(client, scheduler)
+    return client
+
+
+def check_scheduler(scheduler: str) -> str:
+    """The name of a scheduler, if it is one."""
+    kind, _, rest = scheduler.partition(":")
+    if kind == "local" and rest.isascii() and rest.isdigit() and int(rest) > 0:
+        return scheduler
+    if kind in ("tcp", "tls", "ws", "wss", "ucx") and rest.startswith("//") and len(rest) > 2:
+        return scheduler
+    raise FathomsError(f"expected tcp://host:port or local:N for the scheduler, found {scheduler!r}")
+
+
+def _check_workers(client: Any, scheduler: str) -> None:
+    """Wait for a worker, and see that all of them have this version: another one may count otherwise."""
+    from fathoms import __version__
+
+    try:
+        client.wait_for_workers(1, timeout=WORKER_SECONDS)
+    except TimeoutError:
+        raise FathomsError(f"the scheduler {scheduler} has had no worker for {WORKER_SECONDS} seconds") from None
+    for worker, version in client.run(_version, on_error="return").items():
+        if version != __version__:
+            has = version if isinstance(version, str) else "none that can be imported"
+            raise FathomsError(f"the worker {worker} has fathoms {has}, expected {__version__}, as here")
+
+
+def _version() -> str:
+    from fathoms import __version__
+
+    return __version__
+
+
+def disconnect() -> None:
+    """Leave all clusters, and stop those that were started here."""
+    while _clients:
+        _, client = _clients.popitem()
+        cluster = client.cluster
+        client.close()
+        if cluster is not None:
+            cluster.close()

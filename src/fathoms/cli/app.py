@@ -59,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         print("fathoms: interrupted", file=sys.stderr)
         status = 130
+    finally:
+        if "fathoms.parallel" in sys.modules:
+            sys.modules["fathoms.parallel"].disconnect()
     sys.exit(status)
 
 

@@ -92,6 +92,12 @@ def add_pooled(parser: ArgumentParser) -> None:
 def add_work(parser: ArgumentParser) -> None:
     parser.add_argument("--workers", metavar="N", type=at_least_one, default=2, help="runs worked on at a time (2)")
     parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        type=scheduler,
+        help="work on a Dask cluster: its scheduler's tcp://host:port, or local:N for one of N processes here",
+    )
+    parser.add_argument(
         "--seed", metavar="N", type=at_least_zero, default=0, help="seed of all that is drawn at random (0)"
     )
     add_quiet(parser)
@@ -113,6 +119,16 @@ def universe(text: str) -> str | float:
         return float(text)
     except ValueError:
         raise ArgumentTypeError(f"expected run, given, a number or inf, found {text!r}") from None
+
+
+def scheduler(text: str) -> str:
+    from fathoms.errors import FathomsError
+    from fathoms.parallel import check_scheduler
+
+    try:
+        return check_scheduler(text)
+    except FathomsError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def at_least_one(text: str) -> int:
@@ -169,6 +185,7 @@ def read_inputs(args: Namespace, default_measures: Sequence[str] = ()) -> Inputs
         pooled=pooled_names(args, runs, notes),
         workers=getattr(args, "workers", 2),
         seed=getattr(args, "seed", 0),
+        scheduler=getattr(args, "scheduler", None),
     )
     return Inputs(qrels, runs, measures, settings, notes)
 

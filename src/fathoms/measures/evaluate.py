@@ -39,6 +39,7 @@ class Options:
     pooled: tuple[str, ...] | None = None  # names of the runs that contributed to the pool
     workers: int = 2
     seed: int = 0
+    scheduler: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
