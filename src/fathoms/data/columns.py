@@ -11,24 +11,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fathoms.data.load import NAMES
 from fathoms.data.trec import Layout, Table, Text, counted
 from fathoms.errors import InputError
 
-NAMES = {
-    "topic": ("topic", "query_id", "qid", "q_id", "query", "query-id", "topic_id"),
-    "document": ("document", "doc", "doc_id", "docno", "docid", "corpus-id", "corpus_id", "pid", "passage_id"),
-    "score": ("score", "sim", "similarity"),
-    "rank": ("rank",),
-    "grade": ("grade", "relevance", "rel", "label", "score"),
-    "value": ("value", "score", "label", "grade", "relevance", "rel", "probability"),
-}
 BLOCK = 1 << 16  # rows made byte strings at a time
 KNOWN = {name for names in NAMES.values() for name in names} | {"run", "tag"}
 
 
 def table_of(data: Any, layout: Layout, source: str, *, lenient: bool = False) -> Table:
-    """Rows from a polars or pandas frame, a {topic: {document: number}} dict, or ir_measures tuples."""
+    """Rows from a frame, a {topic: {document: number}} dict, ranx's objects, or rows as dicts or named tuples."""
+    if type(data).__module__.partition(".")[0] == "ranx":
+        data = data.to_dict()
     if isinstance(data, Mapping):
+        from fathoms.data import mteb
+
+        if mteb.is_mteb(data):
+            data = mteb.ranking(data, source)
         try:
             return _checked(_from_dict(data, layout, source), layout, source, lenient)
         except UnicodeEncodeError:
@@ -187,7 +186,7 @@ def _checked(
                 source,
             )
         columns[wanted] = frame[name]
-    if "rank" in layout.columns and "rank" in frame.columns:
+    if "rank" in layout.columns and "rank" in frame.columns and frame["rank"].null_count() < len(frame):
         columns["rank"] = frame["rank"]
     ids = {name: _ids(columns[name], source) for name in ("topic", "document")}
     # Topics stand together, so that they are few once equal neighbours are one.

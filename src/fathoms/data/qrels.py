@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fathoms.data import keys
 from fathoms.data.arrays import distinct
 from fathoms.data.load import load
-from fathoms.data.topics import number_topics, topic_order, valid_text
+from fathoms.data.topics import number_topics, topic_order
 from fathoms.data.trec import QRELS, Text, counted
 from fathoms.errors import FathomsError, InputError
 
@@ -90,15 +90,34 @@ class Qrels:
         return f"<Qrels {self.source}: {len(self.topics)} topics, {len(self):,} judgments>"
 
     def to_frame(self) -> pl.DataFrame:
-        import polars as pl
+        """A polars frame with columns topic, document, grade."""
+        from fathoms.data import convert
 
-        topics = pl.Series([valid_text(topic) for topic in self.topics]).gather(self.topic)
-        documents = [document.decode(errors="backslashreplace") for document in self.documents.tolist()]
-        return pl.DataFrame({"topic": topics, "document": documents, "grade": self.grades})
+        return convert.frame(self)
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas frame."""
+        from fathoms.data import convert
+
+        return convert.pandas_frame(self)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """{topic: {document: grade}}, as BEIR, pytrec_eval and ranx have them; whole grades are integers."""
+        from fathoms.data import convert
+
+        return convert.nested(self)
+
+    def to_ranx(self) -> Any:
+        """A `ranx.Qrels`, where that package is installed."""
+        from fathoms.data import convert
+
+        return convert.ranx_object(self)
 
 
 def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None) -> Qrels:
     """Judgments from a file (TREC text, parquet, JSON; compressed or not), a frame, a dict or ir_measures tuples.
+
+    `irds:ID`, or a plain ID where no such file exists, takes them from ir_datasets if that is installed.
 
     `junk` names a negative grade that means judged and not relevant (ClueWeb's -2 for spam). One document with
     two different grades is an error; with `lenient` the first one counts.

@@ -7,21 +7,18 @@ too (their score or grade is the value), and so is all that runs and qrels may c
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fathoms.data import keys
-from fathoms.data.columns import NAMES
 from fathoms.data.files import read_bytes
-from fathoms.data.load import load, parse
+from fathoms.data.load import first_line, headed, load, parse
 from fathoms.data.topics import number_topics
 from fathoms.data.trec import QRELS, RUN, Layout, Table, counted
 
 VALUES = Layout("file of values", ("topic", "document", "value"), number="value", rest_in_last=False, finite=True)
-LINE = re.compile(rb"[^\r\n]*\S[^\r\n]*")
 
 
 def read_values(source: Any, *, lenient: bool = False) -> Table:
@@ -53,17 +50,14 @@ def read_values(source: Any, *, lenient: bool = False) -> Table:
 
 
 def _layout(raw: bytes) -> tuple[bytes, Layout]:
-    """Which columns a text has, by its first line; a header is made a comment, so that lines keep their numbers."""
-    start = len(raw) - len(raw.removeprefix(b"\xef\xbb\xbf"))
-    lines = (found for found in LINE.finditer(raw, start) if not found[0].lstrip().startswith(b"#"))
-    first = next(lines, None)
+    """Which columns a text has, by its first line."""
+    first = first_line(raw)
     if first is None or raw.startswith(b"PAR1") or first[0].lstrip()[:1] in (b"{", b"["):  # parquet, JSON
         return raw, VALUES
-    fields = first[0].decode(errors="replace").split()
-    known = {name: wanted for wanted in ("topic", "document", "value") for name in NAMES[wanted]}
-    names = [known.get(field.lower(), field) for field in fields]
-    if {"topic", "document", "value"} <= set(names):
-        return raw[: first.start()] + b"#" + raw[first.start() :], replace(VALUES, columns=tuple(names))
-    if len(fields) == len(QRELS.columns):
+    text, layout = headed(raw, VALUES)
+    if layout is not VALUES:
+        return text, layout
+    count = len(first[0].split())
+    if count == len(QRELS.columns):
         return raw, QRELS
-    return raw, RUN if len(fields) >= len(RUN.columns) else VALUES
+    return raw, RUN if count >= len(RUN.columns) else VALUES

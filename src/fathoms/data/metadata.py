@@ -1,0 +1,98 @@
+"""ir_metadata: what a run says of itself in comment lines at its head (Breuer, Keller and Schaer, SIGIR 2022).
+
+    # ir_metadata.start
+    # tag: bm25
+    # actor:
+    #   team: the team's name
+    # ir_metadata.end
+
+Between the marks stands YAML behind `#`. The rest of fathoms takes the lines for comments; they are looked for only
+when somebody asks.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from typing import Any
+
+from fathoms.errors import FathomsError, InputError
+
+BLOCK = re.compile(rb"#\s*ir_metadata\.start[ \t\r]*\n(.*?\n)??#\s*ir_metadata\.end[^\n]*\n?", re.DOTALL)
+COMMENTS = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*(?:#[^\n]*)?\n)*")
+PIECE = 1 << 16
+
+
+def header(path: str) -> bytes:
+    """The lines of the block, marks included; nothing where a file has none, or is no file that can be read again."""
+    if not os.path.isfile(path):
+        return b""
+    head = b""
+    try:
+        with _opened(path) as file:
+            while piece := file.read(PIECE):
+                head += piece
+                comments = COMMENTS.match(head)
+                if comments is None or comments.end() < len(head.rpartition(b"\n")[0]):
+                    break  # a line that is no comment: the head ends here
+    except (OSError, EOFError, ValueError):
+        return b""  # whoever reads the run itself says what is wrong with it
+    comments = COMMENTS.match(head)
+    found = BLOCK.search(comments[0]) if comments else None
+    return found[0].rstrip(b"\r\n") + b"\n" if found else b""
+
+
+def _opened(path: str) -> Any:
+    """The file's content from its start, unpacked as far as it is read."""
+    file = open(path, "rb")  # noqa: SIM115 - the caller closes it
+    magic = file.read(6)
+    file.seek(0)
+    if magic.startswith(b"\x1f\x8b"):
+        import gzip
+
+        return gzip.open(file)
+    if magic.startswith(b"\x28\xb5\x2f\xfd"):
+        import zstandard
+
+        return zstandard.ZstdDecompressor().stream_reader(file, closefd=True)
+    if magic.startswith(b"BZh"):
+        import bz2
+
+        return bz2.open(file)
+    if magic == b"\xfd7zXZ\x00":
+        import lzma
+
+        return lzma.open(file)
+    return file
+
+
+def parse(block: bytes, source: str) -> dict[str, Any]:
+    """The block as a dict."""
+    if not block:
+        return {}
+    try:
+        import yaml
+    except ImportError:
+        raise FathomsError(
+            f"{source}: its ir_metadata is YAML, for which PyYAML is needed: pip install 'fathoms[metadata]'"
+        ) from None
+    lines = block.decode(errors="replace").splitlines()[1:-1]
+    text = textwrap.dedent("\n".join(line.lstrip().removeprefix("#") for line in lines))
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"its ir_metadata is not valid YAML: {' '.join(str(error).split())}", source) from None
+    if found is not None and not isinstance(found, dict):
+        raise InputError(f"its ir_metadata holds {type(found).__name__}, expected keys and values", source)
+    return found or {}
+
+
+def summary(found: dict[str, Any]) -> str:
+    """One line for people: who, with what, and which of the six parts of an experiment are described."""
+    actor = found.get("actor")
+    team = actor.get("team") if isinstance(actor, dict) else None
+    parts = [f"tag {found['tag']}"] if found.get("tag") else []
+    parts += [f"team {team}"] if team else []
+    described = [key for key in found if key != "tag"]
+    return ", ".join([*parts, f"describes {', '.join(map(str, described))}" if described else "describes nothing"])
