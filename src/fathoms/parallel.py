@@ -3,7 +3,7 @@
 Work is cut into pieces that know nothing of each other, so the result is the same however many workers there are and in
 whatever order they finish. There are two ways to go about it:
 
-- `each` calls a function on every item: on threads here (numpy and polars let go of the lock where time is spent);
+- `each` calls a function on every item: here on forks of this process where that is safe, else on threads;
 - `run_batches` runs a long study batch by batch: on processes here, with every finished batch kept in a folder.
 
 With a scheduler both go to a Dask cluster instead. They talk to Dask directly and not through joblib's backend, which
@@ -13,6 +13,8 @@ never hears of a task that Dask gave up, and would wait for it for ever.
 from __future__ import annotations
 
 import shutil
+import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from logging import CRITICAL
@@ -60,6 +62,8 @@ def each(
     workers = min(workers, len(items))
     if workers <= 1:
         return [one(item) for item in items]
+    if _may_fork():
+        return _each_on_forks(work, items, workers, progress)
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(workers) as pool:
@@ -111,6 +115,61 @@ def _part(place: Path, number: int) -> Path:
 
 
 # -- processes on this machine ----------------------------------------------------------------------------------
+
+_inherited: tuple[Callable[[Any], Any], Sequence[Any]] | None = None  # what forks work on: never pickled, and not copied
+
+
+def _may_fork() -> bool:
+    """Whether a copy of this process can go on working: one with threads, such as polars starts, might wait for ever
+    for what another thread held."""
+    return sys.platform == "linux" and "polars" not in sys.modules and threading.active_count() == 1
+
+
+def _each_on_forks(
+    work: Callable[[Item], Result], items: list[Item], workers: int, progress: Callable[[Item], None]
+) -> list[Result]:
+    """On copies of this process, which start in a hundredth of a second and have all that is in memory here.
+
+    Threads take turns at many short steps in numpy, two of them together little faster than one. What a copy that
+    died leaves undone is done here.
+    """
+    global _inherited
+    import warnings
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    results: list[Result] = []
+    _inherited = (work, items)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("fork"), initializer=_leave_interrupts)
+    try:
+        with warnings.catch_warnings():  # of the threads of linear algebra, which is prepared for this
+            warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
+            ended = pool.map(_inherited_work, range(len(items)))
+        for item, result in zip(items, ended, strict=True):
+            results.append(result)
+            progress(item)
+    except BrokenProcessPool:
+        for item in items[len(results) :]:
+            results.append(work(item))
+            progress(item)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        _inherited = None
+    return results
+
+
+def _inherited_work(number: int) -> Any:
+    assert _inherited is not None
+    work, items = _inherited
+    return work(items[number])
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C goes to all processes; the first one decides what it means."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _on_processes(

@@ -7,19 +7,23 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data import keys
+from fathoms.data import keys, trec
 from fathoms.data.files import stem
 from fathoms.data.load import load
+from fathoms.data.spans import Span, read_span, topic_spans
 from fathoms.data.topics import number_topics
-from fathoms.data.trec import RUN, Text, counted
+from fathoms.data.trec import RUN, Table, Text, counted
 from fathoms.errors import FathomsError, InputError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Names = Literal["file", "tag"]
 
@@ -56,16 +60,76 @@ class Run:
     def __repr__(self) -> str:
         return f"<Run {self.name}: {len(self.topics)} topics, {len(self):,} documents>"
 
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with columns topic, document, rank, score, tag, in the order of the rows."""
+        from fathoms.data import convert
+
+        return convert.frame(self)
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas frame."""
+        from fathoms.data import convert
+
+        return convert.pandas_frame(self)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """{topic: {document: score}}, as BEIR, pytrec_eval and ranx have them."""
+        from fathoms.data import convert
+
+        return convert.nested(self)
+
+    def to_ranx(self) -> Any:
+        """A `ranx.Run`, where that package is installed; ranx orders equal scores in a way of its own."""
+        from fathoms.data import convert
+
+        return convert.ranx_object(self)
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """What the head of the run's file says of it in ir_metadata's form; empty where there is nothing."""
+        from fathoms.data import metadata
+
+        return metadata.parse(metadata.header(self.source), self.source)
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A run that is read when asked for, whole or in parts."""
+
+    path: str
+    name: str
+    lenient: bool
+
+    def __call__(self) -> Run:
+        return read_run(self.path, name=self.name, lenient=self.lenient)
+
+    @cached_property
+    def parts(self) -> list[Callable[[], Run]]:
+        """Readers of parts that hold whole topics, if topics stand together in the file and all its lines are good.
+
+        A part gives an InputError where the whole might be read, and knows no line numbers.
+        """
+        try:
+            spans = topic_spans(self.path)
+        except OSError:  # reading it will say what is wrong
+            return [self]
+        return [self] if len(spans) == 1 else [partial(_read_part, self.path, self.name, span) for span in spans]
+
 
 class Runs(Mapping[str, Run]):
     """Runs by name. Those that were only scanned are read when asked for, and not kept."""
 
-    def __init__(self, runs: Mapping[str, Run | Callable[[], Run]]) -> None:
+    def __init__(self, runs: Mapping[str, Run | RunFile]) -> None:
         self._runs = dict(runs)
 
     def __getitem__(self, name: str) -> Run:
         run = self._runs[name]
         return run if isinstance(run, Run) else run()
+
+    def parts(self, name: str) -> list[Callable[[], Run]]:
+        """What gives the run in parts that may be scored on their own, as `RunFile.parts` says; often a single one."""
+        run = self._runs[name]
+        return [lambda: run] if isinstance(run, Run) else run.parts
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._runs)
@@ -82,6 +146,15 @@ def read_run(source: Any, *, name: str | None = None, lenient: bool = False) -> 
     table = load(source, RUN, lenient=lenient, name=name)
     if name is None:
         name = "run" if not isinstance(source, str | os.PathLike) else _file_name(os.fspath(source))
+    return _run_of(table, name, lenient)
+
+
+def _read_part(path: str, name: str, span: Span) -> Run:
+    """Lines of a run file. What is wrong with them is said better by whoever reads the file as a whole."""
+    return _run_of(trec.parse(read_span(path, span), RUN, path), name, lenient=False)
+
+
+def _run_of(table: Table, name: str, lenient: bool) -> Run:
     topics, topic = number_topics(table.topic)
     documents, scores, ranks = table.document, table.number, table.rank
     document_keys = keys.document_keys(documents)
@@ -196,9 +269,9 @@ def _scan_files(patterns: Sequence[str], names: Names, lenient: bool) -> Runs:
             raise FathomsError(f"{' and '.join(both[:2])} have the same tag {name!r}; use --names file")
     else:
         chosen = _file_names(paths)
-    runs: dict[str, Run | Callable[[], Run]] = {}
+    runs: dict[str, Run | RunFile] = {}
     for name, path in zip(chosen, paths, strict=True):
-        reader = partial(read_run, path, name=name, lenient=lenient)
+        reader = RunFile(path, name, lenient)
         runs[name] = reader if os.path.isfile(path) else reader()  # standard input and pipes can be read once only
     return Runs(runs)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,36 +29,51 @@ class Alignment:
     seed: int = 0
     trace: bool = False  # remember which judgment each place has, so that some can be taken away again
 
-    def __call__(self, run: Run, ties: Ties | None = None) -> Aligned:
-        """The evidence on one run, a row for each topic of the qrels (under another tie policy where given)."""
+    def __call__(self, run: Run, ties: Ties | None = None, *, present: bool = False) -> Aligned:
+        """The evidence on one run, a row for each topic of the qrels, or with `present` for those that the run has
+        (under another tie policy where given)."""
         policy = ties or self.ties
         ranked = rank(run, self.qrels, policy, self.precision or default_precision(policy))
         qrels = self.qrels
         lengths = np.bincount(ranked.topic, minlength=len(qrels.topics))
+        missing = [qrels.topics[i] for i in np.flatnonzero(lengths == 0)]
+        unknown = [topic for topic in run.topics if topic not in qrels.index]
+        rows = np.flatnonzero(lengths) if present else np.arange(len(lengths))
+        lengths = lengths[rows]
         width = max(1, int(lengths.max(initial=0)))
-        codes = _block(ranked.codes, ranked.topic, lengths, width, PAST)
-        tied = _block(ranked.tied, ranked.topic, lengths, width, False)
-        pool = None
-        if self.pool is not None:
-            depth = _block(self.pool.depth_of(ranked), ranked.topic, lengths, width, 0)
-            pool = self.pool.evidence(depth)
-        evidence = Evidence(
-            topics=qrels.topics,
+        depth = None if self.pool is None else _block(self.pool.depth_of(ranked), lengths, width, 0)
+        codes, tied = _block(ranked.codes, lengths, width, PAST), _block(ranked.tied, lengths, width, False)
+        judgment = _block(ranked.judgment, lengths, width, -1) if self.trace else None
+        return Aligned(run.name, self._evidence(rows, lengths, codes, tied, depth), missing, unknown, judgment)
+
+    def empty(self, topics: Sequence[str]) -> Evidence:
+        """What is known of a run that has nothing for these topics."""
+        rows = np.array([self.qrels.index[topic] for topic in topics], dtype=np.int64)
+        codes = np.full((len(rows), 1), PAST, dtype=np.int16)
+        return self._evidence(rows, np.zeros_like(rows), codes, codes != PAST, np.zeros(codes.shape, dtype=np.int32))
+
+    def _evidence(
+        self,
+        rows: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        codes: NDArray[np.int16],
+        tied: NDArray[np.bool_],
+        depth: NDArray[np.int32] | None,
+    ) -> Evidence:
+        qrels = self.qrels
+        return Evidence(
+            topics=[qrels.topics[i] for i in rows],
             codes=codes,
             tied=tied,
             lengths=lengths,
             levels=qrels.levels,
             max_grade=qrels.max_grade,
-            counts=qrels.counts,
-            given=self.given,
-            pool=pool,
-            topic_numbers=np.arange(len(qrels.topics)),
+            counts=qrels.counts[rows],
+            given=None if self.given is None else self.given[rows],
+            pool=None if self.pool is None or depth is None else self.pool.evidence(depth),
+            topic_numbers=rows,
             seed=self.seed,
         )
-        judgment = _block(ranked.judgment, ranked.topic, lengths, width, -1) if self.trace else None
-        unknown = [topic for topic in run.topics if topic not in qrels.index]
-        missing = [topic for topic, length in zip(qrels.topics, lengths, strict=True) if not length]
-        return Aligned(run.name, evidence, missing, unknown, judgment)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +115,7 @@ def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     return Ranked(run, rows, topic, np.arange(len(rows)) - starts[topic] + 1, tied, pair_keys, judgment, codes)
 
 
-def _block(values: NDArray, topic: NDArray, lengths: NDArray, width: int, fill: object) -> NDArray:  # type: ignore[type-arg]
+def _block(values: NDArray[Any], lengths: NDArray[np.int64], width: int, fill: object) -> NDArray[Any]:
     """Values in order of topic and rank as rows of one width."""
     if len(values) == len(lengths) * width:
         return values.reshape(len(lengths), width)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.data.keys import scrambled
 from fathoms.data.qrels import JUDGED, NEGATIVE, UNJUDGED
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
@@ -265,21 +266,27 @@ class Measure:
         self, evidence: Evidence, score: Floats, mixed: MixedGroups
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Mean, its standard error, least and greatest value over seeded shuffles of the tied documents."""
-        rng = np.random.default_rng(evidence.seed)
         rows = mixed.rows
         affected = evidence.select(rows)
         local = np.searchsorted(rows, mixed.row)
         codes = evidence.codes[mixed.row, mixed.column]
         draws = np.empty((DRAWS, len(rows)))
-        for draw in draws:
+        for number, draw in enumerate(draws):
             shuffled = affected.codes.copy()
-            shuffled[local, mixed.column] = codes[np.lexsort((rng.random(len(codes)), mixed.group))]
+            chance = shuffle_keys(evidence.seed, number, evidence.topic_numbers[mixed.row], mixed.column)
+            shuffled[local, mixed.column] = codes[np.lexsort((chance, mixed.group))]
             draw[:] = self.value(replace(affected, codes=shuffled, _cache={}))
         mean, error, least, most = (score.copy() for _ in range(4))
         mean[rows], least[rows], most[rows] = draws.mean(axis=0), draws.min(axis=0), draws.max(axis=0)
         error[:] = 0.0
         error[rows] = draws.std(axis=0, ddof=1) / np.sqrt(DRAWS)
         return mean, error, least, most
+
+
+def shuffle_keys(seed: int, draw: int, topic: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Random numbers to sort tied documents by: the same for a place of a topic, whatever is worked on beside it."""
+    start = np.random.SeedSequence((seed, draw)).generate_state(1, np.uint64)
+    return scrambled(scrambled(topic.astype(np.uint64) + start) + place.astype(np.uint64))
 
 
 def arranged(evidence: Evidence, worth: Floats, mixed: MixedGroups, *, best: bool) -> Evidence:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import Qrels, read_qrels
-from fathoms.data.runs import Names, Run, Runs, scan_runs
-from fathoms.errors import FathomsError, FathomsWarning
+from fathoms.data.runs import Names, Run, RunFile, Runs, scan_runs
+from fathoms.errors import FathomsError, FathomsWarning, InputError
 from fathoms.evidence.align import Aligned, Alignment, Ranked, rank
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.order import Precision, Ties, contradictions, default_precision
@@ -20,6 +23,7 @@ from fathoms.evidence.pool import make_pool, unjudged_of_all
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.normalised import Normalised
 from fathoms.measures.parse import parse_measure
+from fathoms.parallel import each
 
 if TYPE_CHECKING:
     import polars as pl
@@ -177,25 +181,25 @@ def evaluation(
     by_topic: bool = False,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Evaluation:
-    """Score each run on its own, a few at a time; only one run a worker is in memory."""
+    """Score each run on its own, and large files part by part; only one part a worker is in memory."""
     if not runs:
         raise FathomsError("no run given")
     notes = list(qrels.notes)
     align = alignment(qrels, runs, measures, options, notes)
-
-    def one(name: str) -> RunScores:
-        result = _score_run(runs[name], align, measures, options)
-        progress(name)
-        return result
-
-    workers = max(1, min(options.workers, len(runs)))
-    if workers == 1:
-        scored = [one(name) for name in runs]
-    else:
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(workers) as pool:
-            scored = list(pool.map(one, runs))
+    parts = [(name, part) for name in runs for part in runs.parts(name)]
+    found = each(
+        partial(_score_part, align=align, measures=measures, options=options),
+        parts,
+        workers=options.workers,
+        scheduler=options.scheduler,
+        progress=lambda part: progress(part[0]),
+    )
+    scored = []
+    for name, of_run in groupby(zip(parts, found, strict=True), key=lambda pair: pair[0][0]):
+        sound = _fitting([scores for _, scores in of_run])
+        if sound is None:
+            sound = [_score(runs[name], align, measures, options)]
+        scored.append(_whole(sound, align, measures, options))
     notes += [note for run in scored for note in run.notes]
     notes += topic_notes(scored, qrels, options)
     return Evaluation(measures, scored, by_topic, notes)
@@ -230,14 +234,37 @@ def alignment(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Op
     return Alignment(qrels, options.ties, options.precision, given, pool, options.seed)
 
 
-def _score_run(run: Run, align: Alignment, measures: list[Measure], options: Options) -> RunScores:
-    aligned = align(run)
+Part = tuple[str, Callable[[], Run]]  # a run's name, and what reads it or some of its topics
+
+
+def _score_part(part: Part, align: Alignment, measures: list[Measure], options: Options) -> RunScores | None:
+    """Scores of the topics in a part of a run; None where the run has to be looked at as a whole."""
+    _, read = part
+    try:
+        run = read()
+    except (InputError, OSError):
+        if isinstance(read, RunFile):  # this was the whole
+            raise
+        return None
+    return _score(run, align, measures, options)
+
+
+def _fitting(parts: Sequence[RunScores | None]) -> list[RunScores] | None:
+    """The parts of a run, if all could be scored and no topic is in two of them."""
+    scored = [part for part in parts if part is not None]
+    topics = [topic for part in scored for topic in (*part.topics, *part.unknown)]
+    return scored if len(scored) == len(parts) and len(set(topics)) == len(topics) else None
+
+
+def _score(run: Run, align: Alignment, measures: list[Measure], options: Options) -> RunScores:
+    """Scores of the topics that the run has."""
+    aligned = align(run, present=True)
     contradicted = contradictions(run)
-    evidence = _chosen_topics(aligned, options)
+    evidence = aligned.evidence
     scores = score_all(evidence, measures, options)
     differs = False
     if contradicted.any() and options.ties not in ("rank", "run"):
-        by_rank = score_all(_chosen_topics(align(run, ties="rank"), options), measures, options)
+        by_rank = score_all(align(run, ties="rank", present=True).evidence, measures, options)
         differs = any(not np.allclose(scores[m].score, by_rank[m].score, atol=1e-9) for m in measures)
     depth = max((evidence.width if m.k is None or m.cutoff == "recall" else m.places(evidence)) for m in measures)
     return RunScores(
@@ -255,21 +282,34 @@ def _score_run(run: Run, align: Alignment, measures: list[Measure], options: Opt
     )
 
 
-def _chosen_topics(aligned: Aligned, options: Options) -> Evidence:
-    evidence = aligned.evidence
-    return evidence if options.topics == "all" else evidence.select(evidence.lengths > 0)
+def _whole(parts: list[RunScores], align: Alignment, measures: list[Measure], options: Options) -> RunScores:
+    """A run as a whole: its topics in the order of the qrels, with those it lacks where they count."""
+    present = {topic for part in parts for topic in part.topics}
+    missing = [topic for topic in align.qrels.topics if topic not in present]
+    topics = [topic for part in parts for topic in part.topics]
+    blocks = [part.scores for part in parts]
+    if missing and options.topics == "all":
+        topics += missing
+        blocks.append(score_all(align.empty(missing), measures, options))
+    order = np.argsort([align.qrels.index[topic] for topic in topics], kind="stable")
+    return RunScores(
+        run=parts[0].run,
+        tag=parts[0].tag,
+        topics=[topics[i] for i in order],
+        scores={measure: _joined([block[measure] for block in blocks], order) for measure in measures},
+        missing=missing,
+        unknown=[topic for part in parts for topic in part.unknown],
+        unjudged=sum(part.unjudged for part in parts),
+        read=sum(part.read for part in parts),
+        contradicted=sum(part.contradicted for part in parts),
+        rank_order_differs=any(part.rank_order_differs for part in parts),
+        notes=[note for part in parts for note in part.notes],
+    )
 
 
 def score_all(evidence: Evidence, measures: list[Measure], options: Options) -> dict[Measure, Scores]:
-    """All measures on one run, chunk by chunk so that the arrays stay in cache, a few chunks at a time."""
-    chunks = list(evidence.chunks())
-    if len(chunks) == 1 or options.workers == 1:
-        parts = [_score_chunk(chunk, measures, options) for chunk in chunks]
-    else:
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(options.workers) as pool:
-            parts = list(pool.map(lambda chunk: _score_chunk(chunk, measures, options), chunks))
+    """All measures on one run, chunk by chunk so that the arrays stay in cache."""
+    parts = [_score_chunk(chunk, measures, options) for chunk in evidence.chunks()]
     return {measure: _joined([part[i] for part in parts]) for i, measure in enumerate(measures)}
 
 
@@ -287,13 +327,17 @@ def _score_chunk(chunk: Evidence, measures: list[Measure], options: Options) -> 
     return found
 
 
-def _joined(parts: list[Scores]) -> Scores:
-    if len(parts) == 1:
+def _joined(parts: list[Scores], order: NDArray[np.int64] | None = None) -> Scores:
+    """Scores of several blocks of topics as one, in another order of topics where given."""
+    if len(parts) == 1 and order is None:
         return parts[0]
 
     def column(name: str) -> Floats | None:
         columns = [getattr(part, name) for part in parts]
-        return None if any(part is None for part in columns) else np.concatenate(columns)
+        if any(column is None for column in columns):
+            return None
+        joined: Floats = np.concatenate(columns)
+        return joined if order is None else joined[order]
 
     return Scores(**{name: column(name) for name in (*Scores.COLUMNS, "tie_error")})  # type: ignore[arg-type]
 

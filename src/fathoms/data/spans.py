@@ -1,0 +1,63 @@
+"""Where a large run file may be cut so that every part holds whole topics.
+
+Parts are read, ranked and scored on their own, so that a run of any length goes through in the memory of a few parts,
+and through a core's cache. A file whose topics do not stand together is only found out once parts have been read: one
+topic is in two of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import BinaryIO
+
+Span = tuple[int, int]  # first byte, and the first one after
+
+SPAN = 4 << 20  # bytes: some eighty thousand lines
+LOOK = 1 << 16  # bytes looked at a time for the next topic
+_NOT_TEXT = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00", b"PAR1")  # what is compressed, and parquet
+_FIRST = re.compile(rb"([^\s#]\S*)[ \t]")
+
+
+def topic_spans(path: str, size: int = SPAN) -> list[Span]:
+    """Parts of some `size` bytes, or more where a topic is longer; a single one where the file is no plain text."""
+    with open(path, "rb") as file:
+        length = os.fstat(file.fileno()).st_size
+        cuts = [0]
+        if _is_plain(file.read(64)):
+            while cuts[-1] + size < length:
+                cut = _next_topic(file, cuts[-1] + size)
+                if cut is None:
+                    break
+                cuts.append(cut)
+    return list(zip(cuts, [*cuts[1:], length], strict=True))
+
+
+def read_span(path: str, span: Span) -> bytes:
+    with open(path, "rb") as file:
+        file.seek(span[0])
+        return file.read(span[1] - span[0])
+
+
+def _is_plain(head: bytes) -> bool:
+    return not head.startswith(_NOT_TEXT) and head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"[")
+
+
+def _next_topic(file: BinaryIO, start: int) -> int | None:
+    """Where after a place in the file the first line stands that is of another topic than the line before it."""
+    file.seek(start)
+    file.readline()  # the rest of a line
+    at = file.tell()
+    other = None
+    while chunk := file.read(LOOK) + file.readline(LOOK):
+        if other is None:
+            first = _FIRST.match(chunk)
+            if first is None:  # not in the form that nearly all files have
+                return None
+            # Blank lines and comments belong to the topic above them.
+            other = re.compile(rb"\n(?!" + re.escape(first[1]) + rb"[ \t]|\s|#|\Z)")
+        found = other.search(b"\n" + chunk)  # the chunk starts where a line does
+        if found is not None:
+            return at + found.start()
+        at += len(chunk)
+    return None
