@@ -28,7 +28,9 @@ COMMANDS = {
     "report": "all of it on one page, to read and to pass on",
     "papers": "a paper's tables and figures on your collection",
     "check": "is every file sound: errors, warnings and notes",
+    "convert": "runs and judgments in other formats: parquet, TREC, JSON, MS MARCO, BEIR",
     "demo": "the whole story on a small simulated collection, in half a minute",
+    "trec_eval": "the same as trec_eval: its flags, its bytes",
     "simulate": "make a test collection of which the truth is known",
     "completion": "complete commands and flags in your shell",
 }
