@@ -188,5 +188,5 @@ def _shown(column: Column, value: Any) -> str:
     if column.known.over == "nothing":
         return str(value)
     if value != value:
-        return "-nan" if math.copysign(1.0, value) < 0 else "nan"
+        return "  -nan" if math.copysign(1.0, value) < 0 else "   nan"
     return f"{value:6.4f}"

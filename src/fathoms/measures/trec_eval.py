@@ -150,6 +150,8 @@ class Rankings:
         for highest in distinct(last):
             rows = np.flatnonzero(last == highest)
             order = from_the_best(gains, self.grades[: highest + 1])
+            if not order:
+                continue
             gain[rows, : len(order)] = [worth for _, worth in order]
             count[rows, : len(order)] = self.counts[rows][:, [level for level, _ in order]]
         ended = np.logical_or.accumulate((count > 0) & (gain <= 0), axis=1)
@@ -169,14 +171,16 @@ def from_the_best(gains: Gains, grades: Floats) -> list[tuple[int, float]]:
     """Places in `grades` with their gains, greatest gain first, as trec_eval orders them.
 
     It compares two gains by their difference cut to a whole number, so gains less than 1 apart count as equal and stay
-    where the C library's merge sort has them: those given first, then all whole grades up to the highest.
+    where the C library's merge sort has them: those given first, then all whole grades up to the highest. Where the
+    one that comes out best has no gain, it takes it that none has.
     """
     if not gains:
         return [(place, float(grades[place])) for place in range(len(grades) - 1, -1, -1)]
     given = dict(gains)
     levels = [*gains, *((grade, float(grade)) for grade in range(int(grades[-1]) + 1) if grade not in given)]
     place = {int(grade): i for i, grade in enumerate(grades)}
-    return [(place[grade], gain) for grade, gain in reversed(_merge_sorted(levels)) if grade in place]
+    best_first = _merge_sorted(levels)[::-1]
+    return [(place[grade], gain) for grade, gain in best_first if grade in place] if best_first[0][1] > 0 else []
 
 
 def _merge_sorted(levels: list[tuple[int, float]]) -> list[tuple[int, float]]:
@@ -226,7 +230,7 @@ def inferred_ap(r: Rankings, _: None) -> Floats:
     pooled = relevant + other + r.above(r.codes == NEGATIVE)
     share = (relevant + EPSILON) / (relevant + other + 2 * EPSILON)
     terms = 1.0 / (above + 1.0) + above / (above + 1.0) * ratio(pooled, above) * share
-    return _over(r.hits.sums(terms), r.total)
+    return ratio(r.hits.sums(terms), r.total)
 
 
 def reciprocal_rank(r: Rankings, _: None) -> Floats:
@@ -316,7 +320,7 @@ def ndcg_at_levels(r: Rankings, gains: Gains) -> Floats:
     dcg = np.cumsum(dcg, axis=1)
     total = row_sums(row, dcg[row, np.minimum(last, hits.shape[1] - 1)] / ideal.discounted[row, last], len(r))
     goes_on = (ideal.size > 0) & (r.retrieved > ideal.size + 1)
-    total += np.where(goes_on, ratio(hits.dcg, ideal.dcg), 0.0)
+    total = total + np.where(goes_on, ratio(hits.dcg, ideal.dcg), 0.0)
     points = np.bincount(row, minlength=len(r)) + goes_on
     return np.where(r.total > 0, np.where(points > 0, ratio(total, points), NOT_A_NUMBER), 0.0)
 
