@@ -12,12 +12,9 @@ never hears of a task that Dask gave up, and would wait for it for ever.
 
 from __future__ import annotations
 
-import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from hashlib import sha256
-from logging import CRITICAL
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -85,6 +82,8 @@ def run_batches(
 
     A batch whose worker died is run again; an error of its own ends the study.
     """
+    from hashlib import sha256
+
     import polars as pl
 
     place = None if folder is None else folder / PARTS / sha256(settings.encode()).hexdigest()[:16]
@@ -107,6 +106,8 @@ def run_batches(
 
 def finished(folder: Path) -> None:
     """The study is written; its parts are not needed any more."""
+    import shutil
+
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 
@@ -116,7 +117,7 @@ def _part(place: Path, number: int) -> Path:
 
 # -- processes on this machine ----------------------------------------------------------------------------------
 
-_inherited: tuple[Callable[[Any], Any], Sequence[Any]] | None = None  # what forks work on: never pickled, and not copied
+_inherited: tuple[Callable[[Any], Any], Sequence[Any]] | None = None  # what forks work on, not pickled or copied
 
 
 def _may_fork() -> bool:
@@ -317,6 +318,8 @@ def _client(scheduler: str) -> Any:
     if known is not None and known.status == "running":
         return known
     check_scheduler(scheduler)
+    from logging import CRITICAL
+
     try:
         from dask import config
         from distributed import Client, LocalCluster
