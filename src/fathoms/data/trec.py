@@ -19,6 +19,7 @@ from fathoms.errors import InputError
 Text = NDArray[np.bytes_]  # ids as fixed-width byte strings; the width is a multiple of eight
 Ints = NDArray[np.signedinteger]
 Floats = NDArray[np.float64]
+Words = NDArray[np.uint64]  # eight bytes of text, the first one lowest
 
 BLANKS = [9, 10, 11, 12, 13, 32]  # what C's isspace takes for a blank
 PADDING = 64  # zero bytes kept after the text
@@ -225,15 +226,16 @@ class _Piece:
     def _take(self, padded: bytes, fields: _Fields) -> None:
         columns = self.layout.columns
 
-        def text(name: str) -> Text:
+        def text(name: str) -> tuple[Text, Ints]:
             column = columns.index(name)
             start = fields.start_of(column)
-            return _text(padded, start, fields.end[:, column] - start)
+            length = fields.end[:, column] - start
+            return _text(padded, start, length), length
 
-        number_text = text(self.layout.number)
-        self.number = _numbers(number_text)
-        self.topic, self.document = text("topic"), text("document")
-        self.rank = _numbers(text("rank")) if "rank" in columns else np.empty(0)
+        number_text, length = text(self.layout.number)
+        self.number = _numbers(number_text, length)
+        (self.topic, _), (self.document, _) = text("topic"), text("document")
+        self.rank = _numbers(*text("rank")) if "rank" in columns else np.empty(0)
         self.tag = ""
         if "tag" in columns and len(fields.end):
             at = int(fields.start_of(len(columns) - 1)[0])
@@ -298,47 +300,105 @@ def _text(padded: bytes, start: Ints, length: Ints) -> Text:
 
 
 _TEN = 10.0 ** np.arange(23)  # powers that a double holds exactly
+_TEN_LONG = np.array([np.longdouble(10) ** i for i in range(23)])
+_TEN_WHOLE = 10 ** np.arange(20, dtype=np.uint64)
+_BYTE, _WORD = np.uint64(8), np.uint64(64)
+_ALL, _ONES, _HIGH = (np.uint64(n) for n in (0xFFFFFFFFFFFFFFFF, 0x0101010101010101, 0x8080808080808080))
+_ZEROS, _POINTS = (np.uint64(ord(c)) * _ONES for c in "0.")
+_MOST_DIGITS = 19  # of a whole number below 2^64
+_MOST_WORDS = 3  # sign, point and digits
+_DOUBLE_WHOLE = np.uint64(1 << 53)
 
 
-def _numbers(text: Text) -> Floats:
+def _numbers(text: Text, length: Ints) -> Floats:
     """Decimal numbers, nan where there is none. Correctly rounded, as `float` would.
 
-    A quotient of an integer below 2^53 and a power of ten up to 10^22 is rounded once, so it is right; all else
-    (exponents, infinities, more digits) is left to `float`.
+    Eight characters of all lines are worked on at once, as words of eight bytes. A quotient of an integer below 2^53
+    and a power of ten up to 10^22 is rounded once, so it is right; so is one of more digits where a wider type is at
+    hand, unless it falls half way. All else (exponents, infinities, more digits) is left to `float`.
     """
-    n = len(text)
-    if not n:
-        return np.empty(0)
-    characters = np.ascontiguousarray(text.view(np.uint8).reshape(n, -1).T)
-    used = int(np.flatnonzero(characters.any(axis=1)).max(initial=0)) + 1
-    mantissa = np.zeros(n, dtype=np.int64)
-    decimals = np.zeros(n, dtype=np.int64)
-    digits = np.zeros(n, dtype=np.int8)
-    after_point = np.zeros(n, dtype=bool)
-    negative = characters[0] == ord("-")
-    simple = np.ones(n, dtype=bool)
-    for i in range(min(used, 19)):
-        character = characters[i]
-        digit = character - np.uint8(ord("0"))
-        is_digit = digit <= 9
-        np.multiply(mantissa, 10, out=mantissa, where=is_digit)
-        np.add(mantissa, digit, out=mantissa, where=is_digit)
-        digits += is_digit
-        decimals += is_digit & after_point
-        point = character == ord(".")
-        fits = is_digit | (character == 0) | (point & ~after_point)
-        if i == 0:
-            fits |= negative | (character == ord("+"))
-        simple &= fits
-        after_point |= point
-    simple &= (digits > 0) & (mantissa >= 0) & (mantissa < 1 << 53)  # nineteen digits may wrap to below zero
-    if used > 19:
-        simple &= characters[19] == 0
-    numbers: Floats = mantissa / _TEN[decimals]
-    numbers[negative] *= -1
-    hard = np.flatnonzero(~simple)
-    numbers[hard] = [_number(one) for one in text[hard].tolist()]
+    parts = text.view("<u8").reshape(len(text), -1)
+    words = [parts[:, i] for i in range(min(parts.shape[1], _MOST_WORDS))]
+    negative = (words[0] & np.uint64(0xFF)) == ord("-")
+    signed = bool(negative.any())
+    if signed:
+        before = np.where(negative, np.uint64(0), _ALL)
+        words, length = _without_byte(words, [before] * len(words)), length - negative
+    masks = _before_point(words)
+    has_point = masks[-1] != _ALL
+    decimals = None
+    if has_point.any():
+        words = _without_byte(words, masks)
+        length = length - has_point
+        decimals = length - np.add.reduce([np.bitwise_count(mask) for mask in masks], dtype=np.int32) // 8
+        decimals[~has_point] = 0
+    mantissa, fits = _whole(words[0], length if len(words) == 1 else np.minimum(length, 8))
+    for i, word in enumerate(words[1:], 1):
+        here = np.clip(length - 8 * i, 0, 8)
+        more, fit = _whole(word, here)
+        mantissa = mantissa * _TEN_WHOLE[here] + more
+        fits &= fit
+    fits &= length > 0
+    if len(words) == _MOST_WORDS:
+        fits &= length <= _MOST_DIGITS
+    if decimals is None:
+        decimals = np.zeros_like(length)
+        numbers: Floats = mantissa.astype(np.float64)
+    else:
+        numbers = mantissa / _TEN.take(decimals, mode="clip")
+    large = np.flatnonzero(fits & (mantissa >= _DOUBLE_WHOLE)) if len(words) > 1 else ()
+    if len(large):
+        numbers[large], fits[large] = _from_long(mantissa[large], decimals[large])
+    if signed:
+        numbers[negative] *= -1
+    if not fits.all():
+        hard = np.flatnonzero(~fits)
+        numbers[hard] = [_number(one) for one in text[hard].tolist()]
     return numbers
+
+
+def _without_byte(words: list[Words], before: list[Words]) -> list[Words]:
+    """The characters with one taken out: those that `before` masks stay, all others move one place to the front."""
+    after = [*words[1:], np.zeros_like(words[0])]
+    return [
+        (word & mask) | (((word >> _BYTE) | (next_word << (_WORD - _BYTE))) & ~mask)
+        for word, next_word, mask in zip(words, after, before, strict=True)
+    ]
+
+
+def _before_point(words: list[Words]) -> list[Words]:
+    """Masks of the characters before the first point, or of all where there is none."""
+    masks: list[Words] = []
+    for word in words:
+        other = word ^ _POINTS
+        points = (other - _ONES) & ~other & _HIGH  # the lowest bit set is at the first point
+        mask = ((points & (~points + np.uint64(1))) >> np.uint64(7)) - np.uint64(1)
+        masks.append(np.where(masks[-1] == _ALL, mask, np.uint64(0)) if masks else mask)
+    return masks
+
+
+def _whole(word: Words, length: Ints) -> tuple[Words, NDArray[np.bool_]]:
+    """The number that the first `length` characters of each word are, and whether they are digits."""
+    # The last digit to the highest byte, and zeros below the first; then neighbours are put together, three times.
+    digits = (word - _ZEROS) << (_WORD - (length.astype(np.uint64) << np.uint64(3)))
+    fits = (((digits + _ONES * np.uint64(0x76)) | digits) & _HIGH) == 0
+    for tens, bits, mask in ((10, 8, 0x00FF00FF00FF00FF), (100, 16, 0x0000FFFF0000FFFF), (10_000, 32, 0xFFFFFFFF)):
+        digits = (digits * np.uint64(tens) + (digits >> np.uint64(bits))) & np.uint64(mask)
+    return digits, fits
+
+
+def _from_long(mantissa: Words, decimals: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+    """Quotients of integers that are too long for a double, and which of them are surely rounded right.
+
+    They are rounded twice. That matters only where the first rounding ends half way between two doubles, which are a
+    quarter of the spacing away from a power of two.
+    """
+    with np.errstate(over="ignore"):
+        quotient = mantissa.astype(np.longdouble) / _TEN_LONG[decimals]
+        numbers = quotient.astype(np.float64)
+        off = np.abs(quotient - numbers) / np.spacing(numbers)
+    wide = np.finfo(np.longdouble).nmant >= 63
+    return numbers, wide & (off != 0.5) & (off != 0.25)
 
 
 def _number(text: bytes) -> float:
