@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fathoms.comparison.audit import audit as audit
     from fathoms.comparison.compare import compare as compare
     from fathoms.comparison.ties import ties as ties
+    from fathoms.data.mteb import read_mteb as read_mteb
     from fathoms.data.qrels import Qrels as Qrels
     from fathoms.data.qrels import read_qrels as read_qrels
     from fathoms.data.runs import Run as Run
@@ -40,6 +41,7 @@ _HOMES = {
     "audit": "comparison.audit",
     "compare": "comparison.compare",
     "ties": "comparison.ties",
+    "read_mteb": "data.mteb",
     "Qrels": "data.qrels",
     "read_qrels": "data.qrels",
     "Run": "data.runs",

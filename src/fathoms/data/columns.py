@@ -186,7 +186,7 @@ def _checked(
                 source,
             )
         columns[wanted] = frame[name]
-    if "rank" in layout.columns and "rank" in frame.columns and frame["rank"].null_count() < len(frame):
+    if "rank" in layout.columns and "rank" in frame.columns and not _is_empty(frame["rank"]):
         columns["rank"] = frame["rank"]
     ids = {name: _ids(columns[name], source) for name in ("topic", "document")}
     # Topics stand together, so that they are few once equal neighbours are one.
@@ -285,6 +285,11 @@ def _no_ids(column: pl.Series, text: Text) -> list[int]:
         bad |= np.count_nonzero(characters, axis=1) != lengths
     rows: list[int] = np.flatnonzero(bad).tolist()
     return rows
+
+
+def _is_empty(column: pl.Series) -> bool:
+    """A column that is there for form's sake: pandas writes nan where a whole column is missing."""
+    return column.null_count() == len(column) or (column.dtype.is_float() and bool(column.is_nan().all()))
 
 
 def _numbers(column: pl.Series, source: str) -> NDArray[np.float64]:

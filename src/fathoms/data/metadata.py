@@ -30,7 +30,7 @@ def header(path: str) -> bytes:
         return b""
     head = b""
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             while piece := file.read(PIECE):
                 head += piece
                 comments = COMMENTS.match(head)
@@ -43,7 +43,7 @@ def header(path: str) -> bytes:
     return found[0].rstrip(b"\r\n") + b"\n" if found else b""
 
 
-def _opened(path: str) -> Any:
+def opened(path: str) -> Any:
     """The file's content from its start, unpacked as far as it is read."""
     file = open(path, "rb")  # noqa: SIM115 - the caller closes it
     magic = file.read(6)

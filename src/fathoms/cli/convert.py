@@ -1,0 +1,181 @@
+"""Write runs or judgments in another format: trec, parquet (fast to read), json, jsonl, msmarco or beir.
+
+The format is that of OUT's ending, or --to: .run .trec .txt .res .qrels are trec, .parquet, .json and .jsonl what they
+say, .tsv is msmarco for a run and beir for judgments; .gz, .zst, .bz2 and .xz behind it compress. Several IN go to a
+folder. What a format cannot carry is said; numbers are the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from fathoms.cli import options
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fathoms.data.convert import Format
+    from fathoms.data.qrels import Qrels
+    from fathoms.data.runs import Run
+
+Kind = Literal["run", "qrels"]
+EXAMPLES = """examples:
+  fathoms convert bm25.run.gz -o bm25.parquet
+  fathoms convert runs/ -o fast/ --to parquet
+  fathoms convert dev.tsv -o dev.run            # MS MARCO's three columns to TREC
+  fathoms convert qrels.txt -o test.tsv --to beir
+  fathoms convert predictions.json -o model.run --split test"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "sources", metavar="IN", nargs="+", help="files, folders or quoted globs; - for stdin; irds:ID for judgments"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", required=True, help="file to write; a folder (or a name with / at its end)"
+    )
+    parser.add_argument(
+        "--to",
+        choices=("trec", "parquet", "json", "jsonl", "msmarco", "beir"),
+        help="format, where OUT's ending does not say it",
+    )
+    parser.add_argument("--kind", choices=("run", "qrels"), help="what IN is, if its content does not say")
+    parser.add_argument("--subset", metavar="NAME", help="of MTEB's predictions, where they have several")
+    parser.add_argument("--split", metavar="NAME", help="of MTEB's predictions, where they have several")
+    parser.add_argument(
+        "--ties",
+        choices=("trec", "run", "rank", "score-rank"),
+        default="trec",
+        help="order in which msmarco has documents of equal scores (trec); the other formats carry them as they are",
+    )
+    parser.add_argument("--lenient", action="store_true", help="skip bad lines and later duplicates, and say how many")
+    options.add_quiet(parser)
+
+
+def run(args: Namespace) -> int:
+    from fathoms.cli import output
+    from fathoms.data.files import check_writable
+    from fathoms.errors import FathomsError
+
+    sources = _sources(args.sources)
+    folder = args.output.endswith("/")
+    args.output = Path(args.output)
+    several = len(sources) > 1 or args.output.is_dir() or folder
+    if several and args.to is None:
+        raise FathomsError("the files of a folder have no endings to tell the format; say --to, such as --to parquet")
+    if several and args.output.exists() and not args.output.is_dir():
+        raise FathomsError(f"{args.output}: is a file, expected a folder for {len(sources)} files")
+    if several:
+        seen: dict[str, str] = {}
+        for source in sources:
+            if (other := seen.setdefault(_name(source), source)) != source:
+                raise FathomsError(f"{other} and {source} would both be {_name(source)}; convert them one by one")
+        _make_folder(args.output)
+    else:
+        check_writable(args.output)
+    with output.progress(len(sources), args.quiet, "files") as step:
+        for source in sources:
+            target, rows, notes = _convert(source, several, args)
+            if not args.quiet:
+                output.say_notes(notes)
+                print(f"fathoms: {target}: {rows}", file=sys.stderr)
+            step(source)
+    return 0
+
+
+def _sources(patterns: list[str]) -> list[str]:
+    """Files, and ids of datasets as they are."""
+    from fathoms.data import irds
+    from fathoms.data.runs import expand
+
+    found: list[str] = []
+    for pattern in patterns:
+        is_id = pattern != "-" and not os.path.exists(pattern) and irds.knows(pattern)
+        found += [pattern] if is_id else expand([pattern])
+    return list(dict.fromkeys(found))
+
+
+def _name(source: str) -> str:
+    from fathoms.data.files import stem
+
+    return "stdin" if source == "-" else stem(source)
+
+
+def _make_folder(folder: Path) -> None:
+    from fathoms.errors import InputError
+
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder cannot be made: {error.strerror}", str(folder)) from None
+
+
+def _convert(source: str, several: bool, args: Namespace) -> tuple[Path, str, list[str]]:
+    from fathoms.data import convert
+    from fathoms.data.files import whole_file
+    from fathoms.errors import FathomsError
+
+    data, kind = _read(source, args)
+    to: Format | None = args.to
+    target: Path = args.output
+    if several and to is not None:
+        target = target / (_name(source) + convert.ending_of(to, kind))
+    elif to is None:
+        to = convert.format_of(os.fspath(target), kind)
+    if to is None:
+        raise FathomsError(
+            f"{target}: its ending names no format; say --to, or end in .run, .parquet, .json, .jsonl or .tsv"
+        )
+    packed = os.fspath(target).lower().endswith(convert.PACKED)
+    if to == "parquet" and packed:
+        raise FathomsError(f"{target}: parquet is compressed in itself; leave the last ending out")
+    raw = convert.content(data, to, None if to != "msmarco" else _order(data, args.ties))
+    with whole_file(target) as path:
+        path.write_bytes(convert.packed(raw, os.fspath(target)))
+    rows = f"{len(data):,} {'documents' if kind == 'run' else 'judgments'} of {len(data.topics):,} topics as {to}"
+    return target, rows, [*data.notes, *convert.losses(data, to)]
+
+
+def _order(data: Run | Qrels, ties: Literal["trec", "run", "rank", "score-rank"]) -> NDArray[np.int64] | None:
+    """The rows by topic and in the policy's order; judgments have none."""
+    import numpy as np
+
+    from fathoms.data.runs import Run
+    from fathoms.evidence.order import default_precision, order_rows
+
+    if not isinstance(data, Run):
+        return None
+    rows, _ = order_rows(data, np.arange(len(data)), data.topic, ties, default_precision(ties))
+    return rows
+
+
+def _read(source: str, args: Namespace) -> tuple[Run | Qrels, Kind]:
+    from fathoms.data.irds import knows
+    from fathoms.data.kind import kind_of
+    from fathoms.data.mteb import read_mteb
+    from fathoms.data.qrels import read_qrels
+    from fathoms.data.runs import read_run
+    from fathoms.errors import FathomsError
+
+    if args.subset is not None or args.split is not None:
+        return read_mteb(source, subset=args.subset, split=args.split), "run"
+    if args.kind is None and args.to == "msmarco":
+        kind: Kind | None = "run"
+    elif args.kind is None and not os.path.exists(source) and source != "-" and knows(source):
+        kind = "qrels"
+    else:
+        kind = args.kind
+    if kind is None and source == "-":
+        raise FathomsError("standard input can be read once only; say --kind run or --kind qrels")
+    if kind is None:
+        kind = kind_of(source)
+    if kind is None:
+        raise FathomsError(f"{source}: could be a run or judgments; say --kind run or --kind qrels")
+    if kind == "qrels":
+        return read_qrels(source, lenient=args.lenient), kind
+    return read_run(source, lenient=args.lenient), kind
