@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fathoms.data.qrels import Qrels
+    from fathoms.data.runs import Run
     from fathoms.evidence.align import Aligned
     from fathoms.measures.trec_eval import Column
 
@@ -114,7 +115,7 @@ def run(args: Namespace) -> int:
     if args.by_topic:
         sys.stdout.write(_by_topic(evidence.topics, columns, values))
     if not args.nosummary:
-        sys.stdout.write(_summary(qrels, columns, values, _runid(args.run, ranked.tag), args.complete))
+        sys.stdout.write(_summary(qrels, columns, values, _runid(args.run, ranked), args.complete))
     return 0
 
 
@@ -130,6 +131,8 @@ def _whole_grades(qrels: Qrels, notes: list[str]) -> Qrels:
 
 
 def _topic_notes(aligned: Aligned, complete: bool) -> list[str]:
+    if not aligned.missing and not aligned.unknown:
+        return []
     from fathoms.measures.evaluate import some
 
     notes = []
@@ -145,15 +148,17 @@ def _say(notes: list[str]) -> None:
         print(f"fathoms: warning: {note}", file=sys.stderr)
 
 
-def _runid(path: str, first: str) -> str:
-    """The last line's tag, up to a blank; `first`, that of the first line, where the file is not plain text."""
-    tag = first.split(maxsplit=1)[0] if first else ""
-    if not os.path.isfile(path):
-        return tag
-    with open(path, "rb") as file:
-        file.seek(max(0, os.path.getsize(path) - TAIL))
-        words = next((words for line in reversed(file.read().splitlines()) if (words := line.split())), [])
-    return words[5].decode(errors="surrogateescape") if len(words) > 5 and tag.isprintable() else tag
+def _runid(path: str, run: Run) -> str:
+    """The last line's tag, up to a blank; the first line's where the file does not end in a line of a run."""
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            file.seek(max(0, os.path.getsize(path) - TAIL))
+            lines = file.read().splitlines()
+        last = next((words for line in reversed(lines) if (words := line.split())), [])
+        words = [os.fsdecode(word) for word in last]
+        if len(words) > 5 and words[0] in run.topics:
+            return words[5]
+    return run.tag.split(maxsplit=1)[0] if run.tag else ""
 
 
 def _by_topic(topics: list[str], columns: list[Column], values: list[NDArray[Any]]) -> str:
