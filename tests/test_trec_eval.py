@@ -65,7 +65,7 @@ def test_prints_what_trec_eval_printed(case: dict[str, Any], call: Call) -> None
 
 
 def random_collection(rng: random.Random) -> tuple[Qrels, Run]:
-    """Ties, scores that only a float32 ties, topics on one side alone, pooled documents without a grade."""
+    """Ties, some of them among floats only, topics on one side alone, pooled documents without a grade."""
     documents = [f"d{i}" for i in range(rng.choice([4, 12, 40]))]
     top = rng.choice([1, 2, 4, 12])
     qrels: Qrels = {}
@@ -75,9 +75,10 @@ def random_collection(rng: random.Random) -> tuple[Qrels, Run]:
         grades |= {d: rng.choice([0, 0, 1]) for d in rng.sample(documents, rng.randint(1, len(documents)))}
         if rng.random() < 0.9:
             qrels[topic] = grades
-        score = rng.choice([lambda: rng.randint(0, 3), rng.random, lambda: 1 + rng.random() * 1e-7])
+        least, step = rng.choice([(0, 0.25), (0, 1e-9), (1, 1e-7)])
         if rng.random() < 0.9:
-            run[topic] = {d: score() for d in rng.sample(documents, rng.randint(1, len(documents)))}
+            ranked = rng.sample(documents, rng.randint(1, len(documents)))
+            run[topic] = {d: least + step * round(rng.random() / step) for d in ranked}
     qrels["t0"] = {documents[0]: 1, documents[1]: 0}
     run["t0"] = {documents[1]: 2.0, documents[0]: 1.0}
     return qrels, run

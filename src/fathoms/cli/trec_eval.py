@@ -100,7 +100,7 @@ def run(args: Namespace) -> int:
             f"{qrels.source} and {ranked.source} have no topic in common: their first ones are {qrels.topics[0]!r} and "
             f"{ranked.topics[0]!r}"
         )
-    rows.sort(key=lambda row: os.fsencode(qrels.topics[row]))  # strcmp's order
+    rows.sort(key=lambda row: qrels.topics[row].encode(errors="surrogateescape"))  # strcmp's order
     if rows != list(range(len(evidence))):
         evidence = evidence.select(rows)
     values = values_of(
@@ -154,8 +154,7 @@ def _runid(path: str, run: Run) -> str:
         with open(path, "rb") as file:
             file.seek(max(0, os.path.getsize(path) - TAIL))
             lines = file.read().splitlines()
-        last = next((words for line in reversed(lines) if (words := line.split())), [])
-        words = [os.fsdecode(word) for word in last]
+        words = next((line for line in reversed(lines) if line.strip()), b"").decode(errors="surrogateescape").split()
         if len(words) > 5 and words[0] in run.topics:
             return words[5]
     return run.tag.split(maxsplit=1)[0] if run.tag else ""

@@ -424,7 +424,7 @@ KNOWN = {
         Known(
             "Rprec_mult", "precision at multiples of R", r_precision_at, "levels", tuple(i / 5 for i in range(1, 11))
         ),
-        Known("utility", "worth of what was retrieved and what was not, by four weights", utility, "numbers", (1, -1, 0, 0)),
+        Known("utility", "what was retrieved and what was not, by four weights", utility, "numbers", (1, -1, 0, 0)),
         Known("11pt_avg", "mean interpolated precision", interpolated_mean, "numbers", TENTHS),
         Known("binG", "relevant documents discounted by the others above", binary_gain),
         Known("G", "gain discounted by what an ideal ranking has more", normalised_gain, "gains"),
