@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -86,36 +85,31 @@ def test_workers_do_not_matter_and_methods_meet_the_same_systems(world: rtc.Worl
     assert not alone["confidence"].equals(other["confidence"])
 
 
-def test_an_interrupted_study_goes_on(world: rtc.World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_study_goes_on(world: rtc.World, tmp_path: Path) -> None:
     settings = replace(SMALL, trials=25, methods=("fusion",), folder=tmp_path)
-    done: list[int] = []
-    one = rtc.trial
+    whole = rtc.trials(world, replace(settings, folder=None))
+    ended = 0
 
-    def dies(world: rtc.World, settings: rtc.Settings, number: int) -> list[dict[str, Any]]:
-        if number == 22:
+    def interrupt() -> None:
+        nonlocal ended
+        ended += 1
+        if ended == 2:
             raise KeyboardInterrupt
-        done.append(number)
-        return one(world, settings, number)
 
-    monkeypatch.setattr(rtc, "trial", dies)
     with pytest.raises(KeyboardInterrupt):
-        rtc.trials(world, settings)
-    assert done == list(range(22))
-    again: list[int] = []
+        rtc.trials(world, settings, interrupt)
+    parts = sorted(tmp_path.rglob("*.parquet"))
+    assert [part.name for part in parts] == ["part-00000.parquet", "part-00001.parquet"]
+    marked = pl.read_parquet(parts[1]).with_columns(pl.lit(-1).alias("judged").cast(pl.Int64))
+    marked.write_parquet(parts[1])
+    rows = rtc.trials(world, replace(settings, workers=2))
+    assert rows["judged"].to_list() == [*whole["judged"][:10], *[-1] * 10, *whole["judged"][20:]], "parts are used"
+    assert rows.drop("judged").equals(whole.drop("judged"))
 
-    def counts(world: rtc.World, settings: rtc.Settings, number: int) -> list[dict[str, Any]]:
-        again.append(number)
-        return one(world, settings, number)
-
-    monkeypatch.setattr(rtc, "trial", counts)
-    rows = rtc.trials(world, settings)
-    assert again == list(range(20, 25)), "finished batches are not done again"
-    monkeypatch.setattr(rtc, "trial", one)
-    assert rows.equals(rtc.trials(world, replace(settings, folder=None)))
-    again.clear()
-    monkeypatch.setattr(rtc, "trial", counts)
-    rtc.trials(world, replace(settings, seed=7))
-    assert again == list(range(25)), "what another study left does not count"
+    other = rtc.trials(world, replace(settings, seed=7))
+    assert (other["judged"] > 0).all(), "what another study left does not count"
+    changed = replace(world, relevant=np.roll(world.relevant, 1))  # as many are relevant as before
+    assert (rtc.trials(changed, settings)["judged"] > 0).all(), "nor does one of other judgments"
     parallel.finished(tmp_path)
     assert not list(tmp_path.iterdir())
 

@@ -3,6 +3,9 @@
 For each pair of runs (or each run and --baseline): the difference of the means, its range over all ways of judging the
 unjudged documents, confidence interval, p-value, and a verdict: certain (no judgment can turn it), settled
 (significant, and neither ties nor the point estimate turn it), tie, or open.
+
+With `none` as QRELS the files are scores by topic that some tool has computed (`trec_eval -q`, `ir_measures -q`, tsv,
+csv, json or parquet of `fathoms eval --by-topic`): differences, intervals and p-values, but nothing of ranges and ties.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   fathoms compare qrels.txt a.run b.run
   fathoms compare qrels.txt runs/ -m AP -m 'RBP(p=0.8)' --baseline bm25 --correction holm
-  fathoms compare qrels.txt runs/ -m nDCG@10 --test randomization --format latex"""
+  fathoms compare qrels.txt runs/ -m nDCG@10 --test randomization --format latex
+  fathoms compare none a.eval b.eval -m map"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,30 +61,62 @@ def share(text: str) -> float:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.comparison.compare import COLUMNS, WORDS, comparison
+    from fathoms.comparison.compare import comparison
+    from fathoms.comparison.sentences import sentences
     from fathoms.data.files import stem
 
+    if args.qrels == "none":
+        return _run_on_scores(args)
     given = options.read_inputs(args, ("AP",))
     baseline = args.baseline if args.baseline is None or args.baseline in given.runs else stem(args.baseline)
-    result = comparison(
-        given.qrels,
-        given.runs,
-        given.measures,
-        given.settings,
+    with output.progress(len(given.runs), args.quiet) as step:
+        result = comparison(
+            given.qrels,
+            given.runs,
+            given.measures,
+            given.settings,
+            test=args.test,
+            correction=args.correction,
+            alpha=args.alpha,
+            baseline=baseline,
+            progress=step,
+        )
+    if not args.quiet:
+        output.say_notes(given.notes + result.notes)
+    _write(result, sentences(result), args)
+    return 0
+
+
+def _run_on_scores(args: Namespace) -> int:
+    from fathoms.cli import output
+    from fathoms.comparison.scores import comparison_of_scores, sentences
+
+    output.check_target(args.format, args.output)
+    result = comparison_of_scores(
+        args.runs,
+        args.measures,
         test=args.test,
         correction=args.correction,
         alpha=args.alpha,
-        baseline=baseline,
+        baseline=args.baseline,
+        seed=args.seed,
     )
     if not args.quiet:
-        output.say_notes(given.notes + result.notes)
+        output.say_notes(result.notes)
+    _write(result, sentences(result), args)
+    return 0
+
+
+def _write(result: Comparison, told: list[str], args: Namespace) -> None:
+    from fathoms.cli import output
+    from fathoms.comparison.compare import COLUMNS, WORDS
+
     if args.format == "table":
-        output.put(_table(result, quiet=args.quiet), args.output)
+        output.put(_table(result, [] if args.quiet else told), args.output)
     elif args.format == "latex":
-        output.put(_latex(result), args.output)
+        output.put(_latex(result, told), args.output)
     else:
         output.put_rows(COLUMNS, [pair.row() for pair in result.pairs], args, WORDS)
-    return 0
 
 
 def _number(value: float | None, signed: bool = True) -> str:
@@ -89,9 +125,8 @@ def _number(value: float | None, signed: bool = True) -> str:
     return f"{value:+.4f}" if signed else "<.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def _table(result: Comparison, *, quiet: bool) -> str:
+def _table(result: Comparison, told: list[str]) -> str:
     from fathoms.cli.output import aligned_text
-    from fathoms.comparison.sentences import sentences
 
     header = [
         "run_a",
@@ -115,13 +150,12 @@ def _table(result: Comparison, *, quiet: bool) -> str:
         for pair in result.pairs
     ]  # fmt: skip
     text = aligned_text(header, rows, numbers_from=4)
-    return text if quiet else text + "\n" + "\n".join(sentences(result)) + "\n"
+    return text + "\n" + "\n".join(told) + "\n" if told else text
 
 
-def _latex(result: Comparison) -> str:
+def _latex(result: Comparison, told: list[str]) -> str:
     """A booktabs table; the difference with its range over judgments below and above, and the caption to go with it."""
     from fathoms.cli.output import latex_escape
-    from fathoms.comparison.sentences import sentences
 
     lines = [r"\begin{tabular}{lllrrrrl}", r"\toprule"]
     level = f"{100 * (1 - result.alpha):g}"
@@ -136,5 +170,5 @@ def _latex(result: Comparison) -> str:
         ]  # fmt: skip
         lines.append(" & ".join(cells) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [f"% {sentence}" for sentence in sentences(result)]
+    lines += [f"% {sentence}" for sentence in told]
     return "\n".join(lines) + "\n"

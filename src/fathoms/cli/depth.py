@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_pooled(parser)
     options.add_order(parser)
     options.add_reading(parser)
-    options.add_quiet(parser)
+    options.add_work(parser)
 
 
 def depths(text: str) -> list[int]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Any
 
 from fathoms.cli import options
 
@@ -75,27 +76,30 @@ def run(args: Namespace) -> int:
     precision: Precision = args.score_precision or "float64"
     order: Ties = args.ties or ("run" if args.paper == "ties" else "trec")
 
+    where: dict[str, Any] = {"workers": args.workers, "scheduler": args.scheduler}
+
     def progress(what: str) -> None:
         if not args.quiet and sys.stderr.isatty():
             print(f"fathoms: {what}", file=sys.stderr)
 
     if args.paper == "rm":
-        settings = rm.Settings(order, precision, args.prefix_order, seed=args.seed)
+        settings = rm.Settings(order, precision, args.prefix_order, seed=args.seed, **where)
         study = rm.study(qrels, runs, pooled, settings, progress=progress)
     elif args.paper == "depth":
         teams = None if args.groups is None else options.read_groups(args.groups, runs)
-        study = depth.study(qrels, runs, pooled, depth.Settings(order, precision, args.depth, teams), progress=progress)
+        settings_of_depth = depth.Settings(order, precision, args.depth, teams, **where)
+        study = depth.study(qrels, runs, pooled, settings_of_depth, progress=progress)
     elif args.paper == "ties":
-        study = ties.study(qrels, runs, ties.Settings(order, precision), progress=progress)
+        study = ties.study(qrels, runs, ties.Settings(order, precision, **where), progress=progress)
     elif args.paper == "rtc":
         chosen = runs if pooled is None else Runs({name: runs[name] for name in pooled if name in runs})
         trials = rtc.Settings(
-            order, precision, args.depth or 100, args.trials, seed=args.seed, workers=args.workers, folder=args.output
+            order, precision, args.depth or 100, args.trials, seed=args.seed, folder=args.output, **where
         )
         with output.progress(-(-args.trials // rtc.BATCH), args.quiet, "trials") as step:
             study = rtc.study(qrels, chosen, trials, progress=progress, step=partial(step, ""))
     else:
-        study = gain.study(qrels, runs, pooled, gain.Settings(order, precision, args.depth), progress=progress)
+        study = gain.study(qrels, runs, pooled, gain.Settings(order, precision, args.depth, **where), progress=progress)
     undrawn = write_study(study, args.output)
     finished(args.output)
     if not args.quiet:

@@ -17,7 +17,7 @@ from fathoms.cli.compare import share
 EXAMPLES = """examples:
   fathoms report qrels.txt runs/ -o report.html
   fathoms report qrels.txt runs/ -m nDCG@10 -m 'RBP(p=0.8)' --pooled pooled.txt --groups groups.tsv -o report.html"""
-STAGES = 4  # as told by `reporting`
+STAGES = 8  # what `reporting` tells of
 
 
 def add_arguments(parser: ArgumentParser) -> None:

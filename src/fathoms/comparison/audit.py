@@ -33,6 +33,7 @@ from fathoms.measures.base import Measure
 from fathoms.measures.evaluate import Options, aggregate, prepare_measures
 from fathoms.measures.normalised import Normalised
 from fathoms.measures.parse import TREC_EVAL, trec_eval_name
+from fathoms.parallel import each
 
 if TYPE_CHECKING:
     import polars as pl
@@ -365,21 +366,35 @@ def leave_out(
     left: Mapping[str, Sequence[str]],
     measures: Sequence[Measure],
     ties: Ties = "trec",
+    *,
+    workers: int = 1,
+    scheduler: str | None = None,
 ) -> list[LeftOut]:
     """Score the runs of each unit again without the judgments that only the unit brought (LMC-depth Table 5).
 
     All other runs keep their scores from the whole pool, and ranks are among all of `aligned`.
     """
     place = {name: i for i, name in enumerate(aligned)}
-    full = np.array([_means(under(one, qrels, brought.pool), measures, ties) for one in aligned.values()])
+
+    def scored(task: tuple[str, str | None]) -> list[float]:
+        """The run's means under the pool, without what only the unit brought."""
+        run, unit = task
+        kept = brought.pool if unit is None else brought.pool & ~brought.of(unit)
+        return _means(under(aligned[run], qrels, kept), measures, ties)
+
+    whole: list[tuple[str, str | None]] = [(run, None) for run in aligned]
+    partial: list[tuple[str, str | None]] = [
+        (run, unit) for unit, runs in left.items() if brought.of(unit).any() for run in runs
+    ]
+    means = each(scored, [*whole, *partial], workers=workers, scheduler=scheduler)
+    full = np.array(means[: len(whole)])
+    without = dict(zip(partial, means[len(whole) :], strict=True))
     results = []
     for unit, runs in left.items():
         gone = brought.of(unit)
-        scores = full
-        if gone.any():
-            scores = full.copy()
-            for run in runs:
-                scores[place[run]] = _means(under(aligned[run], qrels, brought.pool & ~gone), measures, ties)
+        scores = full.copy()
+        for run in runs:
+            scores[place[run]] = without.get((run, unit), full[place[run]])
         for run in runs:
             i = place[run]
             before, after = _rank(full, i), _rank(scores, i)
@@ -673,7 +688,9 @@ def auditing(
             notes.append(f"only one {kind} contributed to the pool, so without it there is none: no {kind} is left out")
             units = {}
         brought = contributions(aligned, units, d, len(qrels))
-        left[kind] = leave_out(qrels, aligned, brought, units, chosen, options.ties)
+        left[kind] = leave_out(
+            qrels, aligned, brought, units, chosen, options.ties, workers=options.workers, scheduler=options.scheduler
+        )
     evidence = {name: under(one, qrels, kept) for name, one in aligned.items()}
     filed = {
         name: under(in_file_order[name], qrels, kept) if name in in_file_order else evidence[name] for name in aligned
@@ -729,13 +746,10 @@ def _align_all(
         asked = align(run)
         filed = None if options.ties == "run" else align(run, ties="run")
         same = filed is None or np.array_equal(_judgment(filed), _judgment(asked))
-        progress(name)
         return run.notes, asked, None if same else filed
 
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(max(1, options.workers)) as workers:
-        found = dict(zip(runs, workers.map(one, runs), strict=True))
+    results = each(one, runs, workers=options.workers, scheduler=options.scheduler, progress=progress)
+    found = dict(zip(runs, results, strict=True))
     notes += [note for said, _, _ in found.values() for note in said]
     lacking = [f"{name} ({len(asked.missing)})" for name, (_, asked, _) in found.items() if asked.missing]
     if lacking:
@@ -773,6 +787,7 @@ def audit(
     junk: float | None = None,
     names: Names = "file",
     workers: int = 2,
+    scheduler: str | None = None,
 ) -> Audit:
     """Can this collection be trusted, and reused for systems that did not contribute to its pool?
 
@@ -789,7 +804,9 @@ def audit(
         read_qrels(qrels, lenient=lenient, junk=junk),
         scan_runs(runs, names=names, lenient=lenient),
         measures,
-        Options(ties, score_precision, "all", None if pooled is None else tuple(pooled), workers),
+        Options(
+            ties, score_precision, "all", None if pooled is None else tuple(pooled), workers, scheduler=scheduler
+        ),
         groups=groups,
         depth=depth,
     )

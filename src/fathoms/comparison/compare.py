@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fathoms.comparison.differences import UnjudgedWeights, sound_range, weighted_range
+from fathoms.comparison.differences import UnjudgedWeights, sound_range, unjudged_weights, weighted_range
 from fathoms.comparison.significance import Correction, Test, corrected, effect_size, interval, p_values
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import Qrels, read_qrels
@@ -23,6 +23,7 @@ from fathoms.evidence.pool import make_pool
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.evaluate import Options, alignment, prepare_measures
 from fathoms.measures.weighted import Weighted
+from fathoms.parallel import each
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,7 +82,7 @@ class _System:
     scores: dict[Measure, Scores]
     estimates: dict[Measure, Floats | None]
     depths: dict[Measure, Floats]  # means at other_depths(measure)
-    evidence: Evidence
+    unjudged: dict[Measure, UnjudgedWeights]  # of measures whose differences have an exact range
 
 
 def other_depths(measure: Measure) -> tuple[int, ...]:
@@ -103,7 +104,9 @@ def comparison(
     correction: Correction = "holm",
     alpha: float = 0.05,
     baseline: str | None = None,
+    progress: Callable[[str], None] = lambda run: None,
 ) -> Comparison:
+    """Look at each run on its own, a few at a time, and then at all pairs."""
     names = list(runs)
     if len(names) < 2:
         raise FathomsError("a comparison needs at least two runs")
@@ -117,19 +120,20 @@ def comparison(
     if weighted:
         depth = max(int(m.k or 10**9) for m in weighted)
         pool = make_pool((rank(runs[name], qrels, options.ties, precision) for name in names), qrels, depth)
-    unjudged: dict[Measure, UnjudgedWeights] = {m: UnjudgedWeights(len(names), qrels) for m in weighted}
-    systems: list[_System] = []
-    for place, name in enumerate(names):
+
+    def one(name: str) -> _System:
         run = runs[name]
         evidence = align(run).evidence
-        systems.append(_system(evidence, measures))
-        if pool is not None:
-            ranked = rank(run, qrels, options.ties, precision)
-            for m in weighted:
-                unjudged[m].add(place, ranked, pool, m, evidence)
+        found = _system(evidence, measures)
+        if pool is None:
+            return found
+        ranked = rank(run, qrels, options.ties, precision)
+        return replace(found, unjudged={m: unjudged_weights(ranked, pool, m, evidence) for m in weighted})
+
+    systems = each(one, names, workers=options.workers, scheduler=options.scheduler, progress=progress)
     pairs: list[Pair] = []
     for measure in measures:
-        pairs += _pairs(measure, names, systems, unjudged.get(measure), test, correction, alpha, baseline, options)
+        pairs += _pairs(measure, names, systems, len(qrels.topics), test, correction, alpha, baseline, options)
     return Comparison(pairs, alpha, test, correction, len(qrels.topics), notes)
 
 
@@ -142,14 +146,14 @@ def _system(evidence: Evidence, measures: list[Measure]) -> _System:
         estimates[m] = None if found is None else found[0]
         if other_depths(m):
             depths[m] = m.at_depths(evidence, other_depths(m)).mean(axis=0)
-    return _System(scores, estimates, depths, evidence)
+    return _System(scores, estimates, depths, {})
 
 
 def _pairs(
     measure: Measure,
     names: list[str],
     systems: list[_System],
-    unjudged: UnjudgedWeights | None,
+    n_topics: int,
     test: Test,
     correction: Correction,
     alpha: float,
@@ -161,10 +165,10 @@ def _pairs(
     if options.ties == "expected":
         values = np.stack([s.score if s.tie_expected is None else s.tie_expected for s in scores])
     p = p_values(values, test, options.seed)
-    exact = unjudged is not None and isinstance(measure, Weighted)
+    exact = measure in systems[0].unjudged
     ranged: tuple[Floats, Floats] | None
-    if unjudged is not None and isinstance(measure, Weighted):
-        ranged = weighted_range(measure, scores, [system.evidence for system in systems], unjudged.surplus())
+    if exact:
+        ranged = weighted_range(scores, [system.unjudged[measure] for system in systems], n_topics)
     else:
         ranged = None if options.ties == "expected" else sound_range(scores)
     if baseline is None:
@@ -230,6 +234,8 @@ def compare(
     lenient: bool = False,
     junk: float | None = None,
     names: Names = "file",
+    workers: int = 2,
+    scheduler: str | None = None,
     seed: int = 0,
 ) -> pl.DataFrame:
     """Compare all pairs of runs, or all with a baseline: one row a pair and measure.
@@ -248,7 +254,9 @@ def compare(
         read_qrels(qrels, lenient=lenient, junk=junk),
         scan_runs(runs, names=names, lenient=lenient),
         prepare_measures(measures, universe=universe),
-        Options(ties, score_precision, pooled=None if pooled is None else tuple(pooled), seed=seed),
+        Options(
+            ties, score_precision, "all", None if pooled is None else tuple(pooled), workers, seed, scheduler
+        ),
         test=test,
         correction=correction,
         alpha=alpha,

@@ -18,6 +18,7 @@ from fathoms.measures.base import Measure
 from fathoms.measures.depths import depth_scores
 from fathoms.measures.evaluate import Options, alignment
 from fathoms.measures.parse import parse_measure
+from fathoms.parallel import each
 
 PANES = ("discrimination", "median_p", "coverage", "inversion", "tau", "pearson")
 STABLE = 0.9  # two orderings with a tau of this are taken for equivalent (Voorhees 2001)
@@ -49,21 +50,32 @@ def measures_by_depth(names: Sequence[str], depths: Sequence[int]) -> list[Measu
 
 
 def scores_by_depth(
-    qrels: Qrels, runs: Runs, names: Sequence[str], depths: Sequence[int], options: Options
+    qrels: Qrels,
+    runs: Runs,
+    names: Sequence[str],
+    depths: Sequence[int],
+    options: Options,
+    systems: Sequence[str] | None = None,
 ) -> DepthScores:
+    """Scores of all runs, or of some of them."""
+    systems = list(runs if systems is None else systems)
     measures = measures_by_depth(names, depths)
     notes = list(qrels.notes)
     align = alignment(qrels, runs, measures, options, notes)
-    found: dict[str, list[Floats]] = {measure.name.partition("@")[0]: [] for measure in measures}
-    judged = []
-    for run in runs:
+
+    def one(run: str) -> tuple[int, list[Floats]]:
         evidence = align(runs[run]).evidence
-        if options.pooled is None or run in options.pooled:
-            judged.append(judged_depth(evidence))
-        for measure, parts in zip(measures, found.values(), strict=True):
-            parts.append(depth_scores(measure, evidence, depths))
+        return judged_depth(evidence), [depth_scores(measure, evidence, depths) for measure in measures]
+
+    found = each(one, systems, workers=options.workers, scheduler=options.scheduler)
+    judged = [
+        depth for run, (depth, _) in zip(systems, found, strict=True) if options.pooled is None or run in options.pooled
+    ]
     pooled = int(np.median(judged)) if judged else 0
-    return DepthScores(list(runs), list(depths), pooled, {m: np.stack(s) for m, s in found.items()}, notes)
+    scores = {
+        measure.name.partition("@")[0]: np.stack([parts[i] for _, parts in found]) for i, measure in enumerate(measures)
+    }
+    return DepthScores(systems, list(depths), pooled, scores, notes)
 
 
 def reference_depth(result: DepthScores) -> int:

@@ -9,13 +9,15 @@ own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fathoms.data.qrels import NEGATIVE, UNJUDGED, Qrels
+from fathoms.data.qrels import NEGATIVE, UNJUDGED
 from fathoms.evidence.align import Ranked
-from fathoms.evidence.evidence import Evidence, Floats, Ints
+from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.pool import Pool
 from fathoms.measures.base import Scores
 from fathoms.measures.weighted import Weighted
@@ -23,54 +25,61 @@ from fathoms.measures.weighted import Weighted
 NEGLIGIBLE = 1e-16  # a weight below this cannot be seen in a score
 
 
+@dataclass(frozen=True, eq=False)
 class UnjudgedWeights:
-    """What each system's unjudged documents weigh, by topic; documents numbered alike for all systems."""
+    """What one system's unjudged documents weigh, by topic; documents numbered alike for all systems."""
 
-    def __init__(self, n_systems: int, qrels: Qrels) -> None:
-        self.n_systems = n_systems
-        self.n_topics = len(qrels.topics)
-        self._parts: list[tuple[Ints, Ints, Ints, Floats]] = []  # system, topic, document, weight
+    topic: NDArray[np.int32]
+    document: NDArray[np.int32]
+    weight: Floats
+    tail: float  # of the places below its documents, mean over topics
+    top: float  # the most a document can gain
 
-    def add(self, system: int, ranked: Ranked, pool: Pool, measure: Weighted, evidence: Evidence) -> None:
-        weights = measure.weights(evidence)
-        read = (ranked.rank <= len(weights)) & ((ranked.codes == UNJUDGED) | (ranked.codes == NEGATIVE))
-        weight = weights[ranked.rank[read] - 1]
-        some = weight > NEGLIGIBLE
-        rows = ranked.rows[read][some]
-        document = pool.lookup.find(ranked.keys[read][some], ranked.run.documents[rows])
-        topic = ranked.topic[read][some].astype(np.int64)
-        self._parts.append((np.full(len(topic), system), topic, document.astype(np.int64), weight[some]))
 
-    def surplus(self) -> Floats:
-        """Sum over documents of max(0, W_A - W_B), mean over topics: [A, B]."""
-        from scipy.spatial.distance import cdist
+def unjudged_weights(ranked: Ranked, pool: Pool, measure: Weighted, evidence: Evidence) -> UnjudgedWeights:
+    weights = measure.weights(evidence)
+    read = (ranked.rank <= len(weights)) & ((ranked.codes == UNJUDGED) | (ranked.codes == NEGATIVE))
+    weight = weights[ranked.rank[read] - 1]
+    some = weight > NEGLIGIBLE
+    rows = ranked.rows[read][some]
+    document = pool.lookup.find(ranked.keys[read][some], ranked.run.documents[rows])
+    tail = float(np.broadcast_to(measure.tail(evidence), (len(evidence),)).mean())
+    return UnjudgedWeights(ranked.topic[read][some], document, weight[some], tail, measure.top_gain(evidence))
 
-        system, topic, document, weight = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-        order = np.argsort(topic, kind="stable")
-        system, topic, document, weight = system[order], topic[order], document[order], weight[order]
-        ends = np.searchsorted(topic, np.arange(self.n_topics + 1))
-        total = np.zeros((self.n_systems, self.n_systems))
-        for start, stop in pairwise(ends):
-            if start == stop:
-                continue
-            _, column = np.unique(document[start:stop], return_inverse=True)
-            block = np.zeros((self.n_systems, int(column.max()) + 1))
-            block[system[start:stop], column] = weight[start:stop]
-            sums = block.sum(axis=1)
-            # max(0, x) = (|x| + x) / 2, and the sum of |x| over documents is the city-block distance.
-            total += (cdist(block, block, "cityblock") + sums[:, None] - sums[None, :]) / 2
-        return total / self.n_topics
+
+def surplus(systems: Sequence[UnjudgedWeights], n_topics: int) -> Floats:
+    """Sum over documents of max(0, W_A - W_B), mean over topics: [A, B]."""
+    from scipy.spatial.distance import cdist
+
+    system = np.repeat(np.arange(len(systems)), [len(one.topic) for one in systems])
+    topic = np.concatenate([one.topic for one in systems])
+    document = np.concatenate([one.document for one in systems])
+    weight = np.concatenate([one.weight for one in systems])
+    order = np.argsort(topic, kind="stable")
+    system, topic, document, weight = system[order], topic[order], document[order], weight[order]
+    ends = np.searchsorted(topic, np.arange(n_topics + 1))
+    total = np.zeros((len(systems), len(systems)))
+    for start, stop in pairwise(ends):
+        if start == stop:
+            continue
+        _, column = np.unique(document[start:stop], return_inverse=True)
+        block = np.zeros((len(systems), int(column.max()) + 1))
+        block[system[start:stop], column] = weight[start:stop]
+        sums = block.sum(axis=1)
+        # max(0, x) = (|x| + x) / 2, and the sum of |x| over documents is the city-block distance.
+        total += (cdist(block, block, "cityblock") + sums[:, None] - sums[None, :]) / 2
+    return total / n_topics
 
 
 def weighted_range(
-    measure: Weighted, scores: Sequence[Scores], evidences: Sequence[Evidence], surplus: Floats
+    scores: Sequence[Scores], systems: Sequence[UnjudgedWeights], n_topics: int
 ) -> tuple[Floats, Floats]:
     """Least and greatest mean difference A - B for all pairs, [A, B], exact over listed documents."""
     mean = np.array([score.score.mean() for score in scores])
-    top = measure.top_gain(evidences[0])
-    tail = np.array([np.broadcast_to(measure.tail(e), (len(e),)).mean() for e in evidences])
+    top, tail = systems[0].top, np.array([one.tail for one in systems])
+    more = surplus(systems, n_topics)
     difference = mean[:, None] - mean[None, :]
-    return difference - top * (surplus.T + tail[None, :]), difference + top * (surplus + tail[:, None])
+    return difference - top * (more.T + tail[None, :]), difference + top * (more + tail[:, None])
 
 
 def sound_range(scores: Sequence[Scores]) -> tuple[Floats, Floats] | None:

@@ -50,6 +50,7 @@ from fathoms.measures.evaluate import (
     some,
     topic_notes,
 )
+from fathoms.parallel import each
 
 if TYPE_CHECKING:
     import polars as pl
@@ -361,14 +362,10 @@ def tie_analysis(
         found = anomalies(run, options.precision or "float64", depth)
         aligned = align(run)
         means = _means(run, align, aligned.evidence, measures)
-        progress(name)
         without = replace(aligned, evidence=aligned.evidence.select([]))  # the names are all that is still needed
         return found, means, without, run.notes
 
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(options.workers) as pool:
-        results = list(pool.map(one, runs))
+    results = each(one, runs, workers=options.workers, scheduler=options.scheduler, progress=progress)
     notes += [note for _, _, _, of_run in results for note in of_run]
     notes += topic_notes([aligned for _, _, aligned, _ in results], qrels, options)
     return TieReport(
@@ -461,6 +458,7 @@ def ties(
     junk: float | None = None,
     names: Names = "file",
     workers: int = 2,
+    scheduler: str | None = None,
     seed: int = 0,
 ) -> TieReport:
     """Who has ties and contradictions, and what they could change.
@@ -477,7 +475,7 @@ def ties(
         read_qrels(qrels, lenient=lenient, junk=junk),
         scan_runs(runs, names=names, lenient=lenient),
         prepare_measures(measures, universe=universe),
-        Options("trec", score_precision, "all", None if pooled is None else tuple(pooled), workers, seed),
+        Options("trec", score_precision, "all", None if pooled is None else tuple(pooled), workers, seed, scheduler),
         depth=depth,
     )
     for note in report.notes:

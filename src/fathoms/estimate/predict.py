@@ -26,6 +26,7 @@ from fathoms.measures.cascade import nERR
 from fathoms.measures.evaluate import Options, aggregate, alignment, prepare_measures
 from fathoms.measures.normalised import Normalised
 from fathoms.measures.weighted import DCG, SDCG
+from fathoms.parallel import each
 
 if TYPE_CHECKING:
     import polars as pl
@@ -272,10 +273,11 @@ def prediction(
         for method in methods
         if method in MODELS
     }
-    rows: list[tuple[Any, ...]] = []
-    clipped = dict.fromkeys(methods, 0)
-    total = 0
-    for name in runs:
+
+    def one(name: str) -> tuple[list[tuple[Any, ...]], dict[str, int], int]:
+        rows: list[tuple[Any, ...]] = []
+        clipped = dict.fromkeys(methods, 0)
+        total = 0
         known = align(runs[name]).evidence
         for measure in measures:
             scores = measure.scores(known)
@@ -297,7 +299,15 @@ def prediction(
                     ]
                 means = [aggregate(measure, column) for column in columns]
                 rows.append((name, "all", measure.name, *means, method, aggregate(measure, values)))
-    return Prediction(rows, clipped, total, notes)
+        return rows, clipped, total
+
+    results = each(one, runs, workers=options.workers, scheduler=options.scheduler)
+    return Prediction(
+        [row for rows, _, _ in results for row in rows],
+        {method: sum(clipped[method] for _, clipped, _ in results) for method in methods},
+        sum(total for _, _, total in results),
+        notes,
+    )
 
 
 def _expectations(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +19,13 @@ from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
 from fathoms.estimate.predict import pooled_depth
 from fathoms.evidence.align import Aligned, Alignment
+from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import least_depths
 from fathoms.measures.evaluate import Options
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart
+from fathoms.parallel import each
 
 PAPER = "Lu, Moffat and Culpepper (2016), The Effect of Pooling and Evaluation Depth on IR Metrics"
 LADDER = (1, 4, 10, 40, 100, 400, 1000)  # the depths of Tables 7 to 9
@@ -49,6 +52,8 @@ class Settings:
     precision: Precision = "float64"
     depth: int | None = None  # of the pool; measured where not given
     groups: Mapping[str, str] | None = None  # team of each run
+    workers: int = 2
+    scheduler: str | None = None
 
 
 def study(
@@ -64,9 +69,9 @@ def study(
     chosen = [name for name in (pooled or runs) if name in runs]
     if len(chosen) < 2:
         raise FathomsError("the paper's comparisons need at least two contributing runs among the given ones")
-    contributing = Runs({name: runs[name] for name in chosen})
     align = Alignment(qrels, settings.ties, settings.precision, trace=True)
-    aligned = {name: align(contributing[name]) for name in chosen}
+    where: dict[str, Any] = {"workers": settings.workers, "scheduler": settings.scheduler}
+    aligned = dict(zip(chosen, each(lambda name: align(runs[name]), chosen, **where), strict=True))
     d = settings.depth or pooled_depth(one.evidence for one in aligned.values())
     if d < 1:
         raise FathomsError("the contributing runs have unjudged documents at rank 1; give the pool's depth (--depth)")
@@ -76,9 +81,9 @@ def study(
         f"Ties {settings.ties}, scores compared as {settings.precision}; the paper goes by file order (--ties run).",
         "The paper's own figures are for Robust04, TREC-9 and ClueWeb, and are not repeated here.",
     ]
-    _pools(result, qrels, aligned, d, settings)
+    _pools(result, qrels, aligned, d, settings, where)
     progress("pools and leave-out")
-    _table_6(result, qrels, runs, settings)
+    _table_6(result, qrels, runs, settings, where)
 
     width = max(one.evidence.width for one in aligned.values())
     shown = min(width, max(SHALLOW, min(d, DEEPEST)))
@@ -86,17 +91,19 @@ def study(
     names = list(
         dict.fromkeys([*SIX, "nDCG", *CONDENSED, "nDCG(judged_only=True)", *(n for pair in CROSSED for n in pair)])
     )
-    options = Options(settings.ties, settings.precision, pooled=tuple(chosen))
-    scores = replace(scores_by_depth(qrels, contributing, names, depths, options), pooled=d)
+    options = Options(settings.ties, settings.precision, pooled=tuple(chosen), **where)
+    scores = replace(scores_by_depth(qrels, runs, names, depths, options, chosen), pooled=d)
     progress("scores at all depths")
     _by_depth(result, scores, d, shown)
-    _table_9(result, aligned, [k for k in LADDER if k <= width])
+    _table_9(result, aligned, [k for k in LADDER if k <= width], where)
     _matrices(result, scores, d, shown)
     progress("tables and figures")
     return result
 
 
-def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, settings: Settings) -> None:
+def _pools(
+    result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, settings: Settings, where: Mapping[str, Any]
+) -> None:
     """Fig. 1, Tables 4 and 5."""
     depths = least_depths(aligned.values(), len(qrels))
     found, steps = found_by_depth(qrels, depths, d)
@@ -133,7 +140,7 @@ def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, 
         units["table5b"] = ("one group of runs", teams)
     for table, (what, left) in units.items():
         brought = contributions(aligned, left, d, len(qrels))
-        lost = changes(leave_out(qrels, aligned, brought, left, measures, settings.ties))
+        lost = changes(leave_out(qrels, aligned, brought, left, measures, settings.ties, **where))
         result.add(
             table,
             f"score and rank changes from leaving out {what}, k = d = {d}",
@@ -142,23 +149,26 @@ def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, 
         )
 
 
-def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: Settings) -> None:
+def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: Settings, where: Mapping[str, Any]) -> None:
     """Ties in the top 20, and what the tie rule does to the order of the systems under RBP(p=0.8)."""
     measure = parse_measure("RBP(p=0.8)")
-    means: dict[Ties, list[float]] = {"trec": [], "run": []}
-    shares = []
-    for name in runs:
+    rules: tuple[Ties, ...] = ("trec", "run")
+
+    def one(name: str) -> tuple[list[float], Floats]:
         run = runs[name]
-        for ties, values in means.items():
+        means = []
+        for ties in rules:
             evidence = Alignment(qrels, ties, settings.precision)(run).evidence
-            values.append(float(measure.value(evidence).mean()))
+            means.append(float(measure.value(evidence).mean()))
         tied = evidence.tied[:, :20]
         member = tied.copy()
         member[:, :-1] |= tied[:, 1:]
-        shares.append(100 * member.sum(axis=1) / 20)
-    share = np.concatenate(shares)
+        return means, 100 * member.sum(axis=1) / 20
+
+    found = each(one, runs, **where)
+    share = np.concatenate([of_topics for _, of_topics in found])
     some = share[share > 0]
-    tau = correlation(np.array(means["trec"]), np.array(means["run"]))
+    tau = correlation(*np.array([means for means, _ in found]).T)
     result.add(
         "table6",
         "ties in the top 20, and tau between the system orderings of two tie rules",
@@ -222,22 +232,25 @@ def _canonical(name: str) -> str:
     return parse_measure(f"{name}@1").name.partition("@")[0]
 
 
-def _table_9(result: Study, aligned: Mapping[str, Aligned], ladder: Sequence[int]) -> None:
+def _table_9(
+    result: Study, aligned: Mapping[str, Aligned], ladder: Sequence[int], where: Mapping[str, Any]
+) -> None:
     """Scores and residuals, mean over systems and topics."""
     names = ("RBP(p=0.95)", "RBP(p=0.8)", "ERR")
-    rows = []
-    for k in ladder:
+    measures = [parse_measure(f"{name}@{k}") for k in ladder for name in names]
+
+    def one(name: str) -> list[float]:
+        evidence = aligned[name].evidence
         cells = []
-        for name in names:
-            measure = parse_measure(f"{name}@{k}")
-            score, residual = [], []
-            for one in aligned.values():
-                value = measure.value(one.evidence)
-                high = measure.range(one.evidence, value)[1]
-                score.append(value.mean())
-                residual.append(0.0 if high is None else (high - value).mean())
-            cells += [float(np.mean(score)), float(np.mean(residual))]
-        rows.append((k, *cells))
+        for measure in measures:
+            value = measure.value(evidence)
+            high = measure.range(evidence, value)[1]
+            cells += [value.mean(), 0.0 if high is None else (high - value).mean()]
+        return cells
+
+    means = [float(np.mean(values)) for values in zip(*each(one, aligned, **where), strict=True)]
+    width = 2 * len(names)
+    rows = [(k, *means[i * width : (i + 1) * width]) for i, k in enumerate(ladder)]
     heads = [x for name in names for x in (name, f"{name} residual")]
     result.add("table9", "scores and residuals by depth", ["k", *heads], rows)
 

@@ -6,7 +6,7 @@ of documents that a contributing run has at that depth or above.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,8 @@ class Settings:
     ties: Ties = "trec"
     precision: Precision = "float64"
     depth: int | None = None  # of the full pool; measured where not given
+    workers: int = 2
+    scheduler: str | None = None
 
 
 def study(
@@ -58,7 +60,8 @@ def study(
 ) -> Study:
     """All tables and figures of the paper for this collection."""
     settings = settings or Settings()
-    bench = Bench(qrels, runs, pooled, BenchSettings(settings.ties, settings.precision))
+    where = BenchSettings(settings.ties, settings.precision, workers=settings.workers, scheduler=settings.scheduler)
+    bench = Bench(qrels, runs, pooled, where)
     everything = np.ones(len(qrels), dtype=bool)
     full = {name: under(aligned, qrels, everything) for name, aligned in bench.contributing.items()}
     d = settings.depth or pooled_depth(full.values())
@@ -68,7 +71,9 @@ def study(
         )
     progress("runs aligned")
     measure = parse_measure(f"RBP(p={PERSISTENCE})@{d}")
-    curves = Curves(bench, measure)
+    fitted = range(_tenth(d), d // 2 + 1, _tenth(d))
+    extrapolated = [depth for depth in (d * tenths // 10 for tenths in (2, 4, 6, 8)) if depth >= 2]
+    curves = Curves(bench, measure, [*fitted, *extrapolated, d])
     result = Study(
         PAPER,
         f"{qrels.source}: {len(qrels):,} judgments, {len(bench.contributing)} contributing runs, pool depth {d}",
@@ -79,10 +84,10 @@ def study(
     ]
     _fig_2(result, bench, d, _tenth(d))
     _fig_3(result, qrels, bench, d)
-    _table_2(result, curves, range(_tenth(d), d // 2 + 1, _tenth(d)))
+    _table_2(result, curves, fitted)
     progress("fits")
     _fig_4(result, qrels, curves, d)
-    _table_3(result, bench, curves, measure, d)
+    _table_3(result, bench, curves, measure, d, extrapolated)
     progress("extrapolations")
     return result
 
@@ -92,30 +97,21 @@ def _tenth(d: int) -> int:
 
 
 class Curves:
-    """Models fitted at any depth, each once."""
+    """Empirical gains, and the models fitted to them, at some depths: `gains[depth]`, `fits[depth]`."""
 
-    def __init__(self, bench: Bench, measure: Measure) -> None:
-        self.bench = bench
-        self.measure = measure
-        self._fits: dict[int, dict[str, Fit | HybridFit]] = {}
-        self._gains: dict[int, Floats] = {}
+    def __init__(self, bench: Bench, measure: Measure, depths: Iterable[int]) -> None:
+        def one(depth: int) -> tuple[Floats, dict[str, Fit | HybridFit]]:
+            """Gains at ranks 1..depth from the pool of that depth."""
+            pool = bench.depths <= depth
+            evidences = (under(a, bench.qrels, pool).cut(depth) for a in bench.contributing.values())
+            gains = empirical_gains(evidences, measure, depth)[0]
+            single = {name: model.fit(gains) for name, model in MODELS.items()}
+            return gains, {**single, "hybrid": hybrid(list(single.values()))}
 
-    def kept(self, depth: int) -> Any:
-        return self.bench.depths <= depth
-
-    def gains(self, depth: int) -> Floats:
-        """Empirical gains at ranks 1..depth from the pool of that depth."""
-        if depth not in self._gains:
-            pool = self.kept(depth)
-            evidences = (under(a, self.bench.qrels, pool).cut(depth) for a in self.bench.contributing.values())
-            self._gains[depth] = empirical_gains(evidences, self.measure, depth)[0]
-        return self._gains[depth]
-
-    def fits(self, depth: int) -> dict[str, Fit | HybridFit]:
-        if depth not in self._fits:
-            single = {name: model.fit(self.gains(depth)) for name, model in MODELS.items()}
-            self._fits[depth] = {**single, "hybrid": hybrid(list(single.values()))}
-        return self._fits[depth]
+        different = sorted(set(depths), reverse=True)  # the longest work first
+        found = dict(zip(different, bench.each(one, different), strict=True))
+        self.gains = {depth: gains for depth, (gains, _) in found.items()}
+        self.fits = {depth: fits for depth, (_, fits) in found.items()}
 
 
 def _fig_2(result: Study, bench: Bench, d: int, shallow: int) -> None:
@@ -178,7 +174,7 @@ def _table_2(result: Study, curves: Curves, depths: Sequence[int]) -> None:
     names = [*MODELS, "hybrid"]
     rows: list[Sequence[Any]] = []
     for depth in depths:
-        fits = curves.fits(depth)
+        fits = curves.fits[depth]
         errors = np.stack([fits[name].rmse for name in names])
         p = paired_t(errors)[:, names.index("hybrid")]
         cells = []
@@ -200,10 +196,10 @@ def _fig_4(result: Study, qrels: Qrels, curves: Curves, d: int) -> None:
     topic = int(np.argsort(relevant, kind="stable")[3 * len(relevant) // 4])
     ranks = np.arange(1.0, d + 1)
     rows: list[Sequence[Any]] = [
-        ("empirical", d, int(k), float(g)) for k, g in zip(ranks, curves.gains(d)[topic], strict=True)
+        ("empirical", d, int(k), float(g)) for k, g in zip(ranks, curves.gains[d][topic], strict=True)
     ]
     for depth in (d, _tenth(d)):
-        for name, fit in curves.fits(depth).items():
+        for name, fit in curves.fits[depth].items():
             if name != "hybrid":
                 rows += [(name, depth, int(k), float(g)) for k, g in zip(ranks, fit.predict(ranks)[topic], strict=True)]
     columns = ["model", "fitted_at", "rank", "gain"]
@@ -220,33 +216,36 @@ def _fig_4(result: Study, qrels: Qrels, curves: Curves, d: int) -> None:
         )  # fmt: skip
 
 
-def _table_3(result: Study, bench: Bench, curves: Curves, measure: Measure, d: int) -> None:
+def _table_3(
+    result: Study, bench: Bench, curves: Curves, measure: Measure, d: int, depths: Sequence[int]
+) -> None:
     """Scores extrapolated from the pool of depth d', against the range that the full pool leaves (Fig. 2's A, B, C)."""
     qrels = bench.qrels
     k = int(measure.k or d)
-    deep = {
-        name: measure.scores(under(aligned, qrels, bench.depths <= d).cut(k))
-        for name, aligned in bench.contributing.items()
-    }
     rows: list[Sequence[Any]] = []
-    for depth in [step for step in (d * 2 // 10, d * 4 // 10, d * 6 // 10, d * 8 // 10) if step >= 2]:
-        errors: dict[str, list[Floats]] = {name: [] for name in (*EXTRAPOLATED, "RM")}
-        fits = curves.fits(depth)
-        for name, aligned in bench.contributing.items():
-            evidence = under(aligned, qrels, curves.kept(depth)).cut(k)
+
+    def one(name: str) -> list[list[Floats]]:
+        """By depth and method, how far outside of the final range the run's estimates are."""
+        aligned = bench.contributing[name]
+        full = measure.scores(under(aligned, qrels, bench.depths <= d).cut(k))
+        errors = []
+        for depth in depths:
+            evidence = under(aligned, qrels, bench.depths <= depth).cut(k)
             known = measure.scores(evidence)
-            full = deep[name]
             if known.high is None or full.low is None or full.high is None:
                 raise FathomsError(f"{measure.name} has no range")
             ranks = np.arange(1.0, evidence.width + 1)
-            estimates = {m: measure.predicted(evidence, fits[m].predict(ranks)) for m in EXTRAPOLATED}
+            estimates = [measure.predicted(evidence, curves.fits[depth][m].predict(ranks)) for m in EXTRAPOLATED]
             # The residual at the same weighted rate as the judged documents: RM's interpolation with C = 1.
-            estimates["RM"] = interpolated(known.score, known.high - known.score, 1.0, 0.01)
-            for method, X in estimates.items():
-                errors[method].append(np.maximum(np.maximum(full.low - X, X - full.high), 0.0))
+            estimates.append(interpolated(known.score, known.high - known.score, 1.0, 0.01))
+            errors.append([np.maximum(np.maximum(full.low - X, X - full.high), 0.0) for X in estimates])
+        return errors
+
+    found = bench.each(one, bench.contributing)
+    for place, depth in enumerate(depths):
         cells: list[Any] = []
-        for method in (*EXTRAPOLATED, "RM"):
-            epsilon = np.array(errors[method])
+        for method in range(len(EXTRAPOLATED) + 1):
+            epsilon = np.array([of_run[place][method] for of_run in found])
             inside = 100 * float((epsilon < 1e-12).mean())
             cells += [float(np.sqrt((epsilon**2).mean(axis=1)).mean()), inside]
         paper: list[float | None] = [x for pair in PAPER_TABLE_3.get(depth, ()) for x in pair] if d == 100 else []

@@ -6,7 +6,7 @@ stand for shallower pools, and the runs that did not contribute are scored (sect
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -21,12 +21,13 @@ from fathoms.estimate.predict import scaled_range
 from fathoms.estimate.predictors import PUBLISHED, Constants, Predictor, rm_predict
 from fathoms.estimate.tuning import Tuned, rmse, surface, tune
 from fathoms.evidence.align import Aligned, Alignment
-from fathoms.evidence.evidence import Floats
+from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import PrefixOrder, least_depths, prefix, prefix_order, under
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart
+from fathoms.parallel import each
 
 PAPER = "Ravana and Moffat (2010), Estimating System Effectiveness Scores With Incomplete Evidence"
 MEASURES = ("P@10", "SDCG@100", "RBP(p=0.95)", "AP", "nDCG")
@@ -59,6 +60,8 @@ class Settings:
     prefix_order: PrefixOrder = "shuffle"
     shuffles: int = 20
     seed: int = 0
+    workers: int = 2
+    scheduler: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,25 +89,27 @@ class Bench:
         self.qrels = qrels
         self.settings = settings
         align = Alignment(qrels, settings.ties, settings.precision, trace=True)
-        aligned = {name: align(runs[name]) for name in runs}
+        aligned = dict(zip(runs, self.each(lambda name: align(runs[name]), runs), strict=True))
         self.depths = least_depths((aligned[name] for name in chosen), len(qrels))
         self.contributing = {name: aligned[name] for name in chosen}
         self.others = {name: aligned[name] for name in others}
 
-    def ranges(self, runs: dict[str, Aligned], measure: Measure, kept: np.ndarray[Any, Any]) -> Ranges:
-        B, delta = [], []
-        for aligned in runs.values():
-            evidence = under(aligned, self.qrels, kept)
-            if measure.k is not None:
-                # What lies below the cut-off matters to no measure here, except as V, which RM's T does not use.
-                evidence = evidence.cut(int(measure.k))
-            score = measure.value(evidence)
-            ranged = scaled_range(measure, evidence, Scores(score, *measure.range(evidence, score)))
-            if ranged is None:
-                raise FathomsError(f"{measure.name} has no range")
-            B.append(ranged[0])
-            delta.append(ranged[1])
-        return Ranges(np.array(B), np.array(delta))
+    def each(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        return each(work, items, workers=self.settings.workers, scheduler=self.settings.scheduler)
+
+    def ranges(self, runs: dict[str, Aligned], measures: list[Measure], kept: Sequence[Bools]) -> list[list[Ranges]]:
+        """For each measure, the ranges under each set of judgments; run by run, as those are what takes long."""
+        qrels = self.qrels
+
+        def one(name: str) -> list[list[tuple[Floats, Floats]]]:
+            evidences = [under(runs[name], qrels, judgments) for judgments in kept]
+            return [[_range(measure, evidence) for evidence in evidences] for measure in measures]
+
+        found = self.each(one, runs)
+        return [
+            [Ranges(*(np.array([of_run[m][j][part] for of_run in found]) for part in (0, 1))) for j in range(len(kept))]
+            for m in range(len(measures))
+        ]
 
     def orders(self) -> list[np.ndarray[Any, Any]]:
         """One order of the judgments, or as many shuffled inside each depth as wanted."""
@@ -146,23 +151,22 @@ def study(
     shallow = min(SHALLOW, len(qrels))
     medium = min(MEDIUM, len(qrels))
 
-    tuned: dict[tuple[str, Predictor], Tuned] = {}
-    con_ranges: dict[str, tuple[Ranges, list[Ranges]]] = {}
-    for measure in measures:
-        full = bench.ranges(bench.contributing, measure, everything)
-        parts = [bench.ranges(bench.contributing, measure, prefix(orders[0], size)) for size in bench.sizes()]
-        con_ranges[measure.name] = (full, parts)
-        progress(f"tuning {measure.name}")
-        if parts:
-            B, delta = np.stack([p.B for p in parts]), np.stack([p.delta for p in parts])
-            for method in TUNED:
-                tuned[measure.name, method] = tune(method, B, delta, full.B, seed=settings.seed)
-
-    non_full = {m.name: bench.ranges(bench.others, m, everything) for m in measures}
-    non_shallow = {
-        m.name: [bench.ranges(bench.others, m, prefix(order, shallow)) for order in orders] for m in measures
+    prefixes = [prefix(orders[0], size) for size in bench.sizes()]
+    con_ranges = {
+        measure.name: (full, parts)
+        for measure, (full, *parts) in zip(
+            measures, bench.ranges(bench.contributing, measures, [everything, *prefixes]), strict=True
+        )
     }
-    non_medium = {m.name: bench.ranges(bench.others, m, prefix(orders[0], medium)) for m in measures}
+    progress("contributing runs")
+    tuned = _tuned(bench, con_ranges)
+    progress("constants tuned")
+    judgments = [everything, prefix(orders[0], medium), *(prefix(order, shallow) for order in orders)]
+    non_full, non_medium, non_shallow = {}, {}, {}
+    for measure, (full, some, *few) in zip(
+        measures, bench.ranges(bench.others, measures, judgments), strict=True
+    ):
+        non_full[measure.name], non_medium[measure.name], non_shallow[measure.name] = full, some, few
     progress("other runs")
 
     _table_1(result, measures, {shallow: non_shallow, medium: non_medium, len(qrels): non_full})
@@ -174,6 +178,29 @@ def study(
     _tuning(result, measures, tuned, con_ranges, bench.sizes())
     progress("tables and figures")
     return result
+
+
+def _range(measure: Measure, evidence: Evidence) -> tuple[Floats, Floats]:
+    if measure.k is not None:
+        # What lies below the cut-off matters to no measure here, except as V, which RM's T does not use.
+        evidence = evidence.cut(int(measure.k))
+    score = measure.value(evidence)
+    ranged = scaled_range(measure, evidence, Scores(score, *measure.range(evidence, score)))
+    if ranged is None:
+        raise FathomsError(f"{measure.name} has no range")
+    return ranged[:2]
+
+
+def _tuned(bench: Bench, ranges: dict[str, tuple[Ranges, list[Ranges]]]) -> dict[tuple[str, Predictor], Tuned]:
+    seed = bench.settings.seed
+
+    def one(task: tuple[str, Predictor]) -> Tuned:
+        full, parts = ranges[task[0]]
+        B, delta = np.stack([p.B for p in parts]), np.stack([p.delta for p in parts])
+        return tune(task[1], B, delta, full.B, seed=seed)
+
+    tasks = [(name, method) for name, (_, parts) in ranges.items() if parts for method in TUNED]
+    return dict(zip(tasks, bench.each(one, tasks), strict=True))
 
 
 def _table_1(result: Study, measures: list[Measure], by_size: dict[int, Any]) -> None:
@@ -259,12 +286,12 @@ def _fig_4(
     full: dict[str, Ranges],
 ) -> None:
     rows: list[Sequence[Any]] = []
-    for size in [*bench.sizes(), len(bench.qrels)]:
-        kept = prefix(order, size)
-        for measure in measures:
-            ranges = full[measure.name] if size == len(bench.qrels) else bench.ranges(bench.others, measure, kept)
+    by_size = bench.ranges(bench.others, measures, [prefix(order, size) for size in bench.sizes()])
+    for i, size in enumerate([*bench.sizes(), len(bench.qrels)]):
+        for measure, ranges in zip(measures, by_size, strict=True):
+            here = full[measure.name] if size == len(bench.qrels) else ranges[i]
             for method in STUDIED if measure.name == "P@10" else STUDIED[:1]:
-                p = paired_t(ranges.point(method, PUBLISHED[method]))
+                p = paired_t(here.point(method, PUBLISHED[method]))
                 rows.append((f"{measure.name} {method}", size, 100 * separability(p, ALPHA)))
     columns = ["method", "judgments", "separability"]
     result.add(

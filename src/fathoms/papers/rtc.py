@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms import __version__
 from fathoms.comparison.correlation import correlation
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
@@ -67,8 +69,10 @@ class Settings:
     until: float = 0.95
     methods: tuple[str, ...] = tuple(METHODS)
     seed: int = 0
-    workers: int = 2
-    folder: Path | None = field(default=None, compare=False)  # where finished batches are kept
+    # Who does the work, and where finished batches are kept, is no part of what makes a trial what it is.
+    workers: int = field(default=2, repr=False)
+    scheduler: str | None = field(default=None, repr=False)
+    folder: Path | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +83,13 @@ class World:
     relevant: Bools  # one a candidate
     in_all: Ints  # relevant documents of each topic
     map: Floats
+
+    def identity(self) -> str:
+        """A hash of all that trials can see of runs and judgments, be it but one document that has changed."""
+        found = sha256(repr((self.candidates.names, self.candidates.topics)).encode())
+        for part in (self.candidates.topic, self.candidates.place, self.relevant, self.in_all):
+            found.update(part.tobytes())
+        return found.hexdigest()
 
 
 def make_world(qrels: Qrels, runs: Runs, settings: Settings) -> World:
@@ -112,10 +123,10 @@ def trials(world: World, settings: Settings, progress: Callable[[], None] = lamb
     lean = Candidates(world.candidates.names, world.candidates.topics, world.candidates.topic,
         np.empty(0, dtype="S1"), world.candidates.place)  # fmt: skip
     work = partial(_batch, World(lean, world.relevant, world.in_all, world.map), settings)
-    described = repr((settings, len(world.relevant), int(world.relevant.sum()), world.candidates.names))
     return run_batches(
-        work, batches, workers=settings.workers, folder=settings.folder, settings=described, progress=progress
-    )
+        work, batches, workers=settings.workers, scheduler=settings.scheduler, folder=settings.folder,
+        settings=f"{__version__} {settings} {world.identity()}", progress=progress,
+    )  # fmt: skip
 
 
 def _batch(world: World, settings: Settings, numbers: Sequence[int]) -> list[dict[str, Any]]:

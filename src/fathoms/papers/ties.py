@@ -26,6 +26,7 @@ from fathoms.measures.banding import mean_over_ties, worst_loss
 from fathoms.measures.evaluate import Options
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart
+from fathoms.parallel import each
 
 PAPER = "Yang, Moffat and Turpin (2016), How Precise Does Document Scoring Need to Be?"
 MEASURES = ("RR", "RBP(p=0.5)", "RBP(p=0.85)", "AP")
@@ -59,6 +60,8 @@ PAPER_PAIRS = {("AP", "1.0"): (62.2, None, None), ("AP", "1.4"): (62.1, 0.1, 0.2
 class Settings:
     ties: Ties = "run"  # the order that is banded
     precision: Precision = "float64"
+    workers: int = 2
+    scheduler: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +90,11 @@ def study(
     if len(runs) < 2:
         raise FathomsError("the paper's comparisons need at least two runs")
     ap = parse_measure("AP")
-    report = tie_analysis(qrels, runs, [ap], Options())
+    report = tie_analysis(qrels, runs, [ap], Options(workers=settings.workers, scheduler=settings.scheduler))
     progress("ties")
     ranked = np.argsort(-report.means[ap].columns["trec"], kind="stable")
     best = [report.names[i] for i in ranked[: max(2, round(KEPT * len(runs)))]]
-    bench = _score(Alignment(qrels, settings.ties, settings.precision), runs, best)
+    bench = _score(qrels, runs, best, settings)
     progress("runs banded")
     result = Study(
         PAPER, f"{qrels.source}: {len(qrels):,} judgments, {len(runs)} runs, the best {len(best)} by AP kept"
@@ -115,18 +118,20 @@ def study(
     return result
 
 
-def _score(align: Alignment, runs: Runs, systems: list[str]) -> Bench:
+def _score(qrels: Qrels, runs: Runs, systems: list[str], settings: Settings) -> Bench:
+    align = Alignment(qrels, settings.ties, settings.precision)
     measures = [parse_measure(name) for name in MEASURES]
-    rows: dict[tuple[str, str], list[Floats]] = {}
-    for name in systems:
+
+    def one(name: str) -> dict[tuple[str, str], Floats]:
         evidence = align(runs[name]).evidence
-        for measure in measures:
-            rows.setdefault((ELEVEN[0], measure.name), []).append(measure.value(evidence))
+        scores = {(ELEVEN[0], measure.name): measure.value(evidence) for measure in measures}
         for rho in ELEVEN[1:]:
             tied = banded(evidence, Fraction(rho))  # once, for its groups are the same under all measures
-            for measure in measures:
-                rows.setdefault((rho, measure.name), []).append(mean_over_ties(measure, tied))
-    return Bench(systems, {key: np.array(values) for key, values in rows.items()})
+            scores |= {(rho, measure.name): mean_over_ties(measure, tied) for measure in measures}
+        return scores
+
+    found = each(one, systems, workers=settings.workers, scheduler=settings.scheduler)
+    return Bench(systems, {key: np.array([scores[key] for scores in found]) for key in found[0]})
 
 
 def _table_1(result: Study, report: TieReport) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from fathoms.judge.session import Settings, known
 from fathoms.measures.base import Measure
 from fathoms.measures.evaluate import Evaluation, Options, RunScores, evaluation
 from fathoms.measures.normalised import Normalised
+from fathoms.parallel import each
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RBP(p=0.8)")
 TOP = 5  # systems between which further judging is forecast: those people ask about, and few enough to be quick
@@ -124,29 +126,33 @@ def reporting(
     command: str = "",
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Report:
-    """All analyses, each as its command does it. Runs are gone through several times, so they are kept in memory."""
-    from concurrent.futures import ThreadPoolExecutor
+    """All analyses, each as its command does it.
 
+    Runs are gone through several times, so here they are kept in memory and the analyses go side by side. Workers of a
+    cluster read files themselves, and get the runs of one analysis after the other.
+    """
     several = len(runs) > 1
-    with ThreadPoolExecutor(options.workers) as pool:
-        runs = Runs(dict(zip(runs, pool.map(runs.__getitem__, runs), strict=True)))
-        progress("read")
-        alone = replace(options, workers=1)  # analyses go side by side, so each takes the runs one by one
-        comparing = pool.submit(lambda: comparison(qrels, runs, measures, alone, alpha=alpha) if several else None)
-        scoring = pool.submit(evaluation, qrels, runs, measures, alone, by_topic=True)
-        tying = pool.submit(tie_analysis, qrels, runs, measures, alone)
-        checking = pool.submit(_audited, qrels, runs, measures, alone, groups)
-        deepening = pool.submit(_depths, qrels, runs, measures, alone)
-        scored = scoring.result()
-        progress("eval")
-        estimating = pool.submit(_estimates, qrels, runs, scored, alone)
-        best = sorted(scored.runs, key=lambda run: (-(run.mean(measures[0])["score"] or 0.0), run.run))
-        judging = judging_of(qrels, runs, [run.run for run in best[:TOP]], options) if several else None
-        tied, compared = tying.result(), comparing.result()
-        progress("compare")
-        (audited, problem), depths, estimates = checking.result(), deepening.result(), estimating.result()
-        progress("audit")
-    found = (scored.notes, compared and compared.notes, tied.notes, depths and depths.notes, audited and audited.notes)
+    inner, side_by_side = options, 1
+    if options.scheduler is None:
+        read = each(runs.__getitem__, runs, workers=options.workers)
+        runs = Runs(dict(zip(runs, read, strict=True)))
+        inner, side_by_side = replace(options, workers=1), options.workers
+    progress("read")
+    scored = evaluation(qrels, runs, measures, options, by_topic=True)
+    progress("eval")
+    best = sorted(scored.runs, key=lambda run: (-(run.mean(measures[0])["score"] or 0.0), run.run))
+    top = [run.run for run in best[:TOP]]
+    analyses: dict[str, Callable[[], Any]] = {
+        "compare": lambda: comparison(qrels, runs, measures, inner, alpha=alpha) if several else None,
+        "audit": lambda: _audited(qrels, runs, measures, inner, groups),
+        "ties": lambda: tie_analysis(qrels, runs, measures, inner),
+        "judge": lambda: judging_of(qrels, runs, top, options) if several else None,
+        "depth": lambda: _depths(qrels, runs, measures, inner),
+        "predict": lambda: _estimates(qrels, runs, scored, inner),
+    }
+    found = each(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
+    compared, (audited, problem), tied, judging, depths, estimates = found
+    said = (scored.notes, compared and compared.notes, tied.notes, depths and depths.notes, audited and audited.notes)
     return Report(
         qrels=qrels,
         options=options,
@@ -161,7 +167,7 @@ def reporting(
         command=command,
         versions=versions(),
         sources=sources(qrels, runs),
-        notes=list(dict.fromkeys(note for notes in found for note in notes or ())),
+        notes=list(dict.fromkeys(note for notes in said for note in notes or ())),
     )
 
 
