@@ -309,3 +309,35 @@ def test_reader_keeps_line_numbers() -> None:
     table = trec.parse(b"# head\n1 Q0 a 1 2 t\n\n1  Q0 b 2 1 t", trec.RUN, "run.txt")
     assert [table.line(row) for row in range(2)] == [2, 4]
     assert np.array_equal(table.number, [2, 1])
+
+
+DIGITS = st.text("0123456789", min_size=0, max_size=22)
+DECIMALS = st.builds(lambda sign, whole, point, part: sign + whole + point + part,
+                     st.sampled_from(["", "-", "+"]), DIGITS, st.sampled_from(["", "."]), DIGITS)  # fmt: skip
+ODD_NUMBERS = st.sampled_from(["1e-7", "-2.5E+10", "inf", "-Infinity", "1_0", "1..2", ".", "-", "--1", "0x10", "1,5"])
+
+
+@MANY
+@given(st.lists(DECIMALS | ODD_NUMBERS | st.floats(allow_nan=False).map(repr), min_size=1, max_size=20))
+def test_numbers_are_rounded_as_python_does(texts: list[str]) -> None:
+    def number(text: str) -> float:
+        try:
+            return float("nan") if "_" in text else float(text)
+        except ValueError:
+            return float("nan")
+
+    raw = [text.encode() for text in texts if text]
+    if raw:
+        width = -(-max(map(len, raw)) // 8) * 8
+        found = trec._numbers(np.array(raw, dtype=f"S{width}"), np.array([len(text) for text in raw], dtype=np.int32))
+        assert list(map(repr, found.tolist())) == [repr(number(text)) for text in texts if text]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_half_way_between_two_doubles_are_rounded_to_even(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    wholes = rng.integers(1 << 52, 1 << 53, size=2000).tolist()
+    halves = [f"{whole}.5" for whole in wholes] + [f"{whole // 4}.{whole % 4 * 250 + 125:03d}" for whole in wholes]
+    text = np.array([half.encode() for half in halves], dtype="S24")
+    found = trec._numbers(text, np.array([len(half) for half in halves], dtype=np.int32))
+    assert found.tolist() == [float(half) for half in halves]

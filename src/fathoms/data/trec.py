@@ -317,6 +317,8 @@ def _numbers(text: Text, length: Ints) -> Floats:
     and a power of ten up to 10^22 is rounded once, so it is right; so is one of more digits where a wider type is at
     hand, unless it falls half way. All else (exponents, infinities, more digits) is left to `float`.
     """
+    if not len(text):
+        return np.empty(0)
     parts = text.view("<u8").reshape(len(text), -1)
     words = [parts[:, i] for i in range(min(parts.shape[1], _MOST_WORDS))]
     negative = (words[0] & np.uint64(0xFF)) == ord("-")

@@ -1,0 +1,225 @@
+"""Large run files in parts: a file's scores, notes and errors are those of the file read as a whole."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import fathoms as fm
+from fathoms.data import runs as runs_module
+from fathoms.data.qrels import read_qrels
+from fathoms.data.runs import Runs, read_run, scan_runs
+from fathoms.data.spans import read_span, topic_spans
+from fathoms.measures.evaluate import Evaluation, Options, evaluation, prepare_measures
+
+MEASURES = ["AP", "nDCG@5", "RBP(p=0.8)", "ERR@10", "INST@10", "NumRet", "GMAP", "Judged@3"]
+
+
+def lines_of(topics: list[int], seed: int, ties: bool = True) -> list[bytes]:
+    rng = random.Random(seed)
+    lines = []
+    for topic in topics:
+        documents = rng.sample(range(60), rng.randint(1, 30))
+        score = 100.0
+        for rank, document in enumerate(documents, 1):
+            score -= rng.choice([0.0, 0.5, 1.25]) if ties else 0.5
+            lines.append(b"%d Q0 doc-%d %d %s t\n" % (topic, document, rank, repr(score).encode()))
+    return lines
+
+
+def qrels_of(topics: list[int], seed: int) -> bytes:
+    rng = random.Random(seed)
+    return b"".join(
+        b"%d 0 doc-%d %d\n" % (topic, document, rng.choice([0, 0, 1, 2]))
+        for topic in topics
+        for document in rng.sample(range(60), 20)
+    )
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of three hundred bytes instead of megabytes."""
+    monkeypatch.setattr(runs_module, "topic_spans", partial(topic_spans, size=300))
+
+
+def result(qrels: Path, runs: Runs, **settings: str) -> Evaluation:
+    options = Options(workers=1, **settings)  # type: ignore[arg-type]
+    return evaluation(read_qrels(qrels), runs, prepare_measures(MEASURES), options, by_topic=True)
+
+
+CHANGES: dict[str, Callable[[list[bytes]], list[bytes]]] = {
+    "as they are": lambda lines: lines,
+    "shuffled": lambda lines: random.Random(1).sample(lines, len(lines)),
+    "one topic in two places": lambda lines: lines[5:] + lines[:5],
+    "comments and blank lines": lambda lines: [x for line in lines for x in (b"# note\n", b"\n", line)],
+    "carriage returns": lambda lines: [line.replace(b"\n", b"\r\n") for line in lines],
+    "tabs": lambda lines: [line.replace(b" ", b"\t") for line in lines],
+    "no final newline": lambda lines: [*lines[:-1], lines[-1].rstrip()],
+    "a byte order mark": lambda lines: [b"\xef\xbb\xbf" + lines[0], *lines[1:]],
+    "leading blanks": lambda lines: [b"  " + line for line in lines],
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("topics", ["all", "intersect"])
+@pytest.mark.usefixtures("small_parts")
+def test_parts_give_what_the_whole_gives(tmp_path: Path, change: str, topics: str) -> None:
+    # Topics 1 and 11 begin alike, 40 is not judged, 30 and 31 are not in the run.
+    path, qrels = tmp_path / "a.run", tmp_path / "qrels.txt"
+    path.write_bytes(b"".join(CHANGES[change](lines_of([1, 11, 2, 40, 7, 3, 12, 9], seed=4))))
+    qrels.write_bytes(qrels_of([30, 1, 11, 2, 7, 3, 12, 9, 31], seed=5))
+    scanned = scan_runs([str(path)])
+    if change == "as they are":
+        assert len(scanned.parts("a")) > 3
+    whole = result(qrels, Runs({"a": read_run(path, name="a")}), topics=topics)
+    parts = result(qrels, scanned, topics=topics)
+    for one, other in zip(parts.rows(), whole.rows(), strict=True):
+        assert one[:3] == other[:3]
+        # Sums over another number of topics may end in another digit.
+        assert [v for v in one[3:] if v is not None] == pytest.approx(
+            [v for v in other[3:] if v is not None], rel=1e-13, abs=1e-15
+        )
+    assert sorted(parts.notes) == sorted(whole.notes)
+    for found, expected in zip(parts.runs, whole.runs, strict=True):
+        assert (found.tag, found.unjudged, found.read, found.missing) == (
+            expected.tag, expected.unjudged, expected.read, expected.missing,
+        )  # fmt: skip
+        assert (found.contradicted, found.rank_order_differs) == (expected.contradicted, expected.rank_order_differs)
+        assert sorted(found.unknown) == sorted(expected.unknown)
+
+
+@pytest.mark.parametrize(
+    ("bad", "at"),
+    [(b"7 Q0 d 1\n", 40), (b"7 Q0 d 1 high t\n", 60), (b"1 Q0 doc-1 1 2.5 t\n1 Q0 doc-1 1 2.5 t\n", 90), (b"\0\n", 70)],
+)
+@pytest.mark.usefixtures("small_parts")
+def test_errors_in_a_part_are_those_of_the_file(tmp_path: Path, bad: bytes, at: int) -> None:
+    path, qrels = tmp_path / "a.run", tmp_path / "qrels.txt"
+    lines = lines_of([1, 11, 2, 40, 7, 3, 12, 9], seed=4)
+    path.write_bytes(b"".join([*lines[:at], bad, *lines[at:]]))
+    qrels.write_bytes(qrels_of([1, 11, 2, 7], seed=5))
+    with pytest.raises(fm.InputError) as whole:
+        read_run(path)
+    with pytest.raises(fm.InputError) as parts:
+        result(qrels, scan_runs([str(path)]))
+    assert str(parts.value) == str(whole.value)
+    if b"\0" not in bad:
+        lenient = result(qrels, scan_runs([str(path)], lenient=True))
+        expected = result(qrels, Runs({"a": read_run(path, name="a", lenient=True)}))
+        assert list(lenient.rows()) == list(expected.rows())
+        assert lenient.notes == expected.notes
+        assert any("skipped" in note for note in lenient.notes)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_parts_cover_the_file_and_cut_no_topic(tmp_path: Path, seed: int) -> None:
+    path = tmp_path / "a.run"
+    path.write_bytes(b"".join(lines_of(random.Random(seed).sample(range(100), 12), seed)))
+    spans = topic_spans(str(path), 200)
+    assert len(spans) > 3
+    assert b"".join(read_span(str(path), span) for span in spans) == path.read_bytes()
+    topics = [
+        {line.split()[0] for line in read_span(str(path), span).splitlines()} for span in spans
+    ]
+    assert all(not first & second for i, first in enumerate(topics) for second in topics[i + 1 :])
+
+
+@pytest.mark.parametrize("ending", [".gz", ".parquet", ".json"])
+def test_what_is_no_plain_text_is_one_part(tmp_path: Path, ending: str) -> None:
+    import gzip
+    import json
+
+    import polars as pl
+
+    path = tmp_path / f"a{ending}"
+    lines = lines_of([1, 2, 3], seed=1)
+    if ending == ".gz":
+        path.write_bytes(gzip.compress(b"".join(lines)))
+    elif ending == ".json":
+        path.write_text(json.dumps({"1": {f"d{i}": i for i in range(99)}}))
+    else:
+        columns = {"topic": ["1"] * 99, "document": [f"d{i}" for i in range(99)], "score": range(99)}
+        pl.DataFrame(columns).write_parquet(path)
+    assert topic_spans(str(path), 50) == [(0, path.stat().st_size)]
+
+
+FORKED = """
+import sys
+from fathoms.parallel import _may_fork, each
+from fathoms import InputError
+assert _may_fork()
+import os
+{body}
+assert "polars" not in sys.modules
+"""
+
+
+def forked(body: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", FORKED.format(body=body)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads do the work")
+class TestForks:
+    def test_results_come_in_order_from_other_processes(self) -> None:
+        done = forked(
+            "found = each(lambda i: (i * i, os.getpid()), range(40), workers=3)\n"
+            "assert [square for square, _ in found] == [i * i for i in range(40)]\n"
+            "assert os.getpid() not in {pid for _, pid in found}"
+        )
+        assert done.returncode == 0, done.stderr
+
+    def test_an_error_is_that_of_the_first_item_that_has_one(self) -> None:
+        done = forked(
+            "def work(i):\n"
+            "    if i > 3:\n"
+            "        raise InputError('is bad', f'file{i}', i)\n"
+            "try:\n"
+            "    each(work, range(40), workers=3)\n"
+            "except InputError as error:\n"
+            "    print(error, error.line)"
+        )
+        assert done.stdout == "file4:4: is bad 4\n", done.stderr
+
+    def test_what_a_killed_process_left_is_done_here(self) -> None:
+        done = forked(
+            "import signal\n"
+            "here = os.getpid()\n"
+            "def work(i):\n"
+            "    if i == 7 and os.getpid() != here:\n"
+            "        os.kill(os.getpid(), signal.SIGKILL)\n"
+            "    return i\n"
+            "seen = []\n"
+            "assert each(work, range(20), workers=2, progress=seen.append) == list(range(20))\n"
+            "assert seen == list(range(20))"
+        )
+        assert done.returncode == 0, done.stderr
+
+    def test_an_interrupt_ends_it_without_a_traceback_of_the_forks(self) -> None:
+        code = FORKED.format(
+            body="import time\n"
+            "print('ready', flush=True)\n"
+            "try:\n"
+            "    each(lambda i: time.sleep(0.3), range(40), workers=2)\n"
+            "except KeyboardInterrupt:\n"
+            "    print('interrupted')"
+        )
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=pipe, stderr=pipe, text=True, start_new_session=True
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert out == "interrupted\n"
+        assert "Traceback" not in err
