@@ -15,6 +15,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from fathoms.comparison.audit import audit as audit
     from fathoms.comparison.compare import compare as compare
+    from fathoms.comparison.scores import compare_scores as compare_scores
+    from fathoms.comparison.scores import read_scores as read_scores
     from fathoms.comparison.ties import ties as ties
     from fathoms.data.mteb import read_mteb as read_mteb
     from fathoms.data.qrels import Qrels as Qrels
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "audit": "comparison.audit",
     "compare": "comparison.compare",
+    "compare_scores": "comparison.scores",
+    "read_scores": "comparison.scores",
     "ties": "comparison.ties",
     "read_mteb": "data.mteb",
     "Qrels": "data.qrels",

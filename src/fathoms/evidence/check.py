@@ -10,10 +10,11 @@ from typing import Literal
 
 import numpy as np
 
+from fathoms.data import metadata
 from fathoms.data.files import stem
 from fathoms.data.qrels import JUDGED, Qrels, read_qrels
 from fathoms.data.runs import Run, read_run
-from fathoms.errors import InputError
+from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.order import contradictions, risen, upside_down
 
@@ -93,6 +94,11 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
         if upside_down(run):
             message += "; scores rise with rank nearly everywhere, so one of the two is probably upside down"
         yield Finding("warning", file, message)
+    if metadata.header(run.source):
+        try:
+            yield Finding("note", file, f"ir_metadata: {metadata.summary(run.metadata)}")
+        except FathomsError as error:
+            yield Finding("warning", file, str(error).removeprefix(f"{run.source}: "))
     rises = len(risen(run))
     if rises:
         yield Finding(
