@@ -38,7 +38,7 @@ def run(args: Namespace) -> int:
     from fathoms.measures.evaluate import DEFAULT_MEASURES, evaluation
 
     given = options.read_inputs(args, DEFAULT_MEASURES)
-    with output.progress(len(given.runs), args.quiet) as step:
+    with output.progress(sum(len(given.runs.parts(name)) for name in given.runs), args.quiet) as step:
         result = evaluation(
             given.qrels, given.runs, given.measures, given.settings, by_topic=args.by_topic, progress=step
         )

@@ -45,9 +45,10 @@ def progress(total: int, quiet: bool, what: str = "runs") -> Iterator[Callable[[
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    # Drawn when something is done, for a thread that draws would keep the work from being shared with forks.
+    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda name: bar.advance(task)
+        yield lambda name: bar.update(task, advance=1, refresh=True)
 
 
 def write(result: Evaluation, args: Namespace) -> None:
