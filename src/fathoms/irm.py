@@ -21,6 +21,8 @@ less low), `tie_low`, `tie_high` and `tie_expected` (over all orders of tied doc
 
 The names do not replace those of ir_measures, because definitions differ in places: RBP is binary here unless a gain
 is asked for, ties are broken as trec_eval breaks them in every measure, and one document with two grades is an error.
+PyTerrier's Experiment takes the mean over topics whatever a measure says of it, so counts and GMAP are right in
+ir_measures alone.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Run, Runs, read_run
@@ -80,6 +82,8 @@ class FathomsMeasure(theirs.Measure):  # type: ignore[misc]
         super().__init__(**{name: params[name] for name in self.SUPPORTED_PARAMS if name in params})
 
     def _param_repr(self, v: Any) -> str:
+        if v == math.inf:
+            return "'inf'"  # which ir_measures can parse
         return repr(v).replace(" ", "")  # all of a table of gains, where ir_measures leaves some out
 
     def validate_params(self) -> None:
@@ -200,3 +204,7 @@ for _one in _ALL.values():
     theirs.register(_one)
 globals().update(_ALL)
 __all__ = [*_ALL, "provider"]
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> FathomsMeasure: ...
