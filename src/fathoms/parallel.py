@@ -295,7 +295,9 @@ def _on_cluster(
                 raise FathomsError(
                     f"the connection to the scheduler {scheduler} is lost; start again once it is back"
                 ) from error
-            yield futures[future], result
+            number = futures.pop(future)
+            future.release()  # else, should the worker die that still has it, it would be made again
+            yield number, result
     finally:
         client.cancel([shared, *futures])
 

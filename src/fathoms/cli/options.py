@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -152,6 +153,13 @@ def check_sources(args: Namespace) -> None:
         raise FathomsError("QRELS and RUN cannot both be standard input")
 
 
+def run_files(args: Namespace) -> list[str]:
+    """The runs as given; with their whole path where workers of a cluster, which are elsewhere, are to read them."""
+    if getattr(args, "scheduler", None) is None:
+        return list(args.runs)
+    return [path if path == "-" else os.path.abspath(path) for path in args.runs]
+
+
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """What the arguments and flags that all scoring commands share come to."""
@@ -176,7 +184,7 @@ def read_inputs(args: Namespace, default_measures: Sequence[str] = ()) -> Inputs
     if default_measures:
         measures = prepare_measures(args.measures or default_measures, bounds=args.bounds, universe=args.universe)
     qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
-    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
+    runs = scan_runs(run_files(args), names=args.names, lenient=args.lenient)
     notes: list[str] = []
     settings = Options(
         ties=args.ties,

@@ -70,7 +70,7 @@ def run(args: Namespace) -> int:
     if args.output.exists() and not args.output.is_dir():
         raise FathomsError(f"{args.output} is a file, expected a folder to write to")
     qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
-    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
+    runs = scan_runs(options.run_files(args), names=args.names, lenient=args.lenient)
     notes: list[str] = []
     pooled = options.pooled_names(args, runs, notes)
     precision: Precision = args.score_precision or "float64"

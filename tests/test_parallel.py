@@ -1,0 +1,243 @@
+"""Work on several cores and on a cluster: the same results, and what happens when a worker dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fathoms as fm
+from fathoms import parallel
+from fathoms.cli.app import main
+from fathoms.data.runs import scan_runs
+from fathoms.data.simulate import write
+from fathoms.errors import FathomsError
+from fathoms.measures.evaluate import Options, prepare_measures
+from fathoms.papers import rtc
+from fathoms.report.html import page
+from fathoms.report.report import reporting
+from tests.batches import BATCHES, EXPECTED, Deadly, DiesOnce, Patient, Wrong, squares
+
+CLUSTER = "local:2"
+EVERYWHERE = (["--workers", "1"], ["--workers", "3"], ["--scheduler", CLUSTER])
+WHERE = pytest.mark.parametrize("scheduler", [None, CLUSTER])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_cluster() -> Iterator[None]:
+    """A cluster is started once for all tests, though commands stop theirs when they end."""
+    with pytest.MonkeyPatch.context() as patch:
+        leave = parallel.disconnect
+        patch.setattr(parallel, "disconnect", lambda: None)
+        yield
+        leave()
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    path = tmp_path / "notes"
+    path.mkdir()
+    return path
+
+
+@WHERE
+def test_results_of_each_come_in_order(scheduler: str | None) -> None:
+    heard: list[int] = []
+    assert parallel.each(lambda n: n * n, range(50), workers=3, scheduler=scheduler, progress=heard.append) == [
+        n * n for n in range(50)
+    ]
+    assert sorted(heard) == list(range(50))
+    assert parallel.each(str, [], workers=3, scheduler=scheduler) == []
+    with pytest.raises(ZeroDivisionError):
+        parallel.each(lambda n: 1 // n, range(4), workers=2, scheduler=scheduler)
+
+
+@WHERE
+def test_batches_are_stored_as_they_end(scheduler: str | None, notes: Path, tmp_path: Path) -> None:
+    store = tmp_path / "study"
+    rows = parallel.run_batches(Patient(notes), BATCHES, workers=2, scheduler=scheduler, folder=store)
+    assert rows["square"].to_list() == EXPECTED
+    parallel.finished(store)
+    assert not list(store.iterdir())
+
+
+@WHERE
+def test_a_worker_that_dies_costs_a_retry(scheduler: str | None, notes: Path) -> None:
+    work = DiesOnce(notes)
+    ended: list[int] = []
+    rows = parallel.run_batches(work, BATCHES, workers=2, scheduler=scheduler, progress=lambda: ended.append(1))
+    assert rows["square"].to_list() == EXPECTED
+    assert len(ended) == len(BATCHES)
+    assert work.started(9) == 2
+    assert work.started(0) == 1, "what had ended is not run again"
+
+
+@WHERE
+def test_a_batch_that_always_kills_its_worker_is_named(scheduler: str | None, notes: Path, tmp_path: Path) -> None:
+    work = Deadly(notes)
+    store = tmp_path / "study"
+    with pytest.raises(FathomsError, match="batch 4 of 8"):
+        parallel.run_batches(work, BATCHES, workers=2, scheduler=scheduler, folder=store)
+    assert 2 <= work.started(9) <= 4
+    rows = parallel.run_batches(squares, BATCHES, workers=2, scheduler=scheduler, folder=store)
+    assert rows["square"].to_list() == EXPECTED
+
+
+@WHERE
+def test_an_error_of_the_work_itself_is_one_at_once(scheduler: str | None, notes: Path) -> None:
+    work = Wrong(notes)
+    with pytest.raises(ZeroDivisionError, match="not mine to mend"):
+        parallel.run_batches(work, BATCHES, workers=2, scheduler=scheduler)
+    assert work.started(9) == 1
+
+
+def test_a_thousand_items_do_not_take_a_thousand_round_trips(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+    on_cluster = parallel._on_cluster
+
+    def counting(work: Callable[[Any], Any], batches: dict[int, Any], scheduler: str) -> Iterator[tuple[int, Any]]:
+        sent.append(len(batches))
+        return on_cluster(work, batches, scheduler)
+
+    monkeypatch.setattr(parallel, "_on_cluster", counting)
+    assert len(parallel.each(abs, range(1000), workers=2, scheduler=CLUSTER)) == 1000
+    assert 2 <= sent[0] <= 2 * parallel.ROUNDS + 1
+
+
+# -- studies --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cluster") / "sim"
+    write(fm.simulate(systems=8, n_topics=6, n_docs=200, depth=25, seed=3), path)
+    names = sorted(file.name for file in (path / "runs").iterdir())
+    (path / "pooled.txt").write_text("\n".join(names[:6]))
+    (path / "groups.tsv").write_text("".join(f"{name}\tteam{i // 2}\n" for i, name in enumerate(names[:6])))
+    return path
+
+
+TABLES = {
+    "eval": ["-m", "AP", "-m", "RBP(p=0.8)", "-q"],
+    "compare": ["-m", "AP", "-m", "P@5", "--test", "randomization"],
+    "audit": ["--pooled", "pooled.txt", "--groups", "groups.tsv"],
+    "ties": ["--show", "pairs"],
+    "predict": ["--method", "all", "--pooled", "pooled.txt"],
+    "depth": ["-m", "nDCG", "-m", "ERR", "--depths", "1:20"],
+}
+
+
+@pytest.mark.parametrize("command", TABLES)
+def test_a_command_prints_the_same_everywhere(
+    command: str, sim: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sim)
+    printed = []
+    for flags in EVERYWHERE:
+        with pytest.raises(SystemExit) as ended:
+            main([command, "qrels.txt", "runs", *TABLES[command], "--format", "tsv", "--quiet", *flags])
+        assert ended.value.code == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0].count("\n") > 10
+    assert printed[0] == printed[1] == printed[2]
+
+
+@pytest.mark.parametrize("paper", ["rm", "gain", "depth", "ties", "rtc"])
+def test_a_paper_is_the_same_everywhere(
+    paper: str, sim: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fathoms.report.charts.available", lambda: False)
+    monkeypatch.setattr(rtc, "Settings", partial(rtc.Settings, systems=5, methods=("MTC", "fusion")))
+    files = {}
+    for where, flags in zip(("one", "three", "dask"), EVERYWHERE, strict=True):
+        words = ["papers", paper, str(sim / "truth.txt"), str(sim / "runs"), "-o", str(tmp_path / where), *flags]
+        if paper != "rtc":
+            words += ["--pooled", str(sim / "pooled.txt")]
+        depth = ["--depth", "10"] if paper in ("gain", "depth", "rtc") else []
+        with pytest.raises(SystemExit) as ended:
+            main([*words, *depth, "--trials", "12", "--quiet"])
+        assert ended.value.code == 0
+        files[where] = {file.name: file.read_bytes() for file in (tmp_path / where).iterdir()}
+    assert len(files["one"]) > 4
+    assert files["one"] == files["three"] == files["dask"]
+
+
+def test_a_report_is_the_same_everywhere(sim: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fathoms.report.charts.available", lambda: False)
+    qrels, runs = fm.read_qrels(sim / "qrels.txt"), scan_runs(str(sim / "runs"))
+    measures = prepare_measures(["AP", "P@5"])
+    pages = [
+        page(replace(reporting(qrels, runs, measures, options), options=Options()))
+        for options in (Options(workers=1), Options(workers=2), Options(scheduler=CLUSTER))
+    ]
+    assert pages[0] == pages[1] == pages[2]
+
+
+def test_a_worker_killed_in_the_middle_of_the_trials(sim: Path) -> None:
+    settings = rtc.Settings(depth=10, trials=80, systems=5, methods=("fusion",), workers=2)
+    world = rtc.make_world(fm.read_qrels(sim / "truth.txt"), fm.read_runs(sim / "runs"), settings)
+    killed: list[int] = []
+
+    def kill_one() -> None:
+        if not killed:
+            victim = next(iter(parallel._client(CLUSTER).run(os.getpid).values()))
+            os.kill(victim, signal.SIGKILL)
+            killed.append(victim)
+
+    rows = rtc.trials(world, replace(settings, scheduler=CLUSTER), kill_one)
+    assert killed
+    assert rows.equals(rtc.trials(world, settings))
+    assert killed[0] not in parallel._client(CLUSTER).run(os.getpid).values()
+
+
+def test_runs_travel_as_names_of_files(sim: Path) -> None:
+    import cloudpickle
+
+    assert len(cloudpickle.dumps(scan_runs(str(sim / "runs")))) < 3_000
+
+
+# -- what can be wrong ----------------------------------------------------------------------------------------
+
+
+def refused(sim: Path, scheduler: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(["eval", str(sim / "qrels.txt"), str(sim / "runs"), "--scheduler", scheduler])
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    return said.err
+
+
+@pytest.mark.parametrize("scheduler", ["nowhere", "local:0", "local:", "local:two", "tcp:", "tcp://", "http://a:1"])
+def test_a_scheduler_that_is_none(scheduler: str, sim: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(sim, scheduler, capsys)
+    assert "expected tcp://host:port or local:N" in said
+    assert repr(scheduler) in said
+
+
+def test_a_scheduler_that_does_not_answer(
+    sim: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "CONNECT_SECONDS", 0.3)
+    said = refused(sim, "tcp://127.0.0.1:9", capsys)
+    assert "no scheduler answers at tcp://127.0.0.1:9" in said
+    assert "Traceback" not in said
+
+
+def test_dask_is_not_installed(sim: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert "pip install 'fathoms[cluster]'" in refused(sim, "tcp://127.0.0.1:9", capsys)
+
+
+def test_a_worker_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = parallel._client(CLUSTER)
+    monkeypatch.setattr(fm, "__version__", "99.0")
+    with pytest.raises(FathomsError, match=r"expected 99\.0"):
+        parallel._check_workers(client, CLUSTER)
