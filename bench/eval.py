@@ -1,13 +1,13 @@
 """Time `fathoms eval` against other evaluators on simulated collections.
 
-    python bench/eval.py [--cases i,ii,iii] [--repeat 3] [--peers pytrec_eval,ir_measures,ranx] [--dir DIR]
+    python bench/eval.py [--cases i,ii,iii] [--repeat 3] [--peers trec_eval,pytrec_eval,ir_measures,ranx] [--dir DIR]
 
 Each tool evaluates the same files in a process of its own, the tools take turns, and the best of the repeats
 counts. Seconds and peak memory are those of the whole process: start-up, parsing, evaluation. Ours computes
 more than the peers do (the ranges and the tie values of every measure). `polars scan` is the floor: it reads
 topic, document and score, and evaluates nothing. A peer that lives in another environment is named with its
-interpreter: `--peers pytrec_eval,ranx=/path/to/python`. The files are kept in DIR and used again: remove it
-after a change to the simulator.
+interpreter: `--peers pytrec_eval,ranx=/path/to/python`; the C program, which runs on two cores, is the one on the PATH
+or `trec_eval=/path/to/trec_eval`. The files are kept in DIR and used again: remove it after a change to the simulator.
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import threading
-import time
 from pathlib import Path
-from typing import NamedTuple
+
+from timing import Timing, best_of, show, show_header, timed
 
 # This process imports no large library and makes the workloads in a child: Linux counts the parent's memory
 # at the moment of the start into the child's peak.
@@ -33,6 +30,7 @@ CASES = {
     "ii": {"systems": 100, "n_topics": 50, "depth": 1000, "pool_depth": 20},
     "iii": {"systems": 1, "n_topics": 7000, "depth": 1000, "pool_depth": 100},
 }
+NAMES = {"i": "(i) 1 run, 50 x 1,000", "ii": "(ii) 100 runs, 50 x 1,000", "iii": "(iii) 1 run, 7,000 x 1,000"}
 CHECKED = ("i", "ii")  # cases in which our mean AP has to be pytrec_eval's
 TOLERANCE = 1e-6
 OURS = [sys.executable, "-m", "fathoms"]
@@ -92,31 +90,20 @@ print("score sum", runs.select("topic", "doc", "score").collect()["score"].sum()
 }
 
 
-class Timing(NamedTuple):
-    seconds: float
-    megabytes: float
-    output: str
+# The C program takes one run; two of them at a time, as two cores allow.
+TREC_EVAL = """ls -d "$2"/* | xargs -P 2 -I RUN "$0" -m map -m ndcg_cut.10 -m P.10 -m recip_rank "$1" RUN"""
 
 
-def timed(command: list[str], timeout: float) -> Timing:
-    """Run a command to its end; its wall time, its own peak memory, and what it printed."""
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        start = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-        timer = threading.Timer(timeout, process.kill)
-        timer.start()
-        # wait4 gives the usage of this one child; getrusage only the greatest of all children so far.
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        timer.cancel()
-        process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        err.seek(0)
-        if process.returncode != 0:
-            why = f"killed after {timeout:g} s" if seconds >= timeout else f"exit status {process.returncode}"
-            raise RuntimeError(f"{why}: {err.read().strip()[-500:]}")
-        unit = 1e6 if sys.platform == "darwin" else 1e6 / 1024  # ru_maxrss: bytes there, KiB elsewhere
-        return Timing(seconds, usage.ru_maxrss / unit, out.read())
+def evaluating(tool: str, program: str, files: list[str]) -> list[str]:
+    if tool == "trec_eval":
+        return ["sh", "-c", TREC_EVAL, program, *files]
+    return [program, "-c", SNIPPETS[tool], *files]
+
+
+def starting(tool: str, program: str) -> list[str]:
+    if tool == "trec_eval":
+        return ["sh", "-c", 'command -v "$0"', program]
+    return [program, "-c", SNIPPETS[tool].splitlines()[0]]
 
 
 def workload(case: str, folder: Path, timeout: float) -> Path:
@@ -143,67 +130,48 @@ def disagreement(ours: Path, theirs: dict[str, float]) -> float:
     return max(abs(means[run] - theirs[run]) for run in means)
 
 
-def best_of(commands: dict[str, list[str]], repeat: int, timeout: float) -> tuple[dict[str, Timing], list[str]]:
-    """The fastest of the repeats of each command, run in turn; and a line for each command that failed."""
-    best: dict[str, Timing] = {}
-    failed: dict[str, str] = {}
-    for _ in range(repeat):
-        for tool, command in commands.items():
-            if tool not in failed:
-                try:
-                    timing = timed(command, timeout)
-                    best[tool] = min(best.get(tool, timing), timing)
-                except RuntimeError as error:
-                    failed[tool] = str(error)
-    return {t: v for t, v in best.items() if t not in failed}, [f"{t} FAILED: {e}" for t, e in failed.items()]
-
-
-def show(case: str, tools: list[str], timings: dict[str, Timing]) -> None:
-    base = timings.get("fathoms")
+def show_all(case: str, tools: list[str], timings: dict[str, Timing]) -> None:
+    ours = timings["fathoms"].seconds if "fathoms" in timings else None
     for tool in tools:
-        if tool in timings:
-            seconds, megabytes, _ = timings[tool]
-            ratio = f"{seconds / base.seconds:.2f}" if base else "-"
-            print(f"{case:<9} {tool:<12} {seconds:9.2f} {ratio:>9} {megabytes:9.0f}", flush=True)
-        else:
-            print(f"{case:<9} {tool:<12} {'-':>9} {'-':>9} {'-':>9}", flush=True)
+        seconds, megabytes, _ = timings.get(tool, (None, None, ""))
+        show(case, tool, seconds, ours, megabytes)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="time fathoms eval against other evaluators")
     parser.add_argument("--cases", default=",".join(CASES), help="of i, ii and iii")
     parser.add_argument("--repeat", type=int, default=3, choices=range(1, 21), metavar="1..20")
-    parser.add_argument("--peers", default="pytrec_eval,ir_measures,ranx", help="NAME or NAME=INTERPRETER")
+    parser.add_argument("--peers", default="trec_eval,pytrec_eval,ir_measures,ranx", help="NAME or NAME=PROGRAM")
     parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "fathoms-bench")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one process")
     args = parser.parse_args()
     cases = args.cases.split(",")
     peers = [peer.partition("=") for peer in args.peers.split(",") if peer]
-    pythons = {name: python or sys.executable for name, _, python in peers}
-    pythons["polars scan"] = sys.executable
-    if unknown := (set(cases) - CASES.keys()) | (pythons.keys() - SNIPPETS.keys()):
+    programs = {name: path or ("trec_eval" if name == "trec_eval" else sys.executable) for name, _, path in peers}
+    programs["polars scan"] = sys.executable
+    if unknown := (set(cases) - CASES.keys()) | (programs.keys() - SNIPPETS.keys() - {"trec_eval"}):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     args.dir.mkdir(parents=True, exist_ok=True)
 
-    start = {tool: [python, "-c", SNIPPETS[tool].splitlines()[0]] for tool, python in pythons.items()}
+    start = {tool: starting(tool, program) for tool, program in programs.items()}
     found, _ = best_of(start, 1, args.timeout)
-    for tool in pythons.keys() - found.keys():
+    for tool in programs.keys() - found.keys():
         print(f"{tool}: not installed")
-    start = {"fathoms": [*OURS, "--help"]} | {tool: start[tool] for tool in pythons if tool in found}
+    start = {"fathoms": [*OURS, "--help"]} | {tool: start[tool] for tool in programs if tool in found}
     tools = list(start)
 
-    print(f"{'case':<9} {'tool':<12} {'seconds':>9} {'to ours':>9} {'peak MB':>9}")
+    show_header()
     timings, notes = best_of(start, args.repeat, args.timeout)
-    show("start-up", tools, timings)
+    show_all("start-up", tools, timings)
     for case in cases:
         folder = workload(case, args.dir, args.timeout)
         files = [str(folder / "qrels.txt"), str(folder / "runs")]
         result = folder / "ours.tsv"
         flags = [word for measure in MEASURES for word in ("-m", measure)]
         commands = {"fathoms": [*OURS, "eval", *files, *flags, "--format", "tsv", "-o", str(result)]}
-        commands |= {tool: [pythons[tool], "-c", SNIPPETS[tool], *files] for tool in tools if tool in pythons}
+        commands |= {tool: evaluating(tool, programs[tool], files) for tool in tools if tool in programs}
         timings, failures = best_of(commands, args.repeat, args.timeout)
-        show(case, tools, timings)
+        show_all(NAMES[case], tools, timings)
         notes += [f"case {case}: {line}" for line in failures]
         if case in CHECKED and {"fathoms", "pytrec_eval"} <= timings.keys():
             worst = disagreement(result, json.loads(timings["pytrec_eval"].output))
