@@ -1,0 +1,220 @@
+"""Write docs/api.md, the page of all public names, from the code: `python docs/api.py`, then read the diff.
+
+A name's example is the one of its docstring, or the one below; the tests run both. `refresh.py` fills in what the
+examples below print.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_args
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+
+import fathoms
+
+PAGE = Path(__file__).resolve().parent / "api.md"
+START = """# The Python API
+
+Every public name of `fathoms`, with its types, its text and an example. This page is made from the code by
+`docs/api.py`. [Versions](versions.md) says what may change, and how.
+
+The examples use a collection in files:
+
+```sh
+fathoms simulate -o sim --systems 3 --n-topics 4 --n-docs 300 --depth 50
+```
+
+```python
+import fathoms as fm
+```
+"""
+SECTIONS = {
+    "Scores": ("evaluate", "evaluate_depths", "Measure", "parse_measure"),
+    "Studies": ("compare", "ties", "audit", "predict", "probabilities", "confidence"),
+    "Data": ("read_qrels", "Qrels", "read_runs", "scan_runs", "read_run", "Runs", "Run", "simulate"),
+    "More": (),  # public names that no other section has
+    "Errors and warnings": ("FathomsError", "InputError", "FathomsWarning"),
+}
+RETURNED = {"audit": "Audit", "ties": "TieReport", "simulate": "Collection"}  # by functions that return no frame
+# What is there for users; of all other classes everything that has a name without underscore.
+CONVERSIONS = ("to_frame", "to_pandas", "to_dict", "to_ranx")
+MEMBERS = {
+    "Measure": ("name", "k", "but"),
+    "Qrels": ("topics", "topic", "documents", "grades", "levels", "max_grade", "notes", "to_text", *CONVERSIONS),
+    "Run": ("name", "topics", "topic", "documents", "scores", "ranks", "tag", "notes", "metadata", *CONVERSIONS),
+    "Runs": (),
+}
+MADE_BY_OTHERS = ("Qrels", "Run", "Runs", "Measure")  # nobody needs to call the class itself
+NAMED_TYPES = {
+    "Ties": "evidence.order",
+    "Precision": "evidence.order",
+    "Topics": "measures.evaluate",
+    "Names": "data.runs",
+    "Test": "comparison.significance",
+    "Correction": "comparison.significance",
+}
+EXAMPLES = {
+    "Measure": """
+ap = fm.parse_measure("AP(variant=b)")
+print(ap.name, ap.but(k=20).name, (ap @ 10).name, ap == fm.parse_measure("AP(variant=b)"))
+""",
+    "parse_measure": """
+print([fm.parse_measure(name).name for name in ("ndcg_cut_10", "RBP(p=0.80)", "AP( variant=b )@20")])
+""",
+    "read_qrels": """
+print(fm.read_qrels("sim/qrels.txt"))
+print(fm.read_qrels({"q1": {"d1": 2, "d2": 0}}))
+""",
+    "Qrels": """
+qrels = fm.read_qrels({"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}})
+print(qrels.topics, qrels.max_grade, len(qrels))
+print(qrels.to_text(), end="")
+""",
+    "read_runs": """
+print(fm.read_runs("sim/runs"))
+print(fm.read_runs({"bm25": {"q1": {"d1": 9.5, "d2": 7.0}}, "dense": {"q1": {"d2": 0.8}}}))
+""",
+    "scan_runs": """
+runs = fm.scan_runs("sim/runs/*.run")
+print(len(runs), runs["sys2"])
+""",
+    "read_run": """
+print(fm.read_run({"q1": {"d1": 9.5, "d2": 7.0}}, name="bm25"))
+""",
+    "Runs": """
+runs = fm.read_runs("sim/runs")
+print(list(runs), "sys1" in runs, len(runs["sys1"]))
+""",
+    "Run": """
+run = fm.read_run("sim/runs/sys1.run")
+print(run.name, run.tag, run.topics, run.scores[:2])
+""",
+    "simulate": """
+collection = fm.simulate(systems=3, n_topics=4, n_docs=300, depth=50)
+print(list(collection.runs), collection.pooled, len(collection.qrels) < len(collection.truth))
+print([round(score, 4) for score in fm.evaluate(collection.truth, collection.runs, "AP")["score"]])
+""",
+    "FathomsError": """
+try:
+    fm.parse_measure("nDGC@10")
+except fm.FathomsError as error:
+    print(str(error).partition("; ")[0])
+""",
+    "InputError": """
+try:
+    fm.read_qrels({"q1": {"d1": "high"}})
+except fm.InputError as error:
+    print(error.source, error.line)
+""",
+    "FathomsWarning": """
+import warnings
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always", fm.FathomsWarning)
+    fm.evaluate({"q1": {"d1": 1}, "q2": {"d1": 1}}, {"q1": {"d1": 1.0}}, "P@1")
+print(caught[0].message)
+""",
+    "read_scores": """
+from pathlib import Path
+
+Path("sys1.eval").write_text("map\\t401\\t0.25\\nmap\\t402\\t0.5\\n")
+print(fm.read_scores("sys1.eval").rows())
+""",
+}
+
+
+def page() -> str:
+    listed = {name for names in SECTIONS.values() for name in names}
+    parts = [START]
+    for title, names in SECTIONS.items():
+        chosen = names or [name for name in fathoms._HOMES if name not in listed]
+        parts += [f"## {title}\n", *(entry(name) for name in chosen)]
+    return "\n".join([*parts, types()])
+
+
+def entry(name: str) -> str:
+    found = getattr(fathoms, name)
+    parts = [f"### {name}\n", *described(name, found)]
+    if name in EXAMPLES:
+        parts.append(f"```python\n{EXAMPLES[name].strip()}\n```\n\n```text\n```\n")
+    if name in RETURNED:
+        other = getattr(inspect.getmodule(found), RETURNED[name])
+        parts += [f"What it returns: **{RETURNED[name]}**\n", *text_of(other), *members(RETURNED[name], other)]
+    return "\n".join(parts)
+
+
+def described(name: str, found: Any) -> list[str]:
+    """Signature, text, and for a class what it has."""
+    is_class = inspect.isclass(found)
+    head = "" if name in MADE_BY_OTHERS else signature(found, name)
+    parts = [f"```py\n{'class ' if is_class else ''}{name}{head}\n```\n", *text_of(found)]
+    return parts + (members(name, found) if is_class else [])
+
+
+def signature(found: Any, name: str) -> str:
+    """The parameters with types and defaults, on one line or, where that is too long, one a line."""
+    if inspect.isclass(found) and "__init__" not in vars(found):  # an exception as exceptions are
+        return ""
+    known = inspect.signature(found)
+    shown, starred = [], False
+    for parameter in known.parameters.values():
+        if parameter.name == "self":
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            shown.append("*")
+            starred = True
+        shown.append(str(parameter).replace("'", "", 2) if isinstance(parameter.annotation, str) else str(parameter))
+    returns = "" if known.return_annotation in (known.empty, "None", None) else f" -> {known.return_annotation}"
+    line = f"({', '.join(shown)}){returns}"
+    if len(name) + len(line) <= 100:
+        return line
+    return "(\n" + "".join(f"    {part},\n" for part in shown) + f"){returns}"
+
+
+def text_of(found: Any) -> list[str]:
+    """The docstring, with its example as a block."""
+    text = inspect.getdoc(found) or ""
+    before, mark, example = text.partition(">>> ")
+    parts = [before.strip() + "\n"] if before.strip() else []
+    return parts + ([f"```py\n>>> {example.rstrip()}\n```\n"] if mark else [])
+
+
+def members(name: str, found: type) -> list[str]:
+    """What instances have: fields, properties and methods with a docstring of their own."""
+
+    def wanted(member: str) -> bool:
+        return member in MEMBERS[name] if name in MEMBERS else not member.startswith("_")
+
+    fields = vars(found).get("__annotations__", {})
+    lines = [f"- `{field}: {kind}`" for field, kind in fields.items() if wanted(field)]
+    for member, value in vars(found).items():
+        if not wanted(member):
+            continue
+        made = getattr(value, "fget", None) or getattr(value, "func", value)  # what a property was made of
+        first = (inspect.getdoc(made) or "").split("\n\n")[0].replace("\n", " ") if callable(made) else ""
+        if first:
+            head = f"{member}{signature(made, member)}" if made is value else member
+            lines.append(f"- `{re.sub(chr(10) + ' *', ' ', head)}`: {first}")
+    return ["\n".join(lines) + "\n"] if lines else []
+
+
+def types() -> str:
+    """Names of types in the signatures above that stand for a few words."""
+    lines = [
+        f"- `{name}`: {', '.join(f'`{word}`' for word in get_args(getattr(import_module(f'fathoms.{home}'), name)))}"
+        for name, home in NAMED_TYPES.items()
+    ]
+    return "## Types in signatures\n\n" + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    from refresh import refresh
+
+    PAGE.write_text(page(), encoding="utf-8")
+    refresh(PAGE)
+    print(PAGE)
