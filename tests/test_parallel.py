@@ -198,9 +198,9 @@ def test_a_worker_killed_in_the_middle_of_the_trials(sim: Path) -> None:
 
 
 def test_runs_travel_as_names_of_files(sim: Path) -> None:
-    import cloudpickle
+    from distributed.protocol.pickle import dumps
 
-    assert len(cloudpickle.dumps(scan_runs(str(sim / "runs")))) < 3_000
+    assert len(dumps(scan_runs(str(sim / "runs")))) < 3_000
 
 
 # -- what can be wrong ----------------------------------------------------------------------------------------
