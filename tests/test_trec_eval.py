@@ -306,6 +306,15 @@ def test_what_is_an_error(words: list[str], message: str, call: Call) -> None:
     assert message in err
 
 
+def test_a_document_twice_is_an_error(call: Call) -> None:
+    with Path("r").open("a") as file:
+        file.write(GOLDEN["run"][0] + "\n")
+    status, out, err = call("q", "r")
+    assert (status, out) == (2, "")
+    assert "stands there twice" in err
+    assert "That flag is one of `fathoms eval`; trec_eval would stop here too" in err
+
+
 def test_no_topic_in_common_is_an_error(call: Call) -> None:
     Path("q").write_text("x 0 d1 1\n")
     status, out, err = call("q", "r")

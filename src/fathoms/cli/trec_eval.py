@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fathoms.cli import options
-from fathoms.errors import FathomsError
+from fathoms.errors import FathomsError, InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,8 +90,13 @@ def run(args: Namespace) -> int:
     from fathoms.data.runs import read_run
     from fathoms.evidence.align import Alignment
 
-    qrels = _whole_grades(read_qrels(args.qrels), notes)
-    ranked = read_run(args.run)
+    try:
+        qrels = _whole_grades(read_qrels(args.qrels), notes)
+        ranked = read_run(args.run)
+    except InputError as error:
+        if "--lenient" not in str(error):
+            raise
+        raise FathomsError(f"{error}. That flag is one of `fathoms eval`; trec_eval would stop here too") from None
     aligned = Alignment(qrels)(ranked)
     evidence = aligned.evidence
     rows = [row for row, length in enumerate(evidence.lengths.tolist()) if length]
