@@ -52,16 +52,7 @@ class Pool:
 
 def make_pool(rankings: Iterable[Ranked], qrels: Qrels, depth: int) -> Pool:
     """Pool the top `depth` of each ranking; what lies deeper is not looked at."""
-    parts: list[_Rows] = []
-    for ranked in rankings:
-        top = np.flatnonzero(ranked.rank <= depth)
-        rows = ranked.rows[top]
-        parts.append(
-            (ranked.topic[top], ranked.keys[top], ranked.run.documents[rows], ranked.rank[top].astype(np.int32))
-        )
-        if sum(len(part[0]) for part in parts[1:]) > BATCH:
-            parts = [union(parts)]
-    topic, pair_keys, documents, least = union(parts)
+    topic, pair_keys, documents, least = _gathered(_rows(ranked, ranked.rank <= depth) for ranked in rankings)
     judgment = qrels.lookup.find(pair_keys, documents)
     judged_depth = np.full(len(qrels), NEVER, dtype=np.int32)
     judged_depth[judgment[judgment >= 0]] = least[judgment >= 0]
@@ -77,22 +68,42 @@ def make_pool(rankings: Iterable[Ranked], qrels: Qrels, depth: int) -> Pool:
     )
 
 
-_Rows = tuple[NDArray[np.int32], keys.Keys, Text, NDArray[np.int32]]  # topic, key, document, depth
+Rows = tuple[NDArray[np.int32], keys.Keys, Text, NDArray[np.int32]]  # topic, key, document, depth
 
 
-def union(parts: list[_Rows]) -> _Rows:
+def _rows(ranked: Ranked, chosen: NDArray[np.bool_]) -> Rows:
+    at = np.flatnonzero(chosen)
+    documents = ranked.run.documents[ranked.rows[at]]
+    return ranked.topic[at], ranked.keys[at], documents, ranked.rank[at].astype(np.int32)
+
+
+def _gathered(parts: Iterable[Rows]) -> Rows:
+    """The union of many parts, made whenever enough of them have come."""
+    waiting: list[Rows] = []
+    for part in parts:
+        waiting.append(part)
+        if sum(len(one[0]) for one in waiting[1:]) > BATCH:
+            waiting = [union(waiting)]
+    return union(waiting)
+
+
+def union(parts: list[Rows]) -> Rows:
     """Each document once, at its least depth."""
     topic, pair_keys, documents, depth = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.lexsort((depth, pair_keys))
+    order = np.argsort(pair_keys)
+    ordered = pair_keys[order]
+    again = 1 + np.flatnonzero(ordered[1:] == ordered[:-1])
     first = np.ones(len(order), dtype=bool)
-    first[1:] = pair_keys[order[1:]] != pair_keys[order[:-1]]
-    if (~first[1:] & (documents[order[1:]] != documents[order[:-1]])).any():
+    first[again] = False
+    if (documents[order[again]] != documents[order[again - 1]]).any():
         # One key for two documents: about never, and settled by the strings.
-        order = np.lexsort((depth, documents, pair_keys))
+        order = np.lexsort((documents, pair_keys))
         first[1:] = pair_keys[order[1:]] != pair_keys[order[:-1]]
         first[1:] |= documents[order[1:]] != documents[order[:-1]]
-    kept = order[first]
-    return topic[kept], pair_keys[kept], documents[kept], depth[kept]
+    start = np.flatnonzero(first)
+    kept = order[start]
+    least = np.minimum.reduceat(depth[order], start) if len(start) else depth
+    return topic[kept], pair_keys[kept], documents[kept], least
 
 
 def judged_depths(rankings: Iterable[Ranked], qrels: Qrels) -> NDArray[np.int32]:
@@ -118,10 +129,17 @@ def least_depths(aligned: Iterable[Aligned], n_judgments: int) -> NDArray[np.int
     return depths
 
 
-def unjudged_of_all(rankings: Iterable[Ranked], qrels: Qrels) -> NDArray[np.int64]:
+def unjudged_rows(rankings: Iterable[Ranked], qrels: Qrels) -> Rows:
+    """The unjudged documents of the rankings, each once."""
+    # A negative grade leaves its document unjudged.
+    return _gathered(
+        _rows(ranked, (ranked.judgment < 0) | (qrels.grades[ranked.judgment] < 0)) for ranked in rankings
+    )
+
+
+def unjudged_of_all(parts: list[Rows], qrels: Qrels) -> NDArray[np.int64]:
     """How many distinct documents of any given run are unjudged, a number a topic (for universe=given)."""
-    pool = make_pool(rankings, qrels, np.iinfo(np.int32).max)
-    return np.bincount(pool.unjudged_topic, minlength=len(qrels.topics))
+    return np.bincount(union(parts)[0], minlength=len(qrels.topics))
 
 
 # -- fewer judgments ------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from fathoms.errors import FathomsError, FathomsWarning, InputError
 from fathoms.evidence.align import Aligned, Alignment, Ranked, rank
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.order import Precision, Ties, contradictions, default_precision
-from fathoms.evidence.pool import make_pool, unjudged_of_all
+from fathoms.evidence.pool import Rows, make_pool, unjudged_of_all, unjudged_rows
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.normalised import Normalised
 from fathoms.measures.parse import parse_measure
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Topics = Literal["all", "intersect"]
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RBP(p=0.8)", "RR")
 COLUMNS = ("run", "topic", "measure", *Scores.COLUMNS)
+GROUPS = 8  # of runs, for what takes a first pass over them
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,11 @@ def alignment(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Op
 
     given = None
     if any(getattr(measure, "universe", None) == "given" for measure in measures):
-        given = unjudged_of_all(rankings(runs), qrels)
+        names = list(runs)
+        groups = [names[start::GROUPS] for start in range(min(GROUPS, len(names)))]
+        work = partial(_unjudged, runs=runs, qrels=qrels, ties=options.ties, precision=precision)
+        found = each(work, groups, workers=options.workers, scheduler=options.scheduler)
+        given = unjudged_of_all(found, qrels)
     pool = None
     depths = [int(m.k) for m in measures if isinstance(m, Normalised) and m.needs_pool and m.k is not None]
     if depths:
@@ -232,6 +237,10 @@ def alignment(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Op
             )
         pool = make_pool(rankings(contributing), qrels, max(depths))
     return Alignment(qrels, options.ties, options.precision, given, pool, options.seed)
+
+
+def _unjudged(names: Sequence[str], runs: Runs, qrels: Qrels, ties: Ties, precision: Precision) -> Rows:
+    return unjudged_rows((rank(runs[name], qrels, ties, precision) for name in names), qrels)
 
 
 Part = tuple[str, Callable[[], Run]]  # a run's name, and what reads it or some of its topics
