@@ -84,7 +84,7 @@ def _run(words: list[str]) -> int:
             allow_abbrev=False,
         )
         module.add_arguments(parser)
-        _keep_freed_memory()
+        _settle_libraries()
         status: int = module.run(parser.parse_intermixed_args(words[1:]))
         return status
     listing = "\n".join(f"  {name:<11}{summary}" for name, summary in COMMANDS.items())
@@ -105,17 +105,20 @@ def _run(words: list[str]) -> int:
     return 0 if not words else 2
 
 
-def _keep_freed_memory() -> None:
-    """Let the C library keep what is freed for the next array of the same size.
+def _settle_libraries() -> None:
+    """Set what numpy and the C library read once, before the first of them is needed.
 
-    By default it gives blocks of megabytes back to the system, which clears them anew for the next run: a fifth of the
-    time of evaluating many. Where there is no such knob, nothing happens. Huge pages, which numpy asks for, take longer
-    to clear than they save on arrays that are read once or twice.
+    The C library is to keep what is freed for the next array of the same size: by default it gives blocks of megabytes
+    back to the system, which clears them anew for the next run, a fifth of the time of evaluating many. Huge pages,
+    which numpy asks for, take longer to clear than they save on arrays that are read once or twice. Linear algebra has
+    one thread, since cores are shared out run by run, and since results must not depend on their number. Where there is
+    no such knob, nothing happens.
     """
     import ctypes
 
     os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
-
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
     trim_threshold, mmap_threshold = -1, -3
     try:
         library = ctypes.CDLL(None)
