@@ -116,7 +116,11 @@ def run(args: Namespace) -> int:
         most=args.most,
         collection=args.collection,
     )
-    _say(notes + _topic_notes(aligned, args.complete))
+    notes += _topic_notes(aligned, args.complete)
+    if notes:
+        from fathoms.cli.output import say_notes
+
+        say_notes(notes)
     if args.by_topic:
         sys.stdout.write(_by_topic(evidence.topics, columns, values))
     if not args.nosummary:
@@ -146,11 +150,6 @@ def _topic_notes(aligned: Aligned, complete: bool) -> list[str]:
     if aligned.unknown:
         notes.append(f"topics not in the qrels are ignored: {some(aligned.unknown)}")
     return notes
-
-
-def _say(notes: list[str]) -> None:
-    for note in notes:
-        print(f"fathoms: warning: {note}", file=sys.stderr)
 
 
 def _runid(path: str, run: Run) -> str:
