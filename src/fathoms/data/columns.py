@@ -259,11 +259,10 @@ def fixed_width(column: pl.Series) -> Text:
     lengths = (column.bin.size() if column.dtype == pl.Binary else column.str.len_bytes()).to_numpy()
     width = max(8, -(-int(lengths.max(initial=0)) // 8) * 8)
     out = np.zeros((len(column), width), dtype=np.uint8)
-    places = np.arange(width)
+    places = np.arange(width, dtype=lengths.dtype)
     for start in range(0, len(column), BLOCK):
         rows = slice(start, start + BLOCK)
-        joined = np.frombuffer(_joined(column[rows]), dtype=np.uint8)
-        out[rows][places < lengths[rows, None]] = joined
+        out[rows][places < lengths[rows, None]] = np.frombuffer(_joined(column[rows]), dtype=np.uint8)
     text: Text = out.view(f"S{width}").ravel()
     return text
 
@@ -279,7 +278,6 @@ def _no_ids(column: pl.Series, text: Text) -> list[int]:
     """Rows with an empty id, or one that holds a zero byte: byte strings of a fixed width end in zeros."""
     characters = text.view(np.uint8).reshape(len(text), -1)
     bad = characters[:, 0] == 0
-    # A zero byte inside is followed by another character, or by none, and then the id is shorter than it was.
     lengths = (column.bin.size() if column.dtype == pl.Binary else column.str.len_bytes()).to_numpy()
     if int(lengths.sum()) != np.count_nonzero(characters):
         bad |= np.count_nonzero(characters, axis=1) != lengths
