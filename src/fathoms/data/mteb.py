@@ -15,10 +15,8 @@ MODEL = "mteb_model_meta"
 
 
 def is_mteb(data: Mapping[Any, Any]) -> bool:
-    """Four levels deep, or with the key in which MTEB names the model."""
-    if MODEL in data:
-        return True
-    depth, inner = 0, data
+    """Four levels deep, whatever is called what; runs have two, and several runs three."""
+    depth, inner = 0, {name: part for name, part in data.items() if name != MODEL}
     while isinstance(inner, Mapping) and inner:
         depth, inner = depth + 1, next(iter(inner.values()))
     return depth == 4
