@@ -342,7 +342,7 @@ def test_frames_have_their_columns() -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        (RUN, "run"), (QRELS, "qrels"), (gzip.compress(RUN), "run"), (b"# a\n\n" + QRELS, "qrels"),
+        (RUN, "run"), (QRELS, "qrels"), (gzip.compress(RUN, mtime=0), "run"), (b"# a\n\n" + QRELS, "qrels"),
         (b"7\td\t1\n", "run"), (b"qid docid rel\n1 a 1\n", "qrels"), (b"qid docid score rank\n1 a 1 1\n", "run"),
         (b"query-id\tcorpus-id\tscore\n1\ta\t1\n", None), (b'{"1": {"a": 1}}', None),
         (b'{"qid": 1, "rel": 2}', "qrels"), (json.dumps(MTEB).encode(), "run"),
