@@ -14,6 +14,7 @@ import fathoms as fm
 from fathoms import parallel
 from fathoms.cli.app import main
 from fathoms.data.simulate import write
+from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import candidates
 from fathoms.judge.engine import Engine
 from fathoms.papers import rtc
@@ -115,9 +116,9 @@ def test_an_interrupted_study_goes_on(world: rtc.World, tmp_path: Path) -> None:
 
 
 def test_judging_stops_when_settled_or_exhausted(world: rtc.World) -> None:
-    systems = np.array([0, 4])
+    moments = Moments(world.candidates.block([0, 4]))  # used by one after the other, as in a trial
     for method in ("MTC", "fusion", "RTC"):
-        judged = rtc.judge_until(world, rtc.METHODS[method], systems, 0.95, 0)
+        judged = rtc.judge_until(world, rtc.METHODS[method], moments, 0.95, 0)
         engine = Engine(world.candidates, rtc.METHODS[method], systems=[0, 4])
         assert len(dict(judged)) == len(judged)
         assert all(relevant == world.relevant[number] for number, relevant in judged)

@@ -30,8 +30,10 @@ def row_sums(rows: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[np.flo
     return sums
 
 
-def ratio(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.float64]:
+def ratio(above: NDArray[Any], below: NDArray[Any] | np.float64) -> NDArray[np.float64]:
     """above / below, 0 where below is 0."""
+    if not below.ndim:  # one number, which is quick to look at
+        return above / below if below > 0 else np.zeros(above.shape)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(below > 0, above / below, 0.0)
 

@@ -13,6 +13,8 @@ is a sum over pairs in which both agree on the order plus one over those in whic
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fathoms.data.arrays import ratio
@@ -95,17 +97,21 @@ def _levels(problem: Ints, place: Ints, rank_b: Ints) -> list[tuple[Ints, Floats
     levels = []
     if not len(problem):
         return []
-    by_b = np.lexsort((rank_b, problem))
-    for level in range(int(place.max()).bit_length()):
-        group = problem * (int(place.max()) + 1) + (place >> (level + 1))
-        order = by_b[np.argsort(group[by_b], kind="stable")]
+    here = np.arange(len(problem))
+    origin = here - place  # where the problem starts
+    order = np.lexsort((rank_b, problem))
+    for level in reversed(range(int(place.max()).bit_length())):
+        start = origin[order] + (place[order] >> level + 1 << level + 1)
         is_left = (place[order] >> level) & 1 == 0
-        ordered = group[order]
-        first = np.append(True, ordered[1:] != ordered[:-1])
-        start = np.flatnonzero(first)[np.cumsum(first) - 1]
         right = np.flatnonzero(~is_left)
         levels.append((order, is_left.astype(np.float64), right, start[right], order[right]))
-    return levels
+        # The halves, each still in B's order, are the groups of the next level. A left one is full if it has a right.
+        left = np.cumsum(is_left) - is_left
+        before = left - left[start]
+        halves = np.empty_like(order)
+        halves[start + np.where(is_left, before, (1 << level) + here - start - before)] = order
+        order = halves
+    return levels[::-1]
 
 
 class Moments:
@@ -143,6 +149,9 @@ class Moments:
         self.second[:, own, own] = (chance * inverse**2 * above).sum(axis=2)
         self.first = np.empty_like(self.second)
         self._first(slice(None))
+        self.expectation = np.empty(self.S.shape)  # expected AP, [topic, system]: E[S] over the expected R
+        self.covariance = np.empty(self.first.shape)  # covariances of AP, [topic, system, system]
+        self._of_topics(slice(None))
 
     def judge(self, topic: int, column: int, relevant: bool) -> Floats:
         """One document's relevance is known now. Returns its row of a_ij, [system, column], own place 0."""
@@ -159,27 +168,24 @@ class Moments:
         # A running sum would leave rounding where nothing is relevant.
         self.R[topic] = self.p[topic].sum() + self.elsewhere[topic]
         self._first(topic)
+        self._of_topics(topic)
         return row
 
     def _first(self, topic: int | slice) -> None:
         H, v = self.H[topic], self.v[topic]
         self.first[topic] = (H * v[..., None, :]) @ np.swapaxes(H, -1, -2)
 
-    @property
-    def expectation(self) -> Floats:
-        """Expected AP, [topic, system]: E[S] over the expected number of relevant documents."""
-        return ratio(self.S, self.R[:, None])
+    def _of_topics(self, topic: int | slice) -> None:
+        self.expectation[topic] = ratio(self.S[topic], self._over(topic, 1))
+        self.covariance[topic] = ratio(self.first[topic] + self.second[topic], np.square(self._over(topic, 2)))
 
-    @property
-    def covariance(self) -> Floats:
-        """Covariances of AP, [topic, system, system]."""
-        return ratio(self.first + self.second, self.R[:, None, None] ** 2)
+    def _over(self, topic: int | slice, more: int) -> Any:
+        """R to divide by: a number for one topic, for several an array with more axes."""
+        return self.R[topic] if isinstance(topic, int) else self.R[topic].reshape(-1, *[1] * more)
 
     def gradient(self, topic: int | slice = slice(None)) -> Floats:
         """dE[AP]/dp_i, [topic, system, column] (or of one topic)."""
-        R = np.asarray(self.R[topic])[..., None]
-        expected = ratio(self.S[topic], R)
-        return ratio(self.H[topic] - expected[..., None], R[..., None])
+        return ratio(self.H[topic] - self.expectation[topic][..., None], self._over(topic, 2))
 
 
 def _nothing(block: Block) -> Floats:
@@ -191,15 +197,17 @@ def confidence(expectation: Floats, covariance: Floats) -> Floats:
     """[a, b]: P(system a's mean is greater than b's) from the normal distribution; 0.5 where both are the same."""
     from scipy.special import ndtr
 
-    own = np.diag(covariance)
-    variance = np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
-    difference = expectation[:, None] - expectation[None, :]
+    own = covariance.diagonal()
+    variance = np.maximum(own[:, None] + own - 2 * covariance, 0.0)
+    difference = expectation[:, None] - expectation
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(np.abs(difference) < SAME, 0.0, difference / np.sqrt(variance))
+        z = difference / np.sqrt(variance)
+    z[np.abs(difference) < SAME] = 0.0
     return ndtr(z)
 
 
 def mean_of_topics(moments: Moments) -> tuple[Floats, Floats]:
     """Expectation [system] and covariance [system, system] of MAP (RTC eq. 1): topics are independent."""
     n_topics = moments.block.shape[0]
-    return moments.expectation.mean(axis=0), moments.covariance.sum(axis=0) / n_topics**2
+    expectation, covariance = (np.add.reduce(part, axis=0) for part in (moments.expectation, moments.covariance))
+    return expectation / n_topics, covariance / n_topics**2

@@ -43,9 +43,11 @@ class Engine:
         clues: Floats | None = None,
         elsewhere: Floats | None = None,
         judgments: Sequence[tuple[int, bool]] = (),
+        moments: Moments | None = None,
     ) -> None:
         """`clues` [candidate, clue] are further values for the model; `elsewhere` counts relevant documents by topic
-        that are no candidates."""
+        that are no candidates. To `judgments` that are there from the start the model is fitted once, whatever their
+        number. `moments` of the same systems, that no other engine uses any more, save time."""
         if isinstance(strategy, str):
             if strategy not in STRATEGIES:
                 raise FathomsError(f"there is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
@@ -54,7 +56,8 @@ class Engine:
             raise FathomsError(f"confidence to reach must lie between 0.5 and 1, found {until:g}")
         self.strategy = strategy
         self.until = until
-        self.block = candidates.block(systems)
+        self._moments = moments or Moments(candidates.block(systems), elsewhere=elsewhere)
+        self.block = self._moments.block
         self.names = self.block.names
         if len(self.names) < 2:
             raise FathomsError("judging needs at least two runs to tell apart")
@@ -70,9 +73,8 @@ class Engine:
         self._flat[self.block.number.ravel()[present]] = present
         # Documents of equal weight are judged in an order that the seed decides.
         self._lot = np.random.default_rng(seed).random(self.block.number.shape)
-        self._known: dict[int, bool] = {}
-        self._moments = Moments(self.block, elsewhere=elsewhere)
-        self.load(judgments)
+        self._topics = np.arange(len(self._lot))
+        self._load(judgments, len(judgments))
 
     # -- judgments --------------------------------------------------------------------------------------------
 
@@ -83,11 +85,14 @@ class Engine:
 
     def load(self, judgments: Sequence[tuple[int, bool]]) -> None:
         """Start again from these: (candidate number, relevant), in order."""
+        self._load(judgments, last_fit(len(judgments)))
+
+    def _load(self, judgments: Sequence[tuple[int, bool]], fitted: int) -> None:
+        """The model is fitted to the first of them, the others follow one by one."""
         known: dict[int, bool] = {}
         for number, relevant in judgments:  # all before any counts: what fails changes nothing
             self._check(number, known)
             known[number] = relevant
-        fitted = last_fit(len(judgments))
         self._known = dict(judgments[:fitted])
         places = self._flat[list(self._known)]
         judged, relevant = np.zeros((2, *self.block.number.shape), dtype=bool)
@@ -165,7 +170,7 @@ class Engine:
             without.flat[skipped] = True
             for topic in distinct(skipped // without.shape[1]):
                 top[topic], greatest[topic] = self._best(topic, without[topic])
-        topic = int(_drawn(greatest, self._lot[np.arange(len(top)), top]))
+        topic = int(_drawn(greatest, self._lot[self._topics, top], greatest.max()))
         if not np.isfinite(greatest[topic]):
             return None
         return int(self.block.number[topic, top[topic]])
@@ -183,7 +188,7 @@ class Engine:
         values, lot = weights[near], self._lot.ravel()[near]
         found: list[int] = []
         for _ in range(n):
-            best = int(_drawn(values, lot))
+            best = int(_drawn(values, lot, values.max()))
             found.append(int(self.block.number.flat[near[best]]))
             values[best] = -np.inf
         return found
@@ -195,7 +200,8 @@ class Engine:
     def _best(self, topic: int | slice, without: Bools) -> tuple[Any, Any]:
         """The column of greatest weight, and that weight; -inf where nothing is left."""
         weights = np.where(without, -np.inf, self._weight.values[topic])
-        return _drawn(weights, self._lot[topic]), weights.max(axis=-1)
+        most = weights.max(axis=-1)
+        return _drawn(weights, self._lot[topic], most), most
 
     # -- what is known of the systems -------------------------------------------------------------------------
 
@@ -298,8 +304,7 @@ def _gathered(clues: Floats | None, number: Ints) -> Floats | None:
     return np.concatenate([clues, np.full((1, clues.shape[1]), np.nan)])[number]
 
 
-def _drawn(weights: Floats, lot: Floats) -> Any:
+def _drawn(weights: Floats, lot: Floats, most: Floats) -> Any:
     """Where the greatest weight stands; among those that differ by rounding only, the one on which the lot falls."""
-    most = weights.max(axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore"):  # nothing but -inf
-        return np.where(weights >= most - 1e-12 * np.abs(most), lot, -1.0).argmax(axis=-1)
+    least = most - 1e-12 * np.abs(most)
+    return np.where(weights >= least[..., None], lot, -1.0).argmax(axis=-1)

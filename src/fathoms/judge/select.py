@@ -106,7 +106,7 @@ class ExpectedWeight(Weight):
     def _weigh(self, topic: int | slice) -> None:
         moments = self.state.moments
         size = spread(moments.H[topic], self.state.open_pairs) * moments.v[topic] ** self.power
-        self.values[topic] = ratio(size, np.asarray(moments.R[topic])[..., None])
+        self.values[topic] = ratio(size, moments.R[topic][..., None] if isinstance(topic, slice) else moments.R[topic])
 
 
 class VarianceWeight(ExpectedWeight):

@@ -23,11 +23,12 @@ from fathoms.comparison.correlation import correlation
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
+from fathoms.estimate.distribution import Moments
 from fathoms.estimate.relevance import LITERAL, UNCERTAIN, Experts
-from fathoms.evidence.candidates import Candidates, candidates
+from fathoms.evidence.candidates import Block, Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.order import Precision, Ties
-from fathoms.judge.engine import Engine, last_fit
+from fathoms.judge.engine import Engine
 from fathoms.judge.select import STRATEGIES, MTCWeight, Strategy
 from fathoms.papers.output import Study, chart
 from fathoms.parallel import run_batches
@@ -139,19 +140,19 @@ def trial(world: World, settings: Settings, number: int) -> list[dict[str, Any]]
     systems = rng.choice(len(world.candidates.names), settings.systems, replace=False)
     first, second = np.triu_indices(settings.systems, 1)
     truth = world.map[systems]
+    two, all_of_them = (Moments(world.candidates.block(some)) for some in (
+        systems[: settings.initial].tolist(), systems.tolist()))  # fmt: skip
     shared = {
         "trial": number,
         "original": ((first < settings.initial).astype(int) + (second < settings.initial)).tolist(),
-        "similarity": _similarity(world.candidates, systems)[first, second].tolist(),
+        "similarity": _similarity(all_of_them.block)[first, second].tolist(),
     }
     rows = []
     for method in settings.methods:
-        judged = judge_until(world, METHODS[method], systems[: settings.initial], settings.until, number)
+        judged = judge_until(world, METHODS[method], two, settings.until, number)
         engine = Engine(
-            world.candidates, METHODS[method], until=settings.until, systems=systems.tolist(), judgments=judged
+            world.candidates, METHODS[method], until=settings.until, moments=all_of_them, judgments=judged
         )
-        if last_fit(len(judged)) != len(judged):
-            engine.fit()
         expected = engine.expected()
         chance = engine.confidence()[first, second]
         rows.append({
@@ -164,9 +165,11 @@ def trial(world: World, settings: Settings, number: int) -> list[dict[str, Any]]
     return rows
 
 
-def judge_until(world: World, strategy: Strategy, systems: Ints, until: float, seed: int) -> list[tuple[int, bool]]:
-    """Judge documents of these systems, the truth answering, until all their pairs are settled."""
-    engine = Engine(world.candidates, strategy, until=until, systems=systems.tolist(), seed=seed)
+def judge_until(
+    world: World, strategy: Strategy, moments: Moments, until: float, seed: int
+) -> list[tuple[int, bool]]:
+    """Judge documents of the moments' systems, the truth answering, until all their pairs are settled."""
+    engine = Engine(world.candidates, strategy, until=until, moments=moments, seed=seed)
     judged: list[tuple[int, bool]] = []
     while not engine.settled():
         number = engine.next()
@@ -200,9 +203,8 @@ def _pooling(world: World, systems: Ints, budget: int, settings: Settings) -> di
     }
 
 
-def _similarity(found: Candidates, systems: Ints) -> Floats:
+def _similarity(block: Block) -> Floats:
     """Share of documents two systems have in common, mean over topics."""
-    block = found.block(systems.tolist())
     retrieved = (block.rank > 0).astype(np.float64)
     common = retrieved @ np.swapaxes(retrieved, 1, 2)
     length = retrieved.sum(axis=2)
