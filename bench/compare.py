@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 from scipy.stats import kendalltau, ttest_rel
+from timing import show, show_header
 
 from fathoms.comparison.correlation import correlation_matrix
 from fathoms.comparison.significance import paired_t
@@ -38,8 +39,10 @@ def main() -> None:
     expected = [ttest_rel(scores[0, 0, i], scores[0, 0, j]).pvalue for i, j in sample]
     theirs = (time.perf_counter() - start) / len(sample) * total
     worst = max(abs(found[0][0][i, j] - p) for (i, j), p in zip(sample, expected, strict=True))
-    print(f"t-tests: {total:,} pairs; ours {ours:.1f} s, scipy's loop {theirs:.0f} s, ratio {theirs / ours:.0f}")
-    print(f"         greatest difference of a p-value on {len(sample):,} pairs: {worst:.1e}")
+    show_header()
+    show(f"{total:,} t-tests", "fathoms", ours, ours)
+    show(f"{total:,} t-tests", "a loop of scipy's", theirs, ours)
+    notes = [f"greatest difference of a p-value on {len(sample):,} pairs: {worst:.1e}"]
 
     means = scores.mean(axis=3)
     start = time.perf_counter()
@@ -50,8 +53,10 @@ def main() -> None:
     expected = [kendalltau(means[0, i], means[0, j])[0] for i, j in cells]
     theirs = (time.perf_counter() - start) / len(cells) * args.measures * args.depths**2
     worst = max(abs(matrices[0][i, j] - tau) for (i, j), tau in zip(cells, expected, strict=True))
-    print(f"volatility: {args.measures} matrices; ours {ours:.2f} s, scipy {theirs:.0f} s, ratio {theirs / ours:.0f}")
-    print(f"            greatest difference of a tau on {len(cells)} cells: {worst:.1e}")
+    case = f"{args.measures} volatility matrices"
+    show(case, "fathoms", ours, ours)
+    show(case, "a loop of scipy's", theirs, ours)
+    print(*notes, f"greatest difference of a tau on {len(cells)} cells: {worst:.1e}", sep="\n")
 
 
 if __name__ == "__main__":

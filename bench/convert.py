@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from timing import show, show_header
 
 import fathoms as fm
 from fathoms.data.convert import content
@@ -87,10 +88,12 @@ def main() -> None:
                 start = time.perf_counter()
                 read()
                 best[name] = min(best.get(name, float("inf")), time.perf_counter() - start)
-    ours = best["fathoms, text"]
-    print(f"{args.topics * args.depth:,} rows; seconds, and how many times as fast as our reading of text")
-    for name, seconds in best.items():
-        print(f"{name:<20} {seconds:7.2f} {ours / seconds:7.2f}")
+    show_header()
+    for form in ("text", "gz", "parquet"):
+        for name, seconds in best.items():
+            if name.endswith(form):
+                tool = name.partition(",")[0]
+                show(f"{args.topics * args.depth:,} rows, {form}", tool, seconds, best[f"fathoms, {form}"])
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from timing import show, show_header
 
 from fathoms.data.qrels import read_qrels
 from fathoms.data.runs import read_runs
@@ -85,11 +86,13 @@ def moments(documents: int) -> None:
     _, few, chance = topic_of(SMALL)
     triples = seconds(lambda: by_triples(few, chance)) * (documents / SMALL) ** 3
     apart = abs(by_triples(few, chance) / by_pairs(few, chance)[1] - 1)
-    print(f"moments of a difference, one topic, {documents:,} documents:")
-    print(f"  ours {1e3 * first:.1f} ms at first, {1e3 * again:.2f} ms with other probabilities")
-    print(f"  all pairs {1e3 * matrices:.0f} ms, ratio {matrices / first:.1f} and {matrices / again:.0f}")
-    print(f"  all triples {triples:.1f} s (multiplied up), ratio {triples / first:,.0f} and {triples / again:,.0f}")
-    print(f"  relative difference from all pairs {max(off):.0e}; of triples from pairs {apart:.0e}")
+    case = f"moments, {documents:,} documents"
+    show_header()
+    show(case, "fathoms", first, first)
+    show(case, "fathoms, again", again, first)
+    show(case, "all pairs", matrices, first)
+    show(case, "all triples", triples, first)
+    print(f"relative difference from all pairs {max(off):.0e}; of triples from pairs {apart:.0e}")
     column = int(np.argmax(kept.v[0]))
     before = p[None].copy()
 
@@ -97,15 +100,14 @@ def moments(documents: int) -> None:
         kept.p[0, column], kept.v[0, column] = before[0, column], before[0, column] * (1 - before[0, column])
         kept.judge(0, column, True)
 
-    print(f"  one judgment {1e3 * seconds(judge):.2f} ms")
+    print(f"one judgment takes {1e3 * seconds(judge):.2f} ms")
 
 
 def steps(found: Candidates, relevant: NDArray[np.bool_], n: int) -> None:
     print(
         f"one step, {len(found.names)} systems, {len(found.topics)} topics, depth {found.depth:,}, "
-        f"{len(found):,} candidates; median and greatest of {n} steps, ms"
+        f"{len(found):,} candidates, {n} steps, ms:"
     )
-    print("  strategy     plain          with the fit     all pairs' confidences alone   start")
     for strategy in STRATEGIES:
         start = time.perf_counter()
         engine = Engine(found, strategy)
@@ -120,8 +122,11 @@ def steps(found: Candidates, relevant: NDArray[np.bool_], n: int) -> None:
             engine.confidence()
             times[engine.judged % EVERY == 0].append(1e3 * (time.perf_counter() - start))
         confidences = 1e3 * seconds(engine.confidence, 0.1)
-        plain, fitted = (f"{np.median(times[kind]):7.2f} {max(times[kind]):7.2f}" for kind in (False, True))
-        print(f"  {strategy:9}{plain}  {fitted}      {confidences:7.2f}            {1e3 * begun:14.0f}")
+        plain, fitted = (
+            f"median {np.median(times[kind]):.2f}, greatest {max(times[kind]):.2f}" for kind in (False, True)
+        )
+        alone = f"all confidences alone {confidences:.2f}, the start {1e3 * begun:.0f}"
+        print(f"{strategy}: {plain}; with the fit {fitted}; {alone}")
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import pytrec_eval
+from timing import show, show_header
 
 from fathoms.comparison.ties import tie_analysis
 from fathoms.data.qrels import read_qrels
@@ -50,8 +51,10 @@ def main() -> None:
         for _ in range(ORDERS):
             evaluator.evaluate(run)
     theirs = (time.perf_counter() - start) / len(sample) * len(paths)
-    print(f"ties: {len(paths)} runs, {rows['pairs']:,} pairs; ours {ours:.1f} s on two cores")
-    print(f"      pytrec_eval, {ORDERS} evaluations: {theirs:.0f} s on one, ratio {theirs / ours:.1f}")
+    case = f"ties of {len(paths)} runs, {rows['pairs']:,} pairs"
+    show_header()
+    show(case, "fathoms, two cores", ours, ours)
+    show(case, f"{ORDERS} x pytrec_eval, one core", theirs, ours)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,171 @@
+"""All benchmarks in one go, as the page docs/benchmarks.md.
+
+    python bench/all.py [-o docs/benchmarks.md] [--trec-eval PATH] [--only eval,ties] [--dir DIR]
+
+Each benchmark is a process of its own, one after the other, on an otherwise idle machine, and prints rows of one form;
+this puts them into tables, with the date, the machine and the versions. Takes some twenty minutes and 6 GB in DIR.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+from timing import HEADER
+
+HERE = Path(__file__).resolve().parent
+PACKAGES = ("fathoms", "numpy", "scipy", "polars", "pytrec-eval-terrier", "ir_measures", "ranx", "pandas", "pyarrow")
+INTRODUCTION = """# Benchmarks
+
+How fast fathoms is, and beside whom. Made by `python bench/all.py` on {date}; the scripts in `bench/` say what each
+case is, and print it again on your machine.
+
+`to ours` is the other's time divided by ours in the same run: above 1 we are faster. Only these ratios mean much, since
+seconds change with the machine. `peak MB` is the memory of all processes of a command together.
+
+| | |
+|---|---|
+{machine}
+
+"""
+
+
+class Benchmark(NamedTuple):
+    script: str
+    title: str
+    about: str
+    arguments: list[str]
+
+
+def benchmarks(args: argparse.Namespace) -> list[Benchmark]:
+    peers = "pytrec_eval,ir_measures,ranx"
+    if args.trec_eval:
+        peers = f"trec_eval={args.trec_eval},{peers}"
+    files = ["--dir", str(args.dir)]
+    collection = str(args.dir / "ii-100-50-1000-20")  # made by the first benchmark
+    return [
+        Benchmark(
+            "eval",
+            "Evaluation",
+            "AP, nDCG@10, P@10, RBP(p=0.8) and RR, from files on disk to a file of means; start-up and all included. "
+            "Ours has the ranges and the tie values too, the others have the scores. `trec_eval` is the C program, "
+            "two at a time; it has no RBP. `polars scan` reads topic, document and score, and evaluates nothing.",
+            ["--peers", peers, *files],
+        ),
+        Benchmark(
+            "big",
+            "Large inputs",
+            "The default measures on one run of 50 million lines (5,000 topics of 10,000) and on a thousand runs.",
+            files,
+        ),
+        Benchmark(
+            "convert",
+            "Reading",
+            "A run of 7,000 topics of 1,000 lines as text and as parquet. Ours ends with ids checked, topics numbered "
+            "and repeated documents looked for; the others end with a frame.",
+            ["--dir", str(args.dir / "convert")],
+        ),
+        Benchmark(
+            "depths",
+            "All depths",
+            "Six measures at every depth from 1 to 1,000, beside the same at one depth.",
+            [],
+        ),
+        Benchmark(
+            "compare",
+            "All pairs",
+            "Paired t-tests of all pairs of 129 systems, six measures, 100 depths, and the rank correlation of every "
+            "two depths, beside loops over scipy's functions (timed on a sample, and multiplied up).",
+            [],
+        ),
+        Benchmark(
+            "ties",
+            "Ties",
+            "All of `fathoms ties` on a hundred runs with five measures, beside five evaluations of each run by "
+            "pytrec_eval, which is the least it would take (timed on a sample, and multiplied up).",
+            [collection],
+        ),
+        Benchmark(
+            "judge",
+            "Judging",
+            "Mean and variance of a difference in AP over 2,000 documents, beside all pairs of documents and the "
+            "triple sum of the paper; then the time from a grade to the next document, ten systems at depth 1,000.",
+            [],
+        ),
+    ]
+
+
+ROW = re.compile(r"(\S.*?)\s{2,}(\S.*?)\s{2,}([\d.,e+-]+|-)\s+([\d.,]+|-)\s+([\d.,]+|-)\s*")
+
+
+def section(benchmark: Benchmark, output: str) -> str:
+    """A benchmark's rows as a table, what else it printed below."""
+    rows, rest = [], []
+    for line in output.splitlines():
+        if found := ROW.fullmatch(line):
+            rows.append(found.groups())
+        elif line.strip() and not line.startswith(HEADER[0] + " "):
+            rest.append(line.strip())
+    lines = [f"## {benchmark.title}", "", benchmark.about, ""]
+    lines += ["| " + " | ".join(HEADER) + " |", "|---|---|--:|--:|--:|"]
+    last = ""
+    for case, *fields in rows:
+        lines.append("| " + " | ".join(["" if case == last else case, *fields]) + " |")
+        last = case
+    lines += ["", *(f"- {line}" for line in rest), ""] if rest else [""]
+    return "\n".join(lines)
+
+
+def machine() -> dict[str, str]:
+    """What the numbers were had on."""
+    cpuinfo = Path("/proc/cpuinfo")
+    cpu = re.search(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.exists() else None
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    found = {
+        "machine": f"{cpu[1] if cpu else platform.processor()}, {os.cpu_count()} cores, {memory:.0f} GB",
+        "system": f"{platform.system()}, Python {platform.python_version()}",
+    }
+    versions = []
+    for package in PACKAGES:
+        try:
+            versions.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return found | {"versions": ", ".join(versions)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="all benchmarks as one page")
+    parser.add_argument("-o", "--output", type=Path, default=HERE.parent / "docs" / "benchmarks.md")
+    parser.add_argument("--trec-eval", metavar="PATH", help="the C program")
+    parser.add_argument("--only", help="names of benchmarks, separated by commas; prints and writes nothing")
+    parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "fathoms-bench")
+    args = parser.parse_args()
+    chosen = [one for one in benchmarks(args) if not args.only or one.script in args.only.split(",")]
+    sections = []
+    for benchmark in chosen:
+        print(f"-- {benchmark.title}", file=sys.stderr, flush=True)
+        command = [sys.executable, str(HERE / f"{benchmark.script}.py"), *benchmark.arguments]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        print(done.stdout, file=sys.stderr, flush=True)
+        sections.append(section(benchmark, done.stdout))
+    if args.only:
+        print("\n".join(sections))
+        return 0
+    rows = "\n".join(f"| {name} | {value} |" for name, value in machine().items())
+    head = INTRODUCTION.format(date=datetime.now(UTC).strftime("%Y-%m-%d"), machine=rows)
+    args.output.write_text(head + "\n".join(sections).rstrip() + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
