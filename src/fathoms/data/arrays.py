@@ -38,6 +38,14 @@ def ratio(above: NDArray[Any], below: NDArray[Any] | np.float64) -> NDArray[np.f
         return np.where(below > 0, above / below, 0.0)
 
 
+def columns_at(values: NDArray[Any], depths: Sequence[int]) -> NDArray[Any]:
+    """The columns of these depths, counted from 1; no copy where they follow each other, as all depths do."""
+    first, last = depths[0], depths[-1]
+    if last - first + 1 == len(depths) and (isinstance(depths, range) or list(depths) == [*range(first, last + 1)]):
+        return values[:, first - 1 : last]
+    return values[:, np.asarray(depths) - 1]
+
+
 def distinct(values: NDArray[Any]) -> NDArray[Any]:
     """The different values, ascending. (np.unique does more, and imports masked arrays to do it.)"""
     ordered = np.sort(values)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import distinct, ratio, row_sums
+from fathoms.data.arrays import columns_at, distinct, ratio, row_sums
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Binary, Graded, code_table, param
@@ -86,7 +86,7 @@ class ERR(Graded):
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))
         gains = self.table(evidence)[evidence.codes[:, : max(depths)]]
-        return np.cumsum(stopping_terms(gains), axis=1)[:, np.asarray(depths) - 1]
+        return columns_at(np.cumsum(stopping_terms(gains), axis=1), depths)
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         """The chance to pass i places of a tie group is the mean, over its i-subsets, of the product of 1 - gain.

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import distinct, ratio, row_sums
+from fathoms.data.arrays import columns_at, distinct, ratio, row_sums
 from fathoms.data.qrels import JUDGED
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
@@ -163,7 +163,7 @@ class AP(Binary, Normalised):
         relevant = self.relevant(evidence)[evidence.codes[:, : max(depths)]] > 0
         sums = np.cumsum(relevant * np.cumsum(relevant, axis=1) / np.arange(1, max(depths) + 1), axis=1)
         R = self.known_relevant(evidence)[:, None]
-        return ratio(sums[:, np.asarray(depths) - 1], np.minimum(R, depths) if self.variant == "b" else R)
+        return ratio(columns_at(sums, depths), np.minimum(R, depths) if self.variant == "b" else R)
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         """McSherry and Najork (2008): place i of a group of s with t relevant, after R' relevant above, adds
@@ -370,8 +370,10 @@ class nDCG(LayeredGains):
         found = np.cumsum(self.table(evidence)[evidence.codes[:, :n]] * discounts(self.discount, n), axis=1)
         R, thickness = self.in_layer(evidence, evidence.counts), self.thickness(evidence)
         C = self._cumulated(n)
-        ideal = C[np.minimum(R[:, None, :], np.asarray(depths)[None, :, None]).astype(np.int64)] @ thickness
-        return ratio(found[:, np.asarray(depths) - 1], ideal)
+        # C rises, so C(min(R, k)) is the lesser of C(R) and C(k).
+        full, at_depth = C[np.minimum(R, n).astype(np.int64)], C[np.asarray(depths)]
+        ideal = sum(size * np.minimum(full[:, [i]], at_depth) for i, size in enumerate(thickness.tolist()))
+        return ratio(columns_at(found, depths), np.asarray(ideal))
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         n = self.places(evidence)
@@ -613,7 +615,7 @@ class Q(LayeredGains):
         codes = evidence.codes[:, :n]
         flags, gains = self._flag(evidence)[codes], self.table(evidence)[codes]
         terms = flags * (np.cumsum(flags, axis=1) + self.beta * np.cumsum(gains, axis=1))
-        sums = np.cumsum(terms / self._blend(evidence, n), axis=1)[:, np.asarray(depths) - 1]
+        sums = columns_at(np.cumsum(terms / self._blend(evidence, n), axis=1), depths)
         R = self._R(evidence)[:, None]
         return ratio(sums, np.minimum(R, depths) if self.variant == "b" else R)
 

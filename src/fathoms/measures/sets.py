@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import ratio, row_sums
+from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Binary, Measure, code_table, param
 from fathoms.measures.normalised import check_universe, from_zero, outside
@@ -63,7 +63,7 @@ class R(CountingOfAll):
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))
         found = np.cumsum(self.relevant(evidence)[evidence.codes[:, : max(depths)]], axis=1)
-        return ratio(found[:, np.asarray(depths) - 1], self.known_relevant(evidence)[:, None])
+        return ratio(columns_at(found, depths), self.known_relevant(evidence)[:, None])
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         return ratio(self.expected_found(evidence, mixed), self.known_relevant(evidence))
@@ -127,7 +127,7 @@ class Success(Counting):
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))
         found = np.cumsum(self.relevant(evidence)[evidence.codes[:, : max(depths)]], axis=1)
-        return (found[:, np.asarray(depths) - 1] > 0).astype(np.float64)
+        return (columns_at(found, depths) > 0).astype(np.float64)
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         """A group with t relevant of s, c of its places inside: the chance of none there is C(s-t,c) / C(s,c)."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import row_sums
+from fathoms.data.arrays import columns_at, row_sums
 from fathoms.data.qrels import JUDGED
 from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
 from fathoms.measures.base import Graded, Measure, code_table, param
@@ -68,7 +68,7 @@ class Weighted(Graded):
         n = max(depths)
         sums = np.cumsum(self.table(evidence)[evidence.codes[:, :n]] * self.decay(n), axis=1)
         scale = np.array([self.scale(k, evidence) for k in depths])
-        return sums[:, np.asarray(depths) - 1] / scale
+        return columns_at(sums, depths) / scale
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         return expected_sum(evidence, score, mixed, self.table(evidence), self.weights(evidence))
