@@ -67,12 +67,13 @@ def main() -> None:
             every = sum(seconds(lambda e=e, m=measure: depth_scores(m, e, depths)) for e in evidences)  # type: ignore[misc]
             best = np.minimum(best, (one, every))
         totals += best
-        both(name, *best / len(names), args.depth)
-    both(f"{len(MEASURES)} measures", *totals / len(names), args.depth)
+        both(name, best / len(names), args.depth)
+    both(f"{len(MEASURES)} measures", totals / len(names), args.depth)
     print(f"a run of {len(qrels.topics)} topics, mean of {len(names)}; the ratio is to one depth alone")
 
 
-def both(case: str, one: float, every: float, depth: int) -> None:
+def both(case: str, times: np.ndarray[tuple[int], np.dtype[np.float64]], depth: int) -> None:
+    one, every = times.tolist()
     show(case, f"depth {depth:,} alone", one, one)
     show(case, f"depths 1 to {depth:,}", every, one)
 
