@@ -362,7 +362,7 @@ def test_compare_without_judgments(fathoms: Command) -> None:
     done = fathoms("compare", "none", "a.eval", "b.eval")
     assert done.status == 0
     assert "a      b      AP       significant  +0.0" in done.out
-    assert "AP: 1 of 1 difference is significant at alpha 0.05 over 9 topics." in done.out
+    assert "AP: significant is 1 of 1, at alpha 0.05 over 9 topics." in done.out
     assert "nobody can tell what unjudged documents and ties could change" in done.out
     assert fathoms("compare", "none", "a.eval", "b.eval", "--quiet").out == done.out.split("\n\n")[0] + "\n"
     assert fathoms("compare", "none", "a.eval", "b.eval", "--baseline", "b", "--format", "latex").status == 0

@@ -56,7 +56,7 @@ def read_scores(source: Any) -> pl.DataFrame:
 
 
 def _rows(raw: bytes, path: str) -> list[Row]:
-    name = stem(path).removesuffix(".eval") or "stdin"
+    name = "stdin" if path == "-" else stem(path).removesuffix(".eval")
     if raw.startswith(b"PAR1"):
         return _of_records(_parquet_records(raw, path), name, path)
     text = raw.removeprefix(b"\xef\xbb\xbf").decode(errors="surrogateescape")
@@ -287,8 +287,8 @@ def sentences(result: Comparison) -> list[str]:
         pairs = [pair for pair in result.pairs if pair.measure == measure]
         found = [pair for pair in pairs if pair.verdict == "significant"]
         told.append(
-            f"{measure}: {len(found)} of {counted(len(pairs), 'difference')} {'is' if len(found) == 1 else 'are'} "
-            f"significant at alpha {result.alpha:g} over {result.topics} topics."
+            f"{measure}: significant {'is' if len(found) == 1 else 'are'} {len(found)} of {len(pairs)}, "
+            f"at alpha {result.alpha:g} over {counted(result.topics, 'topic')}."
         )
     told.append(
         "Of scores alone nobody can tell what unjudged documents and ties could change; with QRELS and runs we do."
