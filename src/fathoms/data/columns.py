@@ -171,9 +171,7 @@ def _from_dict(data: Mapping[Any, Any], layout: Layout, source: str) -> pl.DataF
     return pl.DataFrame({"topic": topics, "document": documents, layout.number: column})
 
 
-def _checked(
-    frame: pl.DataFrame, layout: Layout, source: str, lenient: bool, tag: pl.DataFrame | None = None
-) -> Table:
+def _checked(frame: pl.DataFrame, layout: Layout, source: str, lenient: bool, tag: pl.DataFrame | None = None) -> Table:
     if frame.is_empty():
         raise InputError(f"has no rows; expected a {layout.kind}", source)
     columns: dict[str, pl.Series] = {}
