@@ -21,7 +21,7 @@ CORRECTIONS: tuple[Correction, ...] = ("none", "bonferroni", "holm", "bh")
 
 DRAWS = 10_000  # of the randomization and bootstrap tests
 EXACT_FLIPS = 13  # topics up to which all 2^n sign changes are gone through
-PAIRS_AT_A_TIME = 500  # so that pairs times draws fit in memory
+PAIRS_AT_A_TIME = 64  # so that pairs times draws stay in cache
 ROUNDING = 1e-12
 
 
@@ -154,8 +154,8 @@ def _share_as_large(values: Floats, weights: Floats, extra: int, observed: Float
     p = np.empty(len(values))
     for start in range(0, len(values), PAIRS_AT_A_TIME):
         part = slice(start, start + PAIRS_AT_A_TIME)
-        sums = np.abs(values[part] @ weights)
-        count = (sums >= observed[part, None] - 1e-9).sum(axis=1)
+        sums = values[part] @ weights
+        count = np.count_nonzero(np.abs(sums, out=sums) >= observed[part, None] - 1e-9, axis=1)
         p[part] = (count + extra) / (weights.shape[1] + extra)
     flat = ~values.any(axis=1) if extra == 0 else np.zeros(len(values), dtype=bool)
     return np.where(flat, 1.0, p)
