@@ -56,6 +56,15 @@ def result(qrels: Path, runs: Runs, **settings: str) -> Evaluation:
     return evaluation(read_qrels(qrels), runs, prepare_measures(MEASURES), options, by_topic=True)
 
 
+def assert_same(found: Evaluation, expected: Evaluation) -> None:
+    for one, other in zip(found.rows(), expected.rows(), strict=True):
+        assert one[:3] == other[:3]
+        # Sums over another number of topics may end in another digit.
+        assert [v for v in one[3:] if v is not None] == pytest.approx(
+            [v for v in other[3:] if v is not None], rel=1e-13, abs=1e-15
+        )
+
+
 CHANGES: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "as they are": lambda lines: lines,
     "shuffled": lambda lines: random.Random(1).sample(lines, len(lines)),
@@ -82,12 +91,7 @@ def test_parts_give_what_the_whole_gives(tmp_path: Path, change: str, topics: st
         assert len(scanned.parts("a")) > 3
     whole = result(qrels, Runs({"a": read_run(path, name="a")}), topics=topics)
     parts = result(qrels, scanned, topics=topics)
-    for one, other in zip(parts.rows(), whole.rows(), strict=True):
-        assert one[:3] == other[:3]
-        # Sums over another number of topics may end in another digit.
-        assert [v for v in one[3:] if v is not None] == pytest.approx(
-            [v for v in other[3:] if v is not None], rel=1e-13, abs=1e-15
-        )
+    assert_same(parts, whole)
     assert sorted(parts.notes) == sorted(whole.notes)
     for found, expected in zip(parts.runs, whole.runs, strict=True):
         assert (found.tag, found.unjudged, found.read, found.missing) == (
@@ -150,6 +154,40 @@ def test_what_is_no_plain_text_is_one_part(tmp_path: Path, ending: str) -> None:
         columns = {"topic": ["1"] * 99, "document": [f"d{i}" for i in range(99)], "score": range(99)}
         pl.DataFrame(columns).write_parquet(path)
     assert topic_spans(str(path), 50) == [(0, path.stat().st_size)]
+
+
+FORMS: dict[str, Callable[[list[bytes]], bytes]] = {
+    "MS MARCO": lambda lines: b"".join(b"%b\t%b\t%b\n" % tuple(line.split()[i] for i in (0, 2, 3)) for line in lines),
+    "a line of names": lambda lines: b"qid\tdocid\tscore\n"
+    + b"".join(b"%b\t%b\t%b\n" % tuple(line.split()[i] for i in (0, 2, 4)) for line in lines),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.usefixtures("small_parts")
+def test_other_text_comes_in_parts_too(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, qrels = tmp_path / "a.run", tmp_path / "qrels.txt"
+    path.write_bytes(FORMS[form](lines_of([1, 11, 2, 40, 7, 3, 12, 9], seed=4)))
+    qrels.write_bytes(qrels_of([1, 11, 2, 7, 3, 12, 9], seed=5))
+    scanned = scan_runs([str(path)])
+    assert len(scanned.parts("a")) > 2
+    whole = result(qrels, Runs({"a": read_run(path, name="a")}))
+    monkeypatch.setattr(runs_module, "read_run", None)  # the parts are enough
+    assert_same(result(qrels, scanned), whole)
+
+
+def test_parquet_comes_in_parts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, qrels = tmp_path / "a.parquet", tmp_path / "qrels.txt"
+    text = tmp_path / "a.run"
+    text.write_bytes(b"".join(lines_of([1, 11, 2, 40, 7, 3, 12, 9], seed=4)))
+    qrels.write_bytes(qrels_of([1, 11, 2, 7, 3, 12, 9], seed=5))
+    read_run(text).to_frame().write_parquet(path)
+    monkeypatch.setattr(runs_module, "ROWS_SPAN", path.stat().st_size // 3)
+    scanned = scan_runs([str(path)])
+    assert len(scanned.parts("a")) == 3
+    whole = result(qrels, Runs({"a": read_run(path, name="a")}))
+    monkeypatch.setattr(runs_module, "read_run", None)
+    assert_same(result(qrels, scanned), whole)
 
 
 FORKED = """

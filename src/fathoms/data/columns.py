@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathoms.data.load import NAMES
+from fathoms.data.load import NAMES, is_ranx
 from fathoms.data.trec import Layout, Table, Text, counted
 from fathoms.errors import InputError
 
@@ -21,7 +21,7 @@ KNOWN = {name for names in NAMES.values() for name in names} | {"run", "tag"}
 
 def table_of(data: Any, layout: Layout, source: str, *, lenient: bool = False) -> Table:
     """Rows from a frame, a {topic: {document: number}} dict, ranx's objects, or rows as dicts or named tuples."""
-    if type(data).__module__.partition(".")[0] == "ranx":
+    if is_ranx(data):
         data = data.to_dict()
     if isinstance(data, Mapping):
         from fathoms.data import mteb
@@ -98,6 +98,20 @@ def parse_parquet(raw: bytes, layout: Layout, source: str, *, lenient: bool = Fa
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(f"is not a readable parquet file ({error})", source) from None
     return _checked(frame, layout, source, lenient, tag)
+
+
+def parquet_part(path: str, layout: Layout, number: int, of: int) -> Table:
+    """The rows of one of several parts of a file, cut where the topic changes; `number` counts from 0."""
+    try:
+        rows = pl.scan_parquet(path)
+        names = [name for name in rows.collect_schema().names() if name in KNOWN]
+        topic = rows.select(next(name for name in NAMES["topic"] if name in names)).collect().to_series()
+        changes = np.append(np.flatnonzero((topic != topic.shift(1)).fill_null(True).to_numpy()), len(topic))
+        start, stop = (int(changes[np.searchsorted(changes, len(topic) * n // of)]) for n in (number, number + 1))
+        frame = rows.select(names).slice(start, stop - start).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, StopIteration) as error:
+        raise InputError(f"is not a readable parquet file ({error})", path) from None
+    return _checked(frame, layout, path, lenient=False)
 
 
 def parse_json(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:

@@ -57,10 +57,20 @@ def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> 
     return trec.parse(raw, layout, source, lenient=lenient)
 
 
+def is_ranx(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "ranx"
+
+
 def first_line(raw: bytes) -> re.Match[bytes] | None:
     """The first line that holds something, and no comment."""
     start = len(raw) - len(raw.removeprefix(b"\xef\xbb\xbf"))
     return next((line for line in LINE.finditer(raw, start) if not line[0].lstrip().startswith(b"#")), None)
+
+
+def header(head: bytes) -> bytes:
+    """The line that names the columns of a run file, from its first bytes; nothing where there is none."""
+    line = first_line(head)
+    return b"" if line is None or headed(line[0], RUN)[1] is RUN else line[0] + b"\n"
 
 
 def headed(raw: bytes, layout: Layout) -> tuple[bytes, Layout]:

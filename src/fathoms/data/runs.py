@@ -6,7 +6,7 @@ import glob
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data import keys, trec
+from fathoms.data import keys
 from fathoms.data.files import stem
-from fathoms.data.load import load
-from fathoms.data.spans import Span, read_span, topic_spans
+from fathoms.data.load import header, is_ranx, load, parse
+from fathoms.data.spans import LOOK, PARQUET, ROWS_SPAN, Span, read_span, topic_spans
 from fathoms.data.topics import number_topics
 from fathoms.data.trec import RUN, Table, Text, counted
 from fathoms.errors import FathomsError, InputError
@@ -42,6 +42,7 @@ class Run:
     source: str
     tag: str = ""
     notes: list[str] = field(default_factory=list)
+    path: str | None = None  # of the file it was read from
 
     def to_bytes(self) -> bytes:
         """As a run file, in the order of the rows; the rank column needs to be there."""
@@ -89,7 +90,7 @@ class Run:
         """What the head of the run's file says of it in ir_metadata's form; empty where there is nothing."""
         from fathoms.data import metadata
 
-        return metadata.parse(metadata.header(self.source), self.source)
+        return {} if self.path is None else metadata.parse(metadata.header(self.path), self.path)
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,17 @@ class RunFile:
         A part gives an InputError where the whole might be read, and knows no line numbers.
         """
         try:
+            with open(self.path, "rb") as file:
+                head = file.read(LOOK)
+            if head.startswith(PARQUET):
+                n = os.path.getsize(self.path) // ROWS_SPAN
+                return [partial(_read_rows, self.path, self.name, i, n) for i in range(n)] if n > 1 else [self]
             spans = topic_spans(self.path)
         except OSError:  # reading it will say what is wrong
             return [self]
-        return [self] if len(spans) == 1 else [partial(_read_part, self.path, self.name, span) for span in spans]
+        names = header(head)
+        parts = [partial(_read_part, self.path, self.name, span, names if span[0] else b"") for span in spans]
+        return [self] if len(parts) == 1 else [*parts]
 
 
 class Runs(Mapping[str, Run]):
@@ -146,12 +154,21 @@ def read_run(source: Any, *, name: str | None = None, lenient: bool = False) -> 
     table = load(source, RUN, lenient=lenient, name=name)
     if name is None:
         name = "run" if not isinstance(source, str | os.PathLike) else _file_name(os.fspath(source))
-    return _run_of(table, name, lenient)
+    run = _run_of(table, name, lenient)
+    return replace(run, path=os.fspath(source)) if isinstance(source, str | os.PathLike) else run
 
 
-def _read_part(path: str, name: str, span: Span) -> Run:
-    """Lines of a run file. What is wrong with them is said better by whoever reads the file as a whole."""
-    return _run_of(trec.parse(read_span(path, span), RUN, path), name, lenient=False)
+def _read_part(path: str, name: str, span: Span, names: bytes) -> Run:
+    """Lines of a run file, after the one that names its columns where there is one. What is wrong with them is said
+    better by whoever reads the file as a whole."""
+    return _run_of(parse(names + read_span(path, span), RUN, path), name, lenient=False)
+
+
+def _read_rows(path: str, name: str, number: int, of: int) -> Run:
+    """One of several parts of a parquet file."""
+    from fathoms.data import columns
+
+    return _run_of(columns.parquet_part(path, RUN, number, of), name, lenient=False)
 
 
 def _run_of(table: Table, name: str, lenient: bool) -> Run:
@@ -222,6 +239,8 @@ def scan_runs(source: Any, *, names: Names = "file", lenient: bool = False) -> R
     if isinstance(source, Sequence) and source:
         if all(isinstance(item, str | os.PathLike) for item in source):
             return _scan_files([os.fspath(item) for item in source], names, lenient)
+        if all(map(is_ranx, source)):
+            source = [read_run(item, name=item.name, lenient=lenient) for item in source]
         if all(isinstance(item, Run) for item in source):
             for name in _repeated([run.name for run in source]):
                 raise FathomsError(f"two of the runs have the same name {name!r}")
@@ -234,7 +253,7 @@ def _is_run_like(value: Any) -> bool:
     """Not the ranking of one topic, so the dict that holds it is one of runs."""
     if isinstance(value, Mapping):
         return any(isinstance(inner, Mapping) for inner in value.values())
-    return isinstance(value, Run | str | os.PathLike) or hasattr(type(value), "columns")
+    return isinstance(value, Run | str | os.PathLike) or hasattr(type(value), "columns") or is_ranx(value)
 
 
 def expand(patterns: Sequence[str]) -> list[str]:
