@@ -105,13 +105,24 @@ def parquet_part(path: str, layout: Layout, number: int, of: int) -> Table:
     try:
         rows = pl.scan_parquet(path)
         names = [name for name in rows.collect_schema().names() if name in KNOWN]
-        topic = rows.select(next(name for name in NAMES["topic"] if name in names)).collect().to_series()
-        changes = np.append(np.flatnonzero((topic != topic.shift(1)).fill_null(True).to_numpy()), len(topic))
-        start, stop = (int(changes[np.searchsorted(changes, len(topic) * n // of)]) for n in (number, number + 1))
+        topics = rows.select(next(name for name in NAMES["topic"] if name in names))
+        length = rows.select(pl.len()).collect().item()
+        start, stop = (_next_topic(topics, length * n // of, length) for n in (number, number + 1))
         frame = rows.select(names).slice(start, stop - start).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, StopIteration) as error:
         raise InputError(f"is not a readable parquet file ({error})", path) from None
     return _checked(frame, layout, path, lenient=False)
+
+
+def _next_topic(topics: pl.LazyFrame, row: int, length: int) -> int:
+    """The first row from `row` on whose topic is not that of the row before it; all rows, where there is none."""
+    look = BLOCK
+    while 0 < row < length:
+        some = topics.slice(row - 1, look).collect().to_series()
+        if (changes := np.flatnonzero((some != some[0]).to_numpy())).size:
+            return row - 1 + int(changes[0])
+        row, look = row - 1 + len(some), 4 * look
+    return row
 
 
 def parse_json(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
