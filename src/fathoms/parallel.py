@@ -5,6 +5,7 @@ whatever order they finish. There are two ways to go about it:
 
 - `each` calls a function on every item: here on forks of this process where that is safe, else on threads;
 - `run_batches` runs a long study batch by batch: on processes here, with every finished batch kept in a folder.
+  `each` does the same where it is given a folder.
 
 With a scheduler both go to a Dask cluster instead. They talk to Dask directly and not through joblib's backend, which
 never hears of a task that Dask gave up, and would wait for it for ever.
@@ -12,9 +13,12 @@ never hears of a task that Dask gave up, and would wait for it for ever.
 
 from __future__ import annotations
 
+import os
+import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,6 +33,7 @@ Result = TypeVar("Result")
 
 PARTS = ".unfinished"  # folder of finished batches inside a study's own
 CHANCES = 3  # how often a batch may be running when a worker dies before it is taken for the cause
+KEPT_TOGETHER = 16  # items whose results make one file, where they are kept
 ROUNDS = 8  # pieces that each worker of a cluster gets of a list: few round trips, and still nobody waits for long
 CONNECT_SECONDS = 5
 WORKER_SECONDS = 30  # to wait for the first worker of a cluster
@@ -41,13 +46,18 @@ def each(
     *,
     workers: int,
     scheduler: str | None = None,
+    folder: Path | None = None,
+    settings: str = "",
     progress: Callable[[Item], None] = lambda item: None,
 ) -> list[Result]:
     """`work` on every item, the results in their order; `progress` hears here of each item that is done.
 
-    For a scheduler `work` needs to be picklable, and what it refers to is sent to each worker once.
+    For a scheduler `work` needs to be picklable, and what it refers to is sent to each worker once. With a folder,
+    results are kept there some at a time, and those found there are not worked for again; as for `run_batches`.
     """
     items = list(items)
+    if folder is not None:
+        return _each_kept(work, items, workers, scheduler, folder, settings, progress)
     if scheduler is not None:
         return _each_on_cluster(work, items, scheduler, progress)
 
@@ -104,6 +114,38 @@ def run_batches(
     return pl.concat([done[n] for n in range(len(batches))])
 
 
+def _each_kept(
+    work: Callable[[Item], Result],
+    items: list[Item],
+    workers: int,
+    scheduler: str | None,
+    folder: Path,
+    settings: str,
+    progress: Callable[[Item], None],
+) -> list[Result]:
+    pieces = [items[start : start + KEPT_TOGETHER] for start in range(0, len(items), KEPT_TOGETHER)]
+    waiting = iter(items)
+
+    def step() -> None:
+        for item in islice(waiting, KEPT_TOGETHER):
+            progress(item)
+
+    found = run_batches(
+        _Pickled(work), pieces, workers=workers, scheduler=scheduler, folder=folder, settings=settings, progress=step
+    )
+    return [pickle.loads(result) for result in found["result"]]
+
+
+class _Pickled:
+    """`work` on a list of items, the results as rows that a file of columns can hold."""
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self.work = work
+
+    def __call__(self, items: list[Any]) -> list[dict[str, Any]]:
+        return [{"result": pickle.dumps(self.work(item))} for item in items]
+
+
 def finished(folder: Path) -> None:
     """The study is written; its parts are not needed any more."""
     import shutil
@@ -142,7 +184,7 @@ def _each_on_forks(
 
     results: list[Result] = []
     _inherited = (work, items)
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("fork"), initializer=_leave_interrupts)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("fork"), initializer=_follow, initargs=(os.getpid(),))
     try:
         with warnings.catch_warnings():  # of the threads of linear algebra, which is prepared for this
             warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
@@ -166,11 +208,17 @@ def _inherited_work(number: int) -> Any:
     return work(items[number])
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C goes to all processes; the first one decides what it means."""
+def _follow(first: int) -> None:
+    """Ctrl-C goes to all processes, and the first one decides what it means. Should it be killed, it can tell nobody,
+    and its forks would wait for work for ever; so the system ends them with it."""
+    import ctypes
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    set_death_signal = 1
+    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+    if os.getppid() != first:  # it was too late for that
+        os._exit(1)
 
 
 def _on_processes(
@@ -335,7 +383,7 @@ def _client(scheduler: str) -> Any:
         with config.set({"distributed.scheduler.worker-saturation": 1.0}):
             address = LocalCluster(
                 n_workers=int(scheduler.removeprefix("local:")), threads_per_worker=1, processes=True, memory_limit=0,
-                dashboard_address=None, silence_logs=CRITICAL,
+                dashboard_address=":0", silence_logs=CRITICAL,
             )  # fmt: skip
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)

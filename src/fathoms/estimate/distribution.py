@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.data.arrays import ratio
 from fathoms.evidence.candidates import Block
@@ -47,13 +48,14 @@ class PairSums:
         n_topics, k, _ = block.shape
         self.pairs = [(a, b) for a in range(k) for b in range(a)]
         self.n_topics = n_topics
-        found: list[tuple[Ints, ...]] = []
-        for number, (a, b) in enumerate(self.pairs):
-            ranks = np.concatenate([block.rank[:, b], np.zeros((n_topics, 1), dtype=np.int32)], axis=1)
-            rank_b = np.take_along_axis(ranks, block.column[:, a], axis=1)
-            topic, place = np.nonzero(rank_b)
-            column = block.column[topic, a, place]
-            found.append((number * n_topics + topic, topic, column, place + 1, rank_b[topic, place]))
+        found: list[tuple[NDArray[Any], ...]] = []
+        ranks = np.pad(block.rank, ((0, 0), (0, 0), (0, 1)))
+        for a in range(1, k):
+            column = block.column[:, a]
+            ranks_b = np.take_along_axis(ranks[:, :a], column[:, None], axis=2).transpose(1, 0, 2)
+            b, topic, place = np.nonzero(ranks_b)
+            number = a * (a - 1) // 2 + b  # of the pair
+            found.append((number * n_topics + topic, topic, column[topic, place], place + 1, ranks_b[b, topic, place]))
         columns: list[Ints] = [np.empty(0, dtype=np.int64)] * 5
         if found:
             columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
@@ -86,27 +88,32 @@ class PairSums:
         """For each document the sum over those above it in A and B."""
         sums = np.zeros(len(values))
         running = np.zeros(len(values) + 1)
-        for order, is_left, right, start, document in self.levels:
-            np.cumsum(values[order] * is_left, out=running[1:])
-            sums[document] += running[right] - running[start]
+        for left, right, before, before_group in self.levels:
+            np.cumsum(values[left], out=running[1 : len(left) + 1])
+            sums[right] += running[before] - running[before_group]
         return sums
 
 
-def _levels(problem: Ints, place: Ints, rank_b: Ints) -> list[tuple[Ints, Floats, Ints, Ints, Ints]]:
-    """How documents in A's order are merged by B's: at each level the left half of a group comes before its right."""
+def _levels(problem: Ints, place: Ints, rank_b: Ints) -> list[tuple[Ints, Ints, Ints, Ints]]:
+    """How documents in A's order are merged by B's: at each level the left half of a group comes before its right.
+
+    A level has the documents of the left halves and those of the right ones, and for each of these the left ones that B
+    has before it, and before its group, both counted over all groups.
+    """
     levels = []
     if not len(problem):
         return []
     here = np.arange(len(problem))
-    origin = here - place  # where the problem starts
-    order = np.lexsort((rank_b, problem))
+    origin = here - place  # where the problem starts, for all of its places
+    order = np.argsort(problem * (int(rank_b.max()) + 1) + rank_b)
     for level in reversed(range(int(place.max()).bit_length())):
-        start = origin[order] + (place[order] >> level + 1 << level + 1)
-        is_left = (place[order] >> level) & 1 == 0
+        half = place[order] >> level
+        start = origin + (half >> 1 << level + 1)
+        is_left = half & 1 == 0
         right = np.flatnonzero(~is_left)
-        levels.append((order, is_left.astype(np.float64), right, start[right], order[right]))
-        # The halves, each still in B's order, are the groups of the next level. A left one is full if it has a right.
         left = np.cumsum(is_left) - is_left
+        levels.append((order[is_left], order[right], left[right], left[start[right]]))
+        # The halves, each still in B's order, are the groups of the next level. A left one is full if it has a right.
         before = left - left[start]
         halves = np.empty_like(order)
         halves[start + np.where(is_left, before, (1 << level) + here - start - before)] = order

@@ -120,12 +120,13 @@ def _curvature(
 ) -> tuple[Floats, Floats, Floats]:
     """As in `Fit`: shared, coupling and effect variance."""
     weight = chance * (1 - chance)
-    shared = (X.T * weight) @ X
+    weighted = X.T * weight
+    shared = weighted @ X
     shared[np.diag_indices(len(shared))] += prior.terms(coefficients)[2]
     if not np.isfinite(effect_precision):
         return _inverse(shared), np.zeros((X.shape[1], n_topics)), np.zeros(n_topics)
     own = np.reciprocal(np.bincount(topic, weights=weight, minlength=n_topics) + effect_precision)
-    mixed = np.stack([np.bincount(topic, weights=weight * column, minlength=n_topics) for column in X.T])
+    mixed = np.stack([np.bincount(topic, weights=row, minlength=n_topics) for row in weighted])
     coupling = mixed * own
     return _inverse(shared - coupling @ mixed.T), coupling, own
 
