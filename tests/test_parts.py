@@ -205,6 +205,12 @@ def forked(body: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", FORKED.format(body=body)], capture_output=True, text=True, check=False)
 
 
+def is_running(process: int) -> bool:
+    """What has ended and is only remembered has no command line."""
+    line = Path(f"/proc/{process}/cmdline")
+    return line.exists() and line.read_bytes() != b""
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads do the work")
 class TestForks:
     def test_results_come_in_order_from_other_processes(self) -> None:
@@ -261,3 +267,26 @@ class TestForks:
         out, err = process.communicate(timeout=20)
         assert out == "interrupted\n"
         assert "Traceback" not in err
+
+    @pytest.mark.parametrize("killed_by", [signal.SIGTERM, signal.SIGKILL])
+    def test_no_fork_outlives_the_process(self, killed_by: signal.Signals) -> None:
+        code = FORKED.format(
+            body="import time\n"
+            "def work(i):\n"
+            "    os.write(1, b'%d\\n' % os.getpid())\n"
+            "    time.sleep(60)\n"
+            "each(work, range(2), workers=2)"
+        )
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        forks = [int(process.stdout.readline()) for _ in range(2)]
+        assert process.pid not in forks
+        process.send_signal(killed_by)
+        process.wait()
+        give_up = time.monotonic() + 10
+        while (left := [fork for fork in forks if is_running(fork)]) and time.monotonic() < give_up:
+            time.sleep(0.02)
+        for fork in left:
+            os.kill(fork, signal.SIGKILL)
+        process.stdout.close()
+        assert not left
