@@ -16,9 +16,10 @@ import pytest
 
 import fathoms as fm
 from fathoms.data import runs as runs_module
+from fathoms.data import spans as spans_module
 from fathoms.data.qrels import read_qrels
 from fathoms.data.runs import Runs, read_run, scan_runs
-from fathoms.data.spans import read_span, topic_spans
+from fathoms.data.spans import LOOK, read_span, topic_spans
 from fathoms.measures.evaluate import Evaluation, Options, evaluation, prepare_measures
 
 MEASURES = ["AP", "nDCG@5", "RBP(p=0.8)", "ERR@10", "INST@10", "NumRet", "GMAP", "Judged@3"]
@@ -75,6 +76,11 @@ CHANGES: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "no final newline": lambda lines: [*lines[:-1], lines[-1].rstrip()],
     "a byte order mark": lambda lines: [b"\xef\xbb\xbf" + lines[0], *lines[1:]],
     "leading blanks": lambda lines: [b"  " + line for line in lines],
+    "byte order marks in the middle": lambda lines: [
+        line if line.split()[0] == above.split()[0] else b"\xef\xbb\xbf" + line
+        for above, line in zip([lines[0], *lines], lines, strict=False)
+    ],
+    "a carriage return in the last line": lambda lines: [*lines, b"31 Q0 doc-1 1 2.5 t\r30 Q0 doc-1 1 2.5 t"],
 }
 
 
@@ -122,6 +128,39 @@ def test_errors_in_a_part_are_those_of_the_file(tmp_path: Path, bad: bytes, at: 
         assert list(lenient.rows()) == list(expected.rows())
         assert lenient.notes == expected.notes
         assert any("skipped" in note for note in lenient.notes)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("other", [b"30\tdoc-1\t1\n30\tdoc-2\t2\n", b"topic document score\n30 doc-1 2.5\n"])
+@pytest.mark.usefixtures("small_parts")
+def test_two_forms_in_one_file_are_an_error(tmp_path: Path, other: bytes, turned: bool) -> None:
+    path, qrels = tmp_path / "a.run", tmp_path / "qrels.txt"
+    trec = b"".join(lines_of([1, 11, 2, 40], seed=4))
+    path.write_bytes(other * 15 + trec if turned else trec + other)
+    qrels.write_bytes(qrels_of([1, 11, 2, 30], seed=5))
+    assert len(scan_runs([str(path)]).parts("a")) > 2
+    with pytest.raises(fm.InputError) as whole:
+        read_run(path)
+    with pytest.raises(fm.InputError) as parts:
+        result(qrels, scan_runs([str(path)]))
+    assert str(parts.value) == str(whole.value)
+
+
+def test_names_of_columns_that_stand_far_down_are_heeded(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    note = b"# a long story\n" * (LOOK // 10)
+    path.write_bytes(note + b"topic Q0 document score rank tag\n" + b"1 Q0 a 3.5 1 t\n2 Q0 b 2.5 1 t\n" * (1 << 18))
+    assert len(topic_spans(str(path))) > 1
+    assert len(scan_runs([str(path)]).parts("a")) == 1
+
+
+def test_lines_longer_than_what_is_looked_at_are_not_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spans_module, "LOOK", 50)
+    path = tmp_path / "a.run"
+    long = b" t" + b" 5" * 100 + b"\n"
+    path.write_bytes(b"".join(line.replace(b" t\n", long) for line in lines_of([1, 2, 3], seed=4)))
+    spans = topic_spans(str(path), 300)
+    assert [read_span(str(path), span).split()[0] for span in spans] == [b"1", b"2", b"3"]
 
 
 @pytest.mark.parametrize("seed", range(5))

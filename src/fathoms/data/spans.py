@@ -51,13 +51,14 @@ def _next_topic(file: BinaryIO, start: int) -> int | None:
     file.readline()  # the rest of a line
     at = file.tell()
     other = None
-    while chunk := file.read(LOOK) + file.readline(LOOK):
+    while chunk := file.read(LOOK) + file.readline():
         if other is None:
             first = _FIRST.match(chunk)
             if first is None:  # not in the form that nearly all files have
                 return None
-            # Blank lines and comments belong to the topic above them.
-            other = re.compile(rb"\n(?!" + re.escape(first[1]) + rb"[ \t]|\s|#|\Z)")
+            # Blank lines and comments belong to the topic above them. A byte order mark means nothing but at the start
+            # of a file, so no part may start with one.
+            other = re.compile(rb"\n(?!" + re.escape(first[1]) + rb"[ \t]|\s|#|\xef\xbb\xbf|\Z)")
         found = other.search(b"\n" + chunk)  # the chunk starts where a line does
         if found is not None:
             return at + found.start()
