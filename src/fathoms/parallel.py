@@ -48,16 +48,20 @@ def each(
     scheduler: str | None = None,
     folder: Path | None = None,
     settings: str = "",
+    identity: Callable[[Item], str] = repr,
+    heavy: bool = False,
     progress: Callable[[Item], None] = lambda item: None,
 ) -> list[Result]:
     """`work` on every item, the results in their order; `progress` hears here of each item that is done.
 
     For a scheduler `work` needs to be picklable, and what it refers to is sent to each worker once. With a folder,
-    results are kept there some at a time, and those found there are not worked for again; as for `run_batches`.
+    results are kept there some at a time, as by `run_batches`, and those found there are not worked for again; they
+    are known by `settings` and what `identity` says of each item. What is `heavy` has new processes where forks are
+    not safe: they take a second to start, and what `work` refers to goes to them some times.
     """
     items = list(items)
     if folder is not None:
-        return _each_kept(work, items, workers, scheduler, folder, settings, progress)
+        return _each_kept(work, items, workers, scheduler, folder, settings, identity, progress)
     if scheduler is not None:
         return _each_on_cluster(work, items, scheduler, progress)
 
@@ -71,6 +75,9 @@ def each(
         return [one(item) for item in items]
     if _may_fork():
         return _each_on_forks(work, items, workers, progress)
+    if heavy:
+        pieces = _pieces(items, workers)
+        return _in_order(pieces, _on_processes(_Mapped(work), pieces, workers), progress)
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(workers) as pool:
@@ -85,22 +92,23 @@ def run_batches(
     scheduler: str | None = None,
     folder: Path | None = None,
     settings: str = "",
+    names: Sequence[str] | None = None,
     progress: Callable[[], None] = lambda: None,
 ) -> pl.DataFrame:
     """The rows of all batches, in order. `settings` says what makes them what they are, the input included: parts of
-    another study do not count. Call `finished` once the rows have been put to use.
+    another study do not count. Parts are known by the number of their batch, or by the names given. Call `finished`
+    once the rows have been put to use.
 
     A batch whose worker died is run again; an error of its own ends the study.
     """
-    from hashlib import sha256
-
     import polars as pl
 
-    place = None if folder is None else folder / PARTS / sha256(settings.encode()).hexdigest()[:16]
+    place = None if folder is None else folder / PARTS / _hash(settings)
+    names = names or [f"{n:05}" for n in range(len(batches))]
     done: dict[int, pl.DataFrame] = {}
     if place is not None:
         place.mkdir(parents=True, exist_ok=True)
-        done = {n: pl.read_parquet(part) for n in range(len(batches)) if (part := _part(place, n)).exists()}
+        done = {n: pl.read_parquet(part) for n, name in enumerate(names) if (part := _part(place, name)).exists()}
     for _ in done:
         progress()
     missing = {n: batches[n] for n in range(len(batches)) if n not in done}
@@ -108,7 +116,7 @@ def run_batches(
     for number, rows in ended:
         done[number] = pl.DataFrame(rows)
         if place is not None:
-            with whole_file(_part(place, number)) as temporary:
+            with whole_file(_part(place, names[number])) as temporary:
                 done[number].write_parquet(temporary)
         progress()
     return pl.concat([done[n] for n in range(len(batches))])
@@ -121,6 +129,7 @@ def _each_kept(
     scheduler: str | None,
     folder: Path,
     settings: str,
+    identity: Callable[[Item], str],
     progress: Callable[[Item], None],
 ) -> list[Result]:
     pieces = [items[start : start + KEPT_TOGETHER] for start in range(0, len(items), KEPT_TOGETHER)]
@@ -131,8 +140,9 @@ def _each_kept(
             progress(item)
 
     found = run_batches(
-        _Pickled(work), pieces, workers=workers, scheduler=scheduler, folder=folder, settings=settings, progress=step
-    )
+        _Pickled(work), pieces, workers=workers, scheduler=scheduler, folder=folder, settings=settings, progress=step,
+        names=[_hash(repr([identity(item) for item in piece])) for piece in pieces],
+    )  # fmt: skip
     return [pickle.loads(result) for result in found["result"]]
 
 
@@ -146,6 +156,26 @@ class _Pickled:
         return [{"result": pickle.dumps(self.work(item))} for item in items]
 
 
+def _pieces(items: list[Item], workers: int) -> dict[int, list[Item]]:
+    """Items in pieces, by the number of the first."""
+    size = max(1, len(items) // (ROUNDS * workers))
+    return {start: items[start : start + size] for start in range(0, len(items), size)}
+
+
+def _in_order(
+    pieces: dict[int, list[Item]],
+    ended: Iterable[tuple[int, list[Result]]],
+    progress: Callable[[Item], None],
+) -> list[Result]:
+    """The results of all pieces in the order of the items, once they have ended in theirs."""
+    found: dict[int, list[Result]] = {}
+    for start, results in ended:
+        found[start] = results
+        for item in pieces[start]:
+            progress(item)
+    return [result for start in pieces for result in found[start]]
+
+
 def finished(folder: Path) -> None:
     """The study is written; its parts are not needed any more."""
     import shutil
@@ -153,8 +183,14 @@ def finished(folder: Path) -> None:
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 
-def _part(place: Path, number: int) -> Path:
-    return place / f"part-{number:05}.parquet"
+def _part(place: Path, name: str) -> Path:
+    return place / f"part-{name}.parquet"
+
+
+def _hash(text: str) -> str:
+    from hashlib import sha256
+
+    return sha256(text.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 # -- processes on this machine ----------------------------------------------------------------------------------
@@ -292,14 +328,8 @@ def _each_on_cluster(
     work: Callable[[Item], Result], items: list[Item], scheduler: str, progress: Callable[[Item], None]
 ) -> list[Result]:
     """In pieces of several items, so that a thousand of them do not take a thousand round trips."""
-    size = max(1, len(items) // (ROUNDS * _cores(_client(scheduler))))
-    pieces = {start: items[start : start + size] for start in range(0, len(items), size)}
-    found: dict[int, list[Result]] = {}
-    for start, results in _on_cluster(_Mapped(work), pieces, scheduler):
-        found[start] = results
-        for item in pieces[start]:
-            progress(item)
-    return [result for start in pieces for result in found[start]]
+    pieces = _pieces(items, _cores(_client(scheduler)))
+    return _in_order(pieces, _on_cluster(_Mapped(work), pieces, scheduler), progress)
 
 
 class _Mapped:

@@ -7,6 +7,7 @@ judging them; tie_low, tie_high and tie_expected go over all orders of documents
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 from fathoms.cli import options
 
@@ -31,18 +32,30 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_ranges(parser)
     options.add_reading(parser)
     options.add_work(parser)
+    parser.add_argument(
+        "--resume",
+        metavar="DIR",
+        type=Path,
+        help="keep finished runs in DIR; the same command goes on from there after an interruption",
+    )
 
 
 def run(args: Namespace) -> int:
+    from dataclasses import replace
+
     from fathoms.cli import output
     from fathoms.measures.evaluate import DEFAULT_MEASURES, evaluation
+    from fathoms.parallel import finished
 
     given = options.read_inputs(args, DEFAULT_MEASURES)
+    settings = replace(given.settings, resume=args.resume)
     with output.progress(sum(len(given.runs.parts(name)) for name in given.runs), args.quiet) as step:
         result = evaluation(
-            given.qrels, given.runs, given.measures, given.settings, by_topic=args.by_topic, progress=step
+            given.qrels, given.runs, given.measures, settings, by_topic=args.by_topic, progress=step
         )
     if not args.quiet:
         output.say_notes(given.notes + result.notes)
     output.write(result, args)
+    if args.resume is not None:
+        finished(args.resume)
     return 0

@@ -24,6 +24,16 @@ def frame_of_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], words: 
     return pl.DataFrame(valid, schema=types, orient="row")
 
 
+def identity_of(names: Sequence[str], *arrays: NDArray[Any] | None) -> str:
+    """A hash of names and arrays, another one where anything differs."""
+    from hashlib import sha256
+
+    found = sha256(repr(names).encode())
+    for array in arrays:
+        found.update(b"none" if array is None else repr((array.dtype.str, array.shape)).encode() + array.tobytes())
+    return found.hexdigest()
+
+
 def row_sums(rows: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[np.float64]:
     """For each of n rows the sum of the values that belong to it."""
     sums: NDArray[Any] = np.bincount(rows, weights=values, minlength=n)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
-from fathoms.data.arrays import distinct
+from fathoms.data.arrays import distinct, identity_of
 from fathoms.data.load import load
 from fathoms.data.topics import number_topics, topic_order
 from fathoms.data.trec import QRELS, Text, counted
@@ -70,6 +70,10 @@ class Qrels:
     @cached_property
     def lookup(self) -> keys.Lookup:
         return keys.Lookup(keys.topic_keys(keys.document_keys(self.documents), self.topic), self.documents)
+
+    def identity(self) -> str:
+        """A hash of all topics and judgments."""
+        return identity_of(self.topics, self.topic, self.documents, self.grades)
 
     def keep(self, rows: NDArray[np.bool_]) -> Qrels:
         """The same with some of the judgments only; every topic stays, with or without judgments."""

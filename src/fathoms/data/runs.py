@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
+from fathoms.data.arrays import identity_of
 from fathoms.data.files import stem
-from fathoms.data.load import RANKS_LINE, first_line, header, is_ranx, load, parse
+from fathoms.data.load import header, is_ranx, load, parse
 from fathoms.data.spans import LOOK, PARQUET, ROWS_SPAN, Span, read_span, topic_spans
 from fathoms.data.topics import number_topics
 from fathoms.data.trec import RUN, Table, Text, counted
@@ -61,6 +62,9 @@ class Run:
     def __repr__(self) -> str:
         return f"<Run {self.name}: {len(self.topics)} topics, {len(self):,} documents>"
 
+    def identity(self) -> tuple[Any, ...]:
+        return (identity_of(self.topics, self.topic, self.documents, self.scores, self.ranks),)
+
     def to_frame(self) -> pl.DataFrame:
         """A polars frame with columns topic, document, rank, score, tag, in the order of the rows."""
         from fathoms.data import convert
@@ -104,6 +108,10 @@ class RunFile:
     def __call__(self) -> Run:
         return read_run(self.path, name=self.name, lenient=self.lenient)
 
+    def identity(self) -> tuple[Any, ...]:
+        stat = os.stat(self.path)
+        return self.path, self.lenient, stat.st_size, stat.st_mtime_ns
+
     @cached_property
     def parts(self) -> list[Callable[[], Run]]:
         """Readers of parts that hold whole topics, if topics stand together in the file and all its lines are good.
@@ -119,10 +127,9 @@ class RunFile:
             spans = topic_spans(self.path)
         except OSError:  # reading it will say what is wrong
             return [self]
-        form = _form(head)
-        if len(spans) == 1 or form is None:
-            return [self]
-        return [partial(_read_part, self.path, self.name, span, form) for span in spans]
+        names = header(head)
+        parts = [partial(_read_part, self.path, self.name, span, names if span[0] else b"") for span in spans]
+        return [self] if len(parts) == 1 else [*parts]
 
 
 class Runs(Mapping[str, Run]):
@@ -139,6 +146,16 @@ class Runs(Mapping[str, Run]):
         """What gives the run in parts that may be scored on their own, as `RunFile.parts` says; often a single one."""
         run = self._runs[name]
         return [lambda: run] if isinstance(run, Run) else run.parts
+
+    @property
+    def bytes_on_disk(self) -> int:
+        """The size of all files, 0 where a run is in memory."""
+        files = [run for run in self._runs.values() if isinstance(run, RunFile)]
+        return sum(os.path.getsize(run.path) for run in files) if len(files) == len(self._runs) else 0
+
+    def identity(self, name: str) -> tuple[Any, ...]:
+        """What tells the run from others: path, size and time of its file, or a hash of what is in memory."""
+        return self._runs[name].identity()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._runs)
@@ -159,26 +176,10 @@ def read_run(source: Any, *, name: str | None = None, lenient: bool = False) -> 
     return replace(run, path=os.fspath(source)) if isinstance(source, str | os.PathLike) else run
 
 
-Form = tuple[bytes, bool]  # the line that names the columns, if any, and whether lines are MS MARCO's
-
-
-def _form(raw: bytes) -> Form | None:
-    """What the first line says of all others; None where there is no line."""
-    line = first_line(raw)
-    return None if line is None else (header(line[0]), RANKS_LINE.fullmatch(line[0]) is not None)
-
-
-def _read_part(path: str, name: str, span: Span, form: Form) -> Run:
+def _read_part(path: str, name: str, span: Span, names: bytes) -> Run:
     """Lines of a run file, after the one that names its columns where there is one. What is wrong with them is said
     better by whoever reads the file as a whole."""
-    raw = read_span(path, span)
-    if span[0]:
-        raw = form[0] + raw
-    if _form(raw) != form:
-        raise InputError("has lines of two forms", path)
-    if not raw.endswith(b"\n"):  # carriage returns end lines where a whole file has nothing else that does
-        raw += b"\n"
-    return _run_of(parse(raw, RUN, path), name, lenient=False)
+    return _run_of(parse(names + read_span(path, span), RUN, path), name, lenient=False)
 
 
 def _read_rows(path: str, name: str, number: int, of: int) -> Run:

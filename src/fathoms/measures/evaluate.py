@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 Topics = Literal["all", "intersect"]
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RBP(p=0.8)", "RR")
 COLUMNS = ("run", "topic", "measure", *Scores.COLUMNS)
+HEAVY = 100_000_000  # bytes of run files for which processes pay that take a second to start
 GROUPS = 8  # of runs, for what takes a first pass over them
 
 
@@ -45,6 +47,7 @@ class Options:
     workers: int = 2
     seed: int = 0
     scheduler: str | None = None
+    resume: Path | None = None  # folder that keeps what is done, for a run of the same command later
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +133,7 @@ def evaluate(
     junk: float | None = None,
     names: Names = "file",
     workers: int = 2,
+    scheduler: str | None = None,
     seed: int = 0,
 ) -> pl.DataFrame:
     """Score runs against judgments, each value with the range it could have.
@@ -148,7 +152,7 @@ def evaluate(
         read_qrels(qrels, lenient=lenient, junk=junk),
         scan_runs(runs, names=names, lenient=lenient),
         prepare_measures(measures, bounds=bounds, universe=universe),
-        Options(ties, score_precision, topics, None if pooled is None else tuple(pooled), workers, seed),
+        Options(ties, score_precision, topics, None if pooled is None else tuple(pooled), workers, seed, scheduler),
         by_topic=by_topic,
     )
     for note in result.notes:
@@ -193,6 +197,10 @@ def evaluation(
         parts,
         workers=options.workers,
         scheduler=options.scheduler,
+        folder=options.resume,
+        heavy=runs.bytes_on_disk > HEAVY,
+        settings="" if options.resume is None else _identity(qrels, runs, measures, options),
+        identity=lambda part: repr((part[0], runs.identity(part[0]), getattr(part[1], "args", ()))),
         progress=lambda part: progress(part[0]),
     )
     scored = []
@@ -204,6 +212,17 @@ def evaluation(
     notes += [note for run in scored for note in run.notes]
     notes += topic_notes(scored, qrels, options)
     return Evaluation(measures, scored, by_topic, notes)
+
+
+def _identity(qrels: Qrels, runs: Runs, measures: list[Measure], options: Options) -> str:
+    """What the scores of a run depend on beside that run."""
+    from fathoms import __version__
+
+    how = replace(options, workers=0, scheduler=None, resume=None)
+    others = None
+    if any(getattr(m, "universe", None) == "given" or getattr(m, "needs_pool", False) for m in measures):
+        others = [runs.identity(name) for name in runs]
+    return repr((__version__, how, [measure.name for measure in measures], qrels.identity(), others))
 
 
 def alignment(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Options, notes: list[str]) -> Alignment:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from fathoms import __version__
 from fathoms.comparison.correlation import correlation
+from fathoms.data.arrays import identity_of
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
@@ -87,10 +87,8 @@ class World:
 
     def identity(self) -> str:
         """A hash of all that trials can see of runs and judgments, be it but one document that has changed."""
-        found = sha256(repr((self.candidates.names, self.candidates.topics)).encode())
-        for part in (self.candidates.topic, self.candidates.place, self.relevant, self.in_all):
-            found.update(part.tobytes())
-        return found.hexdigest()
+        found = self.candidates
+        return identity_of([*found.names, *found.topics], found.topic, found.place, self.relevant, self.in_all)
 
 
 def make_world(qrels: Qrels, runs: Runs, settings: Settings) -> World:

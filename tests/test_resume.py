@@ -1,0 +1,93 @@
+"""Evaluations that were interrupted go on where they stopped."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import fathoms as fm
+from fathoms import parallel
+from fathoms.cli.app import main
+from fathoms.data.simulate import simulate, write
+
+
+@pytest.fixture
+def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "sim"
+    write(simulate(systems=7, n_topics=4, depth=30, seed=2), folder)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(parallel, "KEPT_TOGETHER", 2)
+    return folder
+
+
+def evaluated(sim: Path, *flags: str) -> tuple[int, str]:
+    out = Path("out.tsv")
+    out.unlink(missing_ok=True)
+    with pytest.raises(SystemExit) as exit:
+        main(["eval", str(sim / "qrels.txt"), str(sim / "runs"), "--quiet", "--format", "tsv", "-o", str(out), *flags])
+    assert isinstance(exit.value.code, int)
+    return exit.value.code, out.read_text() if out.exists() else ""
+
+
+def parts() -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in Path("kept").rglob("part-*.parquet")}
+
+
+@pytest.mark.parametrize("where", [["--workers", "1"], ["--workers", "3"]])
+def test_what_is_done_is_kept_and_not_done_again(sim: Path, where: list[str]) -> None:
+    _, expected = evaluated(sim)
+    broken = sorted((sim / "runs").iterdir())[-1]
+    sound = broken.read_bytes()
+    broken.write_bytes(sound + b"bad line\n")
+    assert evaluated(sim, "--resume", "kept", *where) == (2, "")
+    kept = parts()
+    assert 1 <= len(kept) <= 3  # of four pieces, the last one with the broken run; others may have been running still
+    broken.write_bytes(sound)
+    seen: list[dict[str, int]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel, "finished", lambda folder: seen.append(parts()))
+        status, again = evaluated(sim, "--resume", "kept", *where)
+    assert (status, again) == (0, expected)
+    assert len(seen[0]) == 4
+    assert {name: time for name, time in seen[0].items() if name in kept} == kept
+
+
+def test_once_the_output_is_there_nothing_is_left_behind(sim: Path) -> None:
+    status, _ = evaluated(sim, "--resume", "kept")
+    assert status == 0
+    assert parts() == {}
+
+
+@pytest.mark.parametrize("change", ["judgment", "run", "measure", "seed", "ties"])
+def test_what_has_changed_is_done_again(sim: Path, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "finished", lambda folder: None)
+    evaluated(sim, "--resume", "kept")
+    before = parts()
+    flags: list[str] = []
+    if change == "judgment":
+        qrels = sim / "qrels.txt"
+        lines = qrels.read_text().splitlines()
+        topic, iteration, document, grade = lines[0].split()
+        lines[0] = f"{topic} {iteration} {document} {1 - min(int(grade), 1)}"
+        qrels.write_text("\n".join(lines) + "\n")
+    elif change == "run":
+        first = sorted((sim / "runs").iterdir())[0]
+        lines = first.read_text().splitlines()
+        first.write_text("\n".join(lines[1:]) + "\n")
+        os.utime(first)
+    else:
+        flags = {"measure": ["-m", "P@3"], "seed": ["--seed", "5"], "ties": ["--ties", "run"]}[change]
+    status, found = evaluated(sim, "--resume", "kept", *flags)
+    assert status == 0
+    assert found == evaluated(sim, *flags)[1]
+    new = set(parts()) - set(before) if change == "run" else set(parts())
+    assert len(new) == 1 if change == "run" else len(list(Path("kept").rglob("part-*.parquet"))) == 8
+
+
+def test_frames_have_an_identity_too() -> None:
+    run = {"1": {"a": 2.0, "b": 1.0}}
+    assert fm.read_run(run).identity() == fm.read_run(run).identity()
+    assert fm.read_run(run).identity() != fm.read_run({"1": {"a": 2.0, "b": 1.5}}).identity()
+    assert fm.read_qrels({"1": {"a": 1}}).identity() != fm.read_qrels({"1": {"a": 2}}).identity()
