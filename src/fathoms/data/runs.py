@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fathoms.data import keys
 from fathoms.data.arrays import identity_of
 from fathoms.data.files import stem
-from fathoms.data.load import header, is_ranx, load, parse
+from fathoms.data.load import RANKS_LINE, first_line, header, is_ranx, load, parse
 from fathoms.data.spans import LOOK, PARQUET, ROWS_SPAN, Span, read_span, topic_spans
 from fathoms.data.topics import number_topics
 from fathoms.data.trec import RUN, Table, Text, counted
@@ -127,9 +127,10 @@ class RunFile:
             spans = topic_spans(self.path)
         except OSError:  # reading it will say what is wrong
             return [self]
-        names = header(head)
-        parts = [partial(_read_part, self.path, self.name, span, names if span[0] else b"") for span in spans]
-        return [self] if len(parts) == 1 else [*parts]
+        form = _form(head)
+        if len(spans) == 1 or form is None:
+            return [self]
+        return [partial(_read_part, self.path, self.name, span, form) for span in spans]
 
 
 class Runs(Mapping[str, Run]):
@@ -176,10 +177,26 @@ def read_run(source: Any, *, name: str | None = None, lenient: bool = False) -> 
     return replace(run, path=os.fspath(source)) if isinstance(source, str | os.PathLike) else run
 
 
-def _read_part(path: str, name: str, span: Span, names: bytes) -> Run:
+Form = tuple[bytes, bool]  # the line that names the columns, if any, and whether lines are MS MARCO's
+
+
+def _form(raw: bytes) -> Form | None:
+    """What the first line says of all others; None where there is no line."""
+    line = first_line(raw)
+    return None if line is None else (header(line[0]), RANKS_LINE.fullmatch(line[0]) is not None)
+
+
+def _read_part(path: str, name: str, span: Span, form: Form) -> Run:
     """Lines of a run file, after the one that names its columns where there is one. What is wrong with them is said
     better by whoever reads the file as a whole."""
-    return _run_of(parse(names + read_span(path, span), RUN, path), name, lenient=False)
+    raw = read_span(path, span)
+    if span[0]:
+        raw = form[0] + raw
+    if _form(raw) != form:
+        raise InputError("has lines of two forms", path)
+    if not raw.endswith(b"\n"):  # carriage returns end lines where a whole file has nothing else that does
+        raw += b"\n"
+    return _run_of(parse(raw, RUN, path), name, lenient=False)
 
 
 def _read_rows(path: str, name: str, number: int, of: int) -> Run:
