@@ -273,7 +273,7 @@ def test_says_what_it_ignores(call: Call) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-m", "nonsense", "q", "r"], "has no measure 'nonsense'"),
+        (["-m", "nonsense", "q", "r"], "has no measure 'nonsense'. The list is in"),
         (["-m", "mapp", "q", "r"], "did you mean map?"),
         (["-m", "nDCG@10", "q", "r"], "`fathoms eval` takes names such as nDCG@10"),
         (["-m", "prefs_simp", "q", "r"], "needs preferences between documents"),

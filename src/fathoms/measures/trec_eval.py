@@ -516,7 +516,7 @@ def _unknown(name: str) -> FathomsError:
     import difflib
 
     near = difflib.get_close_matches(name, [*KNOWN, *GROUPS], n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = f"; did you mean {near[0]}?" if near else "."
     hint += " (`fathoms eval` takes names such as nDCG@10)" if "@" in name else ""
     return FathomsError(f"trec_eval 9.0.8 has no measure {name!r}{hint} The list is in `fathoms trec_eval --help`")
 
