@@ -86,19 +86,21 @@ def fit_logistic(
     has_effects = np.isfinite(effect_precision)
     coefficients, effects = start.copy(), np.zeros(n_topics)
 
-    def objective(coefficients: Floats, effects: Floats) -> float:
+    def objective(coefficients: Floats, effects: Floats) -> tuple[float, Floats]:
+        """The log posterior, and the logits it came from."""
         z = X @ coefficients + effects[topic]
         penalty = 0.5 * effect_precision * (effects**2).sum() if has_effects else 0.0
-        return float((y * z - np.logaddexp(0, z)).sum() + prior.terms(coefficients)[0] - penalty)
+        return float((y * z - np.logaddexp(0, z)).sum() + prior.terms(coefficients)[0] - penalty), z
 
-    value = objective(coefficients, effects)
+    value, z = objective(coefficients, effects)
     for _ in range(STEPS):
-        chance = expit(X @ coefficients + effects[topic])
+        chance = expit(z)
         shared, coupling, own = _curvature(X, chance, prior, coefficients, topic, n_topics, effect_precision)
-        slope = X.T @ (y - chance) + prior.terms(coefficients)[1]
+        rest = y - chance
+        slope = X.T @ rest + prior.terms(coefficients)[1]
         slope_topics = np.zeros(n_topics)
         if has_effects:
-            slope_topics = np.bincount(topic, weights=y - chance, minlength=n_topics) - effect_precision * effects
+            slope_topics = np.bincount(topic, weights=rest, minlength=n_topics) - effect_precision * effects
         step = shared @ (slope - coupling @ slope_topics)
         step_topics = own * slope_topics - coupling.T @ step
         if max(np.abs(step).max(initial=0), np.abs(step_topics).max(initial=0)) < CLOSE:
@@ -107,7 +109,7 @@ def fit_logistic(
         scale = 1.0
         while True:
             new, new_effects = coefficients + scale * step, effects + scale * step_topics
-            new_value = objective(new, new_effects)
+            new_value, z = objective(new, new_effects)
             if new_value >= value - 1e-10 * (1 + abs(value)) or scale < 1e-6:
                 break
             scale /= 2
