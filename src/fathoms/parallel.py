@@ -14,7 +14,6 @@ never hears of a task that Dask gave up, and would wait for it for ever.
 from __future__ import annotations
 
 import os
-import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -132,6 +131,8 @@ def _each_kept(
     identity: Callable[[Item], str],
     progress: Callable[[Item], None],
 ) -> list[Result]:
+    import pickle
+
     pieces = [items[start : start + KEPT_TOGETHER] for start in range(0, len(items), KEPT_TOGETHER)]
     waiting = iter(items)
 
@@ -153,6 +154,8 @@ class _Pickled:
         self.work = work
 
     def __call__(self, items: list[Any]) -> list[dict[str, Any]]:
+        import pickle
+
         return [{"result": pickle.dumps(self.work(item))} for item in items]
 
 
