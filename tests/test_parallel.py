@@ -180,6 +180,18 @@ def test_a_report_is_the_same_everywhere(sim: Path, monkeypatch: pytest.MonkeyPa
     assert pages[0] == pages[1] == pages[2]
 
 
+def test_functions_give_the_same_everywhere(sim: Path) -> None:
+    qrels, runs = str(sim / "qrels.txt"), str(sim / "runs")
+    for call in (
+        partial(fm.evaluate_depths, qrels, runs, "nDCG", range(1, 21), by_topic=True),
+        partial(fm.predict, qrels, runs, ["AP", "P@5"], ["smoothed", "fusion"], by_topic=True),
+        partial(fm.evaluate, qrels, runs, ["AP(variant=c)@10"], pooled=["sys1", "sys2"], universe="given", by_topic=True),
+    ):
+        alone = call(workers=1)
+        assert alone.equals(call(workers=3))
+        assert alone.equals(call(scheduler=CLUSTER))
+
+
 def test_a_worker_killed_in_the_middle_of_the_trials(sim: Path) -> None:
     settings = rtc.Settings(depth=10, trials=80, systems=5, methods=("fusion",), workers=2)
     world = rtc.make_world(fm.read_qrels(sim / "truth.txt"), fm.read_runs(sim / "runs"), settings)

@@ -344,6 +344,8 @@ def predict(
     lenient: bool = False,
     junk: float | None = None,
     names: Names = "file",
+    workers: int = 2,
+    scheduler: str | None = None,
     seed: int = 0,
 ) -> pl.DataFrame:
     """Estimate what scores will be once the unjudged documents are judged: one row a run, measure and method.
@@ -364,7 +366,9 @@ def predict(
         scan_runs(runs, names=names, lenient=lenient),
         prepare_measures(measures, universe=universe),
         chosen,
-        Options(ties, score_precision, pooled=None if pooled is None else tuple(pooled), seed=seed),
+        Options(
+            ties, score_precision, "all", None if pooled is None else tuple(pooled), workers, seed, scheduler
+        ),
         by_topic=by_topic,
         depth=depth,
         constants=None if constants is None else Constants(*constants),

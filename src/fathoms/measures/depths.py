@@ -16,6 +16,7 @@ from fathoms.evidence.order import Precision, Ties
 from fathoms.measures.base import Measure
 from fathoms.measures.evaluate import Options, alignment
 from fathoms.measures.parse import parse_measure
+from fathoms.parallel import each
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,6 +39,8 @@ def evaluate_depths(
     pooled: Sequence[str] | None = None,
     lenient: bool = False,
     junk: float | None = None,
+    workers: int = 2,
+    scheduler: str | None = None,
 ) -> pl.DataFrame:
     """Scores of one measure, given without cut-off, at many depths: columns run, topic, measure, depth, score.
 
@@ -61,8 +64,13 @@ def evaluate_depths(
     for note in notes:
         warnings.warn(note, FathomsWarning, stacklevel=2)
     parts = []
-    for run in given:
-        scores = depth_scores(prepared, align(given[run]).evidence, depths)
+    found = each(
+        lambda run: depth_scores(prepared, align(given[run]).evidence, depths),
+        given,
+        workers=workers,
+        scheduler=scheduler,
+    )
+    for run, scores in zip(given, found, strict=True):
         topics = [*judgments.topics, "all"] if by_topic else ["all"]
         rows = np.vstack([scores, scores.mean(axis=0)]) if by_topic else scores.mean(axis=0)[None, :]
         parts.append(
