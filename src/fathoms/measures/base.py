@@ -403,7 +403,7 @@ class Graded(Condensable):
     def level_gains(self, evidence: Evidence) -> Floats:
         """The gain of each grade in use."""
         gains = self.gain_of(evidence.levels, self.top_grade(evidence))
-        if (np.diff(gains) < 0).any():
+        if (gains[1:] < gains[:-1]).any():
             raise FathomsError(
                 f"{self.name}: gains fall as grades rise: {dict(zip(evidence.levels, gains, strict=True))}"
             )
