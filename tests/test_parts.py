@@ -241,7 +241,8 @@ assert "polars" not in sys.modules
 
 
 def forked(body: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", FORKED.format(body=body)], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", FORKED.format(body=body)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
 def is_running(process: int) -> bool:
@@ -291,7 +292,7 @@ class TestForks:
             body="import time\n"
             "print('ready', flush=True)\n"
             "try:\n"
-            "    each(lambda i: time.sleep(0.3), range(40), workers=2)\n"
+            "    each(lambda i: time.sleep(30), range(40), workers=2)\n"
             "except KeyboardInterrupt:\n"
             "    print('interrupted')"
         )
@@ -306,6 +307,23 @@ class TestForks:
         out, err = process.communicate(timeout=20)
         assert out == "interrupted\n"
         assert "Traceback" not in err
+
+    def test_a_second_interrupt_does_not_keep_it_from_ending(self) -> None:
+        done = forked(
+            "import signal, time\n"
+            "here = os.getpid()\n"
+            "def work(i):\n"
+            "    if i:\n"
+            "        time.sleep(0.3)\n"
+            "        os.kill(here, signal.SIGINT)\n"
+            "def stop(i):\n"
+            "    raise KeyboardInterrupt\n"
+            "try:\n"
+            "    each(work, range(4), workers=2, progress=stop)\n"
+            "except KeyboardInterrupt:\n"
+            "    print('interrupted')"
+        )
+        assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
 
     @pytest.mark.parametrize("killed_by", [signal.SIGTERM, signal.SIGKILL])
     def test_no_fork_outlives_the_process(self, killed_by: signal.Signals) -> None:

@@ -17,6 +17,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -219,13 +220,15 @@ def _each_on_forks(
     import warnings
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+    from multiprocessing import active_children, get_context
 
     results: list[Result] = []
     _inherited = (work, items)
+    others = active_children()
     pool = ProcessPoolExecutor(workers, mp_context=get_context("fork"), initializer=_follow, initargs=(os.getpid(),))
     try:
-        with warnings.catch_warnings():  # of the threads of linear algebra, which is prepared for this
+        with _uninterrupted(), warnings.catch_warnings():
+            # of the threads of linear algebra, which is prepared for this
             warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
             ended = pool.map(_inherited_work, range(len(items)))
         for item, result in zip(items, ended, strict=True):
@@ -235,10 +238,32 @@ def _each_on_forks(
         for item in items[len(results) :]:
             results.append(work(item))
             progress(item)
+    except BaseException:  # nobody waits for what is still running
+        for process in active_children():
+            if process not in others:
+                process.kill()
+        raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        with _uninterrupted():
+            pool.shutdown(cancel_futures=True)
         _inherited = None
     return results
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block, and those who press it twice wait no longer: Python takes a thread for
+    ended whose `join` is interrupted, and would then wait for ever for the processes that the thread was to end.
+
+    Forks made in here never hear of Ctrl-C, which goes to all processes; the first one decides what it means.
+    """
+    import signal
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _inherited_work(number: int) -> Any:
@@ -248,12 +273,11 @@ def _inherited_work(number: int) -> Any:
 
 
 def _follow(first: int) -> None:
-    """Ctrl-C goes to all processes, and the first one decides what it means. Should it be killed, it can tell nobody,
-    and its forks would wait for work for ever; so the system ends them with it."""
+    """Should the first process be killed, it can tell nobody, and its forks would wait for work for ever; so the system
+    ends them with it."""
     import ctypes
     import signal
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     set_death_signal = 1
     ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
     if os.getppid() != first:  # it was too late for that
