@@ -316,10 +316,11 @@ class TestForks:
             "    if i:\n"
             "        time.sleep(0.3)\n"
             "        os.kill(here, signal.SIGINT)\n"
+            "        time.sleep(1)\n"
             "def stop(i):\n"
             "    raise KeyboardInterrupt\n"
             "try:\n"
-            "    each(work, range(4), workers=2, progress=stop)\n"
+            "    each(work, range(40), workers=2, progress=stop)\n"
             "except KeyboardInterrupt:\n"
             "    print('interrupted')"
         )
