@@ -10,10 +10,12 @@ import gzip
 import io
 import json
 import math
+import os
 import random
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -320,6 +322,22 @@ def test_no_topic_in_common_is_an_error(call: Call) -> None:
     status, out, err = call("q", "r")
     assert (status, out) == (2, "")
     assert "q and r have no topic in common: their first ones are 'x' and 'b'" in err
+
+
+def test_ends_well_where_nobody_reads_on(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n")
+    (tmp_path / "r").write_text("1 Q0 a 1 1 t\n")
+    code = "from fathoms.cli.app import main; main(['trec_eval', 'q', 'r'])"
+    here, there = os.pipe()
+    os.close(here)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code], stdout=there, stderr=subprocess.PIPE, check=False, cwd=tmp_path, env=buffered
+        )
+    finally:
+        os.close(there)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_the_help_lists_every_measure() -> None:

@@ -125,6 +125,7 @@ def run(args: Namespace) -> int:
         sys.stdout.write(_by_topic(evidence.topics, columns, values))
     if not args.nosummary:
         sys.stdout.write(_summary(qrels, columns, values, _runid(args.run, ranked), args.complete))
+    sys.stdout.flush()  # here, where somebody hears of what goes wrong
     return 0
 
 
