@@ -185,7 +185,9 @@ def test_functions_give_the_same_everywhere(sim: Path) -> None:
     for call in (
         partial(fm.evaluate_depths, qrels, runs, "nDCG", range(1, 21), by_topic=True),
         partial(fm.predict, qrels, runs, ["AP", "P@5"], ["smoothed", "fusion"], by_topic=True),
-        partial(fm.evaluate, qrels, runs, ["AP(variant=c)@10"], pooled=["sys1", "sys2"], universe="given", by_topic=True),
+        partial(
+            fm.evaluate, qrels, runs, ["AP(variant=c)@10"], pooled=["sys1", "sys2"], universe="given", by_topic=True
+        ),
     ):
         alone = call(workers=1)
         assert alone.equals(call(workers=3))
