@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -17,13 +17,16 @@ from hypothesis import strategies as st
 import fathoms as fm
 from fathoms.data import convert
 from fathoms.data.columns import BLOCK, fixed_width
-from fathoms.data.convert import FORMATS, Format, content, losses
+from fathoms.data.convert import Format, content, losses
+from fathoms.data.files import PACKED_ENDINGS, compress
 from fathoms.data.kind import kind_of
 from fathoms.evidence.order import Ties, default_precision, order_rows
 from tests.test_cli import Command, fathoms
 from tests.test_reading import GRADES, QRELS, RUN, SCORES, cells
 
 __all__ = ["fathoms"]
+
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 Row = tuple[str, str, float | None, float]
 
@@ -184,6 +187,23 @@ def test_a_run_without_ranks_gets_places_by_score(tmp_path: Path) -> None:
         "run: has no ranks; places by descending score are written",
         "run: has no tag; the name run is written",
     ]
+
+
+def test_iterations_are_not_kept_and_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    for text, found in (
+        (b"1 0 a 1\n1 Q0 b 0\n", ""),
+        (b"# 1 2 3 4\n\n1 0 a 1\n1 0 b 0\n 2\t 7 a 1\n", "7"),
+        (b"1 01 a 1\r\n", "01"),
+        (b"query-id corpus-id score n\n1 a 1 3\n", ""),
+        (b'{"1": {"a": 1}}', ""),
+    ):
+        path.write_bytes(text)
+        qrels = fm.read_qrels(path)
+        said = f"{path}: the iteration column is not kept (found {found}); "
+        assert losses(qrels, "trec") == ([said + "trec has 0 in its place"] if found else [])
+        assert losses(qrels, "json") == ([said + "json does not carry it"] if found else [])
+    assert losses(fm.read_qrels({"1": {"a": 1}}), "trec") == []
 
 
 def test_what_is_lost_is_said(tmp_path: Path) -> None:
@@ -403,13 +423,27 @@ def test_a_broken_input_leaves_no_output(fathoms: Command) -> None:
     assert cells(fm.read_run("out.parquet")) == SCORES
 
 
+@pytest.mark.parametrize("ending", PACKED_ENDINGS)
+def test_damaged_data_is_named(fathoms: Command, ending: str) -> None:
+    whole = compress(np.random.default_rng(1).bytes(3000), ending)
+    Path(f"bad{ending}").write_bytes(whole[:40] + bytes(200) + whole[240:])
+    for kind in ([], ["--kind", "run"]):
+        done = fathoms("convert", f"bad{ending}", "-o", "x.parquet", *kind)
+        assert (done.status, done.out) == (2, "")
+        assert f"bad{ending}:" in done.err
+        assert "Traceback" not in done.err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ("good.run -o x", "x: its ending names no format; say --to"),
         ("good.run -o x.parquet.gz", "parquet is compressed in itself"),
         ("good.run qrels.txt -o out", "say --to, such as --to parquet"),
-        ("good.run qrels.txt -o good.run --to json", "good.run: is a file, expected a folder for 2 files"),
+        ("good.run qrels.txt -o x.run --to trec", "x.run: is the name of a file, expected a folder for 2 files; say x"),
+        ("good.run qrels.txt -o plain --to json", "plain: is a file, expected a folder to write to"),
+        ("good.run -o good.run", "good.run: is one of the files to read"),
+        ("good.run -o ./ --to trec", "good.run: is one of the files to read"),
         ("sub/good.run good.run -o out --to json", "sub/good.run and good.run would both be good"),
         ("d.json -o x.run", "d.json: could be a run or judgments; say --kind run or --kind qrels"),
         ("- -o x.run", "standard input can be read once only; say --kind"),
@@ -425,6 +459,7 @@ def test_a_broken_input_leaves_no_output(fathoms: Command) -> None:
 def test_bad_usage(fathoms: Command, words: str, message: str) -> None:
     Path("sub").mkdir()
     Path("sub/good.run").write_bytes(RUN)
+    Path("plain").write_text("as it was")
     Path("d.json").write_text('{"1": {"a": 1}}')
     Path("m.json").write_text(json.dumps({"mteb_model_meta": {}, "d": {"a": {"1": {"a": 1}}, "b": {"1": {"a": 2}}}}))
     done = fathoms("convert", *words.split())

@@ -134,7 +134,7 @@ class FathomsEvaluator(providers.Evaluator):  # type: ignore[misc]
         read = self._run(run)
         _say(read.notes)
         runs = Runs({read.name: read})
-        options = Options(workers=1, pooled=None)
+        options = Options(workers=1)
         found = evaluation(self.qrels, runs, list(dict.fromkeys(ours.values())), options).runs[0]
         for measure, our in ours.items():
             for topic, value in zip(found.topics, _column(measure, found.scores[our]), strict=True):

@@ -72,6 +72,7 @@ def loss(text: str) -> float:
 
 def run(args: Namespace) -> int:
     from fathoms.cli.output import say_notes
+    from fathoms.data.files import check_folder
     from fathoms.data.runs import scan_runs
     from fathoms.errors import FathomsError
 
@@ -86,10 +87,9 @@ def run(args: Namespace) -> int:
         raise FathomsError("say where to write the banded runs (-o DIR), or judge what they lose (--qrels QRELS)")
     if args.output is not None and len(args.rho) > 1:
         raise FathomsError(f"-o writes runs of one banding, found {len(args.rho)} times --rho")
-    if args.output is not None and args.output.exists() and not args.output.is_dir():
-        raise FathomsError(f"{args.output} is a file, expected a folder to write to")
-    if args.qrels == "-" and "-" in args.runs:
-        raise FathomsError("QRELS and RUN cannot both be standard input")
+    if args.output is not None:
+        check_folder(args.output)
+    options.check_sources(args)
     runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
     notes: list[str] = []
     if args.qrels is not None:

@@ -1,11 +1,12 @@
 """Is every file sound? Finds errors (format, duplicates), warnings (ids that match nothing, ranks that contradict
 scores, missing topics) and notes (ties, judged share).
 
-Exit status 1 if there are errors, with --strict also if there are warnings.
+Exit status 1 if there are errors, with --strict also if there are warnings; 2 if a file is not there.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 
@@ -29,11 +30,15 @@ def run(args: Namespace) -> int:
     from dataclasses import asdict
 
     from fathoms.cli import output
+    from fathoms.data import irds
     from fathoms.data.runs import expand
+    from fathoms.errors import InputError
     from fathoms.evidence.check import check_files
 
     options.check_sources(args)
     output.check_target(args.format, args.output)
+    if not (args.qrels == "-" or os.path.exists(args.qrels) or irds.knows(args.qrels)):
+        raise InputError("no such file", args.qrels)
     paths = expand(args.runs)
     with output.progress(len(paths), args.quiet) as step:
         findings = list(check_files(args.qrels, paths, junk=args.junk, progress=step))

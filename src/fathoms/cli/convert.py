@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fathoms.data.convert import Format
+    from fathoms.data.kind import Kind
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Run
 
-Kind = Literal["run", "qrels"]
 EXAMPLES = """examples:
   fathoms convert bm25.run.gz -o bm25.parquet
   fathoms convert runs/ -o fast/ --to parquet
@@ -59,28 +59,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.data.files import check_writable
-    from fathoms.errors import FathomsError
 
     sources = _sources(args.sources)
-    folder = args.output.endswith("/")
-    args.output = Path(args.output)
-    several = len(sources) > 1 or args.output.is_dir() or folder
-    if several and args.to is None:
-        raise FathomsError("the files of a folder have no endings to tell the format; say --to, such as --to parquet")
-    if several and args.output.exists() and not args.output.is_dir():
-        raise FathomsError(f"{args.output}: is a file, expected a folder for {len(sources)} files")
-    if several:
-        seen: dict[str, str] = {}
-        for source in sources:
-            if (other := seen.setdefault(_name(source), source)) != source:
-                raise FathomsError(f"{other} and {source} would both be {_name(source)}; convert them one by one")
-        _make_folder(args.output)
-    else:
-        check_writable(args.output)
+    folder = _folder(args, sources)
     with output.progress(len(sources), args.quiet, "files") as step:
         for source in sources:
-            target, rows, notes = _convert(source, several, args)
+            target, rows, notes = _convert(source, folder, args)
             if not args.quiet:
                 output.say_notes(notes)
                 print(f"fathoms: {target}: {rows}", file=sys.stderr)
@@ -95,8 +79,7 @@ def _sources(patterns: list[str]) -> list[str]:
 
     found: list[str] = []
     for pattern in patterns:
-        is_id = pattern != "-" and not os.path.exists(pattern) and irds.knows(pattern)
-        found += [pattern] if is_id else expand([pattern])
+        found += [pattern] if irds.knows(pattern) else expand([pattern])
     return list(dict.fromkeys(found))
 
 
@@ -106,37 +89,56 @@ def _name(source: str) -> str:
     return "stdin" if source == "-" else stem(source)
 
 
-def _make_folder(folder: Path) -> None:
-    from fathoms.errors import InputError
+def _folder(args: Namespace, sources: list[str]) -> Path | None:
+    """The folder to write to, made where it is not there; None for a single file. What is wrong is said here, before
+    anything is read."""
+    from fathoms.data import convert
+    from fathoms.data.files import PACKED_ENDINGS, check_folder, check_writable
+    from fathoms.errors import FathomsError, InputError
 
+    by_ending = convert.format_of(args.output, "run")
+    is_folder = args.output.endswith("/") or os.path.isdir(args.output)
+    if len(sources) == 1 and not is_folder:
+        if args.to is None and by_ending is None:
+            raise FathomsError(
+                f"{args.output}: its ending names no format; say --to, or end in .run, .parquet, .json, .jsonl or .tsv"
+            )
+        if (args.to or by_ending) == "parquet" and args.output.lower().endswith(PACKED_ENDINGS):
+            raise FathomsError(f"{args.output}: parquet is compressed in itself; leave the last ending out")
+        check_writable(Path(args.output))
+        return None
+    if by_ending is not None and not is_folder:
+        raise FathomsError(
+            f"{args.output}: is the name of a file, expected a folder for {len(sources)} files; say {args.output}/ for "
+            "a folder of that name"
+        )
+    if args.to is None:
+        raise FathomsError(f"{args.output}: a folder's name tells no format; say --to, such as --to parquet")
+    check_folder(args.output)
+    seen: dict[str, str] = {}
+    for source in sources:
+        if (other := seen.setdefault(_name(source), source)) != source:
+            raise FathomsError(f"{other} and {source} would both be {_name(source)}; convert them one by one")
+    folder = Path(args.output)
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(f"the folder cannot be made: {error.strerror}", str(folder)) from None
+    return folder
 
 
-def _convert(source: str, several: bool, args: Namespace) -> tuple[Path, str, list[str]]:
+def _convert(source: str, folder: Path | None, args: Namespace) -> tuple[Path, str, list[str]]:
     from fathoms.data import convert
-    from fathoms.data.files import whole_file
-    from fathoms.errors import FathomsError
+    from fathoms.data.files import check_not_read, compress, whole_file
 
     data, kind = _read(source, args)
-    to: Format | None = args.to
-    target: Path = args.output
-    if several and to is not None:
-        target = target / (_name(source) + convert.ending_of(to, kind))
-    elif to is None:
-        to = convert.format_of(os.fspath(target), kind)
-    if to is None:
-        raise FathomsError(
-            f"{target}: its ending names no format; say --to, or end in .run, .parquet, .json, .jsonl or .tsv"
-        )
-    packed = os.fspath(target).lower().endswith(convert.PACKED)
-    if to == "parquet" and packed:
-        raise FathomsError(f"{target}: parquet is compressed in itself; leave the last ending out")
+    to: Format | None = args.to or convert.format_of(args.output, kind)
+    assert to is not None  # or `_folder` would have said so
+    target = Path(args.output) if folder is None else folder / (_name(source) + convert.ending_of(to, kind))
+    check_not_read(target, [source])
     raw = convert.content(data, to, None if to != "msmarco" else _order(data, args.ties))
     with whole_file(target) as path:
-        path.write_bytes(convert.packed(raw, os.fspath(target)))
+        path.write_bytes(compress(raw, os.fspath(target)))
     rows = f"{len(data):,} {'documents' if kind == 'run' else 'judgments'} of {len(data.topics):,} topics as {to}"
     return target, rows, [*data.notes, *convert.losses(data, to)]
 
@@ -166,7 +168,7 @@ def _read(source: str, args: Namespace) -> tuple[Run | Qrels, Kind]:
         return read_mteb(source, subset=args.subset, split=args.split), "run"
     if args.kind is None and args.to == "msmarco":
         kind: Kind | None = "run"
-    elif args.kind is None and not os.path.exists(source) and source != "-" and knows(source):
+    elif args.kind is None and knows(source):
         kind = "qrels"
     else:
         kind = args.kind

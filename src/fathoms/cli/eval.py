@@ -44,9 +44,12 @@ def run(args: Namespace) -> int:
     from dataclasses import replace
 
     from fathoms.cli import output
+    from fathoms.data.files import check_folder
     from fathoms.measures.evaluate import DEFAULT_MEASURES, evaluation
     from fathoms.parallel import finished
 
+    if args.resume is not None:
+        check_folder(args.resume)
     given = options.read_inputs(args, DEFAULT_MEASURES)
     settings = replace(given.settings, resume=args.resume)
     with output.progress(sum(len(given.runs.parts(name)) for name in given.runs), args.quiet) as step:

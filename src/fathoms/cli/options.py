@@ -147,10 +147,15 @@ def _whole(text: str, least: int) -> int:
 
 
 def check_sources(args: Namespace) -> None:
+    from fathoms.data.files import check_not_read
+    from fathoms.data.runs import expand
     from fathoms.errors import FathomsError
 
     if args.qrels == "-" and "-" in args.runs:
         raise FathomsError("QRELS and RUN cannot both be standard input")
+    output = getattr(args, "output", None)
+    if output is not None and os.path.isfile(output):
+        check_not_read(output, [args.qrels, *expand(args.runs)])
 
 
 def run_files(args: Namespace) -> list[str]:

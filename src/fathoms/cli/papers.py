@@ -58,17 +58,16 @@ def run(args: Namespace) -> int:
     from functools import partial
 
     from fathoms.cli import output
+    from fathoms.data.files import check_folder
     from fathoms.data.qrels import read_qrels
     from fathoms.data.runs import Runs, scan_runs
-    from fathoms.errors import FathomsError
     from fathoms.evidence.order import Precision, Ties
     from fathoms.papers import depth, gain, rm, rtc, ties
     from fathoms.papers.output import write_study
     from fathoms.parallel import finished
 
     options.check_sources(args)
-    if args.output.exists() and not args.output.is_dir():
-        raise FathomsError(f"{args.output} is a file, expected a folder to write to")
+    check_folder(args.output)
     qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
     runs = scan_runs(options.run_files(args), names=args.names, lenient=args.lenient)
     notes: list[str] = []

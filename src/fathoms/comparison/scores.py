@@ -20,7 +20,7 @@ import numpy as np
 from fathoms.comparison.compare import EQUAL, Comparison, Pair
 from fathoms.comparison.significance import Correction, Test, corrected, effect_size, interval, p_values
 from fathoms.data.arrays import frame_of_rows
-from fathoms.data.files import read_bytes, stem
+from fathoms.data.files import PARQUET, read_bytes, stem
 from fathoms.data.runs import expand
 from fathoms.data.topics import topic_order
 from fathoms.data.trec import counted
@@ -57,7 +57,7 @@ def read_scores(source: Any) -> pl.DataFrame:
 
 def _rows(raw: bytes, path: str) -> list[Row]:
     name = "stdin" if path == "-" else stem(path).removesuffix(".eval")
-    if raw.startswith(b"PAR1"):
+    if raw.startswith(PARQUET):
         return _of_records(_parquet_records(raw, path), name, path)
     text = raw.removeprefix(b"\xef\xbb\xbf").decode(errors="surrogateescape")
     first = text.lstrip()[:1]

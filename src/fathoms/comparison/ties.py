@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fathoms.comparison.correlation import TIE
 from fathoms.data.arrays import frame_of_rows
-from fathoms.data.files import read_bytes, whole_file
+from fathoms.data.files import check_folder, read_bytes, whole_file
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Names, Run, Runs, scan_runs
 from fathoms.data.trec import counted
@@ -576,8 +576,7 @@ def fix_runs(
     """
     if ties == "expected":
         raise FathomsError("`expected` is a mean over orders and no order; choose trec, run, rank or score-rank")
-    if os.path.exists(folder) and not os.path.isdir(folder):
-        raise FathomsError(f"{os.fspath(folder)} is a file, expected a folder to write to")
+    check_folder(folder)
     given = scan_runs(runs)
     targets = {name: Path(folder) / f"{name.replace(os.sep, '_')}.run" for name in given}
     if len(set(targets.values())) < len(targets):

@@ -6,6 +6,8 @@ What a format cannot carry is said in a note (`losses`), and what would come bac
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Callable
 from typing import Any, Literal, NoReturn
 
@@ -14,16 +16,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathoms.data import metadata
+from fathoms.data.files import PACKED_ENDINGS, read_bytes
+from fathoms.data.load import first_line, headed
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run
 from fathoms.data.topics import valid_text
-from fathoms.data.trec import Text
+from fathoms.data.trec import QRELS, Text
 from fathoms.errors import FathomsError, InputError
 
 Format = Literal["trec", "parquet", "json", "jsonl", "msmarco", "beir"]
 ROW_GROUP = 1 << 16  # rows packed together: large files are read some groups at a time
-FORMATS: tuple[Format, ...] = ("trec", "parquet", "json", "jsonl", "msmarco", "beir")
-PACKED = (".gz", ".zst", ".bz2", ".xz")
+ITERATION = re.compile(rb"^[ \t]*[^\s#]\S*[ \t]+(?!Q?0[ \t])(\S+)[ \t]", re.MULTILINE)  # other than 0 and Q0
 BEIR_HEADER = b"query-id\tcorpus-id\tscore\n"
 
 # -- in memory ------------------------------------------------------------------------------------------------
@@ -127,7 +130,7 @@ def ranx_object(data: Run | Qrels) -> Any:
 def format_of(path: str, kind: str) -> Format | None:
     """The format that a file's ending asks for, if it does."""
     name = path.lower()
-    for ending in PACKED:
+    for ending in PACKED_ENDINGS:
         name = name.removesuffix(ending)
     endings: dict[str, Format] = {
         ".parquet": "parquet", ".json": "json", ".jsonl": "jsonl", ".run": "trec", ".trec": "trec", ".txt": "trec",
@@ -146,7 +149,9 @@ def ending_of(to: Format, kind: str) -> str:
 def losses(data: Run | Qrels, to: Format) -> list[str]:
     """What a format does not carry."""
     if isinstance(data, Qrels):
-        return []
+        iteration = _iteration(data.source)
+        end = "has 0 in its place" if to == "trec" else "does not carry it"
+        return [f"{data.source}: the iteration column is not kept (found {iteration}); {to} {end}"] if iteration else []
     run = data
     lost = []
     no_ranks = to in ("json", "beir") and run.ranks is not None
@@ -157,7 +162,7 @@ def losses(data: Run | Qrels, to: Format) -> list[str]:
         lost.append("ranks")
     if no_tag:
         lost.append("the tag")
-    if to != "trec" and metadata.header(run.source):
+    if to != "trec" and metadata.header(run.path):
         lost.append("ir_metadata")
     notes = [f"{run.source}: {to} does not carry {', '.join(lost)}"] if lost else []
     if to == "trec" and run.ranks is None:
@@ -165,6 +170,19 @@ def losses(data: Run | Qrels, to: Format) -> list[str]:
     if to == "trec" and not run.tag:
         notes.append(f"{run.source}: has no tag; the name {run.name} is written")
     return notes
+
+
+def _iteration(path: str) -> str:
+    """The first iteration in a qrels file that is not the usual 0; nothing where there is none. No other part of
+    fathoms looks at that column, so the file is read once more."""
+    if not os.path.isfile(path):
+        return ""
+    raw = read_bytes(path)
+    line = first_line(raw)
+    if line is None or len(line[0].split()) != len(QRELS.columns) or headed(line[0], QRELS)[1] is not QRELS:
+        return ""
+    found = ITERATION.search(raw, line.start())
+    return found[1].decode(errors="replace") if found else ""
 
 
 def content(data: Run | Qrels, to: Format, rows: NDArray[np.int64] | None = None) -> bytes:
@@ -182,28 +200,6 @@ def content(data: Run | Qrels, to: Format, rows: NDArray[np.int64] | None = None
     return how[to](data)
 
 
-def packed(raw: bytes, path: str) -> bytes:
-    """Compressed as the name asks for."""
-    name = path.lower()
-    if name.endswith(".gz"):
-        import gzip
-
-        return gzip.compress(raw, mtime=0)
-    if name.endswith(".zst"):
-        import zstandard
-
-        return zstandard.compress(raw)
-    if name.endswith(".bz2"):
-        import bz2
-
-        return bz2.compress(raw)
-    if name.endswith(".xz"):
-        import lzma
-
-        return lzma.compress(raw)
-    return raw
-
-
 def _trec(data: Run | Qrels) -> bytes:
     found = exact_frame(data)
     _fit_for_text(data, "trec")
@@ -217,7 +213,7 @@ def _trec(data: Run | Qrels) -> bytes:
         found = found.with_columns(rank=pl.Series(places))
     tag = " ".join((run.tag or run.name).split()) or "run"
     table = found.select("topic", pl.lit("Q0").alias("Q0"), "document", "rank", "score", pl.lit(tag).alias("tag"))
-    return metadata.header(run.source) + _lines(table, " ")
+    return metadata.header(run.path) + _lines(table, " ")
 
 
 def _whole(column: str) -> pl.Expr:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from fathoms.errors import InputError
 
+PACKED_ENDINGS = (".gz", ".zst", ".bz2", ".xz")
 KNOWN_ENDINGS = (
-    ".gz", ".zst", ".bz2", ".xz", ".run", ".runs", ".txt", ".res", ".trec", ".tsv", ".json", ".jsonl", ".parquet",
+    *PACKED_ENDINGS, ".run", ".runs", ".txt", ".res", ".trec", ".tsv", ".json", ".jsonl", ".parquet",
 )  # fmt: skip
+# What files start with.
+GZIP, ZSTD, BZIP2, XZ = PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00")
+PARQUET = b"PAR1"
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -32,17 +37,17 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 def decompress(raw: bytes, source: str) -> bytes:
     try:
-        if raw.startswith(b"\x1f\x8b"):
+        if raw.startswith(GZIP):
             import gzip
 
             return gzip.decompress(raw)
-        if raw.startswith(b"\x28\xb5\x2f\xfd"):
+        if raw.startswith(ZSTD):
             return _decompress_zstd(raw)
-        if raw.startswith(b"BZh"):
+        if raw.startswith(BZIP2):
             import bz2
 
             return bz2.decompress(raw)
-        if raw.startswith(b"\xfd7zXZ\x00"):
+        if raw.startswith(XZ):
             import lzma
 
             return lzma.decompress(raw)
@@ -63,6 +68,52 @@ def _decompress_zstd(raw: bytes) -> bytes:
             raise EOFError("the data ends inside a frame")
         raw = frame.unused_data
     return b"".join(parts)
+
+
+def opened(path: str) -> Any:
+    """A file to read from its start, decompressed as far as it is read."""
+    file = open(path, "rb")  # noqa: SIM115 - the caller closes it
+    magic = file.read(max(map(len, PACKED)))
+    file.seek(0)
+    if magic.startswith(GZIP):
+        import gzip
+
+        return gzip.open(file)
+    if magic.startswith(ZSTD):
+        import zstandard
+
+        return zstandard.ZstdDecompressor().stream_reader(file, closefd=True)
+    if magic.startswith(BZIP2):
+        import bz2
+
+        return bz2.open(file)
+    if magic.startswith(XZ):
+        import lzma
+
+        return lzma.open(file)
+    return file
+
+
+def compress(raw: bytes, path: str) -> bytes:
+    """What to write to a file of this name: compressed where its ending asks for it."""
+    name = path.lower()
+    if name.endswith(".gz"):
+        import gzip
+
+        return gzip.compress(raw, mtime=0)
+    if name.endswith(".zst"):
+        import zstandard
+
+        return zstandard.compress(raw)
+    if name.endswith(".bz2"):
+        import bz2
+
+        return bz2.compress(raw)
+    if name.endswith(".xz"):
+        import lzma
+
+        return lzma.compress(raw)
+    return raw
 
 
 def stem(path: str | os.PathLike[str]) -> str:
@@ -87,6 +138,18 @@ def check_writable(target: Path) -> None:
         raise InputError(f"cannot be written: there is no folder {target.parent}", str(target))
     if not os.access(target.parent, os.W_OK):
         raise InputError(f"cannot be written: no permission to write in {target.parent}", str(target))
+
+
+def check_not_read(target: str | os.PathLike[str], sources: Iterable[str]) -> None:
+    """Nothing may be written in the place of what it is made of."""
+    if os.path.isfile(target) and os.path.realpath(target) in map(os.path.realpath, sources):
+        raise InputError("is one of the files to read; choose another name to write to", os.fspath(target))
+
+
+def check_folder(target: str | os.PathLike[str]) -> None:
+    """A folder to write to may be missing, but not be something else."""
+    if os.path.exists(target) and not os.path.isdir(target):
+        raise InputError("is a file, expected a folder to write to", os.fspath(target))
 
 
 def _is_device(path: Path) -> bool:

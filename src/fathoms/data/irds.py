@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import os
 from typing import Any
 
 from fathoms.data.trec import QRELS, Table
@@ -12,7 +12,9 @@ PREFIX = "irds:"
 
 
 def knows(name: str) -> bool:
-    """Is this an id: with the prefix, or without it but known to the package?"""
+    """Is this an id: with the prefix, or without it but known to the package? What is a file is none."""
+    if name == "-" or os.path.exists(name):
+        return False
     if name.startswith(PREFIX):
         return True
     try:
@@ -51,6 +53,8 @@ def _dataset(id: str, name: str) -> Any:
     try:
         dataset = ir_datasets.load(id)
     except KeyError:
+        import difflib
+
         near = difflib.get_close_matches(id, list(ir_datasets.registry), n=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else "; `ir_datasets list` shows those it knows"
         raise InputError(f"ir_datasets knows no dataset {id!r}{hint}", name) from None

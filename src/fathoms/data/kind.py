@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fathoms.data.files import read_bytes
+from fathoms.data.files import PARQUET, opened, read_bytes
 from fathoms.data.load import NAMES, RANKS_LINE, first_line
-from fathoms.data.metadata import opened
 from fathoms.data.mteb import MODEL
 from fathoms.data.trec import QRELS, RUN
 
@@ -20,9 +19,9 @@ def kind_of(path: str) -> Kind | None:
     try:
         with opened(path) as file:
             raw = file.read(1 << 16)
-    except (OSError, EOFError, ValueError):
+    except Exception:  # each codec has exceptions of its own
         raw = read_bytes(path)  # which says what is wrong
-    if raw.startswith(b"PAR1"):
+    if raw.startswith(PARQUET):
         return _by_names(_parquet_names(path))
     line = first_line(raw)
     if line is None:

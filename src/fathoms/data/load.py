@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from fathoms.data import trec
-from fathoms.data.files import read_bytes
+from fathoms.data import irds, trec
+from fathoms.data.files import PARQUET, read_bytes
 from fathoms.data.trec import QRELS, RUN, Layout, Table
 
 # What columns are called in frames, records and lines that name them.
@@ -30,11 +30,8 @@ def load(source: Any, layout: Layout, *, lenient: bool = False, name: str | None
     """Rows of a file name, or of a frame, dict or list of tuples (`name` says what to call those in messages)."""
     if isinstance(source, str | os.PathLike):
         file = os.fspath(source)
-        if layout is QRELS and not os.path.exists(file) and file != "-":
-            from fathoms.data import irds
-
-            if irds.knows(file):
-                return irds.table_of(file, lenient=lenient)
+        if layout is QRELS and irds.knows(file):
+            return irds.table_of(file, lenient=lenient)
         return parse(read_bytes(source), layout, "standard input" if file == "-" else file, lenient=lenient)
     from fathoms.data import columns  # polars takes longer to import than most files to read
 
@@ -43,7 +40,7 @@ def load(source: Any, layout: Layout, *, lenient: bool = False, name: str | None
 
 def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
     """What the bytes are, they say themselves: parquet and JSON start as no TREC line would."""
-    is_parquet = raw.startswith(b"PAR1")
+    is_parquet = raw.startswith(PARQUET)
     if is_parquet or raw[:64].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         from fathoms.data import columns
 

@@ -17,6 +17,7 @@ import re
 import textwrap
 from typing import Any
 
+from fathoms.data.files import opened
 from fathoms.errors import FathomsError, InputError
 
 BLOCK = re.compile(rb"#\s*ir_metadata\.start[ \t\r]*\n(.*?\n)??#\s*ir_metadata\.end[^\n]*\n?", re.DOTALL)
@@ -24,9 +25,9 @@ COMMENTS = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*(?:#[^\n]*)?\n)*")
 PIECE = 1 << 16
 
 
-def header(path: str) -> bytes:
+def header(path: str | None) -> bytes:
     """The lines of the block, marks included; nothing where a file has none, or is no file that can be read again."""
-    if not os.path.isfile(path):
+    if path is None or not os.path.isfile(path):
         return b""
     head = b""
     try:
@@ -36,35 +37,11 @@ def header(path: str) -> bytes:
                 comments = COMMENTS.match(head)
                 if comments is None or comments.end() < len(head.rpartition(b"\n")[0]):
                     break  # a line that is no comment: the head ends here
-    except (OSError, EOFError, ValueError):
+    except Exception:  # each codec has exceptions of its own
         return b""  # whoever reads the run itself says what is wrong with it
     comments = COMMENTS.match(head)
     found = BLOCK.search(comments[0]) if comments else None
     return found[0].rstrip(b"\r\n") + b"\n" if found else b""
-
-
-def opened(path: str) -> Any:
-    """The file's content from its start, unpacked as far as it is read."""
-    file = open(path, "rb")  # noqa: SIM115 - the caller closes it
-    magic = file.read(6)
-    file.seek(0)
-    if magic.startswith(b"\x1f\x8b"):
-        import gzip
-
-        return gzip.open(file)
-    if magic.startswith(b"\x28\xb5\x2f\xfd"):
-        import zstandard
-
-        return zstandard.ZstdDecompressor().stream_reader(file, closefd=True)
-    if magic.startswith(b"BZh"):
-        import bz2
-
-        return bz2.open(file)
-    if magic == b"\xfd7zXZ\x00":
-        import lzma
-
-        return lzma.open(file)
-    return file
 
 
 def parse(block: bytes, source: str) -> dict[str, Any]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fathoms.data.files import read_bytes, stem
 from fathoms.data.trec import counted
 from fathoms.errors import InputError
+
+if TYPE_CHECKING:
+    from fathoms.data.runs import Run
 
 MODEL = "mteb_model_meta"
 
@@ -43,7 +46,7 @@ def _chosen(parts: Mapping[str, Any], wanted: str | None, what: str, source: str
     return parts[wanted if wanted is not None else next(iter(parts))]
 
 
-def read_mteb(source: Any, *, subset: str | None = None, split: str | None = None, name: str | None = None) -> Any:
+def read_mteb(source: Any, *, subset: str | None = None, split: str | None = None, name: str | None = None) -> Run:
     """A run from MTEB's predictions, a file or a dict {subset: {split: {query: {document: score}}}}.
 
     >>> import fathoms as fm

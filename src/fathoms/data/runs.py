@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from fathoms.data import keys
 from fathoms.data.arrays import identity_of
-from fathoms.data.files import stem
+from fathoms.data.files import PARQUET, stem
 from fathoms.data.load import RANKS_LINE, first_line, header, is_ranx, load, parse
-from fathoms.data.spans import LOOK, PARQUET, ROWS_SPAN, Span, read_span, topic_spans
+from fathoms.data.spans import LOOK, ROWS_SPAN, Span, read_span, topic_spans
 from fathoms.data.topics import number_topics
 from fathoms.data.trec import RUN, Table, Text, counted
 from fathoms.errors import FathomsError, InputError
@@ -94,7 +94,7 @@ class Run:
         """What the head of the run's file says of it in ir_metadata's form; empty where there is nothing."""
         from fathoms.data import metadata
 
-        return {} if self.path is None else metadata.parse(metadata.header(self.path), self.path)
+        return metadata.parse(metadata.header(self.path), self.source)
 
 
 @dataclass(frozen=True)

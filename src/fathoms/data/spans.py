@@ -11,13 +11,14 @@ import os
 import re
 from typing import BinaryIO
 
+from fathoms.data.files import PACKED, PARQUET
+
 Span = tuple[int, int]  # first byte, and the first one after
 
 SPAN = 4 << 20  # bytes: some eighty thousand lines
 LOOK = 1 << 16  # bytes looked at a time for the next topic
-PARQUET = b"PAR1"
 ROWS_SPAN = 1 << 20  # bytes of a parquet file: some hundred thousand rows
-_NOT_TEXT = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00", PARQUET)  # others are compressed
+_NOT_TEXT = (*PACKED, PARQUET)
 _FIRST = re.compile(rb"([^\s#]\S*)[ \t]")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fathoms.data import keys
-from fathoms.data.files import read_bytes
+from fathoms.data.files import PARQUET, read_bytes
 from fathoms.data.load import first_line, headed, load, parse
 from fathoms.data.topics import number_topics
 from fathoms.data.trec import QRELS, RUN, Layout, Table, counted
@@ -52,7 +52,7 @@ def read_values(source: Any, *, lenient: bool = False) -> Table:
 def _layout(raw: bytes) -> tuple[bytes, Layout]:
     """Which columns a text has, by its first line."""
     first = first_line(raw)
-    if first is None or raw.startswith(b"PAR1") or first[0].lstrip()[:1] in (b"{", b"["):  # parquet, JSON
+    if first is None or raw.startswith(PARQUET) or first[0].lstrip()[:1] in (b"{", b"["):  # parquet, JSON
         return raw, VALUES
     text, layout = headed(raw, VALUES)
     if layout is not VALUES:

@@ -94,7 +94,7 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
         if upside_down(run):
             message += "; scores rise with rank nearly everywhere, so one of the two is probably upside down"
         yield Finding("warning", file, message)
-    if metadata.header(run.source):
+    if metadata.header(run.path):
         try:
             yield Finding("note", file, f"ir_metadata: {metadata.summary(run.metadata)}")
         except FathomsError as error:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fathoms.data.files import whole_file
-from fathoms.errors import FathomsError
+from fathoms.data.files import check_folder, whole_file
 
 
 @dataclass
@@ -65,8 +64,7 @@ def chart(
 
 def write_study(study: Study, folder: Path) -> list[str]:
     """Write all exhibits; the files appear in the folder one by one, each whole. Returns what could not be drawn."""
-    if folder.exists() and not folder.is_dir():
-        raise FathomsError(f"{folder} is a file, expected a folder to write to")
+    check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     undrawn = []
     for exhibit in study.exhibits:
