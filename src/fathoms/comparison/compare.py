@@ -17,7 +17,7 @@ from fathoms.data.runs import Names, Runs, scan_runs
 from fathoms.errors import FathomsError, FathomsWarning
 from fathoms.estimate.predict import estimate
 from fathoms.evidence.align import rank
-from fathoms.evidence.evidence import Evidence, Floats
+from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.evidence.order import Precision, Ties, default_precision
 from fathoms.evidence.pool import make_pool
 from fathoms.measures.base import Measure, Scores
@@ -149,6 +149,15 @@ def _system(evidence: Evidence, measures: list[Measure]) -> _System:
     return _System(scores, estimates, depths, {})
 
 
+def compared(names: list[str], baseline: str | None) -> tuple[Ints, Ints]:
+    """The places of A and B in all pairs, or of each other run and the baseline."""
+    if baseline is None:
+        return np.triu_indices(len(names), 1)
+    place = names.index(baseline)
+    others = np.array([i for i in range(len(names)) if i != place])
+    return others, np.full(len(others), place)
+
+
 def _pairs(
     measure: Measure,
     names: list[str],
@@ -171,11 +180,7 @@ def _pairs(
         ranged = weighted_range(scores, [system.unjudged[measure] for system in systems], n_topics)
     else:
         ranged = None if options.ties == "expected" else sound_range(scores)
-    if baseline is None:
-        a, b = np.triu_indices(len(names), 1)
-    else:
-        b = np.full(len(names) - 1, names.index(baseline))
-        a = np.array([i for i in range(len(names)) if i != names.index(baseline)])
+    a, b = compared(names, baseline)
     differences = values[a] - values[b]
     diff = differences.mean(axis=1)
     ci_low, ci_high = interval(differences, alpha)

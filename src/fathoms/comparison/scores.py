@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fathoms.comparison.compare import EQUAL, Comparison, Pair
+from fathoms.comparison.compare import EQUAL, Comparison, Pair, compared
 from fathoms.comparison.significance import Correction, Test, corrected, effect_size, interval, p_values
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import PARQUET, read_bytes, stem
@@ -255,12 +255,7 @@ def _pairs(
     measure: str, runs: list[str], values: Any, test: Test, correction: Correction, alpha: float,
     baseline: str | None, seed: int,
 ) -> list[Pair]:  # fmt: skip
-    if baseline is None:
-        a, b = np.triu_indices(len(runs), 1)
-    else:
-        place = runs.index(baseline)
-        a = np.array([i for i in range(len(runs)) if i != place])
-        b = np.full(len(a), place)
+    a, b = compared(runs, baseline)
     differences = values[a] - values[b]
     diff = differences.mean(axis=1)
     low, high = interval(differences, alpha)

@@ -17,7 +17,7 @@ from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Names, Run, RunFile, Runs, scan_runs
 from fathoms.errors import FathomsError, FathomsWarning, InputError
-from fathoms.evidence.align import Aligned, Alignment, Ranked, rank
+from fathoms.evidence.align import Aligned, Alignment, rank
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.order import Precision, Ties, contradictions, default_precision
 from fathoms.evidence.pool import Rows, make_pool, unjudged_of_all, unjudged_rows
@@ -48,6 +48,7 @@ class Options:
     seed: int = 0
     scheduler: str | None = None
     resume: Path | None = None  # folder that keeps what is done, for a run of the same command later
+    scores_only: bool = False  # no ranges and no tie values
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,10 +229,6 @@ def _identity(qrels: Qrels, runs: Runs, measures: list[Measure], options: Option
 def alignment(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Options, notes: list[str]) -> Alignment:
     """What all runs share. Pools and the unjudged documents of all runs take a first pass over them."""
     precision = options.precision or default_precision(options.ties)
-
-    def rankings(names: Iterable[str]) -> Iterable[Ranked]:
-        return (rank(runs[name], qrels, options.ties, precision) for name in names)
-
     given = None
     if any(getattr(measure, "universe", None) == "given" for measure in measures):
         names = list(runs)
@@ -254,7 +251,8 @@ def alignment(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Op
                 f"none of the contributing runs is among the given ones; the list starts with {options.pooled[0]!r}, "
                 f"the runs with {next(iter(runs))!r}"
             )
-        pool = make_pool(rankings(contributing), qrels, max(depths))
+        rankings = (rank(runs[name], qrels, options.ties, precision) for name in contributing)
+        pool = make_pool(rankings, qrels, max(depths))
     return Alignment(qrels, options.ties, options.precision, given, pool, options.seed)
 
 
@@ -291,7 +289,7 @@ def _score(run: Run, align: Alignment, measures: list[Measure], options: Options
     evidence = aligned.evidence
     scores = score_all(evidence, measures, options)
     differs = False
-    if contradicted.any() and options.ties not in ("rank", "run"):
+    if contradicted.any() and options.ties not in ("rank", "run") and not options.scores_only:
         by_rank = score_all(align(run, ties="rank", present=True).evidence, measures, options)
         differs = any(not np.allclose(scores[m].score, by_rank[m].score, atol=1e-9) for m in measures)
     depth = max((evidence.width if m.k is None or m.cutoff == "recall" else m.places(evidence)) for m in measures)
@@ -344,6 +342,9 @@ def score_all(evidence: Evidence, measures: list[Measure], options: Options) -> 
 def _score_chunk(chunk: Evidence, measures: list[Measure], options: Options) -> list[Scores]:
     found = []
     for measure in measures:
+        if options.scores_only and options.ties != "expected":
+            found.append(Scores(measure.value(measure.prepared(chunk))))
+            continue
         scores = measure.scores(chunk)
         if options.ties == "expected":
             low, high = (None, None)

@@ -55,6 +55,11 @@ class Settings:
     workers: int = 2
     scheduler: str | None = None
 
+    @property
+    def where(self) -> dict[str, Any]:
+        """Where the work is done, as arguments."""
+        return {"workers": self.workers, "scheduler": self.scheduler}
+
 
 def study(
     qrels: Qrels,
@@ -70,8 +75,7 @@ def study(
     if len(chosen) < 2:
         raise FathomsError("the paper's comparisons need at least two contributing runs among the given ones")
     align = Alignment(qrels, settings.ties, settings.precision, trace=True)
-    where: dict[str, Any] = {"workers": settings.workers, "scheduler": settings.scheduler}
-    aligned = dict(zip(chosen, each(lambda name: align(runs[name]), chosen, **where), strict=True))
+    aligned = dict(zip(chosen, each(lambda name: align(runs[name]), chosen, **settings.where), strict=True))
     d = settings.depth or pooled_depth(one.evidence for one in aligned.values())
     if d < 1:
         raise FathomsError("the contributing runs have unjudged documents at rank 1; give the pool's depth (--depth)")
@@ -81,9 +85,9 @@ def study(
         f"Ties {settings.ties}, scores compared as {settings.precision}; the paper goes by file order (--ties run).",
         "The paper's own figures are for Robust04, TREC-9 and ClueWeb, and are not repeated here.",
     ]
-    _pools(result, qrels, aligned, d, settings, where)
+    _pools(result, qrels, aligned, d, settings)
     progress("pools and leave-out")
-    _table_6(result, qrels, runs, settings, where)
+    _table_6(result, qrels, runs, settings)
 
     width = max(one.evidence.width for one in aligned.values())
     shown = min(width, max(SHALLOW, min(d, DEEPEST)))
@@ -91,19 +95,17 @@ def study(
     names = list(
         dict.fromkeys([*SIX, "nDCG", *CONDENSED, "nDCG(judged_only=True)", *(n for pair in CROSSED for n in pair)])
     )
-    options = Options(settings.ties, settings.precision, pooled=tuple(chosen), **where)
+    options = Options(settings.ties, settings.precision, pooled=tuple(chosen), **settings.where)
     scores = replace(scores_by_depth(qrels, runs, names, depths, options, chosen), pooled=d)
     progress("scores at all depths")
     _by_depth(result, scores, d, shown)
-    _table_9(result, aligned, [k for k in LADDER if k <= width], where)
+    _table_9(result, aligned, [k for k in LADDER if k <= width], settings)
     _matrices(result, scores, d, shown)
     progress("tables and figures")
     return result
 
 
-def _pools(
-    result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, settings: Settings, where: Mapping[str, Any]
-) -> None:
+def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, settings: Settings) -> None:
     """Fig. 1, Tables 4 and 5."""
     depths = least_depths(aligned.values(), len(qrels))
     found, steps = found_by_depth(qrels, depths, d)
@@ -140,7 +142,7 @@ def _pools(
         units["table5b"] = ("one group of runs", teams)
     for table, (what, left) in units.items():
         brought = contributions(aligned, left, d, len(qrels))
-        lost = changes(leave_out(qrels, aligned, brought, left, measures, settings.ties, **where))
+        lost = changes(leave_out(qrels, aligned, brought, left, measures, settings.ties, **settings.where))
         result.add(
             table,
             f"score and rank changes from leaving out {what}, k = d = {d}",
@@ -149,7 +151,7 @@ def _pools(
         )
 
 
-def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: Settings, where: Mapping[str, Any]) -> None:
+def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: Settings) -> None:
     """Ties in the top 20, and what the tie rule does to the order of the systems under RBP(p=0.8)."""
     measure = parse_measure("RBP(p=0.8)")
     rules: tuple[Ties, ...] = ("trec", "run")
@@ -165,7 +167,7 @@ def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: Settings, where:
         member[:, :-1] |= tied[:, 1:]
         return means, 100 * member.sum(axis=1) / 20
 
-    found = each(one, runs, **where)
+    found = each(one, runs, **settings.where)
     share = np.concatenate([of_topics for _, of_topics in found])
     some = share[share > 0]
     tau = correlation(*np.array([means for means, _ in found]).T)
@@ -232,9 +234,7 @@ def _canonical(name: str) -> str:
     return parse_measure(f"{name}@1").name.partition("@")[0]
 
 
-def _table_9(
-    result: Study, aligned: Mapping[str, Aligned], ladder: Sequence[int], where: Mapping[str, Any]
-) -> None:
+def _table_9(result: Study, aligned: Mapping[str, Aligned], ladder: Sequence[int], settings: Settings) -> None:
     """Scores and residuals, mean over systems and topics."""
     names = ("RBP(p=0.95)", "RBP(p=0.8)", "ERR")
     measures = [parse_measure(f"{name}@{k}") for k in ladder for name in names]
@@ -248,7 +248,7 @@ def _table_9(
             cells += [value.mean(), 0.0 if high is None else (high - value).mean()]
         return cells
 
-    means = [float(np.mean(values)) for values in zip(*each(one, aligned, **where), strict=True)]
+    means = [float(np.mean(values)) for values in zip(*each(one, aligned, **settings.where), strict=True)]
     width = 2 * len(names)
     rows = [(k, *means[i * width : (i + 1) * width]) for i, k in enumerate(ladder)]
     heads = [x for name in names for x in (name, f"{name} residual")]
