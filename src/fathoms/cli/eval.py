@@ -51,7 +51,8 @@ def run(args: Namespace) -> int:
     if args.resume is not None:
         check_folder(args.resume)
     given = options.read_inputs(args, DEFAULT_MEASURES)
-    settings = replace(given.settings, resume=args.resume)
+    # trec_eval's format has no place for ranges, so they need not be computed.
+    settings = replace(given.settings, resume=args.resume, scores_only=args.format == "trec_eval")
     with output.progress(sum(len(given.runs.parts(name)) for name in given.runs), args.quiet) as step:
         result = evaluation(
             given.qrels, given.runs, given.measures, settings, by_topic=args.by_topic, progress=step

@@ -340,11 +340,10 @@ def score_all(evidence: Evidence, measures: list[Measure], options: Options) -> 
 
 
 def _score_chunk(chunk: Evidence, measures: list[Measure], options: Options) -> list[Scores]:
+    if options.scores_only and options.ties != "expected":
+        return [Scores(measure.value(measure.prepared(chunk))) for measure in measures]
     found = []
     for measure in measures:
-        if options.scores_only and options.ties != "expected":
-            found.append(Scores(measure.value(measure.prepared(chunk))))
-            continue
         scores = measure.scores(chunk)
         if options.ties == "expected":
             low, high = (None, None)
