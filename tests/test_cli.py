@@ -500,6 +500,14 @@ def test_standard_output_that_is_full(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "fathoms: standard output: No space left on device\n")
 
 
+def test_output_that_is_closed_is_an_error_unless_it_is_not_needed(folder: Path) -> None:
+    done = shell(folder, "fathoms eval qrels.txt good.run >&-")
+    assert done.returncode == 2
+    assert done.stderr == "fathoms: standard output: not writable\n"
+    assert shell(folder, "fathoms eval qrels.txt good.run --format tsv -o scores.tsv >&-").returncode == 0
+    assert (folder / "scores.tsv").exists()
+
+
 def test_an_error_has_no_traceback(folder: Path) -> None:
     (folder / "bad.run").write_bytes(b"1 Q0\n")
     done = process(folder, "eval", "qrels.txt", "bad.run", "good.run")

@@ -41,9 +41,8 @@ once unjudged documents are judged and ties are broken another way."""
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit: 0 done, 1 a check failed, 2 bad usage or input (one message, no traceback)."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # ids that are no UTF-8 leave as the bytes they came as
-        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     try:
+        _open_output()
         status = _run(words)
     except FathomsError as error:
         print(f"fathoms: {error}", file=sys.stderr)
@@ -65,6 +64,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if "fathoms.parallel" in sys.modules:
             sys.modules["fathoms.parallel"].disconnect()
     sys.exit(status)
+
+
+def _open_output() -> None:
+    """Standard output in UTF-8, where ids that are no UTF-8 leave as the bytes they came as."""
+    if sys.stdout is None:  # closed: an error for whoever writes to it, and not before
+        sys.stdout = open(os.devnull)  # noqa: SIM115 - open to the end
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        if isinstance(sys.stdout.buffer, io.RawIOBase):  # PYTHONUNBUFFERED: a write cut short would not be noticed
+            sys.stdout = open(sys.stdout.fileno(), "w", closefd=False)  # noqa: SIM115 - open to the end
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 def _drop_output() -> None:

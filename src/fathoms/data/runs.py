@@ -150,9 +150,9 @@ class Runs(Mapping[str, Run]):
 
     @property
     def bytes_on_disk(self) -> int:
-        """The size of all files, 0 where a run is in memory."""
-        files = [run for run in self._runs.values() if isinstance(run, RunFile)]
-        return sum(os.path.getsize(run.path) for run in files) if len(files) == len(self._runs) else 0
+        """The size of all files that are there, 0 where a run is in memory."""
+        files = [run.path for run in self._runs.values() if isinstance(run, RunFile)]
+        return sum(map(os.path.getsize, filter(os.path.exists, files))) if len(files) == len(self._runs) else 0
 
     def identity(self, name: str) -> tuple[Any, ...]:
         """What tells the run from others: path, size and time of its file, or a hash of what is in memory."""
