@@ -21,7 +21,8 @@ PAGE = Path(__file__).resolve().parent / "api.md"
 START = """# The Python API
 
 Every public name of `fathoms`, with its types, its text and an example. This page is made from the code by
-`docs/api.py`. [Versions](versions.md) says what may change, and how.
+`docs/api.py`. [Versions](versions.md) says what may change, and how. Our measures for ir_measures and PyTerrier are in
+`fathoms.irm` ([with other tools](ecosystem.md#ir_measures)).
 
 The examples use a collection in files:
 
@@ -35,9 +36,11 @@ import fathoms as fm
 """
 SECTIONS = {
     "Scores": ("evaluate", "evaluate_depths", "Measure", "parse_measure"),
-    "Studies": ("compare", "ties", "audit", "predict", "probabilities", "confidence"),
-    "Data": ("read_qrels", "Qrels", "read_runs", "scan_runs", "read_run", "Runs", "Run", "simulate"),
-    "More": (),  # public names that no other section has
+    "Studies": ("compare", "compare_scores", "ties", "audit", "predict", "probabilities", "confidence"),
+    "Data": (
+        *("read_qrels", "Qrels", "read_runs", "scan_runs", "read_run", "Runs", "Run"),
+        *("read_mteb", "read_scores", "simulate"),
+    ),
     "Errors and warnings": ("FathomsError", "InputError", "FathomsWarning"),
 }
 RETURNED = {"audit": "Audit", "ties": "TieReport", "simulate": "Collection"}  # by functions that return no frame
@@ -129,11 +132,9 @@ print(fm.read_scores("sys1.eval").rows())
 
 
 def page() -> str:
-    listed = {name for names in SECTIONS.values() for name in names}
     parts = [START]
     for title, names in SECTIONS.items():
-        chosen = names or [name for name in fathoms._HOMES if name not in listed]
-        parts += [f"## {title}\n", *(entry(name) for name in chosen)]
+        parts += [f"## {title}\n", *(entry(name) for name in names)]
     return "\n".join([*parts, types()])
 
 
