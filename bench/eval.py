@@ -4,7 +4,8 @@
 
 Each tool evaluates the same files in a process of its own, the tools take turns, and the best of the repeats
 counts. Seconds and peak memory are those of the whole process: start-up, parsing, evaluation. Ours computes
-more than the peers do (the ranges and the tie values of every measure). `polars scan` is the floor: it reads
+more than the peers do (the ranges and the tie values of every measure), but for the row of scores alone, which is
+`--format trec_eval`. `polars scan` is the floor: it reads
 topic, document and score, and evaluates nothing. A peer that lives in another environment is named with its
 interpreter: `--peers pytrec_eval,ranx=/path/to/python`; the C program, which runs on two cores, is the one on the PATH
 or `trec_eval=/path/to/trec_eval`. The files are kept in DIR and used again: remove it after a change to the simulator.
@@ -168,10 +169,14 @@ def main() -> int:
         files = [str(folder / "qrels.txt"), str(folder / "runs")]
         result = folder / "ours.tsv"
         flags = [word for measure in MEASURES for word in ("-m", measure)]
-        commands = {"fathoms": [*OURS, "eval", *files, *flags, "--format", "tsv", "-o", str(result)]}
+        ours = [*OURS, "eval", *files, *flags]
+        commands = {
+            "fathoms": [*ours, "--format", "tsv", "-o", str(result)],
+            "fathoms, scores alone": [*ours, "--format", "trec_eval", "-o", str(folder / "ours.eval")],
+        }
         commands |= {tool: evaluating(tool, programs[tool], files) for tool in tools if tool in programs}
         timings, failures = best_of(commands, args.repeat, args.timeout)
-        show_all(NAMES[case], tools, timings)
+        show_all(NAMES[case], list(commands), timings)
         notes += [f"case {case}: {line}" for line in failures]
         if case in CHECKED and {"fathoms", "pytrec_eval"} <= timings.keys():
             worst = disagreement(result, json.loads(timings["pytrec_eval"].output))
