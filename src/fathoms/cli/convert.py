@@ -28,7 +28,7 @@ EXAMPLES = """examples:
   fathoms convert bm25.run.gz -o bm25.parquet
   fathoms convert runs/ -o fast/ --to parquet
   fathoms convert dev.tsv -o dev.run            # MS MARCO's three columns to TREC
-  fathoms convert qrels.txt -o test.tsv --to beir
+  fathoms convert qrels.txt -o test.tsv         # BEIR's judgments
   fathoms convert predictions.json -o model.run --split test"""
 
 
@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "sources", metavar="IN", nargs="+", help="files, folders or quoted globs; - for stdin; irds:ID for judgments"
     )
     parser.add_argument(
-        "-o", "--output", metavar="OUT", required=True, help="file to write; a folder (or a name with / at its end)"
+        "-o", "--output", metavar="OUT", required=True, help="file to write; a folder where it ends in / or IN are several"
     )
     parser.add_argument(
         "--to",

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def add_files(parser: ArgumentParser) -> None:
-    parser.add_argument("qrels", metavar="QRELS", help="judgments, lines `topic iteration document grade`; - for stdin")
+    parser.add_argument(
+        "qrels",
+        metavar="QRELS",
+        help="judgments, lines `topic iteration document grade`; - for stdin; irds:ID for those of ir_datasets",
+    )
     parser.add_argument(
         "runs", metavar="RUN", nargs="+", help="runs: files, folders or quoted globs; gz, zst, bz2, xz; - for stdin"
     )
