@@ -37,7 +37,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "sources", metavar="IN", nargs="+", help="files, folders or quoted globs; - for stdin; irds:ID for judgments"
     )
     parser.add_argument(
-        "-o", "--output", metavar="OUT", required=True, help="file to write; a folder where it ends in / or IN are several"
+        "-o",
+        "--output",
+        metavar="OUT",
+        required=True,
+        help="file to write; a folder where it ends in / or IN are several",
     )
     parser.add_argument(
         "--to",
