@@ -91,6 +91,7 @@ def _run_on_scores(args: Namespace) -> int:
     from fathoms.cli import output
     from fathoms.comparison.scores import comparison_of_scores, sentences
 
+    options.check_sources(args)
     output.check_target(args.format, args.output)
     result = comparison_of_scores(
         args.runs,

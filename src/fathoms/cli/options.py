@@ -159,7 +159,7 @@ def check_sources(args: Namespace) -> None:
         raise FathomsError("QRELS and RUN cannot both be standard input")
     output = getattr(args, "output", None)
     if output is not None and os.path.isfile(output):
-        check_not_read(output, [args.qrels, *expand(args.runs)])
+        check_not_read(output, [*filter(None, [args.qrels]), *expand(args.runs)])
 
 
 def run_files(args: Namespace) -> list[str]:

@@ -47,6 +47,7 @@ def run(args: Namespace) -> int:
     from fathoms.evidence.order import default_precision
     from fathoms.evidence.pool import pool_documents, pool_judgments
 
+    options.check_sources(args)
     output.check_target("tsv", args.output)
     runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
     notes: list[str] = []
