@@ -331,7 +331,8 @@ def test_ranx() -> None:
     assert (cells(run), cells(qrels)) == (SCORES, GRADES)
     assert run.to_ranx().to_dict() == run.to_dict()
     assert qrels.to_ranx().to_dict() == qrels.to_dict()
-    assert run.to_ranx().name == "run"
+    assert run.to_ranx().name == "mine"
+    assert fm.read_run(ranx.Run({"1": {"a": 3.0}})).name == "run"
     with pytest.raises(fm.InputError, match=r"ranx takes whole grades only, found 0\.5"):
         fm.read_qrels({"1": {"a": 0.5}}).to_ranx()
 

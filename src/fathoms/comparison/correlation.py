@@ -15,7 +15,6 @@ from fathoms.estimate.tuning import rmse as rmse  # the distance of scores, besi
 from fathoms.evidence.evidence import Floats
 
 Correlation = Literal["tau", "tau_a", "tau_ap", "rbo", "spearman", "pearson"]
-CORRELATIONS: tuple[Correlation, ...] = ("tau", "tau_a", "tau_ap", "rbo", "spearman", "pearson")
 TIE = 1e-12  # scores that differ by less are the same but for rounding
 
 

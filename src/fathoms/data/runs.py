@@ -169,7 +169,9 @@ class Runs(Mapping[str, Run]):
 
 
 def read_run(source: Any, *, name: str | None = None, lenient: bool = False) -> Run:
-    """One run from a file, a frame, a dict {topic: {document: score}} or ir_measures tuples."""
+    """One run from a file, a frame, a dict {topic: {document: score}}, ir_measures tuples or a ranx run."""
+    if name is None and is_ranx(source):
+        name = source.name
     table = load(source, RUN, lenient=lenient, name=name)
     if name is None:
         name = "run" if not isinstance(source, str | os.PathLike) else _file_name(os.fspath(source))
@@ -275,7 +277,7 @@ def scan_runs(source: Any, *, names: Names = "file", lenient: bool = False) -> R
         if all(isinstance(item, str | os.PathLike) for item in source):
             return _scan_files([os.fspath(item) for item in source], names, lenient)
         if all(map(is_ranx, source)):
-            source = [read_run(item, name=item.name, lenient=lenient) for item in source]
+            source = [read_run(item, lenient=lenient) for item in source]
         if all(isinstance(item, Run) for item in source):
             for name in _repeated([run.name for run in source]):
                 raise FathomsError(f"two of the runs have the same name {name!r}")
