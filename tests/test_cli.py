@@ -181,6 +181,7 @@ def test_each_row_stands_in_the_page(bad: Bad) -> None:
         ("check nope good.run", "nope: no such file"),
         ("eval qrels.txt good.run -o qrels.txt", "qrels.txt: is one of the files to read"),
         ("pool good.run --qrels qrels.txt --depth 1 -o qrels.txt", "qrels.txt: is one of the files to read"),
+        ("eval qrels.txt good.run -o -", "-: expected the name of a file to write; standard output is /dev/stdout"),
         ("pool good.run --depth 1 -o good.run", "good.run: is one of the files to read"),
         ("compare none good.run qrels.txt -o good.run", "good.run: is one of the files to read"),
         ("compare qrels.txt good.run . -o ./good.run", "good.run: is one of the files to read"),

@@ -130,6 +130,8 @@ def stem(path: str | os.PathLike[str]) -> str:
 
 def check_writable(target: Path) -> None:
     """Raise before the work, not after it, where its result could not be written."""
+    if str(target) == "-":  # standard input, where files are read
+        raise InputError("expected the name of a file to write; standard output is /dev/stdout", "-")
     if os.path.isdir(target):
         raise InputError("is a folder, expected the name of a file to write", str(target))
     if _is_device(target):
