@@ -370,6 +370,10 @@ def test_compare_without_judgments(fathoms: Command) -> None:
     assert [(pair["verdict"], pair["diff_low"]) for pair in found] == [("significant", None)]
     assert "there are no scores of nDCG@10; there are those of AP" in fathoms("compare", "none", "a.eval", "b.eval",
                                                                               "-m", "nDCG@10").err  # fmt: skip
+    assert fathoms("compare", "none", "a.eval", "b.eval", "--baseline", "b.eval").status == 0
+    refused = fathoms("compare", "none", "a.eval", "b.eval", "--ties", "run", "--lenient")
+    assert refused.status == 2
+    assert "--ties, --lenient cannot change scores that are computed already" in refused.err
     assert "is not among the runs: a, b" in fathoms("compare", "none", "a.eval", "b.eval", "--baseline", "c").err
 
 

@@ -25,6 +25,13 @@ EXAMPLES = """examples:
   fathoms compare none a.eval b.eval -m map"""
 
 
+# Flags that say how runs and judgments are read, with their defaults: scores alone have nothing to do with them.
+OF_RUNS = {
+    "ties": "trec", "score_precision": None, "bounds": None, "universe": None, "pooled": None, "lenient": False,
+    "junk": None, "names": "file",
+}  # fmt: skip
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
     options.add_measures(parser)
@@ -90,7 +97,11 @@ def run(args: Namespace) -> int:
 def _run_on_scores(args: Namespace) -> int:
     from fathoms.cli import output
     from fathoms.comparison.scores import comparison_of_scores, sentences
+    from fathoms.errors import FathomsError
 
+    useless = [f"--{name.replace('_', '-')}" for name, default in OF_RUNS.items() if getattr(args, name) != default]
+    if useless:
+        raise FathomsError(f"{', '.join(useless)} cannot change scores that are computed already; give QRELS and runs")
     options.check_sources(args)
     output.check_target(args.format, args.output)
     result = comparison_of_scores(

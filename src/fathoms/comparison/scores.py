@@ -55,8 +55,12 @@ def read_scores(source: Any) -> pl.DataFrame:
     return frame_of_rows(COLUMNS, rows, COLUMNS[:3])
 
 
+def _name(path: str) -> str:
+    return "stdin" if path == "-" else stem(path).removesuffix(".eval")
+
+
 def _rows(raw: bytes, path: str) -> list[Row]:
-    name = "stdin" if path == "-" else stem(path).removesuffix(".eval")
+    name = _name(path)
     if raw.startswith(PARQUET):
         return _of_records(_parquet_records(raw, path), name, path)
     text = raw.removeprefix(b"\xef\xbb\xbf").decode(errors="surrogateescape")
@@ -205,7 +209,7 @@ def comparison_of_scores(
         raise FathomsError(
             "a comparison needs the scores by topic of at least two runs (trec_eval prints them with -q)"
         )
-    if baseline is not None and baseline not in runs:
+    if baseline is not None and baseline not in runs and (baseline := _name(baseline)) not in runs:
         raise FathomsError(f"the baseline {baseline!r} is not among the runs: {', '.join(runs[:5])}")
     notes: list[str] = []
     pairs: list[Pair] = []
