@@ -230,9 +230,11 @@ def _each_on_forks(
         with _uninterrupted(), warnings.catch_warnings():
             # of the threads of linear algebra, which is prepared for this
             warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
-            ended = pool.map(_inherited_work, range(len(items)))
-        for item, result in zip(items, ended, strict=True):
-            results.append(result)
+            # Not by `map`, which cancels what is left when it is interrupted: in Python 3.11 the pool's own thread does
+            # not expect that of work whose process was killed, and would die with a traceback.
+            ended = [pool.submit(_inherited_work, number) for number in range(len(items))]
+        for item, future in zip(items, ended, strict=True):
+            results.append(future.result())
             progress(item)
     except BrokenProcessPool:
         for item in items[len(results) :]:
