@@ -1,6 +1,6 @@
 """All benchmarks in one go, as the page docs/benchmarks.md.
 
-    python bench/all.py [-o docs/benchmarks.md] [--trec-eval PATH] [--only eval,ties] [--dir DIR]
+    python bench/all.py [-o docs/benchmarks.md] [--peers PEERS] [--only eval,ties] [--dir DIR]
 
 Each benchmark is a process of its own, one after the other, on an otherwise idle machine, and prints rows of one form;
 this puts them into tables, with the date, the machine and the versions. Takes some twenty minutes and 6 GB in DIR.
@@ -20,6 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
+from eval import PEERS
 from timing import HEADER
 
 HERE = Path(__file__).resolve().parent
@@ -47,9 +48,6 @@ class Benchmark(NamedTuple):
 
 
 def benchmarks(args: argparse.Namespace) -> list[Benchmark]:
-    peers = "pytrec_eval,ir_measures,ranx"
-    if args.trec_eval:
-        peers = f"trec_eval={args.trec_eval},{peers}"
     files = ["--dir", str(args.dir)]
     collection = str(args.dir / "ii-100-50-1000-20")  # made by the first benchmark
     return [
@@ -59,7 +57,7 @@ def benchmarks(args: argparse.Namespace) -> list[Benchmark]:
             "AP, nDCG@10, P@10, RBP(p=0.8) and RR, from files on disk to a file of means; start-up and all included. "
             "Ours has the ranges and the tie values too, the others have the scores. `trec_eval` is the C program, "
             "two at a time; it has no RBP. `polars scan` reads topic, document and score, and evaluates nothing.",
-            ["--peers", peers, *files],
+            ["--peers", args.peers, *files],
         ),
         Benchmark(
             "big",
@@ -146,7 +144,7 @@ def machine() -> dict[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="all benchmarks as one page")
     parser.add_argument("-o", "--output", type=Path, default=HERE.parent / "docs" / "benchmarks.md")
-    parser.add_argument("--trec-eval", metavar="PATH", help="the C program")
+    parser.add_argument("--peers", default=PEERS, help="of bench/eval.py: NAME or NAME=PROGRAM, separated by commas")
     parser.add_argument("--only", help="names of benchmarks, separated by commas; prints and writes nothing")
     parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "fathoms-bench")
     args = parser.parse_args()

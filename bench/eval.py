@@ -2,13 +2,13 @@
 
     python bench/eval.py [--cases i,ii,iii] [--repeat 3] [--peers trec_eval,pytrec_eval,ir_measures,ranx] [--dir DIR]
 
-Each tool evaluates the same files in a process of its own, the tools take turns, and the best of the repeats
-counts. Seconds and peak memory are those of the whole process: start-up, parsing, evaluation. Ours computes
-more than the peers do (the ranges and the tie values of every measure), but for the row of scores alone, which is
-`--format trec_eval`. `polars scan` is the floor: it reads
-topic, document and score, and evaluates nothing. A peer that lives in another environment is named with its
-interpreter: `--peers pytrec_eval,ranx=/path/to/python`; the C program, which runs on two cores, is the one on the PATH
-or `trec_eval=/path/to/trec_eval`. The files are kept in DIR and used again: remove it after a change to the simulator.
+Each tool evaluates the same files in a process of its own, the tools take turns, and the best of the repeats counts.
+Seconds and peak memory are those of the whole process: start-up, parsing, evaluation. Ours computes more than the
+peers do (the ranges and the tie values of every measure), but for the row of scores alone, which is `--format
+trec_eval`. `polars scan` is the floor: it reads topic, document and score, and evaluates nothing. A peer that lives
+in another environment is named with its interpreter: `--peers pytrec_eval,ranx=/path/to/python` (give ir_measures one
+without ranx, which it would import); the C program, which runs on two cores, is the one on the PATH or
+`trec_eval=/path/to/trec_eval`. The files are kept in DIR and used again: remove it after a change to the simulator.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ CASES = {
     "ii": {"systems": 100, "n_topics": 50, "depth": 1000, "pool_depth": 20},
     "iii": {"systems": 1, "n_topics": 7000, "depth": 1000, "pool_depth": 100},
 }
+PEERS = "trec_eval,pytrec_eval,ir_measures,ranx"
 NAMES = {"i": "(i) 1 run, 50 x 1,000", "ii": "(ii) 100 runs, 50 x 1,000", "iii": "(iii) 1 run, 7,000 x 1,000"}
 CHECKED = ("i", "ii")  # cases in which our mean AP has to be pytrec_eval's
 TOLERANCE = 1e-6
@@ -142,7 +143,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="time fathoms eval against other evaluators")
     parser.add_argument("--cases", default=",".join(CASES), help="of i, ii and iii")
     parser.add_argument("--repeat", type=int, default=3, choices=range(1, 21), metavar="1..20")
-    parser.add_argument("--peers", default="trec_eval,pytrec_eval,ir_measures,ranx", help="NAME or NAME=PROGRAM")
+    parser.add_argument("--peers", default=PEERS, help="NAME or NAME=PROGRAM")
     parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "fathoms-bench")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one process")
     args = parser.parse_args()
