@@ -87,12 +87,12 @@ def best_of(commands: dict[str, list[str]], repeat: int, timeout: float) -> tupl
 def show(case: str, tool: str, seconds: float | None, ours: float | None, megabytes: float | None = None) -> None:
     """A row: the case, who did it, its seconds and how often ours fit into them, and its memory. No dash is a zero."""
     ratio = None if seconds is None or not ours else seconds / ours
-    fields = (
-        f"{case:<34}", f"{tool:<24}", "-" if seconds is None else f"{seconds:.3g}",
+    numbers = (
+        "-" if seconds is None else f"{seconds:.3g}" if seconds < 100 else f"{seconds:,.0f}",
         "-" if ratio is None else f"{ratio:.2f}" if ratio < 100 else f"{ratio:,.0f}",
         "-" if megabytes is None else f"{megabytes:.0f}",
-    )  # fmt: skip
-    print(fields[0], fields[1], *(f"{field:>9}" for field in fields[2:]), sep="  ", flush=True)
+    )
+    print(f"{case:<34}", f"{tool:<24}", *(f"{number:>9}" for number in numbers), sep="  ", flush=True)
 
 
 def show_header() -> None:
