@@ -12,13 +12,15 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import fathoms as fm
 from fathoms.data import runs as runs_module
 from fathoms.data import spans as spans_module
+from fathoms.data.convert import pack_in_parts
 from fathoms.data.qrels import read_qrels
-from fathoms.data.runs import Runs, read_run, scan_runs
+from fathoms.data.runs import RunFile, Runs, read_run, scan_runs
 from fathoms.data.spans import LOOK, read_span, topic_spans
 from fathoms.measures.evaluate import Evaluation, Options, evaluation, prepare_measures
 
@@ -181,8 +183,6 @@ def test_what_is_no_plain_text_is_one_part(tmp_path: Path, ending: str) -> None:
     import gzip
     import json
 
-    import polars as pl
-
     path = tmp_path / f"a{ending}"
     lines = lines_of([1, 2, 3], seed=1)
     if ending == ".gz":
@@ -227,6 +227,29 @@ def test_parquet_comes_in_parts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     whole = result(qrels, Runs({"a": read_run(path, name="a")}))
     monkeypatch.setattr(runs_module, "read_run", None)
     assert_same(result(qrels, scanned), whole)
+
+
+@pytest.mark.parametrize("change", ["as they are", "carriage returns", "a byte order mark"])
+@pytest.mark.usefixtures("small_parts")
+def test_a_large_run_is_packed_part_by_part(tmp_path: Path, change: str) -> None:
+    path, target = tmp_path / "a.run", tmp_path / "a.parquet"
+    path.write_bytes(b"".join(CHANGES[change](lines_of([1, 11, 2, 40, 7, 3, 12, 9], seed=4))))
+    whole = read_run(path)
+    assert pack_in_parts(RunFile(str(path), "a", lenient=False), target) == (len(whole), 8, [])
+    assert pl.read_parquet(target).equals(whole.to_frame())
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    "odd", [b"1 Q0 late 99 0.5 t\n", b"bad line\n", b"50 Q0 caf\xe9 1 2.5 t\n", b"50 Q0 a x 2.5 t\n"]
+)
+@pytest.mark.usefixtures("small_parts")
+def test_what_cannot_be_packed_part_by_part_is_left_to_the_whole(tmp_path: Path, odd: bytes) -> None:
+    path = tmp_path / "a.run"
+    path.write_bytes(b"".join([*lines_of([1, 11, 2, 40, 7, 3, 12, 9], seed=4), odd]))
+    packed = pack_in_parts(RunFile(str(path), "a", lenient=False), tmp_path / "a.parquet")
+    assert packed is None if b" x " not in odd else packed is not None and packed[0] == len(read_run(path))
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
 
 
 FORKED = """

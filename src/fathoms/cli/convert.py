@@ -134,17 +134,26 @@ def _folder(args: Namespace, sources: list[str]) -> Path | None:
 def _convert(source: str, folder: Path | None, args: Namespace) -> tuple[Path, str, list[str]]:
     from fathoms.data import convert
     from fathoms.data.files import check_not_read, compress, whole_file
+    from fathoms.data.runs import RunFile
 
-    data, kind = _read(source, args)
+    kind = _kind(source, args)
     to: Format | None = args.to or convert.format_of(args.output, kind)
     assert to is not None  # or `_folder` would have said so
     target = Path(args.output) if folder is None else folder / (_name(source) + convert.ending_of(to, kind))
     check_not_read(target, [source])
-    raw = convert.content(data, to, None if to != "msmarco" else _order(data, args.ties))
+    plain = not args.lenient and args.subset is None and args.split is None and os.path.isfile(source)
     with whole_file(target) as path:
-        path.write_bytes(compress(raw, os.fspath(target)))
-    rows = f"{len(data):,} {'documents' if kind == 'run' else 'judgments'} of {len(data.topics):,} topics as {to}"
-    return target, rows, [*data.notes, *convert.losses(data, to)]
+        packed = None
+        if plain and kind == "run" and to == "parquet":
+            packed = convert.pack_in_parts(RunFile(source, _name(source), lenient=False), path)
+        if packed is None:
+            data = _read(source, kind, args)
+            raw = convert.content(data, to, None if to != "msmarco" else _order(data, args.ties))
+            path.write_bytes(compress(raw, os.fspath(target)))
+            packed = len(data), len(data.topics), [*data.notes, *convert.losses(data, to)]
+    rows, topics, notes = packed
+    what = "documents" if kind == "run" else "judgments"
+    return target, f"{rows:,} {what} of {topics:,} topics as {to}", notes
 
 
 def _order(data: Run | Qrels, ties: Literal["trec", "run", "rank", "score-rank"]) -> NDArray[np.int64] | None:
@@ -160,16 +169,13 @@ def _order(data: Run | Qrels, ties: Literal["trec", "run", "rank", "score-rank"]
     return rows
 
 
-def _read(source: str, args: Namespace) -> tuple[Run | Qrels, Kind]:
+def _kind(source: str, args: Namespace) -> Kind:
     from fathoms.data.irds import knows
     from fathoms.data.kind import kind_of
-    from fathoms.data.mteb import read_mteb
-    from fathoms.data.qrels import read_qrels
-    from fathoms.data.runs import read_run
     from fathoms.errors import FathomsError
 
     if args.subset is not None or args.split is not None:
-        return read_mteb(source, subset=args.subset, split=args.split), "run"
+        return "run"
     if args.kind is None and args.to == "msmarco":
         kind: Kind | None = "run"
     elif args.kind is None and knows(source):
@@ -182,6 +188,16 @@ def _read(source: str, args: Namespace) -> tuple[Run | Qrels, Kind]:
         kind = kind_of(source)
     if kind is None:
         raise FathomsError(f"{source}: could be a run or judgments; say --kind run or --kind qrels")
+    return kind
+
+
+def _read(source: str, kind: Kind, args: Namespace) -> Run | Qrels:
+    from fathoms.data.mteb import read_mteb
+    from fathoms.data.qrels import read_qrels
+    from fathoms.data.runs import read_run
+
+    if args.subset is not None or args.split is not None:
+        return read_mteb(source, subset=args.subset, split=args.split)
     if kind == "qrels":
-        return read_qrels(source, lenient=args.lenient), kind
-    return read_run(source, lenient=args.lenient), kind
+        return read_qrels(source, lenient=args.lenient)
+    return read_run(source, lenient=args.lenient)

@@ -9,6 +9,9 @@ import json
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -19,7 +22,7 @@ from fathoms.data import metadata
 from fathoms.data.files import PACKED_ENDINGS, read_bytes
 from fathoms.data.load import first_line, headed
 from fathoms.data.qrels import Qrels
-from fathoms.data.runs import Run
+from fathoms.data.runs import Run, RunFile
 from fathoms.data.topics import valid_text
 from fathoms.data.trec import QRELS, Text
 from fathoms.errors import FathomsError, InputError
@@ -274,6 +277,35 @@ def _parquet(data: Run | Qrels) -> bytes:
     # Less tight than zstd, but read in half the time: files to be read again and again.
     exact_frame(data).write_parquet(buffer, compression="lz4", row_group_size=ROW_GROUP)
     return buffer.getvalue()
+
+
+def pack_in_parts(file: RunFile, target: Path) -> tuple[int, int, list[str]] | None:
+    """A large run file as a parquet file, with only a part of it in memory at a time; how many rows and topics it has,
+    and what was lost. None where the file is small, or has to be looked at as a whole."""
+    if len(file.parts) == 1:
+        return None
+    rows, topics, tag = 0, set[str](), None
+    with TemporaryDirectory(dir=target.parent, prefix=".fathoms.") as folder:
+        packed: list[Path] = []
+        schemas = set()
+        for part in file.parts:
+            try:
+                run = part()
+            except (InputError, OSError):
+                return None
+            if topics & set(run.topics):
+                return None
+            tag = run.tag if tag is None else tag
+            topics.update(run.topics)
+            rows += len(run)
+            found = exact_frame(replace(run, tag=tag))
+            schemas.add(tuple(found.schema.items()))
+            packed.append(Path(folder) / f"{len(packed):06}.parquet")
+            found.write_parquet(packed[-1], compression="lz4")
+        if len(schemas) > 1:  # ids that are no UTF-8, or odd ranks, in some parts only
+            return None
+        pl.scan_parquet(packed).sink_parquet(target, compression="lz4", row_group_size=ROW_GROUP)
+    return rows, len(topics), losses(replace(run, path=file.path), "parquet")
 
 
 def _json(data: Run | Qrels) -> bytes:
