@@ -85,7 +85,7 @@ def best_of(commands: dict[str, list[str]], repeat: int, timeout: float) -> tupl
 
 
 def show(case: str, tool: str, seconds: float | None, ours: float | None, megabytes: float | None = None) -> None:
-    """A row: the case, who did it, its seconds and how often ours fit into them, and its memory. A dash: not measured."""
+    """A row: the case, who did it, its seconds and how often ours fit into them, its memory; dashes where unknown."""
     ratio = None if seconds is None or not ours else seconds / ours
     numbers = (
         "-" if seconds is None else f"{seconds:.3g}" if seconds < 100 else f"{seconds:,.0f}",
