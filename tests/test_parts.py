@@ -195,6 +195,18 @@ def test_what_is_no_plain_text_is_one_part(tmp_path: Path, ending: str) -> None:
     assert topic_spans(str(path), 50) == [(0, path.stat().st_size)]
 
 
+@pytest.mark.usefixtures("small_parts")
+def test_the_error_of_what_was_simulated_is_kept_for_the_parts_that_have_one(tmp_path: Path) -> None:
+    path, qrels = tmp_path / "a.run", tmp_path / "qrels.txt"
+    tied = b"".join(b"1 Q0 doc-%d %d 1.0 t\n" % (i, i) for i in range(1, 31))
+    path.write_bytes(tied + b"".join(lines_of([2, 3, 4], seed=1, ties=False)))
+    qrels.write_bytes(qrels_of([1, 2, 3, 4, 5], seed=2))
+    scores = result(qrels, scan_runs([str(path)])).runs[0].scores[fm.parse_measure("INST@10")]
+    assert scores.tie_error is not None
+    assert scores.tie_error[0] > 0
+    assert scores.tie_error[1:].tolist() == [0, 0, 0, 0]
+
+
 FORMS: dict[str, Callable[[list[bytes]], bytes]] = {
     "MS MARCO": lambda lines: b"".join(b"%b\t%b\t%b\n" % tuple(line.split()[i] for i in (0, 2, 3)) for line in lines),
     "a line of names": lambda lines: b"qid\tdocid\tscore\n"

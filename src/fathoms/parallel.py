@@ -3,7 +3,8 @@
 Work is cut into pieces that know nothing of each other, so the result is the same however many workers there are and in
 whatever order they finish. There are two ways to go about it:
 
-- `each` calls a function on every item: here on forks of this process where that is safe, else on threads;
+- `each` calls a function on every item: here on forks of this process where that is safe, else on threads, or on new
+  processes if the work is heavy;
 - `run_batches` runs a long study batch by batch: on processes here, with every finished batch kept in a folder.
   `each` does the same where it is given a folder.
 

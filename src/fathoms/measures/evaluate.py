@@ -362,6 +362,8 @@ def _joined(parts: list[Scores], order: NDArray[np.int64] | None = None) -> Scor
 
     def column(name: str) -> Floats | None:
         columns = [getattr(part, name) for part in parts]
+        if name == "tie_error" and any(column is not None for column in columns):  # elsewhere nothing was simulated
+            columns = [np.zeros(len(p.score)) if c is None else c for p, c in zip(parts, columns, strict=True)]
         if any(column is None for column in columns):
             return None
         joined: Floats = np.concatenate(columns)
