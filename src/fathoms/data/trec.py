@@ -165,7 +165,7 @@ class _Piece:
         end = np.flatnonzero(blank).astype(np.int32)  # half the memory to go through
         separators = data[end]
         self.n_lines = int(np.count_nonzero(separators == ord("\n")))
-        if np.count_nonzero(separators == ord(" ")) + self.n_lines != len(end):
+        if np.count_nonzero((separators == ord(" ")) | (separators == ord("\t"))) + self.n_lines != len(end):
             control = ~np.isin(separators, BLANKS)
             if control.any():
                 at = int(end[control.argmax()])
