@@ -145,7 +145,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="all benchmarks as one page")
     parser.add_argument("-o", "--output", type=Path, default=HERE.parent / "docs" / "benchmarks.md")
     parser.add_argument("--peers", default=PEERS, help="of bench/eval.py: NAME or NAME=PROGRAM, separated by commas")
-    parser.add_argument("--only", help="names of benchmarks, separated by commas; prints and writes nothing")
+    parser.add_argument("--only", help="names of benchmarks, separated by commas; printed, not written")
     parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "fathoms-bench")
     args = parser.parse_args()
     chosen = [one for one in benchmarks(args) if not args.only or one.script in args.only.split(",")]

@@ -31,7 +31,6 @@ from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import least_depths, under
 from fathoms.measures.base import Measure
 from fathoms.measures.evaluate import Options, aggregate, prepare_measures
-from fathoms.measures.normalised import Normalised
 from fathoms.measures.parse import TREC_EVAL, trec_eval_name
 from fathoms.parallel import each
 
@@ -594,7 +593,7 @@ class Guide:
 
     def _residual(self) -> str:
         for measure in (*self.utility, *self.recall):
-            if measure.range_is == "none" or getattr(measure, "universe", None) == "given":
+            if measure.range_is == "none" or measure.needs_given:
                 continue
             widths = []
             for name in self.others:
@@ -662,7 +661,7 @@ def auditing(
     contributing = _contributing(runs, options, notes)
     prepared = None if measures is None else prepare_measures(list(measures))
     for measure in prepared or ():
-        if isinstance(measure, Normalised) and measure.needs_pool:
+        if measure.needs_pool:
             raise FathomsError(
                 f"{measure.name} takes R or its ideal from the pool of depth k, which is another one for each run left "
                 "out; audit a variant that uses all judgments"

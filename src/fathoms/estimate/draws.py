@@ -84,7 +84,7 @@ def drawn_scores(
 ) -> dict[Measure, Floats]:
     """Scores [draw, run, topic] of each measure; about `cells` places are worked on at a time."""
     for measure in measures:
-        if getattr(measure, "needs_pool", False):
+        if measure.needs_pool:
             raise FathomsError(
                 f"{measure.name} counts the relevant documents of a pool of depth k, which is not drawn; "
                 "use another variant"

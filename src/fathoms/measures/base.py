@@ -136,6 +136,21 @@ class Measure:
             if self.cutoff != "recall" and (self.k < 1 or self.k != int(self.k)):
                 raise FathomsError(f"{type(self).__name__}@{self.k:g}: the cut-off must be a whole number from 1 on")
 
+    @property
+    def needs_pool(self) -> bool:
+        """Whether it needs the pool of the contributing runs."""
+        return False
+
+    @property
+    def needs_given(self) -> bool:
+        """Whether its range needs the unjudged documents of all given runs."""
+        return getattr(self, "universe", None) == "given"
+
+    @property
+    def depends_on_others(self) -> bool:
+        """Whether a run's values depend on its company."""
+        return self.needs_pool or self.needs_given
+
     # -- scoring ----------------------------------------------------------------------------------------------
 
     def scores(self, evidence: Evidence) -> Scores:
@@ -165,7 +180,7 @@ class Measure:
         """
         if scores.low is None or scores.high is None or not self.ordered:
             return None, None
-        if getattr(self, "bounds", "exact") != "exact" or getattr(self, "needs_pool", False):
+        if getattr(self, "bounds", "exact") != "exact" or self.needs_pool:
             return None, None
         universe = getattr(self, "universe", "run")
         counted = isinstance(universe, int | float) and np.isfinite(universe) and self.k is not None

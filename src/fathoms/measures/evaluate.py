@@ -63,8 +63,7 @@ class RunScores:
     unknown: list[str]
     unjudged: int  # unjudged documents in the places that any measure reads
     read: int  # documents in those places
-    contradicted: int  # topics whose ranks contradict their scores
-    rank_order_differs: bool  # and ordering by rank would change a score
+    rank_order_differs: bool  # ranks contradict scores, and ordering by rank would change a score
     notes: list[str]
 
     def mean(self, measure: Measure) -> dict[str, float | None]:
@@ -221,7 +220,7 @@ def _identity(qrels: Qrels, runs: Runs, measures: list[Measure], options: Option
 
     how = replace(options, workers=0, scheduler=None, resume=None)
     others = None
-    if any(getattr(m, "universe", None) == "given" or getattr(m, "needs_pool", False) for m in measures):
+    if any(measure.depends_on_others for measure in measures):
         others = [runs.identity(name) for name in runs]
     return repr((__version__, how, [measure.name for measure in measures], qrels.identity(), others))
 
@@ -230,7 +229,7 @@ def alignment(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Op
     """What all runs share. Pools and the unjudged documents of all runs take a first pass over them."""
     precision = options.precision or default_precision(options.ties)
     given = None
-    if any(getattr(measure, "universe", None) == "given" for measure in measures):
+    if any(measure.needs_given for measure in measures):
         names = list(runs)
         groups = [names[start::GROUPS] for start in range(min(GROUPS, len(names)))]
         work = partial(_unjudged, runs=runs, qrels=qrels, ties=options.ties, precision=precision)
@@ -285,11 +284,10 @@ def _fitting(parts: Sequence[RunScores | None]) -> list[RunScores] | None:
 def _score(run: Run, align: Alignment, measures: list[Measure], options: Options) -> RunScores:
     """Scores of the topics that the run has."""
     aligned = align(run, present=True)
-    contradicted = contradictions(run)
     evidence = aligned.evidence
     scores = score_all(evidence, measures, options)
     differs = False
-    if contradicted.any() and options.ties not in ("rank", "run") and not options.scores_only:
+    if options.ties not in ("rank", "run") and not options.scores_only and contradictions(run).any():
         by_rank = score_all(align(run, ties="rank", present=True).evidence, measures, options)
         differs = any(not np.allclose(scores[m].score, by_rank[m].score, atol=1e-9) for m in measures)
     depth = max((evidence.width if m.k is None or m.cutoff == "recall" else m.places(evidence)) for m in measures)
@@ -302,7 +300,6 @@ def _score(run: Run, align: Alignment, measures: list[Measure], options: Options
         unknown=aligned.unknown,
         unjudged=int(evidence.unjudged[:, :depth].sum()),
         read=int(np.minimum(evidence.lengths, depth).sum()),
-        contradicted=int(contradicted.sum()),
         rank_order_differs=differs,
         notes=run.notes,
     )
@@ -327,7 +324,6 @@ def _whole(parts: list[RunScores], align: Alignment, measures: list[Measure], op
         unknown=[topic for part in parts for topic in part.unknown],
         unjudged=sum(part.unjudged for part in parts),
         read=sum(part.read for part in parts),
-        contradicted=sum(part.contradicted for part in parts),
         rank_order_differs=any(part.rank_order_differs for part in parts),
         notes=[note for part in parts for note in part.notes],
     )
