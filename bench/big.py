@@ -4,7 +4,7 @@
 
 The long run is 10,000 lines for each of its topics, its judgments 100 a topic; the many runs are 50 topics of 1,000
 lines. Both are evaluated from text, and the long run from parquet too, with the default measures; the many also with
-`--universe given`, which takes a first pass over all runs. Memory is that of all processes together. pytrec_eval, where
+`--universe all`, which takes a first pass over all runs. Memory is that of all processes together. pytrec_eval, where
 asked for, reads the same text in one process. The files take some 5 GB in DIR and are used again.
 """
 
@@ -104,7 +104,7 @@ def main() -> int:
         "convert it to parquet": (None, [*OURS, "convert", str(long / "runs" / "long.run"), "-o", str(columns)]),
         "the same from parquet": (None, ours(long, columns)),
         f"{args.runs:,} runs of 50,000 lines": (many, ours(many, many / "runs")),
-        "the same with --universe given": (None, ours(many, many / "runs", "--universe", "given")),
+        "the same with --universe all": (None, ours(many, many / "runs", "--universe", "all")),
     }
     notes = []
     for case, (folder, command) in cases.items():

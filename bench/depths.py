@@ -22,8 +22,8 @@ from fathoms.data.runs import scan_runs
 from fathoms.data.simulate import simulate
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.evidence import Evidence
+from fathoms.experiment.depths import depth_scores
 from fathoms.measures.base import Measure
-from fathoms.measures.depths import depth_scores
 from fathoms.measures.parse import parse_measure
 
 MEASURES = ("AP", "nDCG", "P", "RBP(p=0.95)", "ERR", "Q")

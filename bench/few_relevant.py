@@ -15,7 +15,7 @@ import fathoms as fm
 from fathoms.data.qrels import UNJUDGED
 from fathoms.estimate.distribution import Moments, confidence, mean_of_topics
 from fathoms.estimate.draws import drawn_scores, pairs
-from fathoms.estimate.probabilities import Chances
+from fathoms.estimate.probabilities import RelevanceProbabilities
 from fathoms.evidence.candidates import candidates
 
 TOPICS, DOCUMENTS, SHORTER, DRAWS = 25, 50, 40, 4000
@@ -42,7 +42,7 @@ def main() -> None:
         p = (shape / shape.sum() * expected)[rank]
         block = found.block()
         mean, covariance = mean_of_topics(Moments(block, np.append(p, 0.0)[block.number]))
-        scores = drawn_scores(Chances(qrels, found, codes, p, []), list(runs), [measure], DRAWS)[measure]
+        scores = drawn_scores(RelevanceProbabilities(qrels, found, codes, p, []), list(runs), [measure], DRAWS)[measure]
         none = np.prod(1 - p[found.topic == 0])
         drawn = pairs(measure, scores).p_better[0, 1]
         print(

@@ -23,8 +23,8 @@ from fathoms.data.runs import read_runs
 from fathoms.data.simulate import simulate
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import Candidates, candidates
-from fathoms.judge.engine import EVERY, Engine
-from fathoms.judge.select import STRATEGIES
+from fathoms.judging.engine import EVERY, Engine
+from fathoms.judging.select import STRATEGIES
 
 Floats = NDArray[np.float64]
 SMALL = 300  # documents for the triple sum

@@ -25,9 +25,9 @@ from fathoms.comparison.correlation import correlation
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.estimate.draws import SAMPLES, drawn_scores, pairs
-from fathoms.estimate.probabilities import MODELS, Chances, chances
+from fathoms.estimate.probabilities import RELEVANCE_MODELS, RelevanceProbabilities, relevance_probabilities
 from fathoms.evidence.pool import pool_judgments
-from fathoms.measures.evaluate import Options
+from fathoms.experiment.evaluate import Options
 
 METHODS = ("simplistic", "smoothed", "weibull", "hybrid", "experts", "fusion")
 EDGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
@@ -56,7 +56,7 @@ def errors(
     return "\n".join(lines)
 
 
-def accuracy(full: Qrels, runs: Runs, measure: str, found: Chances, method: str, draws: int) -> str:
+def accuracy(full: Qrels, runs: Runs, measure: str, found: RelevanceProbabilities, method: str, draws: int) -> str:
     """How often the run with the greater chance is the better one by all judgments, by confidence."""
     parsed = fm.parse_measure(measure)
     names = found.candidates.names
@@ -93,9 +93,9 @@ def main() -> None:
     )
     print(f"{len(shallow):,} of {len(full):,} judgments\n")
     print(errors(shallow, full, runs, pooled, measures, args.to_depth), flush=True)
-    for method in MODELS:
+    for method in RELEVANCE_MODELS:
         start = time.perf_counter()
-        found = chances(shallow, runs, method, Options(), to_depth=args.to_depth, samples=SAMPLES)
+        found = relevance_probabilities(shallow, runs, method, Options(), to_depth=args.to_depth, samples=SAMPLES)
         seconds = time.perf_counter() - start
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(f"{method}: {len(found.candidates):,} documents, {seconds:.1f} s, at most {most:.1f} GB so far\n")

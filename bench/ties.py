@@ -21,7 +21,7 @@ from timing import show, show_header
 from fathoms.comparison.ties import tie_analysis
 from fathoms.data.qrels import read_qrels
 from fathoms.data.runs import scan_runs
-from fathoms.measures.evaluate import DEFAULT_MEASURES, Options, prepare_measures
+from fathoms.experiment.evaluate import DEFAULT_MEASURES, Options, prepare_measures
 
 THEIRS = {"map", "ndcg_cut_10", "P_10", "recip_rank"}  # it has no RBP
 ORDERS = 5

@@ -81,11 +81,13 @@ def main() -> None:
         truth = {(topic, document): int(grade) for topic, _, document, grade in lines}
         log = folder / "session.db"
         words = ["none", folder / "runs", "--topic-texts", folder / "topics.jsonl", "--docs", folder / "docs.jsonl"]
-        words += ["--session", log, "--until", "0.999999", "--web", "--port", "0", "--token", TOKEN]
+        words += ["--session", log, "--confidence", "0.999999", "--web", "--port", "0", "--token", TOKEN]
         server = subprocess.Popen(
             [sys.executable, "-m", "fathoms", "judge", *map(str, words)],
-            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+        )
         assert server.stderr is not None
         port = 0
         for line in server.stderr:

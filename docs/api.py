@@ -56,7 +56,7 @@ MADE_BY_OTHERS = ("Qrels", "Run", "Runs", "Measure")  # nobody needs to call the
 NAMED_TYPES = {
     "Ties": "evidence.order",
     "Precision": "evidence.order",
-    "Topics": "measures.evaluate",
+    "Topics": "experiment.evaluate",
     "Names": "data.runs",
     "Test": "comparison.significance",
     "Correction": "comparison.significance",
@@ -64,7 +64,7 @@ NAMED_TYPES = {
 EXAMPLES = {
     "Measure": """
 ap = fm.parse_measure("AP(variant=b)")
-print(ap.name, ap.but(k=20).name, (ap @ 10).name, ap == fm.parse_measure("AP(variant=b)"))
+print(ap.name, ap.replace(k=20).name, (ap @ 10).name, ap == fm.parse_measure("AP(variant=b)"))
 """,
     "parse_measure": """
 print([fm.parse_measure(name).name for name in ("ndcg_cut_10", "RBP(p=0.80)", "AP( variant=b )@20")])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fathoms.data.qrels import JUDGED, NEGATIVE, PAST, UNJUDGED
+from fathoms.data.qrels import JUDGED, NEGATIVE, PADDING, UNJUDGED
 from fathoms.evidence.evidence import Evidence, PoolEvidence
 from fathoms.evidence.pool import NEVER
 from tests.slow import Case, Doc
@@ -52,7 +52,7 @@ def block(cases: Sequence[Case]) -> Evidence:
     everything = [doc for case in cases for doc in case.ranking + case.outside]
     levels = np.unique([0.0] + [doc.grade for doc in everything if doc.grade is not None and doc.grade >= 0])
     width = max([1] + [len(case.ranking) for case in cases])
-    codes = np.full((len(cases), width), PAST, dtype=np.int16)
+    codes = np.full((len(cases), width), PADDING, dtype=np.int16)
     tied = np.zeros((len(cases), width), dtype=bool)
     depth = np.zeros((len(cases), width), dtype=np.int32)
     counts = np.zeros((len(cases), len(levels)), dtype=np.int64)
@@ -86,7 +86,7 @@ def block(cases: Sequence[Case]) -> Evidence:
         levels=levels,
         max_grade=float(cases[0].gmax),
         counts=counts,
-        given=np.array([sum(not doc.judged for doc in case.ranking + case.outside) for case in cases]),
+        unjudged_in_all_runs=np.array([sum(not doc.judged for doc in case.ranking + case.outside) for case in cases]),
         pool=PoolEvidence(
             depth=depth,
             judged_depth=judged_rows[:, 1],

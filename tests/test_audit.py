@@ -22,16 +22,16 @@ from fathoms.comparison.audit import (
     LeftOut,
     Status,
     audit,
-    auditing,
     changes,
     contributions,
     leave_out,
+    run_audit,
     sentences,
 )
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.align import Aligned, Alignment
-from fathoms.evidence.pool import under
-from fathoms.measures.evaluate import Options
+from fathoms.evidence.pool import with_judgments
+from fathoms.experiment.evaluate import Options
 from tests.test_collections import collection
 
 Ranking = dict[str, list[str]]  # by topic
@@ -406,9 +406,18 @@ def test_formats_agree(files: Path, capsys: pytest.CaptureFixture[str], made: Co
     assert len(frame) == sum(not isinstance(row[3], str) for row in result.rows())
     sections = list(dict.fromkeys(row["section"] for row in rows))
     assert sections == [
-        "collection", "found", "rate", "pooling", "run-out-percent", "run-out-rank", "group-out-percent",
-        "group-out-rank", "judged-share", "guideline", "evidence",
-    ]  # fmt: skip
+        "collection",
+        "found",
+        "rate",
+        "pooling",
+        "run-out-percent",
+        "run-out-rank",
+        "group-out-percent",
+        "group-out-rank",
+        "judged-share",
+        "guideline",
+        "evidence",
+    ]
 
 
 def test_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -510,7 +519,7 @@ def test_trec8_depth_100_with_each_team_left_out() -> None:
         theirs = {topic: value for name, topic, value in (line[:3] for line in lines) if name == "map"}
         (left,) = leave_out(qrels, scored, brought, {teams[run]: [run]}, [fm.parse_measure("AP")])
         assert f"{left.without:.4f}" == theirs.pop("all")
-        evidence = under(scored[run], qrels, brought.pool & ~brought.of(teams[run]))
+        evidence = with_judgments(scored[run], qrels, brought.pool & ~brought.of(teams[run]))
         ours = fm.parse_measure("AP").value(evidence)
         assert {topic: f"{score:.4f}" for topic, score in zip(qrels.topics, ours, strict=True)} == theirs
 
@@ -520,7 +529,7 @@ def test_trec8_table_5() -> None:
     folder = collection("trec8-adhoc")
     options = Options(pooled=tuple((folder / "pooled.txt").read_text().split()))
     qrels, runs = fm.read_qrels(folder / "qrels.txt"), fm.scan_runs(folder / "runs")
-    found = auditing(qrels, runs, None, options, groups=teams_of(folder), depth=10)
+    found = run_audit(qrels, runs, None, options, groups=teams_of(folder), depth=10)
     table = {
         (kind, one.measure): (round(one.percent.mean, 2), round(one.rank.mean, 2))
         for kind, left in (("run", found.run_out), ("group", found.group_out))

@@ -95,12 +95,21 @@ def all_scores(name: str, length: int, gmax: int) -> dict[tuple[float, ...], flo
 @pytest.mark.parametrize(
     ("name", "length", "gmax"),
     [
-        ("RR", 11, 1), ("RR@3", 11, 1), ("RR@5", 11, 1), ("P@5", 11, 1), ("P@1", 6, 1), ("RBP(p=0.5)@6", 11, 1),
-        ("RBP(p=0.85)@8", 11, 1), ("SDCG@5", 11, 1), ("DCG(discount=zipf)@4", 10, 1), ("DCG(max_grade=2)@4", 7, 2),
-        ("SDCG(max_grade=2)@4", 7, 2), ("RBP(p=0.6,gain=linear,max_grade=2)@4", 7, 2),
+        ("RR", 11, 1),
+        ("RR@3", 11, 1),
+        ("RR@5", 11, 1),
+        ("P@5", 11, 1),
+        ("P@1", 6, 1),
+        ("RBP(p=0.5)@6", 11, 1),
+        ("RBP(p=0.85)@8", 11, 1),
+        ("SDCG@5", 11, 1),
+        ("DCG(discount=zipf)@4", 10, 1),
+        ("DCG(max_grade=2)@4", 7, 2),
+        ("SDCG(max_grade=2)@4", 7, 2),
+        ("RBP(p=0.6,gain=linear,max_grade=2)@4", 7, 2),
         ("DCG(gains={0:0,1:1,2:5})@3", 6, 2),
     ],
-)  # fmt: skip
+)
 def test_the_worst_loss_is_reached_and_never_exceeded(name: str, length: int, gmax: int) -> None:
     score = all_scores(name, length, gmax)
     measure = parse_measure(name)
@@ -126,7 +135,7 @@ class Drawn(Weighted):
 
     drawn: tuple[float, ...] = ()
 
-    def decay(self, n: int) -> Floats:
+    def weight(self, n: int) -> Floats:
         return np.array(self.drawn[:n])
 
 
@@ -336,8 +345,19 @@ def test_the_paper_on_a_simulated_collection(folder: Path, tmp_path: Path) -> No
     near = [x for x in losses if q1 - 1.5 * (q3 - q1) <= x <= q3 + 1.5 * (q3 - q1)]
     expected = (min(near), q1, median, q3, max(near), losses.mean(), losses.min(), losses.max())
     assert row[2:10] == pytest.approx(expected, abs=1e-12)
-    assert [row[1] for row in rows["tableA"]][:11] == ["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8",
-        "1.9", "2.0"]  # fmt: skip
+    assert [row[1] for row in rows["tableA"]][:11] == [
+        "1.0",
+        "1.1",
+        "1.2",
+        "1.3",
+        "1.4",
+        "1.5",
+        "1.6",
+        "1.7",
+        "1.8",
+        "1.9",
+        "2.0",
+    ]
     for _, rho, _, positive, negative, *_ in rows["tableA"]:
         assert rho != "1.0" or positive == negative == 0
 

@@ -47,8 +47,11 @@ class Served:
         self.asked: set[str] = set()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "fathoms", "judge", "--web", "--port", "0", "--token", TOKEN, *words],
-            cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         assert self.process.stderr is not None
         heard = ""
         while "Ctrl-C" not in heard:
@@ -71,7 +74,7 @@ class Served:
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    server = Served(tmp_path, "--demo", "demo", "--until", "0.999999999")
+    server = Served(tmp_path, "--demo", "demo", "--confidence", "0.999999999")
     yield server
     server.stop()
 
@@ -198,7 +201,7 @@ def test_two_people_at_once(browser: Browser, served: Served) -> None:
 
 
 def test_two_opinions(browser: Browser, tmp_path: Path) -> None:
-    server = Served(tmp_path, "--demo", "demo", "--double", "100%")
+    server = Served(tmp_path, "--demo", "demo", "--judge-twice", "100%")
     try:
         ann = visit(browser, server, "Ann")
         first = press(ann, "1")
@@ -219,8 +222,10 @@ def test_two_opinions(browser: Browser, tmp_path: Path) -> None:
         server.stop()
     rows = server.events("demo/fathoms-judging.db")
     assert [row[:4] for row in rows] == [
-        ("grade", first[1], 1, "Ann"), ("grade", first[1], 2, "Bob"), ("final", first[1], 0, "Bob"),
-    ]  # fmt: skip
+        ("grade", first[1], 1, "Ann"),
+        ("grade", first[1], 2, "Bob"),
+        ("final", first[1], 0, "Bob"),
+    ]
 
 
 def test_hostile_texts_on_a_phone(browser: Browser, tmp_path: Path) -> None:
@@ -233,9 +238,20 @@ def test_hostile_texts_on_a_phone(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text("".join(json.dumps(text) + "\n" for text in texts))
     (tmp_path / "topics.tsv").write_text(f"1\tbold words\t{evil} {'x' * 300}\n")
     server = Served(
-        tmp_path, "none", "a.run", "b.run", "c.run", "--docs", "docs.jsonl", "--topic-texts", "topics.tsv", "--budget",
-        "3", "--until", "0.999999",
-    )  # fmt: skip
+        tmp_path,
+        "none",
+        "a.run",
+        "b.run",
+        "c.run",
+        "--docs",
+        "docs.jsonl",
+        "--topic-texts",
+        "topics.tsv",
+        "--budget",
+        "3",
+        "--confidence",
+        "0.999999",
+    )
     try:
         page = visit(browser, server, "<img src=x>", viewport={"width": 360, "height": 700}, is_mobile=True)
         shown = page.text_content("#doc-body") or ""

@@ -75,54 +75,102 @@ class Bad(NamedTuple):
 
 
 TABLE = [
-    Bad("a line with too few columns", run=RUN + b"1 Q0 y 4 0.5\n",
+    Bad(
+        "a line with too few columns",
+        run=RUN + b"1 Q0 y 4 0.5\n",
         error="bad.run:6: expected 6 columns (topic Q0 document rank score tag), found 5: '1 Q0 y 4 0.5'",
-        warning="bad.run: skipped 1 bad line: line 6: expected 6 columns"),
-    Bad("a qrels line with too many columns", qrels=QRELS + b"2 0 e 1 2\n",
+        warning="bad.run: skipped 1 bad line: line 6: expected 6 columns",
+    ),
+    Bad(
+        "a qrels line with too many columns",
+        qrels=QRELS + b"2 0 e 1 2\n",
         error="bad.txt:6: expected 4 columns (topic iteration document grade), found 5: '2 0 e 1 2'",
-        warning="bad.txt: skipped 1 bad line: line 6: expected 4 columns"),
-    Bad("a score that is not a number", run=RUN + b"1 Q0 y 4 n/a t\n",
+        warning="bad.txt: skipped 1 bad line: line 6: expected 4 columns",
+    ),
+    Bad(
+        "a score that is not a number",
+        run=RUN + b"1 Q0 y 4 n/a t\n",
         error="bad.run:6: expected a number as score (column 5), found 'n/a'",
-        warning="bad.run: skipped 1 bad line: line 6: expected a number"),
-    Bad("a grade that is not a number, or infinite", qrels=QRELS + b"2 0 e inf\n",
+        warning="bad.run: skipped 1 bad line: line 6: expected a number",
+    ),
+    Bad(
+        "a grade that is not a number, or infinite",
+        qrels=QRELS + b"2 0 e inf\n",
         error="bad.txt:6: expected a finite number as grade (column 4), found 'inf'",
-        warning="bad.txt: skipped 1 bad line: line 6: expected a finite number"),
-    Bad("a document twice in one topic of a run", run=RUN + b"1 Q0 a 4 0.5 t\n",
+        warning="bad.txt: skipped 1 bad line: line 6: expected a finite number",
+    ),
+    Bad(
+        "a document twice in one topic of a run",
+        run=RUN + b"1 Q0 a 4 0.5 t\n",
         error="bad.run:6: topic 1: document a stands there twice (first in line 1); --lenient keeps the first",
-        warning="bad.run: skipped 1 document that the topic had already, kept the first (line 6"),
-    Bad("one document with two different grades", qrels=QRELS + b"1 0 a 0\n",
+        warning="bad.run: skipped 1 document that the topic had already, kept the first (line 6",
+    ),
+    Bad(
+        "one document with two different grades",
+        qrels=QRELS + b"1 0 a 0\n",
         error="bad.txt:6: topic 1, document a has grade 0, but 1 in line 1; decide on one (--lenient keeps the first)",
-        warning="bad.txt: skipped 1 judgment that another one contradicts, kept the first (line 6"),
-    Bad("the same judgment twice", qrels=QRELS + b"1 0 a 1\n",
-        warning="bad.txt: 1 judgment repeated with the same grade; each counts once"),
-    Bad("a negative grade", qrels=QRELS + b"2 0 x -1\n",
-        warning="bad.txt: 1 judgment with a negative grade, which means unjudged"),
-    Bad("a topic named `all`", qrels=QRELS + b"all 0 a 1\n",
+        warning="bad.txt: skipped 1 judgment that another one contradicts, kept the first (line 6",
+    ),
+    Bad(
+        "the same judgment twice",
+        qrels=QRELS + b"1 0 a 1\n",
+        warning="bad.txt: 1 judgment repeated with the same grade; each counts once",
+    ),
+    Bad(
+        "a negative grade",
+        qrels=QRELS + b"2 0 x -1\n",
+        warning="bad.txt: 1 judgment with a negative grade, which means unjudged",
+    ),
+    Bad(
+        "a topic named `all`",
+        qrels=QRELS + b"all 0 a 1\n",
         error="bad.txt:6: a topic is named `all`, which in the output names the mean over topics; rename it",
-        warning="bad.txt: a topic is named `all`"),
-    Bad("a key twice in a JSON object", run=b'{"1": {"a": 3, "a": 2}}',
+        warning="bad.txt: a topic is named `all`",
+    ),
+    Bad(
+        "a key twice in a JSON object",
+        run=b'{"1": {"a": 3, "a": 2}}',
         error="bad.run: the key 'a' stands twice in one object; --lenient keeps the first",
-        warning="bad.run: skipped 1 bad part: 1 repeated key, kept the first"),
-    Bad("a JSON, parquet or frame row without topic, document or number", run=b'{"1": {"a": 3, "b": null}}',
+        warning="bad.run: skipped 1 bad part: 1 repeated key, kept the first",
+    ),
+    Bad(
+        "a JSON, parquet or frame row without topic, document or number",
+        run=b'{"1": {"a": 3, "b": null}}',
         error="bad.run: row 2: topic 1, document b: expected a number as score, found None",
-        warning="bad.run: skipped 1 bad row: row 2: topic 1, document b"),
+        warning="bad.run: skipped 1 bad row: row 2: topic 1, document b",
+    ),
     Bad("no good line at all", run=b"hello\nworld\n", error="bad.run:1: expected 6 columns"),
     Bad("a qrels file given as a run", run=QRELS, error="this looks like a qrels file (4 more bad lines)"),
     Bad("a run given as the qrels", qrels=RUN, error="this looks like a run (4 more bad lines)"),
     Bad("an empty file", qrels=b"", error="bad.txt: the file is empty; expected a qrels file"),
-    Bad("nothing but comments and blank lines", run=b"# none\n\n",
-        error="bad.run: the file has no lines but blank ones and comments; expected a run file"),
+    Bad(
+        "nothing but comments and blank lines",
+        run=b"# none\n\n",
+        error="bad.run: the file has no lines but blank ones and comments; expected a run file",
+    ),
     Bad("binary data", run=RUN + b"\x00\x01\n", error="bad.run:6: holds binary data (byte 0x00), expected a run file"),
-    Bad("compressed data that is cut short", run=gzip.compress(RUN)[:-8],
-        error="bad.run: the compressed data is damaged or cut short"),
+    Bad(
+        "compressed data that is cut short",
+        run=gzip.compress(RUN)[:-8],
+        error="bad.run: the compressed data is damaged or cut short",
+    ),
     Bad("damaged JSON or parquet", run=b'{"1": {"a": 3', error="bad.run:1: is not valid JSON"),
-    Bad("more than 32,000 different grades", qrels=b"".join(b"1 0 d%d %d\n" % (i, i) for i in range(32_001)),
-        error="bad.txt: 32,001 different grades, expected at most 32,000"),
-    Bad("a topic of the qrels that a run lacks", run=b"1 Q0 a 1 1 t\n",
-        warning="topics without documents count 0: bad lacks 2"),
-    Bad("a topic of a run that is not in the qrels", run=RUN + b"9 Q0 a 1 1 t\n",
-        warning="topics not in bad.txt are ignored: 9 of bad"),
-]  # fmt: skip
+    Bad(
+        "more than 32,000 different grades",
+        qrels=b"".join(b"1 0 d%d %d\n" % (i, i) for i in range(32_001)),
+        error="bad.txt: 32,001 different grades, expected at most 32,000",
+    ),
+    Bad(
+        "a topic of the qrels that a run lacks",
+        run=b"1 Q0 a 1 1 t\n",
+        warning="topics without documents count 0: bad lacks 2",
+    ),
+    Bad(
+        "a topic of a run that is not in the qrels",
+        run=RUN + b"9 Q0 a 1 1 t\n",
+        warning="topics not in bad.txt are ignored: 9 of bad",
+    ),
+]
 
 
 @pytest.mark.parametrize("bad", TABLE, ids=lambda bad: bad.title)
@@ -193,11 +241,11 @@ def test_each_row_stands_in_the_page(bad: Bad) -> None:
         ("eval qrels.txt good.run -m RBP(p=1.5)", "p must lie between 0 and 1, found 1.5"),
         ("eval qrels.txt good.run -m AP(foo=1)", "AP has no parameter 'foo'; it takes"),
         ("eval qrels.txt good.run -m AP(variant=z)@5", "variant must be one of a, b, c"),
-        ("eval qrels.txt good.run --universe many", "expected run, given, a number or inf, found 'many'"),
-        ("eval qrels.txt good.run --universe=-1", "universe must be run, given, a number"),
-        ("eval qrels.txt good.run --universe nan", "universe must be run, given, a number"),
-        ("eval qrels.txt good.run --junk 2", "junk must be a negative grade, such as -2, found 2"),
-        ("eval qrels.txt good.run --junk spam", "argument --junk"),
+        ("eval qrels.txt good.run --universe many", "expected run, all, a number or inf, found 'many'"),
+        ("eval qrels.txt good.run --universe=-1", "universe must be run, all, a number"),
+        ("eval qrels.txt good.run --universe nan", "universe must be run, all, a number"),
+        ("eval qrels.txt good.run --nonrelevant-grade 2", "junk must be a negative grade, such as -2, found 2"),
+        ("eval qrels.txt good.run --nonrelevant-grade spam", "argument --nonrelevant-grade"),
         ("eval qrels.txt good.run --workers 0", "expected a whole number from 1 on, found '0'"),
         ("eval qrels.txt good.run --seed=-1", "expected a whole number from 0 on, found '-1'"),
         ("eval qrels.txt good.run --format xml", "invalid choice: 'xml'"),
@@ -222,7 +270,7 @@ def test_each_row_stands_in_the_page(bad: Bad) -> None:
         ("nonsense", "there is no command 'nonsense'"),
         ("--nonsense", "unrecognized arguments: --nonsense"),
     ],
-)  # fmt: skip
+)
 def test_bad_usage_is_one_message_and_status_2(fathoms: Command, words: str, message: str) -> None:
     Path("empty").mkdir()
     Path("comments").write_text("# none\n\n")
@@ -287,20 +335,31 @@ def test_trec_eval_layout(fathoms: Command) -> None:
         "eval", "qrels.txt", "good.run", "-m", "AP", "-m", "P@5", "-m", "NumRel", "-q", "--format", "trec_eval"
     )
     assert done.out.splitlines() == [
-        "map                   \t1\t0.8333", "P_5                   \t1\t0.4000", "num_rel               \t1\t2",
-        "map                   \t2\t0.5000", "P_5                   \t2\t0.2000", "num_rel               \t2\t1",
+        "map                   \t1\t0.8333",
+        "P_5                   \t1\t0.4000",
+        "num_rel               \t1\t2",
+        "map                   \t2\t0.5000",
+        "P_5                   \t2\t0.2000",
+        "num_rel               \t2\t1",
         "runid                 \tall\tt",
-        "map                   \tall\t0.6667", "P_5                   \tall\t0.3000", "num_rel               \tall\t3",
-    ]  # fmt: skip
+        "map                   \tall\t0.6667",
+        "P_5                   \tall\t0.3000",
+        "num_rel               \tall\t3",
+    ]
 
 
 def test_latex(fathoms: Command) -> None:
     Path("my_run.txt").write_bytes(RUN)
     done = fathoms("eval", "qrels.txt", "my_run.txt", "-m", "AP", "-m", "AP@1", "-m", "Bpref", "--format", "latex")
     assert done.out.splitlines() == [
-        r"\begin{tabular}{lrrr}", r"\toprule", r"Run & AP & AP@1 & Bpref \\", r"\midrule",
-        r"my\_run & 0.6667 +0.0833 & 0.2500 +0.0000 $-$0.0833 & 0.5000 \\", r"\bottomrule", r"\end{tabular}",
-    ]  # fmt: skip
+        r"\begin{tabular}{lrrr}",
+        r"\toprule",
+        r"Run & AP & AP@1 & Bpref \\",
+        r"\midrule",
+        r"my\_run & 0.6667 +0.0833 & 0.2500 +0.0000 $-$0.0833 & 0.5000 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
 
 
 def test_the_table_and_its_remarks(fathoms: Command) -> None:
@@ -393,7 +452,7 @@ def test_nothing_in_common(fathoms: Command, topics: str, form: str) -> None:
 def test_junk(fathoms: Command) -> None:
     Path("spam.txt").write_bytes(QRELS + b"1 0 x -2\n")
     unjudged = scores(fathoms, "spam.txt", "good.run", "-m", "AP")[1]
-    judged = scores(fathoms, "spam.txt", "good.run", "-m", "AP", "--junk", "-2")[1]
+    judged = scores(fathoms, "spam.txt", "good.run", "-m", "AP", "--nonrelevant-grade", "-2")[1]
     assert judged[3] == judged[5] == unjudged[3] < unjudged[5]
 
 
@@ -431,7 +490,7 @@ def test_ids_that_are_no_utf8_leave_as_they_came(tmp_path: Path) -> None:
         (QRELS, RUN + b"1 Q0 a 9 9 t\n", "warning", "skipped 1 document that the topic had already"),
         (b"", RUN, "error", "bad.txt: the file is empty"),
     ],
-)  # fmt: skip
+)
 def test_check_finds(fathoms: Command, qrels: bytes, run: bytes, level: str, message: str) -> None:
     Path("bad.txt").write_bytes(qrels)
     Path("bad.run").write_bytes(run)
@@ -471,9 +530,9 @@ def test_standard_input(folder: Path) -> None:
     words = ("-m", "AP", "--format", "csv")
     plain = process(folder, "eval", "qrels.txt", "good.run", *words).stdout
     assert process(folder, "eval", "-", "good.run", *words, stdin=QRELS).stdout == plain
-    piped = process(folder, "eval", "qrels.txt", "-", *words, "--universe", "given", stdin=gzip.compress(RUN))
+    piped = process(folder, "eval", "qrels.txt", "-", *words, "--universe", "all", stdin=gzip.compress(RUN))
     assert (piped.returncode, piped.stderr) == (0, b"")
-    assert b"stdin,all,AP(universe=given),0.666" in piped.stdout
+    assert b"stdin,all,AP(universe=all),0.666" in piped.stdout
     bad = process(folder, "check", "qrels.txt", "-", stdin=b"bad\n")
     assert bad.returncode == 1
     assert b"error    -: line 1: expected 6 columns" in bad.stdout
@@ -486,9 +545,9 @@ def shell(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_run_from_another_process(folder: Path) -> None:
     """`<(...)` is a pipe with a name: it can be read once only, also where two passes are needed."""
-    done = shell(folder, "fathoms eval <(cat qrels.txt) <(cat good.run) -m AP --universe given --format csv")
+    done = shell(folder, "fathoms eval <(cat qrels.txt) <(cat good.run) -m AP --universe all --format csv")
     assert (done.returncode, done.stderr) == (0, "")
-    assert ",all,AP(universe=given),0.666" in done.stdout
+    assert ",all,AP(universe=all),0.666" in done.stdout
 
 
 def test_a_reader_that_goes_away(folder: Path) -> None:

@@ -20,16 +20,27 @@ import pytrec_eval
 import fathoms as fm
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.order import Precision
-from fathoms.measures.evaluate import aggregate
+from fathoms.experiment.evaluate import aggregate
 from fathoms.measures.parse import trec_eval_name
 
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 TREC_EVAL = [
-    "AP", "nDCG", "RR", "Rprec", "Bpref", "infAP", "SetP", "SetR", "SetF", "NumRet", "NumRel", "NumRelRet",
+    "AP",
+    "nDCG",
+    "RR",
+    "Rprec",
+    "Bpref",
+    "infAP",
+    "SetP",
+    "SetR",
+    "SetF",
+    "NumRet",
+    "NumRel",
+    "NumRelRet",
     *(f"{name}@{k}" for name in ("AP", "nDCG", "P", "R") for k in CUTS),
     *(f"Success@{k}" for k in (1, 5, 10)),
     *(f"IPrec@{level / 10:g}" for level in range(11)),
-]  # fmt: skip
+]
 
 
 def collection(name: str) -> Path:
@@ -156,9 +167,23 @@ def test_order_of_lines_does_not_matter(run: str, tmp_path: Path) -> None:
 def test_scores_of_trec8_lie_in_their_ranges() -> None:
     folder = collection("trec8-adhoc")
     measures = [
-        "AP", "AP@100", "AP(variant=b)@20", "nDCG", "nDCG@10", "P@10", "RBP(p=0.8)", "RR", "ERR@20", "Rprec", "R@100",
-        "Q@20", "SetF", "INST(T=1)@100", "SDCG@100", "Success@1",
-    ]  # fmt: skip
+        "AP",
+        "AP@100",
+        "AP(variant=b)@20",
+        "nDCG",
+        "nDCG@10",
+        "P@10",
+        "RBP(p=0.8)",
+        "RR",
+        "ERR@20",
+        "Rprec",
+        "R@100",
+        "Q@20",
+        "SetF",
+        "INST(T=1)@100",
+        "SDCG@100",
+        "Success@1",
+    ]
     frame = fm.evaluate(folder / "qrels.txt", folder / "runs", measures, by_topic=True)
     assert frame["run"].n_unique() == 129
     assert frame.null_count().row(0) == (0,) * 9
@@ -172,12 +197,12 @@ def test_scores_of_trec8_lie_in_their_ranges() -> None:
 
 def test_rm_table_2_on_trec8() -> None:
     """Separability at 1,000 judgments and at all, and reversals, of an independent computation (file order)."""
-    from fathoms.papers.rm import Settings, study
+    from fathoms.papers.rm import RMSettings, study
 
     folder = collection("trec8-adhoc")
     pooled = (folder / "pooled.txt").read_text().split()
     exhibits = study(
-        fm.read_qrels(folder / "qrels.txt"), fm.scan_runs(folder / "runs"), pooled, Settings(prefix_order="file")
+        fm.read_qrels(folder / "qrels.txt"), fm.scan_runs(folder / "runs"), pooled, RMSettings(prefix_order="file")
     ).exhibits
     table = next(exhibit for exhibit in exhibits if exhibit.name == "table2")
     found = {(row[0], row[1]): [round(x, 1) for x in row[3:6]] for row in table.rows[:3]}

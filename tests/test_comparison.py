@@ -118,8 +118,11 @@ def test_worked_example_of_coverage_and_inversion() -> None:
 
 def test_quadrants_name_who_separates_a_pair() -> None:
     assert quadrants(np.array([0.01, 0.01, 0.5, 0.5]), np.array([0.01, 0.5, 0.01, 0.5]), 0.05) == [
-        "both", "reference", "new", "neither",
-    ]  # fmt: skip
+        "both",
+        "reference",
+        "new",
+        "neither",
+    ]
 
 
 # -- correlation ----------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from fathoms.data import convert
 from fathoms.data.columns import BLOCK, fixed_width
 from fathoms.data.convert import Format, content, losses
 from fathoms.data.files import PACKED_ENDINGS, compress
-from fathoms.data.kind import kind_of
+from fathoms.data.sniff import kind_of
 from fathoms.evidence.order import Ties, default_precision, order_rows
 from tests.test_cli import Command, fathoms
 from tests.test_reading import GRADES, QRELS, RUN, SCORES, cells
@@ -290,9 +290,15 @@ def test_a_run_whose_first_line_names_the_columns(tmp_path: Path) -> None:
 
 MTEB = {
     "mteb_model_meta": {"model_name": "m", "revision": "r"},
-    "default": {"test": {topic: dict(ranking) for topic, ranking in fm.read_run([
-        {"qid": t, "docid": d, "score": s} for (t, d), s in SCORES.items()]).to_dict().items()}},
-}  # fmt: skip
+    "default": {
+        "test": {
+            topic: dict(ranking)
+            for topic, ranking in fm.read_run([{"qid": t, "docid": d, "score": s} for (t, d), s in SCORES.items()])
+            .to_dict()
+            .items()
+        }
+    },
+}
 
 
 def test_mteb_predictions(tmp_path: Path) -> None:
@@ -347,8 +353,12 @@ def test_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch, package: s
 def test_frames_have_their_columns() -> None:
     run = fm.read_run({"1": {"a": 1.0}})
     assert run.to_frame().schema == {
-        "topic": pl.String, "document": pl.String, "rank": pl.Int64, "score": pl.Float64, "tag": pl.String,
-    }  # fmt: skip
+        "topic": pl.String,
+        "document": pl.String,
+        "rank": pl.Int64,
+        "score": pl.Float64,
+        "tag": pl.String,
+    }
     assert list(run.to_pandas().columns) == ["topic", "document", "rank", "score", "tag"]
     assert isinstance(run.to_pandas(), pd.DataFrame)
     qrels = fm.read_qrels({"1": {"a": 1, "b": 0.5}})
@@ -363,13 +373,22 @@ def test_frames_have_their_columns() -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        (RUN, "run"), (QRELS, "qrels"), (gzip.compress(RUN, mtime=0), "run"), (b"# a\n\n" + QRELS, "qrels"),
-        (b"7\td\t1\n", "run"), (b"qid docid rel\n1 a 1\n", "qrels"), (b"qid docid score rank\n1 a 1 1\n", "run"),
-        (b"query-id\tcorpus-id\tscore\n1\ta\t1\n", None), (b'{"1": {"a": 1}}', None),
-        (b'{"qid": 1, "rel": 2}', "qrels"), (json.dumps(MTEB).encode(), "run"),
-        (b"1 2 3\n", None), (b"", None), (b"PAR1 and then nothing", None),
+        (RUN, "run"),
+        (QRELS, "qrels"),
+        (gzip.compress(RUN, mtime=0), "run"),
+        (b"# a\n\n" + QRELS, "qrels"),
+        (b"7\td\t1\n", "run"),
+        (b"qid docid rel\n1 a 1\n", "qrels"),
+        (b"qid docid score rank\n1 a 1 1\n", "run"),
+        (b"query-id\tcorpus-id\tscore\n1\ta\t1\n", None),
+        (b'{"1": {"a": 1}}', None),
+        (b'{"qid": 1, "rel": 2}', "qrels"),
+        (json.dumps(MTEB).encode(), "run"),
+        (b"1 2 3\n", None),
+        (b"", None),
+        (b"PAR1 and then nothing", None),
     ],
-)  # fmt: skip
+)
 def test_kinds_are_told_where_it_is_safe(tmp_path: Path, text: bytes, kind: str | None) -> None:
     assert kind_of(str(file(tmp_path, text))) == kind
 

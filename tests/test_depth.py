@@ -11,7 +11,7 @@ import fathoms as fm
 from fathoms.comparison.agreement import Evaluated, agreement
 from fathoms.comparison.correlation import correlation
 from fathoms.comparison.depth import panes, reference_depth, scores_by_depth, stable_from, volatility
-from fathoms.measures.evaluate import Options
+from fathoms.experiment.evaluate import Options
 
 
 @pytest.fixture(scope="module")

@@ -13,14 +13,14 @@ import fathoms as fm
 from fathoms.data.qrels import JUDGED
 from fathoms.estimate.distribution import Moments, mean_of_topics
 from fathoms.estimate.distribution import confidence as normal_confidence
-from fathoms.estimate.draws import SAMPLES, Worlds, drawn_scores, pairs
+from fathoms.estimate.draws import SAMPLES, SampledJudgments, drawn_scores, pairs
 from fathoms.estimate.logistic import Normal, fit_logistic
 from fathoms.estimate.predict import expected_score
-from fathoms.estimate.probabilities import Chances, chances
+from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.candidates import candidates
 from fathoms.evidence.evidence import Floats
-from fathoms.measures.evaluate import Options
+from fathoms.experiment.evaluate import Options
 from fathoms.measures.parse import parse_measure
 from tests import slow
 
@@ -31,12 +31,33 @@ RUNS = {
     "w": {"1": ["b", "f"], "2": ["g", "f", "d"]},
 }
 CHANCE = {("1", "e"): 0.7, ("1", "f"): 0.2, ("1", "g"): 0.45, ("1", "h"): 0.05} | {
-    ("2", "e"): 0.5, ("2", "f"): 0.3, ("2", "g"): 0.9
-}  # fmt: skip
+    ("2", "e"): 0.5,
+    ("2", "f"): 0.3,
+    ("2", "g"): 0.9,
+}
 GRADES = {1: 0.75, 2: 0.25}  # of the four judged relevant documents three have grade 1
 NAMES = list(RUNS)
-MEASURES = ["P@3", "RBP(p=0.8)", "RBP(p=0.8,gain=linear)@4", "AP", "AP@3", "AP(rel=2)", "nDCG@3", "nDCG(gain=exp)",
-            "RR", "ERR@4", "nERR@4", "Q@4", "Q", "R@3", "INST(T=2)@4", "DCG@4", "Rprec", "Bpref", "infAP"]  # fmt: skip
+MEASURES = [
+    "P@3",
+    "RBP(p=0.8)",
+    "RBP(p=0.8,gain=linear)@4",
+    "AP",
+    "AP@3",
+    "AP(rel=2)",
+    "nDCG@3",
+    "nDCG(gain=exp)",
+    "RR",
+    "ERR@4",
+    "nERR@4",
+    "Q@4",
+    "Q",
+    "R@3",
+    "INST(T=2)@4",
+    "DCG@4",
+    "Rprec",
+    "Bpref",
+    "infAP",
+]
 
 
 def scored(rankings: dict[str, dict[str, list[str]]]) -> dict[str, dict[str, dict[str, float]]]:
@@ -47,16 +68,16 @@ def scored(rankings: dict[str, dict[str, list[str]]]) -> dict[str, dict[str, dic
 
 
 @cache
-def small() -> Chances:
+def small() -> RelevanceProbabilities:
     """The collection with probabilities set by hand."""
     qrels, runs = fm.read_qrels(Q), fm.read_runs(scored(RUNS))
-    found = chances(qrels, runs, "fusion", Options())
+    found = relevance_probabilities(qrels, runs, "fusion", Options())
     documents = [document.decode() for document in found.candidates.documents]
     topics = [found.candidates.topics[i] for i in found.candidates.topic]
     keys = list(zip(topics, documents, strict=True))
     assert sum(key in CHANCE for key in keys) == len(CHANCE) == (~found.judged).sum()
     p = [CHANCE.get(key, float(old)) for key, old in zip(keys, found.probability, strict=True)]
-    return Chances(qrels, found.candidates, found.codes, np.array(p), [])
+    return RelevanceProbabilities(qrels, found.candidates, found.codes, np.array(p), [])
 
 
 @cache
@@ -143,13 +164,14 @@ def test_a_document_is_relevant_for_all_systems_or_for_none() -> None:
     """P@1 of two systems with the same first document never differ, and R counts each document once."""
     q = {"1": {"z": 1}}
     runs = scored({"x": {"1": ["a", "b"]}, "y": {"1": ["a", "c"]}})
-    found = chances(fm.read_qrels(q | {"2": {"b": 1}}), fm.read_runs(runs | scored({"w": {"2": ["b"]}})), "fusion",
-                    Options())  # fmt: skip
+    found = relevance_probabilities(
+        fm.read_qrels(q | {"2": {"b": 1}}), fm.read_runs(runs | scored({"w": {"2": ["b"]}})), "fusion", Options()
+    )
     first = fm.parse_measure("P@1")
     scores = drawn_scores(found, ["x", "y"], [first], 200)[first]
     np.testing.assert_array_equal(scores[:, 0], scores[:, 1])
     assert 0 < scores[:, 0, 0].mean() < 1
-    codes, counts = Worlds(found, 0).draw(0, 200)
+    codes, counts = SampledJudgments(found, 0).draw(0, 200)
     relevant = codes[:, :-1] > JUDGED
     of_topic = found.candidates.topic == 0
     np.testing.assert_array_equal(counts[:, 0, 1:].sum(axis=1), 1 + relevant[:, of_topic].sum(axis=1))
@@ -208,7 +230,7 @@ def test_expected_AP_is_that_of_moments() -> None:
     """Where no judged relevant document is outside the runs, the two count the same R."""
     q = {topic: {doc: grade for doc, grade in known.items() if doc != "z"} for topic, known in Q.items()}
     qrels, runs = fm.read_qrels(q), fm.read_runs(scored(RUNS))
-    found = chances(qrels, runs, "fusion", Options())
+    found = relevance_probabilities(qrels, runs, "fusion", Options())
     block = found.candidates.block()
     moments = Moments(block, np.append(found.probability, 0.0)[block.number])
     align = Alignment(qrels)
@@ -220,21 +242,24 @@ def test_expected_AP_is_that_of_moments() -> None:
 # -- the normal approximation of AP ---------------------------------------------------------------------------
 
 
-def spread(found: Chances) -> tuple[Floats, Floats, Floats, Floats]:
+def spread(found: RelevanceProbabilities) -> tuple[Floats, Floats, Floats, Floats]:
     """Expected MAP and P(a better than b), by moments and by draws."""
     block = found.candidates.block()
     moments = Moments(block, np.append(found.probability, 0.0)[block.number])
     expectation, covariance = mean_of_topics(moments)
     measure = fm.parse_measure("AP")
     scores = drawn_scores(found, found.candidates.names, [measure], 4000)[measure]
-    return expectation, normal_confidence(expectation, covariance), scores.mean(axis=(0, 2)), pairs(
-        measure, scores
-    ).p_better  # fmt: skip
+    return (
+        expectation,
+        normal_confidence(expectation, covariance),
+        scores.mean(axis=(0, 2)),
+        pairs(measure, scores).p_better,
+    )
 
 
 def test_with_many_relevant_documents_the_normal_approximation_holds() -> None:
     made = fm.simulate(systems=5, n_topics=25, depth=100, pool_depth=10, seed=1)
-    found = chances(fm.read_qrels(made.qrels), fm.read_runs(made.runs), "fusion", Options())
+    found = relevance_probabilities(fm.read_qrels(made.qrels), fm.read_runs(made.runs), "fusion", Options())
     assert (found.counts[:, 1:].sum(axis=1) + found.expected_more).min() > 4
     expectation, normal, mean, drawn = spread(found)
     np.testing.assert_allclose(expectation, mean, atol=0.005)
@@ -246,7 +271,9 @@ def test_with_few_it_does_not() -> None:
     q = {"1": {"b": 0}}
     runs = fm.read_runs(scored({"x": {"1": ["a", "b"]}, "y": {"1": ["b", "a"]}}))
     found = candidates(runs, None, "trec", "float32", ["1"])
-    one = Chances(fm.read_qrels(q), found, np.array([1, JUDGED], dtype=np.int16), np.array([0.1, 0.0]), [])
+    one = RelevanceProbabilities(
+        fm.read_qrels(q), found, np.array([1, JUDGED], dtype=np.int16), np.array([0.1, 0.0]), []
+    )
     expectation, _, mean, drawn = spread(one)
     np.testing.assert_allclose(expectation, [1.0, 0.5])
     np.testing.assert_allclose(mean, [0.1, 0.05], atol=4 * math.sqrt(0.09 / 4000))
@@ -259,9 +286,9 @@ def test_the_models_own_uncertainty_is_drawn_too() -> None:
     few = fm.read_qrels(made.qrels)
     few = few.keep(np.arange(len(few)) % 12 == 0)
     runs = fm.read_runs(made.runs)
-    sampled = chances(few, runs, "fusion", Options(), samples=SAMPLES, seed=1)
+    sampled = relevance_probabilities(few, runs, "fusion", Options(), samples=SAMPLES, seed=1)
     assert sampled.samples.shape == (SAMPLES, len(sampled.candidates))
-    given = chances(few, runs, "fusion", Options())
+    given = relevance_probabilities(few, runs, "fusion", Options())
     np.testing.assert_array_equal(sampled.probability, given.probability)
     assert (sampled.samples[:, sampled.judged] == sampled.probability[sampled.judged]).all()
     middle = np.median(sampled.samples[:, ~sampled.judged], axis=0)  # the logit is symmetric, so its median stays

@@ -42,10 +42,31 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # -- ir_measures --------------------------------------------------------------------------------------------------
 
 NAMES = [
-    "AP", "AP(variant=b)@20", "nDCG@10", "nDCG(gain=exp,discount=zipf)@10", "RBP(p=0.8)", "RBP(p=0.95)@100", "Q@20",
-    "SDCG@20", "INST(T=2)@100", "ERR@20", "nERR@10", "RR", "R@20", "P@10", "Bpref", "infAP", "GMAP", "NumRel", "NumRet",
-    "SetF", "IPrec@0.1", "AP(universe=inf)", "AP(judged_only=True)", "DCG(gains={0:0,1:1,2:3})@10",
-]  # fmt: skip
+    "AP",
+    "AP(variant=b)@20",
+    "nDCG@10",
+    "nDCG(gain=exp,discount=zipf)@10",
+    "RBP(p=0.8)",
+    "RBP(p=0.95)@100",
+    "Q@20",
+    "SDCG@20",
+    "INST(T=2)@100",
+    "ERR@20",
+    "nERR@10",
+    "RR",
+    "R@20",
+    "P@10",
+    "Bpref",
+    "infAP",
+    "GMAP",
+    "NumRel",
+    "NumRet",
+    "SetF",
+    "IPrec@0.1",
+    "AP(universe=inf)",
+    "AP(judged_only=True)",
+    "DCG(gains={0:0,1:1,2:3})@10",
+]
 
 
 def value_of(name: str, value: str) -> Any:
@@ -132,8 +153,9 @@ def test_every_form_of_input_and_an_evaluator_used_twice() -> None:
     assert irm.AP.calc_aggregate(pd.DataFrame(qrels), run) == pytest.approx(2 / 3)
     empty = pd.DataFrame([], columns=["query_id", "doc_id", "score"])
     assert ir_measures.calc_aggregate([irm.RBP(p=0.5), irm.RBP(p=0.5, value="residual")], qrels, empty) == {
-        irm.RBP(p=0.5): 0.0, irm.RBP(p=0.5, value="residual"): 1.0,
-    }  # fmt: skip
+        irm.RBP(p=0.5): 0.0,
+        irm.RBP(p=0.5, value="residual"): 1.0,
+    }
 
 
 def test_what_is_wrong_with_the_judgments_is_said() -> None:
@@ -368,8 +390,10 @@ def test_compare_without_judgments(fathoms: Command) -> None:
     assert fathoms("compare", "none", "a.eval", "b.eval", "--baseline", "b", "--format", "latex").status == 0
     found = json.loads(fathoms("compare", "none", "a.eval", "b.eval", "--format", "json").out)
     assert [(pair["verdict"], pair["diff_low"]) for pair in found] == [("significant", None)]
-    assert "there are no scores of nDCG@10; there are those of AP" in fathoms("compare", "none", "a.eval", "b.eval",
-                                                                              "-m", "nDCG@10").err  # fmt: skip
+    assert (
+        "there are no scores of nDCG@10; there are those of AP"
+        in fathoms("compare", "none", "a.eval", "b.eval", "-m", "nDCG@10").err
+    )
     assert fathoms("compare", "none", "a.eval", "b.eval", "--baseline", "b.eval").status == 0
     refused = fathoms("compare", "none", "a.eval", "b.eval", "--ties", "run", "--lenient")
     assert refused.status == 2
@@ -386,12 +410,16 @@ FOUND = {"tag": "bm25", "actor": {"team": "The Team", "role": "student"}}
 @pytest.mark.parametrize(
     "content",
     [
-        BLOCK + RUN, b"\xef\xbb\xbf# first\n\n" + BLOCK + RUN, BLOCK.replace(b"\n", b"\r\n") + RUN,
-        BLOCK.replace(b"# ", b"#") + RUN, gzip.compress(BLOCK + RUN), zstandard.compress(BLOCK + RUN),
+        BLOCK + RUN,
+        b"\xef\xbb\xbf# first\n\n" + BLOCK + RUN,
+        BLOCK.replace(b"\n", b"\r\n") + RUN,
+        BLOCK.replace(b"# ", b"#") + RUN,
+        gzip.compress(BLOCK + RUN),
+        zstandard.compress(BLOCK + RUN),
         BLOCK + b"# x\n" * 100_000 + RUN,
     ],
     ids=["plain", "BOM and comment", "CRLF", "no blank", "gz", "zst", "many comments"],
-)  # fmt: skip
+)
 def test_metadata_is_read(tmp_path: Path, content: bytes) -> None:
     pytest.importorskip("yaml")
     path = tmp_path / "a.run"

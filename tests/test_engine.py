@@ -18,8 +18,8 @@ from fathoms.errors import FathomsError
 from fathoms.estimate.distribution import Moments, mean_of_topics
 from fathoms.estimate.relevance import Fusion
 from fathoms.evidence.candidates import Candidates, candidates
-from fathoms.judge.engine import EVERY, Engine
-from fathoms.judge.select import STRATEGIES, HedgeWeight, RBPWeight
+from fathoms.judging.engine import EVERY, Engine
+from fathoms.judging.select import STRATEGIES, HedgeWeight, RBPWeight
 from tests import slow_rtc as slow
 from tests.test_distribution import Rankings, gather
 from tests.test_invariants import FEW
@@ -521,11 +521,11 @@ def test_some_systems_only() -> None:
 
 
 def test_clues_reach_the_model() -> None:
-    """Clues are by candidate, in whichever block they end up: the truth as a clue lifts what is relevant."""
+    """Labels are by candidate, in whichever block they end up: the truth as a label lifts what is relevant."""
     world = World(12, k=4, n_topics=8)
-    clues = np.array(world.truth, dtype=np.float64)[:, None]
+    labels = np.array(world.truth, dtype=np.float64)[:, None]
     for systems in (None, [2, 0]):
-        engine = Engine(world.candidates, "fusion", clues=clues, systems=systems)
+        engine = Engine(world.candidates, "fusion", labels=labels, systems=systems)
         plain = Engine(world.candidates, "fusion", systems=systems)
         made = drive(engine, world, 2 * EVERY)
         plain.load(made)

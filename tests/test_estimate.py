@@ -15,7 +15,7 @@ from scipy.stats import ttest_rel
 
 import fathoms as fm
 from fathoms.comparison.significance import paired_t, reversals, separability
-from fathoms.estimate.gain_models import MODEL_NAMES, MODELS, fit_model
+from fathoms.estimate.gain_models import GAIN_MODELS, MODEL_NAMES, fit_model
 from fathoms.estimate.predict import METHODS, estimate, fit_curves, pooled_depth
 from fathoms.estimate.predictors import (
     PREDICTORS,
@@ -28,7 +28,7 @@ from fathoms.estimate.predictors import (
 )
 from fathoms.estimate.tuning import rmse, surface, tune
 from fathoms.evidence.align import Alignment, rank
-from fathoms.evidence.pool import judged_depths, make_pool, prefix, prefix_by_topic, prefix_order, under
+from fathoms.evidence.pool import judged_depths, make_pool, prefix, prefix_by_topic, prefix_order, with_judgments
 from fathoms.measures.base import Graded
 from tests import slow
 from tests.blocks import block, random_case
@@ -127,7 +127,7 @@ def test_fits_are_no_worse_than_scipys_from_several_starts(name: str) -> None:
     k = np.arange(1.0, 41)
     curve, starts = CURVES[name]
     limits = (-np.inf, np.inf) if name == "weibull" else (0, np.inf)  # the paper's lambda_0 >= 0 and c >= 0
-    fit = MODELS[name].fit(gains, max_gain=np.inf)
+    fit = GAIN_MODELS[name].fit(gains, max_gain=np.inf)
     for topic, g in enumerate(gains):
         with np.errstate(all="ignore"):
             best = min(least_squares(lambda p, g=g: curve(p, k) - g, start, bounds=limits).cost for start in starts)
@@ -137,16 +137,16 @@ def test_fits_are_no_worse_than_scipys_from_several_starts(name: str) -> None:
 
 def test_models_find_the_curve_they_are() -> None:
     k = np.arange(1.0, 61)
-    linear = MODELS["linear"].fit(np.maximum(0.8 - 0.02 * k, 0)[None]).parameters()
+    linear = GAIN_MODELS["linear"].fit(np.maximum(0.8 - 0.02 * k, 0)[None]).parameters()
     assert linear["lambda_0"][0] == pytest.approx(0.02, rel=1e-3)
     assert linear["c"][0] == pytest.approx(0.8, rel=1e-3)
-    constant = MODELS["constant"].fit(np.where(k <= 17, 0.3, 0.0)[None]).parameters()
+    constant = GAIN_MODELS["constant"].fit(np.where(k <= 17, 0.3, 0.0)[None]).parameters()
     assert (constant["lambda_0"][0], constant["m"][0]) == (pytest.approx(0.3), 17)
-    assert MODELS["zipf"].fit(np.asarray(0.9 / k**0.7, dtype=np.float64)[None]).parameters()["c"][0] == pytest.approx(
-        0.7, rel=1e-3
-    )
+    assert GAIN_MODELS["zipf"].fit(np.asarray(0.9 / k**0.7, dtype=np.float64)[None]).parameters()["c"][
+        0
+    ] == pytest.approx(0.7, rel=1e-3)
     curve = np.asarray(12 * (0.95 ** ((k - 1) ** 0.9) - 0.95 ** (k**0.9)), dtype=np.float64)
-    weibull = MODELS["weibull"].fit(curve[None]).parameters()
+    weibull = GAIN_MODELS["weibull"].fit(curve[None]).parameters()
     assert weibull["lambda_1"][0] == pytest.approx(0.05, rel=1e-2)
     assert weibull["c"][0] == pytest.approx(0.9, rel=1e-2)
 
@@ -165,7 +165,7 @@ def test_a_topic_without_relevant_documents_predicts_nothing_and_breaks_nothing(
 def test_hybrid_is_the_best_of_all_on_each_topic() -> None:
     gains = noisy_gains(20, 30)
     fits = {name: fit_model(name, gains).rmse for name in MODEL_NAMES}
-    np.testing.assert_allclose(fits["hybrid"], np.min([fits[name] for name in MODELS], axis=0))
+    np.testing.assert_allclose(fits["hybrid"], np.min([fits[name] for name in GAIN_MODELS], axis=0))
 
 
 # -- expected scores ------------------------------------------------------------------------------------------
@@ -212,9 +212,26 @@ def test_certain_predictions_give_the_score_of_those_judgments(measure: str, cer
 
 @pytest.mark.parametrize(
     "measure",
-    ["P@3", "RBP(p=0.8)", "RBP(p=0.8,gain=linear)@4", "DCG@4", "DCG", "SDCG@4", "RR", "ERR@4", "nERR@4", "INST(T=2)",
-     "AP", "AP(universe=given)@4", "AP(variant=b)@3", "nDCG@4", "nDCG(gain=exp)", "Q@4", "Q"],
-)  # fmt: skip
+    [
+        "P@3",
+        "RBP(p=0.8)",
+        "RBP(p=0.8,gain=linear)@4",
+        "DCG@4",
+        "DCG",
+        "SDCG@4",
+        "RR",
+        "ERR@4",
+        "nERR@4",
+        "INST(T=2)",
+        "AP",
+        "AP(universe=given)@4",
+        "AP(variant=b)@3",
+        "nDCG@4",
+        "nDCG(gain=exp)",
+        "Q@4",
+        "Q",
+    ],
+)
 def test_no_estimate_leaves_its_range(measure: str) -> None:
     rng = np.random.default_rng(6)
     sample = [random_case(rng, gmax=2, unjudged=6, most=8) for _ in range(50)]
@@ -277,7 +294,7 @@ def test_evidence_under_fewer_judgments_is_that_of_a_smaller_file(collection: Pa
     kept = np.random.default_rng(2).random(len(qrels)) < 0.4
     smaller = qrels.keep(kept)
     for run in fm.read_runs(collection / "runs").values():
-        ours = under(Alignment(qrels, trace=True)(run), qrels, kept)
+        ours = with_judgments(Alignment(qrels, trace=True)(run), qrels, kept)
         theirs = Alignment(smaller)(run).evidence
         for name in ("AP", "nDCG@10", "P@10"):
             a, b = fm.parse_measure(name).scores(ours), fm.parse_measure(name).scores(theirs)
@@ -352,11 +369,14 @@ def test_pool_command(collection: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert run_cli("pool", collection / "runs") == 2
 
 
-@pytest.mark.parametrize(("paper", "exhibits"), [
-    ("rm", ["table1a", "table1b", "table1c", "table1d", "table2", "fig1", "fig2", "fig3", "fig4", "fig5"]),
-    ("gain", ["table2", "table3", "fig2", "fig3", "fig4"]),
-    ("depth", ["table4", "table5a", "table5b", "table6", "table7", "table8", "table9", "fig1", "fig4", "fig7f"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("paper", "exhibits"),
+    [
+        ("rm", ["table1a", "table1b", "table1c", "table1d", "table2", "fig1", "fig2", "fig3", "fig4", "fig5"]),
+        ("gain", ["table2", "table3", "fig2", "fig3", "fig4"]),
+        ("depth", ["table4", "table5a", "table5b", "table6", "table7", "table8", "table9", "fig1", "fig4", "fig7f"]),
+    ],
+)
 def test_papers_write_their_tables_and_figures(
     paper: str, exhibits: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

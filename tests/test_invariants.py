@@ -312,8 +312,13 @@ def test_reader_keeps_line_numbers() -> None:
 
 
 DIGITS = st.text("0123456789", min_size=0, max_size=22)
-DECIMALS = st.builds(lambda sign, whole, point, part: sign + whole + point + part,
-                     st.sampled_from(["", "-", "+"]), DIGITS, st.sampled_from(["", "."]), DIGITS)  # fmt: skip
+DECIMALS = st.builds(
+    lambda sign, whole, point, part: sign + whole + point + part,
+    st.sampled_from(["", "-", "+"]),
+    DIGITS,
+    st.sampled_from(["", "."]),
+    DIGITS,
+)
 ODD_NUMBERS = st.sampled_from(["1e-7", "-2.5E+10", "inf", "-Infinity", "1_0", "1..2", ".", "-", "--1", "0x10", "1,5"])
 
 

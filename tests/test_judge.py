@@ -36,10 +36,10 @@ from fathoms.data.simulate import simulate, write
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Floats
-from fathoms.judge import session as session_module
-from fathoms.judge.select import STRATEGIES
-from fathoms.judge.session import Log, Session, Settings, check_new
-from fathoms.judge.texts import Entry, open_texts, printable
+from fathoms.judging import session as session_module
+from fathoms.judging.select import STRATEGIES
+from fathoms.judging.session import JudgingSettings, Log, Session, check_new
+from fathoms.judging.texts import Entry, open_texts, printable
 from tests.test_collections import collection
 
 RUNS = {
@@ -105,7 +105,7 @@ def small() -> Candidates:
 
 
 def begin(path: Path, qrels: Qrels | None = None, **how: Any) -> Session:
-    return Session.begin(path, Settings(**how), small(), qrels)
+    return Session.begin(path, JudgingSettings(**how), small(), qrels)
 
 
 def resume(path: Path, qrels: Qrels | None = None) -> Session:
@@ -117,10 +117,14 @@ def resume(path: Path, qrels: Qrels | None = None) -> Session:
 
 DOCUMENTS = [("1", "a"), ("1", "b"), ("1", "c"), ("1", "d"), ("2", "x"), ("2", "y"), ("2", "z")]
 ACTIONS = st.lists(
-    st.tuples(st.sampled_from(["grade", "grade", "skip", "undo"]), st.integers(0, 6), st.integers(0, 2),
-              st.sampled_from(["ann", "bob"])),
+    st.tuples(
+        st.sampled_from(["grade", "grade", "skip", "undo"]),
+        st.integers(0, 6),
+        st.integers(0, 2),
+        st.sampled_from(["ann", "bob"]),
+    ),
     max_size=25,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -240,7 +244,7 @@ class TestSession:
         assert now.expected() == [("two", 0.3), ("one", 0.2)]
         now.close()
         log = Log.open(tmp_path / "s.db")
-        lower = Session.resume(log, Settings(max_grade=2, rel=2, until=0.7), small(), now.qrels)
+        lower = Session.resume(log, JudgingSettings(max_grade=2, rel=2, until=0.7), small(), now.qrels)
         assert (lower.progress().settled, lower.progress().weakest, lower.settled()) == (1, None, True)
         lower.close()
         assert Log.open(tmp_path / "s.db").settings().until == 0.7
@@ -277,7 +281,7 @@ class TestSession:
     def test_ids_that_are_no_utf8(self, tmp_path: Path) -> None:
         (tmp_path / "r.run").write_bytes(b"t\xe9 Q0 d\xff 1 2 t\nt\xe9 Q0 \xc3\xa9 2 1 t\n")
         found = candidates(fm.read_runs(str(tmp_path / "r.run")), None, "trec", "float32")
-        now = Session.begin(tmp_path / "s.db", Settings(), found, None)
+        now = Session.begin(tmp_path / "s.db", JudgingSettings(), found, None)
         now.grade("t\udce9", "d\udcff", 1, "J\udcf6rg", "\udce9")
         now.grade("t\udce9", "é", 0, "Jörg")
         now.close()
@@ -331,7 +335,7 @@ class TestSession:
             ({"rel": 0}, "rel must be a grade from 1 to 1"),
         ):
             with pytest.raises(FathomsError, match=message):
-                Settings(**how)
+                JudgingSettings(**how)
 
 
 @pytest.mark.usefixtures("plain_engine")
@@ -530,9 +534,20 @@ def test_a_folder_of_texts_has_no_way_out(tmp_path: Path) -> None:
     (folder / "b.html.gz").write_bytes(gzip.compress(b"<html><title>B</title><p>of b</p></html>"))
     (folder / "c").write_bytes(b"caf\xe9")
     tricks = [
-        "../secret", "..", ".", "", "/", "sub", "sub/d", "..\\secret", str(tmp_path / "secret"), "a/../../secret",
-        "a\0", "./a", "~",
-    ]  # fmt: skip
+        "../secret",
+        "..",
+        ".",
+        "",
+        "/",
+        "sub",
+        "sub/d",
+        "..\\secret",
+        str(tmp_path / "secret"),
+        "a/../../secret",
+        "a\0",
+        "./a",
+        "~",
+    ]
     texts = open_texts(folder, {"a", "a.1", "b", "c", *tricks})
     assert texts.get("a") == Entry("", ("of a",))
     assert texts.get("a.1") == Entry("", ("of a.1 still", "next"))
@@ -703,7 +718,9 @@ def test_end_by_budget_by_confidence_and_by_nothing_left(judge: Command) -> None
     assert more.out.startswith("3 judged (0 relevant)")
     Path("a.run").write_text("1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n")
     Path("b.run").write_text("1 Q0 b 1 3 t\n1 Q0 a 2 2 t\n")
-    few = judge("--session", "few.db", "--until", NEVER, "--strategy", "pool", stdin="s\n1\n", runs=("a.run", "b.run"))
+    few = judge(
+        "--session", "few.db", "--confidence", NEVER, "--strategy", "pool", stdin="s\n1\n", runs=("a.run", "b.run")
+    )
     assert "There is nothing left to judge but what was skipped." in few.err
     assert few.out.startswith("1 judged (1 relevant), 1 skipped; 0 of 1 pairs settled at 1.")
 
@@ -723,7 +740,7 @@ def test_answers_from_a_file(judge: Command) -> None:
     assert len(rows) == 30 or "all settled" in done.out or " 6 of 6 pairs settled" in done.out
     assert "count as grade 0" not in done.err
     assert Path("q.txt").read_text() == "".join(f"{row[1]} 0 {row[2]} {row[3]}\n" for row in rows)
-    partial = judge("--oracle", "sim/qrels.txt", "--session", "p.db", "--until", NEVER)
+    partial = judge("--oracle", "sim/qrels.txt", "--session", "p.db", "--confidence", NEVER)
     assert partial.err.count("documents that sim/qrels.txt does not judge count as grade 0") == 1
     known = grades_in("sim/qrels.txt")
     assert [row[3] for row in events("p.db")] == [known.get((row[1], row[2]), 0) for row in events("p.db")]
@@ -746,7 +763,7 @@ def test_judgments_there_are_count_from_the_start(judge: Command) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_resuming_chooses_as_if_never_interrupted(judge: Command, strategy: str) -> None:
-    words = ("--strategy", strategy, "--oracle", "sim/truth.txt", "--until", NEVER)
+    words = ("--strategy", strategy, "--oracle", "sim/truth.txt", "--confidence", NEVER)
     judge(*words, "--budget", "12", "--session", "whole.db")
     for budget in range(0, 13, 3):
         judge(*words, "--budget", str(budget), "--session", "parts.db", *(["--resume"] if budget else []))
@@ -778,8 +795,8 @@ def test_bad_usage(judge: Command) -> None:
         (("--session", "no/s.db"), {}, "there is no folder no"),
         (("--session", "folder"), {}, "is a folder"),
         (("--export", "no/q.txt"), {}, "there is no folder no"),
-        (("--until", "0.5"), {}, "expected a probability between 0.5 and 1"),
-        (("--until", "x"), {}, "expected a probability between 0.5 and 1"),
+        (("--confidence", "0.5"), {}, "expected a probability between 0.5 and 1"),
+        (("--confidence", "x"), {}, "expected a probability between 0.5 and 1"),
         (("--strategy", "best"), {}, "invalid choice: 'best'"),
         (("--rel", "2"), {}, "rel must be a grade from 1 to 1"),
         (("--baseline", "sys9"), {}, "the baseline 'sys9' is not among the runs: sys1, sys2"),
@@ -813,7 +830,7 @@ def test_flags_that_contradict_the_session(judge: Command) -> None:
         assert done.status == 2
         assert message in done.err
     assert len(events("fathoms-judging.db")) == 1
-    done = judge("--resume", "--depth", "10", "--until", "0.99", stdin="1\n")
+    done = judge("--resume", "--depth", "10", "--confidence", "0.99", stdin="1\n")
     assert done.status == 0
     assert "of 3 pairs settled at 0.99" in done.out
     other = judge("--resume", stdin="1\n", runs=("sim/runs/sys1.run", "sim/runs/sys2.run"))
@@ -888,9 +905,14 @@ def start(
     folder: Path, *words: str, stdin: int = subprocess.PIPE, stderr: int = subprocess.PIPE, **env: str
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "fathoms", "judge", "none", "sim/runs", "--until", NEVER, *words],
-        cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, text=True, env=os.environ | env,
-    )  # fmt: skip
+        [sys.executable, "-m", "fathoms", "judge", "none", "sim/runs", "--confidence", NEVER, *words],
+        cwd=folder,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        env=os.environ | env,
+    )
 
 
 def test_a_second_process_is_refused(judge: Command, tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ from fathoms.cli.app import main
 from fathoms.data.runs import scan_runs
 from fathoms.data.simulate import write
 from fathoms.errors import FathomsError
-from fathoms.measures.evaluate import Options, prepare_measures
+from fathoms.experiment.evaluate import Options, prepare_measures
 from fathoms.papers import rtc
-from fathoms.report.html import page
-from fathoms.report.report import reporting
+from fathoms.reporting.html import page
+from fathoms.reporting.report import run_report
 from tests.batches import BATCHES, EXPECTED, Deadly, DiesOnce, Patient, Wrong, squares
 
 CLUSTER = "local:2"
@@ -50,13 +50,13 @@ def notes(tmp_path: Path) -> Path:
 @WHERE
 def test_results_of_each_come_in_order(scheduler: str | None) -> None:
     heard: list[int] = []
-    assert parallel.each(lambda n: n * n, range(50), workers=3, scheduler=scheduler, progress=heard.append) == [
+    assert parallel.parallel_map(lambda n: n * n, range(50), workers=3, scheduler=scheduler, progress=heard.append) == [
         n * n for n in range(50)
     ]
     assert sorted(heard) == list(range(50))
-    assert parallel.each(str, [], workers=3, scheduler=scheduler) == []
+    assert parallel.parallel_map(str, [], workers=3, scheduler=scheduler) == []
     with pytest.raises(ZeroDivisionError):
-        parallel.each(lambda n: 1 // n, range(4), workers=2, scheduler=scheduler)
+        parallel.parallel_map(lambda n: 1 // n, range(4), workers=2, scheduler=scheduler)
 
 
 @WHERE
@@ -107,7 +107,7 @@ def test_a_thousand_items_do_not_take_a_thousand_round_trips(monkeypatch: pytest
         return on_cluster(work, batches, scheduler)
 
     monkeypatch.setattr(parallel, "_on_cluster", counting)
-    assert len(parallel.each(abs, range(1000), workers=2, scheduler=CLUSTER)) == 1000
+    assert len(parallel.parallel_map(abs, range(1000), workers=2, scheduler=CLUSTER)) == 1000
     assert 2 <= sent[0] <= 2 * parallel.ROUNDS + 1
 
 
@@ -150,11 +150,9 @@ def test_a_command_prints_the_same_everywhere(
 
 
 @pytest.mark.parametrize("paper", ["rm", "gain", "depth", "ties", "rtc"])
-def test_a_paper_is_the_same_everywhere(
-    paper: str, sim: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fathoms.report.charts.available", lambda: False)
-    monkeypatch.setattr(rtc, "Settings", partial(rtc.Settings, systems=5, methods=("MTC", "fusion")))
+def test_a_paper_is_the_same_everywhere(paper: str, sim: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fathoms.reporting.charts.available", lambda: False)
+    monkeypatch.setattr(rtc, "RTCSettings", partial(rtc.RTCSettings, systems=5, methods=("MTC", "fusion")))
     files = {}
     for where, flags in zip(("one", "three", "dask"), EVERYWHERE, strict=True):
         words = ["papers", paper, str(sim / "truth.txt"), str(sim / "runs"), "-o", str(tmp_path / where), *flags]
@@ -170,11 +168,11 @@ def test_a_paper_is_the_same_everywhere(
 
 
 def test_a_report_is_the_same_everywhere(sim: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fathoms.report.charts.available", lambda: False)
+    monkeypatch.setattr("fathoms.reporting.charts.available", lambda: False)
     qrels, runs = fm.read_qrels(sim / "qrels.txt"), scan_runs(str(sim / "runs"))
     measures = prepare_measures(["AP", "P@5"])
     pages = [
-        page(replace(reporting(qrels, runs, measures, options), options=Options()))
+        page(replace(run_report(qrels, runs, measures, options), options=Options()))
         for options in (Options(workers=1), Options(workers=2), Options(scheduler=CLUSTER))
     ]
     assert pages[0] == pages[1] == pages[2]
@@ -195,7 +193,7 @@ def test_functions_give_the_same_everywhere(sim: Path) -> None:
 
 
 def test_a_worker_killed_in_the_middle_of_the_trials(sim: Path) -> None:
-    settings = rtc.Settings(depth=10, trials=80, systems=5, methods=("fusion",), workers=2)
+    settings = rtc.RTCSettings(depth=10, trials=80, systems=5, methods=("fusion",), workers=2)
     world = rtc.make_world(fm.read_qrels(sim / "truth.txt"), fm.read_runs(sim / "runs"), settings)
     killed: list[int] = []
 

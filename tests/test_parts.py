@@ -17,12 +17,12 @@ import pytest
 
 import fathoms as fm
 from fathoms.data import runs as runs_module
-from fathoms.data import spans as spans_module
+from fathoms.data import split as spans_module
 from fathoms.data.convert import pack_in_parts
 from fathoms.data.qrels import read_qrels
 from fathoms.data.runs import RunFile, Runs, read_run, scan_runs
-from fathoms.data.spans import LOOK, read_span, topic_spans
-from fathoms.measures.evaluate import Evaluation, Options, evaluation, prepare_measures
+from fathoms.data.split import LOOK, read_span, topic_spans
+from fathoms.experiment.evaluate import Evaluation, Options, prepare_measures, run_evaluation
 
 MEASURES = ["AP", "nDCG@5", "RBP(p=0.8)", "ERR@10", "INST@10", "NumRet", "GMAP", "Judged@3"]
 
@@ -56,7 +56,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def result(qrels: Path, runs: Runs, **settings: str) -> Evaluation:
     options = Options(workers=1, **settings)  # type: ignore[arg-type]
-    return evaluation(read_qrels(qrels), runs, prepare_measures(MEASURES), options, by_topic=True)
+    return run_evaluation(read_qrels(qrels), runs, prepare_measures(MEASURES), options, by_topic=True)
 
 
 def assert_same(found: Evaluation, expected: Evaluation) -> None:
@@ -103,8 +103,11 @@ def test_parts_give_what_the_whole_gives(tmp_path: Path, change: str, topics: st
     assert sorted(parts.notes) == sorted(whole.notes)
     for found, expected in zip(parts.runs, whole.runs, strict=True):
         assert (found.tag, found.unjudged, found.read, found.missing) == (
-            expected.tag, expected.unjudged, expected.read, expected.missing,
-        )  # fmt: skip
+            expected.tag,
+            expected.unjudged,
+            expected.read,
+            expected.missing,
+        )
         assert found.rank_order_differs == expected.rank_order_differs
         assert sorted(found.unknown) == sorted(expected.unknown)
 
@@ -172,9 +175,7 @@ def test_parts_cover_the_file_and_cut_no_topic(tmp_path: Path, seed: int) -> Non
     spans = topic_spans(str(path), 200)
     assert len(spans) > 3
     assert b"".join(read_span(str(path), span) for span in spans) == path.read_bytes()
-    topics = [
-        {line.split()[0] for line in read_span(str(path), span).splitlines()} for span in spans
-    ]
+    topics = [{line.split()[0] for line in read_span(str(path), span).splitlines()} for span in spans]
     assert all(not first & second for i, first in enumerate(topics) for second in topics[i + 1 :])
 
 
@@ -209,8 +210,9 @@ def test_the_error_of_what_was_simulated_is_kept_for_the_parts_that_have_one(tmp
 
 FORMS: dict[str, Callable[[list[bytes]], bytes]] = {
     "MS MARCO": lambda lines: b"".join(b"%b\t%b\t%b\n" % tuple(line.split()[i] for i in (0, 2, 3)) for line in lines),
-    "a line of names": lambda lines: b"qid\tdocid\tscore\n"
-    + b"".join(b"%b\t%b\t%b\n" % tuple(line.split()[i] for i in (0, 2, 4)) for line in lines),
+    "a line of names": lambda lines: (
+        b"qid\tdocid\tscore\n" + b"".join(b"%b\t%b\t%b\n" % tuple(line.split()[i] for i in (0, 2, 4)) for line in lines)
+    ),
 }
 
 
@@ -266,7 +268,7 @@ def test_what_cannot_be_packed_part_by_part_is_left_to_the_whole(tmp_path: Path,
 
 FORKED = """
 import sys
-from fathoms.parallel import _may_fork, each
+from fathoms.parallel import _may_fork, parallel_map
 from fathoms import InputError
 assert _may_fork()
 import os
@@ -290,7 +292,7 @@ def is_running(process: int) -> bool:
 class TestForks:
     def test_results_come_in_order_from_other_processes(self) -> None:
         done = forked(
-            "found = each(lambda i: (i * i, os.getpid()), range(40), workers=3)\n"
+            "found = parallel_map(lambda i: (i * i, os.getpid()), range(40), workers=3)\n"
             "assert [square for square, _ in found] == [i * i for i in range(40)]\n"
             "assert os.getpid() not in {pid for _, pid in found}"
         )
@@ -302,7 +304,7 @@ class TestForks:
             "    if i > 3:\n"
             "        raise InputError('is bad', f'file{i}', i)\n"
             "try:\n"
-            "    each(work, range(40), workers=3)\n"
+            "    parallel_map(work, range(40), workers=3)\n"
             "except InputError as error:\n"
             "    print(error, error.line)"
         )
@@ -317,7 +319,7 @@ class TestForks:
             "        os.kill(os.getpid(), signal.SIGKILL)\n"
             "    return i\n"
             "seen = []\n"
-            "assert each(work, range(20), workers=2, progress=seen.append) == list(range(20))\n"
+            "assert parallel_map(work, range(20), workers=2, progress=seen.append) == list(range(20))\n"
             "assert seen == list(range(20))"
         )
         assert done.returncode == 0, done.stderr
@@ -327,7 +329,7 @@ class TestForks:
             body="import time\n"
             "print('ready', flush=True)\n"
             "try:\n"
-            "    each(lambda i: time.sleep(30), range(40), workers=2)\n"
+            "    parallel_map(lambda i: time.sleep(30), range(40), workers=2)\n"
             "except KeyboardInterrupt:\n"
             "    print('interrupted')"
         )
@@ -355,7 +357,7 @@ class TestForks:
             "def stop(i):\n"
             "    raise KeyboardInterrupt\n"
             "try:\n"
-            "    each(work, range(40), workers=2, progress=stop)\n"
+            "    parallel_map(work, range(40), workers=2, progress=stop)\n"
             "except KeyboardInterrupt:\n"
             "    print('interrupted')"
         )
@@ -368,7 +370,7 @@ class TestForks:
             "def work(i):\n"
             "    os.write(1, b'%d\\n' % os.getpid())\n"
             "    time.sleep(60)\n"
-            "each(work, range(2), workers=2)"
+            "parallel_map(work, range(2), workers=2)"
         )
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None

@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 import fathoms as fm
+from fathoms.data.document_values import read_values
 from fathoms.data.simulate import Collection, simulate, write
-from fathoms.data.values import read_values
 from fathoms.estimate import probabilities
 from fathoms.estimate.predict import METHODS
-from fathoms.estimate.probabilities import MODELS, Chances, chances
+from fathoms.estimate.probabilities import RELEVANCE_MODELS, RelevanceProbabilities, relevance_probabilities
 from fathoms.evidence.evidence import Floats
-from fathoms.measures.evaluate import Options
+from fathoms.experiment.evaluate import Options
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
 
@@ -28,11 +28,11 @@ def made() -> Collection:
     return simulate(systems=16, n_topics=40, depth=200, pool_depth=10, unpooled=10, max_grade=2, seed=4)
 
 
-def found_in(made: Collection, method: str, **more: object) -> Chances:
-    return chances(fm.read_qrels(made.qrels), fm.read_runs(made.runs), method, Options(), **more)  # type: ignore[arg-type]
+def found_in(made: Collection, method: str, **more: object) -> RelevanceProbabilities:
+    return relevance_probabilities(fm.read_qrels(made.qrels), fm.read_runs(made.runs), method, Options(), **more)  # type: ignore[arg-type]
 
 
-def truth_of(made: Collection, found: Chances) -> Floats:
+def truth_of(made: Collection, found: RelevanceProbabilities) -> Floats:
     """1 where a candidate is relevant in truth."""
     grades = {(topic, doc): grade for topic, doc, grade in made.truth.iter_rows()}
     return np.array([float(grades.get(row[:2], 0) > 0) for row in found.rows()])
@@ -41,13 +41,13 @@ def truth_of(made: Collection, found: Chances) -> Floats:
 # -- the probabilities ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", MODELS)
+@pytest.mark.parametrize("method", RELEVANCE_MODELS)
 def test_a_few_topics_at_a_time_is_all_at_once(method: str, made: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is learnt from judged documents alone and applied by topics is the fit to the whole block."""
     found = found_in(made, method)
     block = found.candidates.block()
     judged, relevant = found.judged, found.judged & (found.probability == 1)
-    whole = MODELS[method](block).fit(block.values(judged), block.values(relevant)).probability
+    whole = RELEVANCE_MODELS[method](block).fit(block.values(judged), block.values(relevant)).probability
     expected = np.empty(len(found.candidates))
     expected[block.number[block.present]] = whole[block.present]
     np.testing.assert_allclose(found.probability[~judged], expected[~judged], atol=1e-9)
@@ -68,7 +68,7 @@ def test_judged_documents_have_what_was_judged(made: Collection) -> None:
     assert frame.height == retrieved.height == frame.unique(["topic", "document"]).height
 
 
-@pytest.mark.parametrize("method", MODELS)
+@pytest.mark.parametrize("method", RELEVANCE_MODELS)
 def test_probabilities_are_about_right(method: str, made: Collection) -> None:
     """In tenths of the unjudged documents by probability: mean predicted against share that is relevant in truth.
 
@@ -101,7 +101,9 @@ def test_nobody_judges_below_the_depth_given(made: Collection) -> None:
 
 def test_odd_collections() -> None:
     runs = {"x": {"1": {"a": 2.0, "b": 1.0}}, "y": {"1": {"c": 2.0}, "2": {"d": 1.0}}}
-    nothing_relevant = fm.predict({"1": {"a": 0}, "2": {"e": 0}}, runs, ["AP", "nDCG@2", "Rprec", "ERR"], list(MODELS))
+    nothing_relevant = fm.predict(
+        {"1": {"a": 0}, "2": {"e": 0}}, runs, ["AP", "nDCG@2", "Rprec", "ERR"], list(RELEVANCE_MODELS)
+    )
     assert nothing_relevant["estimate"].is_finite().all()
     assert (nothing_relevant.filter(measure="AP")["estimate"] > 0).all()
     with pytest.raises(fm.FathomsError, match="nothing to learn from"):
@@ -113,7 +115,7 @@ def test_odd_collections() -> None:
 # -- estimates ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", MODELS)
+@pytest.mark.parametrize("method", RELEVANCE_MODELS)
 @pytest.mark.parametrize("measure", ["AP", "P@10", "RBP(p=0.95)", "nDCG@10", "R@50"])
 def test_estimates_are_nearer_to_the_truth(method: str, measure: str, made: Collection) -> None:
     """Than the plain score, for runs that did not contribute."""
@@ -138,7 +140,7 @@ def test_all_has_the_models_of_relevance_last(made: Collection) -> None:
 
 def test_fully_judged_scores_stay_what_they_are() -> None:
     runs = {"x": {"1": {"a": 2.0, "b": 1.0}}, "y": {"1": {"b": 2.0}}}
-    frame = fm.predict({"1": {"a": 1, "b": 0, "c": 1}}, runs, ["AP", "nDCG@2", "R@1", "Q"], list(MODELS))
+    frame = fm.predict({"1": {"a": 1, "b": 0, "c": 1}}, runs, ["AP", "nDCG@2", "R@1", "Q"], list(RELEVANCE_MODELS))
     np.testing.assert_allclose(frame["estimate"], frame["score"], atol=1e-12)
 
 
@@ -153,7 +155,7 @@ def noisy_labels(made: Collection, wrong: float, seed: int = 0) -> pl.DataFrame:
     return made.truth.select("topic", document="doc").with_columns(value=pl.Series(value.astype(float)))
 
 
-@pytest.mark.parametrize("method", MODELS)
+@pytest.mark.parametrize("method", RELEVANCE_MODELS)
 def test_labels_help_as_much_as_they_are_worth(method: str, made: Collection) -> None:
     """Squared error of probabilities without labels, with bad ones, with good ones; noise alone does no harm."""
     plain = found_in(made, method)
@@ -290,11 +292,11 @@ def test_probabilities_command(folder: Path, tmp_path: Path, capsys: pytest.Capt
     assert run_cli("predict", *files, "--probabilities", "--format", "json") == 0
     assert json.loads(capsys.readouterr().out)[0].keys() == {"topic", "document", "probability", "judged"}
     # What one call wrote, another may take as evidence.
-    assert run_cli("predict", *files, "--method", "experts", "--evidence", tmp_path / "p.tsv") == 0
+    assert run_cli("predict", *files, "--method", "experts", "--labels", tmp_path / "p.tsv") == 0
     assert "values for" not in capsys.readouterr().err
     some = (tmp_path / "p.tsv").read_text().splitlines(keepends=True)[:50]
     (tmp_path / "some.tsv").write_text("".join(some))
-    assert run_cli("predict", *files, "--method", "experts", "--evidence", tmp_path / "some.tsv") == 0
+    assert run_cli("predict", *files, "--method", "experts", "--labels", tmp_path / "some.tsv") == 0
     assert f"values for 49 of the {frame.height:,} documents" in capsys.readouterr().err
 
 
@@ -320,8 +322,8 @@ def test_confidence_command(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     [
         (["--probabilities", "--method", "smoothed"], "needs --method experts or fusion"),
         (["--confidence", "--method", "all"], "needs --method experts or fusion"),
-        (["--evidence", "nowhere.tsv"], "--evidence is for --method experts or fusion"),
-        (["--method", "fusion", "--evidence", "nowhere.tsv"], "no such file"),
+        (["--labels", "nowhere.tsv"], "--labels is for --method experts or fusion"),
+        (["--method", "fusion", "--labels", "nowhere.tsv"], "no such file"),
         (["--to-depth", "5"], "--to-depth is for --method experts or fusion"),
         (["--draws", "5"], "--draws is for --confidence"),
         (["--confidence", "--draws", "0"], "whole number from 1"),

@@ -124,18 +124,36 @@ def test_columns_past_the_sixth_are_part_of_the_tag(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["1e3", "inf", "-inf", "Infinity", "1e400", "1e-400", "+5", ".5", "5.", "-0", "1" * 30, "0" * 30 + "7",
-     "0.1234567890123456789", "9007199254740993", "9999999999999999999",
-     "123456789.123456789", "-1.7976931348623157e308"],
-)  # fmt: skip
+    [
+        "1e3",
+        "inf",
+        "-inf",
+        "Infinity",
+        "1e400",
+        "1e-400",
+        "+5",
+        ".5",
+        "5.",
+        "-0",
+        "1" * 30,
+        "0" * 30 + "7",
+        "0.1234567890123456789",
+        "9007199254740993",
+        "9999999999999999999",
+        "123456789.123456789",
+        "-1.7976931348623157e308",
+    ],
+)
 def test_numbers_are_read_as_float_reads_them(tmp_path: Path, text: str) -> None:
     assert run_of(tmp_path, f"1 Q0 a 1 {text} t\n".encode()).scores.tolist() == [float(text)]
 
 
 def test_random_numbers_are_read_as_float_reads_them(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
-    texts = [f"{rng.normal() * 10.0 ** rng.integers(-8, 9):.{rng.integers(0, 20)}{rng.choice(list('feg'))}}"
-             for _ in range(3000)]  # fmt: skip
+    texts = [
+        f"{rng.normal() * 10.0 ** rng.integers(-8, 9):.{rng.integers(0, 20)}{rng.choice(list('feg'))}}"
+        for _ in range(3000)
+    ]
     lines = "".join(f"1 Q0 d{i} {i} {text} t\n" for i, text in enumerate(texts))
     assert run_of(tmp_path, lines.encode()).scores.tolist() == [float(text) for text in texts]
 
@@ -181,10 +199,23 @@ def test_a_grade_is_finite(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("topic", "document"),
-    [("01", "1"), ("1", "01"), ("NA", "nan"), ("null", "None"), ('"1', 'd"x'), ("'", "`"), ("é中", "ü☃"),
-     ("q,1", "a;b"), ("1" * 300, "x" * 300), ("9" * 5000, "y"), ("\udce9", "\udcff\udcfe"), ("1.0", "1e3"),
-      ("a#b", "c#"), ("x{", "y[")],
-)  # fmt: skip
+    [
+        ("01", "1"),
+        ("1", "01"),
+        ("NA", "nan"),
+        ("null", "None"),
+        ('"1', 'd"x'),
+        ("'", "`"),
+        ("é中", "ü☃"),
+        ("q,1", "a;b"),
+        ("1" * 300, "x" * 300),
+        ("9" * 5000, "y"),
+        ("\udce9", "\udcff\udcfe"),
+        ("1.0", "1e3"),
+        ("a#b", "c#"),
+        ("x{", "y["),
+    ],
+)
 def test_ids_are_kept_to_the_byte(tmp_path: Path, topic: str, document: str) -> None:
     """Next to ids that a careless reader takes for the same."""
     others = [("1", "1"), (topic, document + "0"), (topic + "0", document), (topic, "0" + document)]
@@ -344,7 +375,7 @@ def test_a_dict_of_runs(tmp_path: Path) -> None:
         (pd.DataFrame({"qid": [1, 2], "doc": ["a", "b"], "score": [1, None]}), "row 2: .*expected a number as score"),
         (pd.DataFrame([[1, 1, "a", 2]], columns=["qid", "qid", "doc", "score"]), "two columns of the same name"),
     ],
-)  # fmt: skip
+)
 def test_bad_frames_and_dicts(data: Any, message: str) -> None:
     with pytest.raises(fm.InputError, match=message):
         fm.read_run(data)
@@ -379,13 +410,18 @@ def test_bad_json_and_parquet(tmp_path: Path, content: bytes, message: str) -> N
     [
         (b'{"1": {"a": 3, "a": 9, "b": 1}}', "skipped 1 bad part: 1 repeated key, kept the first"),
         (b'{"1": {"a": 3, "z": null, "b": 1}}', "skipped 1 bad row: row 2: topic 1, document z"),
-        (b'{"qid": 1, "doc": "a", "score": 3}\n{"qid":\n{"qid": 1, "doc": "b", "score": 1}\n',
-         "skipped 1 bad part: line 2"),
+        (
+            b'{"qid": 1, "doc": "a", "score": 3}\n{"qid":\n{"qid": 1, "doc": "b", "score": 1}\n',
+            "skipped 1 bad part: line 2",
+        ),
         (b'[{"qid": 1, "doc": "a", "score": 3}, {"qid": 1, "score": 2}, {"qid": 1, "doc": "b", "score": 1}]', "row 2"),
-        (b'{"qid": 1, "doc": "a", "score": 3}\n{"qid": 1, "doc": "b", "score": 1}\n{"qid": 1, "doc": "a", "score": 9}',
-         r"skipped 1 document that the topic had already, kept the first \(row 3"),
+        (
+            b'{"qid": 1, "doc": "a", "score": 3}\n{"qid": 1, "doc": "b", "score": 1}\n'
+            b'{"qid": 1, "doc": "a", "score": 9}',
+            r"skipped 1 document that the topic had already, kept the first \(row 3",
+        ),
     ],
-)  # fmt: skip
+)
 def test_lenient_goes_on_in_json_too(tmp_path: Path, content: bytes, note: str) -> None:
     with pytest.raises(fm.InputError):
         run_of(tmp_path, content)
@@ -478,10 +514,20 @@ def test_a_zst_stream_cut_at_the_end_of_a_line_is_an_error(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("path", "name"),
-    [("runs/bm25.run.gz", "bm25"), ("a.b.txt", "a.b"), ("x.RUN", "x"), ("input.bm25", "input.bm25"), (".run", ".run"),
-     ("r.trec.tsv.zst", "r"), ("r.json", "r"), ("r.parquet", "r"), ("r.runs.bz2", "r"),
-     ("r.res.xz", "r"), ("r.jsonl", "r")],
-)  # fmt: skip
+    [
+        ("runs/bm25.run.gz", "bm25"),
+        ("a.b.txt", "a.b"),
+        ("x.RUN", "x"),
+        ("input.bm25", "input.bm25"),
+        (".run", ".run"),
+        ("r.trec.tsv.zst", "r"),
+        ("r.json", "r"),
+        ("r.parquet", "r"),
+        ("r.runs.bz2", "r"),
+        ("r.res.xz", "r"),
+        ("r.jsonl", "r"),
+    ],
+)
 def test_names_lose_their_endings(path: str, name: str) -> None:
     assert stem(path) == name
 
@@ -505,9 +551,14 @@ def test_two_runs_of_one_name_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("nope", "no such file"), ("a" * 300, "no such file"), ("*.zip", "no file matches"), ("empty", "holds no files"),
-     ("q\0", "no such file")],
-)  # fmt: skip
+    [
+        ("nope", "no such file"),
+        ("a" * 300, "no such file"),
+        ("*.zip", "no file matches"),
+        ("empty", "holds no files"),
+        ("q\0", "no such file"),
+    ],
+)
 def test_runs_that_are_not_there(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(fm.InputError, match=message):

@@ -14,13 +14,13 @@ from scipy.special import expit, logit
 
 from fathoms.estimate.logistic import LogitBeta, Normal, fit_logistic
 from fathoms.estimate.relevance import (
-    CLOSEST,
+    CLOSEST_TO_PAPER,
     LITERAL,
     UNCERTAIN,
+    Eq2Variant,
     Experts,
     Fusion,
     Model,
-    Reading,
     calibrate,
     rank_probabilities,
 )
@@ -32,15 +32,15 @@ from tests.test_invariants import FEW
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
-READINGS = {"literal": LITERAL, "closest": CLOSEST, "uncertain": UNCERTAIN}
+READINGS = {"literal": LITERAL, "closest": CLOSEST_TO_PAPER, "uncertain": UNCERTAIN}
 
 
-def experts(reading: Reading) -> Callable[[Block, Floats | None], Model]:
-    return lambda block, clues: Experts(block, clues=clues, reading=reading)
+def experts(reading: Eq2Variant) -> Callable[[Block, Floats | None], Model]:
+    return lambda block, labels: Experts(block, labels=labels, reading=reading)
 
 
 MODELS: dict[str, Callable[[Block, Floats | None], Model]] = {
-    "fusion": lambda block, clues: Fusion(block, clues),
+    "fusion": lambda block, labels: Fusion(block, labels),
     **{name: experts(reading) for name, reading in READINGS.items()},
 }
 
@@ -278,15 +278,15 @@ def test_unranked_documents_get_nothing_from_an_expert(name: str) -> None:
 
 
 @pytest.mark.parametrize("model", list(MODELS))
-@pytest.mark.parametrize("with_clues", [False, True])
-def test_what_was_learnt_applies_to_other_blocks(model: str, with_clues: bool) -> None:
+@pytest.mark.parametrize("with_labels", [False, True])
+def test_what_was_learnt_applies_to_other_blocks(model: str, with_labels: bool) -> None:
     """The same documents, topic by topic."""
     rng = np.random.default_rng(3)
     found = gather([[[int(doc) for doc in rng.permutation(12)[:7]] for _ in range(4)] for _ in range(3)])
     block = found.block()
     relevant = rng.random(block.number.shape) < 0.4
-    clues = rng.normal(size=(*block.number.shape, 2)) if with_clues else None
-    learnt = MODELS[model](block, clues).fit(some(rng, block, 0.6), relevant)
+    labels = rng.normal(size=(*block.number.shape, 2)) if with_labels else None
+    learnt = MODELS[model](block, labels).fit(some(rng, block, 0.6), relevant)
     for t in (3, 1):
         first, last = np.flatnonzero(found.topic == t)[[0, -1]]
         place = found.place[:, t : t + 1]
@@ -298,7 +298,7 @@ def test_what_was_learnt_applies_to_other_blocks(model: str, with_clues: bool) -
             place=np.where(place >= 0, place - np.int32(first), np.int32(-1)),
         ).block()
         n = part.shape[2]
-        p = learnt.of(part, np.array([t]), None if clues is None else clues[t : t + 1, :n])
+        p = learnt.of(part, np.array([t]), None if labels is None else labels[t : t + 1, :n])
         np.testing.assert_allclose(p[0], learnt.probability[t, :n], rtol=1e-12)
 
 
@@ -306,8 +306,8 @@ def test_what_was_learnt_applies_to_other_blocks(model: str, with_clues: bool) -
 class TestOddCases:
     """Probabilities stay finite and strictly between 0 and 1, and so do variances."""
 
-    def sound(self, model: str, block: Block, judged: Bools, relevant: Bools, clues: Floats | None = None) -> Floats:
-        found = MODELS[model](block, clues).fit(judged, relevant)
+    def sound(self, model: str, block: Block, judged: Bools, relevant: Bools, labels: Floats | None = None) -> Floats:
+        found = MODELS[model](block, labels).fit(judged, relevant)
         p = found.probability[block.present]
         assert np.isfinite(p).all()
         assert (p > 0).all()
@@ -362,7 +362,7 @@ class TestOddCases:
     def test_clues_with_gaps(self, model: str) -> None:
         rng = np.random.default_rng(6)
         block, relevant = world(rng)
-        clues = np.stack(
+        labels = np.stack(
             [
                 np.where(rng.random(relevant.shape) < 0.5, np.nan, relevant + rng.normal(size=relevant.shape)),
                 np.full(relevant.shape, np.nan),  # nobody has it
@@ -371,10 +371,10 @@ class TestOddCases:
             ],
             axis=2,
         )
-        self.sound(model, block, some(rng, block, 0.5), relevant, clues)
+        self.sound(model, block, some(rng, block, 0.5), relevant, labels)
 
     def test_a_clue_without_content_changes_nothing(self, model: str) -> None:
-        """A clue that nobody has must not move the probabilities of Fusion; an expert that always says 1/2 may."""
+        """A label that nobody has must not move the probabilities of Fusion; an expert that always says 1/2 may."""
         rng = np.random.default_rng(8)
         block, relevant = world(rng)
         judged = some(rng, block, 0.5)
@@ -388,8 +388,8 @@ class TestOddCases:
         judged = some(rng, block, 0.3)
         rest = block.present & ~judged
 
-        def held_out(clues: Floats | None) -> float:
-            p = self.sound(model, block, judged, relevant, clues)[rest]
+        def held_out(labels: Floats | None) -> float:
+            p = self.sound(model, block, judged, relevant, labels)[rest]
             return float(np.log(np.where(relevant[rest], p, 1 - p)).mean())
 
         assert held_out(relevant[:, :, None].astype(np.float64)) > held_out(None) + 0.01
@@ -398,6 +398,6 @@ class TestOddCases:
         rng = np.random.default_rng(9)
         block, relevant = world(rng)
         judged = some(rng, block, 0.5)
-        clue = relevant[:, :, None] + rng.normal(size=(*relevant.shape, 1))
-        found = self.sound(model, block, judged, relevant, clue)
-        np.testing.assert_allclose(found, self.sound(model, block, judged, relevant, 1000 * clue - 3), atol=1e-6)
+        label = relevant[:, :, None] + rng.normal(size=(*relevant.shape, 1))
+        found = self.sound(model, block, judged, relevant, label)
+        np.testing.assert_allclose(found, self.sound(model, block, judged, relevant, 1000 * label - 3), atol=1e-6)

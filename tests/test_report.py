@@ -22,12 +22,12 @@ from fathoms.data.runs import Runs
 from fathoms.data.simulate import write
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import candidates
-from fathoms.judge.engine import Engine
-from fathoms.judge.session import known
-from fathoms.measures.evaluate import Options, prepare_measures
-from fathoms.report import charts, html, story
-from fathoms.report.demo import Demo, demonstrate
-from fathoms.report.report import DEFAULT_MEASURES, Report, checksum, judging_of, reporting
+from fathoms.experiment.evaluate import Options, prepare_measures
+from fathoms.judging.engine import Engine
+from fathoms.judging.session import known
+from fathoms.reporting import charts, html, story
+from fathoms.reporting.demo import Demo, demonstrate
+from fathoms.reporting.report import DEFAULT_MEASURES, Report, checksum, judging_of, run_report
 
 EVIL = "<script>alert('run')</script>&\"'"
 
@@ -85,7 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def make(qrels: Any, runs: Any, measures: Any = DEFAULT_MEASURES, **options: Any) -> Report:
     settings = Options(**{"workers": 1, **options})
-    return reporting(fm.read_qrels(qrels), fm.read_runs(runs), prepare_measures(measures), settings)
+    return run_report(fm.read_qrels(qrels), fm.read_runs(runs), prepare_measures(measures), settings)
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +223,7 @@ def test_swing_is_the_slope_of_the_expected_difference(folder: Path, report: Rep
             moved[topic, column] += change
             ends.append(Moments(block, moved, elsewhere).expectation[topic])
         slope = (ends[0] - ends[1]) / (2 * step)
-        assert one.swing == pytest.approx(slope.max() - slope.min(), rel=1e-4)
+        assert one.max_change == pytest.approx(slope.max() - slope.min(), rel=1e-4)
         assert one.ranks == {
             name: int(rank) for name, rank in zip(block.names, block.rank[topic, :, column], strict=True) if rank
         }

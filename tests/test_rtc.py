@@ -16,10 +16,10 @@ from fathoms.cli.app import main
 from fathoms.data.simulate import write
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import candidates
-from fathoms.judge.engine import Engine
+from fathoms.judging.engine import Engine
 from fathoms.papers import rtc
 
-SMALL = rtc.Settings(depth=20, trials=4, systems=6, methods=("MTC", "fusion"), workers=1)
+SMALL = rtc.RTCSettings(depth=20, trials=4, systems=6, methods=("MTC", "fusion"), workers=1)
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +195,7 @@ def test_the_paper_on_a_simulated_collection(folder: Path, tmp_path: Path) -> No
 def test_confidence_can_be_trusted_on_trec8() -> None:
     """A few of the thousand trials in docs/papers/rtc.md, with three standard errors for being so few."""
     place = Path(os.environ["FATHOMS_DATA"]) / "trec8-adhoc"
-    settings = rtc.Settings(trials=40, methods=("fusion",), workers=1)
+    settings = rtc.RTCSettings(trials=40, methods=("fusion",), workers=1)
     world = rtc.make_world(fm.read_qrels(place / "qrels.txt"), fm.read_runs(place / "runs"), settings)
     outcome = rtc.Outcome.of(rtc.trials(world, settings), "fusion")
     by_trial = outcome.winnings.mean(axis=1)

@@ -13,11 +13,11 @@ import pytest
 
 import fathoms as fm
 from fathoms.cli.app import main
-from fathoms.data import wording
+from fathoms.data import fake_text
 from fathoms.data.runs import Run
 from fathoms.data.simulate import Collection, simulate, write
 from fathoms.errors import FathomsError
-from fathoms.estimate.gain_models import MODELS
+from fathoms.estimate.gain_models import GAIN_MODELS
 from fathoms.evidence.order import contradictions
 from fathoms.evidence.pool import pool_documents
 
@@ -246,10 +246,10 @@ def gains(collection: Collection, depth: int) -> np.ndarray[Any, np.dtype[np.flo
 
 def test_gain_falls_with_rank_as_the_weibull_does(larger: Collection) -> None:
     empirical = gains(larger, 100)
-    fit = MODELS["weibull"].fit(empirical)
+    fit = GAIN_MODELS["weibull"].fit(empirical)
     assert fit.rmse.mean() < 0.07
     for other in ("static", "constant", "linear"):
-        assert fit.rmse.mean() < MODELS[other].fit(empirical).rmse.mean()
+        assert fit.rmse.mean() < GAIN_MODELS[other].fit(empirical).rmse.mean()
     first, last = empirical[:, :3].mean(), empirical[:, 90:].mean()
     assert 0.35 < first < 0.85
     assert 0.02 < last < 0.2
@@ -294,7 +294,7 @@ def test_texts_are_readable(collection: Collection) -> None:
     assert collection.topics is not None
     for _, title, text in collection.docs.iter_rows():
         sentences = text.split(". ")
-        assert 2 <= len(sentences) <= wording.LONGEST
+        assert 2 <= len(sentences) <= fake_text.LONGEST
         assert text.endswith(".")
         assert all(sentence[0].isupper() for sentence in (title, *sentences))
         assert not set("{}") & set(title + text)
@@ -304,10 +304,10 @@ def test_texts_are_readable(collection: Collection) -> None:
 
 
 def test_subjects_are_different() -> None:
-    subjects = wording.subjects(7000, np.random.default_rng(0))
+    subjects = fake_text.subjects(7000, np.random.default_rng(0))
     assert len(set(subjects)) == 7000
     for pick in range(100):
-        assert wording.astray(subjects[0], pick).issue != subjects[0].issue
+        assert fake_text.astray(subjects[0], pick).issue != subjects[0].issue
 
 
 # -- the command --------------------------------------------------------------------------------------------------
@@ -324,9 +324,18 @@ def fathoms(*words: object) -> int:
 def test_command_takes_every_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "sim"
     settings = {
-        "systems": 6, "n_topics": 3, "n_docs": 400, "depth": 60, "pool_depth": 7, "max_grade": 3, "teams": 3,
-        "unpooled": 2, "ties": 0.4, "contradictions": 0.3, "seed": 5,
-    }  # fmt: skip
+        "systems": 6,
+        "n_topics": 3,
+        "n_docs": 400,
+        "depth": 60,
+        "pool_depth": 7,
+        "max_grade": 3,
+        "teams": 3,
+        "unpooled": 2,
+        "ties": 0.4,
+        "contradictions": 0.3,
+        "seed": 5,
+    }
     flags = [word for name, value in settings.items() for word in (f"--{name.replace('_', '-')}", value)]
     assert fathoms("simulate", "-o", folder, *flags, "--texts") == 0
     assert "6 runs, 3 topics" in capsys.readouterr().err

@@ -33,7 +33,7 @@ from fathoms.data.simulate import write as write_collection
 from fathoms.errors import FathomsError
 from fathoms.evidence.align import Alignment, rank
 from fathoms.evidence.order import Precision, Ties, risen
-from fathoms.report import charts
+from fathoms.reporting import charts
 from tests import slow
 from tests.blocks import block
 from tests.test_collections import collection
@@ -68,12 +68,22 @@ def random_lines(rng: np.random.Generator, n_topics: int = 4) -> list[Line]:
 # -- counts -------------------------------------------------------------------------------------------------------
 
 
-def counted(lines: list[Line], depth: int) -> dict[str, int]:
+def pluralise(lines: list[Line], depth: int) -> dict[str, int]:
     """The counts of a run by loops over its topics."""
     found = dict.fromkeys(
-        ["tied", "tied_topics", "tied_above", "across", "risen", "risen_topics", "contradictions",
-         "contradicted_topics", "rank_ties"], 0,
-    )  # fmt: skip
+        [
+            "tied",
+            "tied_topics",
+            "tied_above",
+            "across",
+            "risen",
+            "risen_topics",
+            "contradictions",
+            "contradicted_topics",
+            "rank_ties",
+        ],
+        0,
+    )
     for topic in {line[0] for line in lines}:
         mine = [(float(s), r) for t, _, r, s in lines if t == topic]
         ordered = sorted(mine, key=lambda line: (-line[0], line[1]))
@@ -98,7 +108,7 @@ def test_counts_are_those_of_plain_loops(tmp_path: Path, seed: int) -> None:
     lines = random_lines(np.random.default_rng(seed))
     run = run_of(lines, tmp_path)
     found = anomalies(run, depth=3)
-    expected = counted(lines, 3)
+    expected = pluralise(lines, 3)
     assert {name: getattr(found, name) for name in expected} == expected
     assert found.documents == len(lines)
     assert found.topics == len({line[0] for line in lines})
@@ -378,9 +388,7 @@ def test_fixing_from_the_command_line(folder: Path, capsys: pytest.CaptureFixtur
         (["--fix", "sim/qrels.txt"], "is a file, expected a folder"),
     ],
 )
-def test_what_makes_no_sense(
-    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
-) -> None:
+def test_what_makes_no_sense(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
     assert called("sim/qrels.txt", "sim/runs", "-m", "RR", *words) == 2
     found = capsys.readouterr()
     assert message in found.err
@@ -390,9 +398,26 @@ def test_what_makes_no_sense(
 # -- TREC-8 ---------------------------------------------------------------------------------------------------------
 
 FAMILIES = [
-    "P@10", "RBP(p=0.8)", "DCG@20", "SDCG@10", "RR", "ERR@20", "nERR@10", "AP", "AP(variant=b)@100", "nDCG", "nDCG@10",
-    "Q@20", "R@100", "Rprec", "Success@5", "SetF", "Bpref", "IPrec@0.1", "GMAP",
-]  # fmt: skip
+    "P@10",
+    "RBP(p=0.8)",
+    "DCG@20",
+    "SDCG@10",
+    "RR",
+    "ERR@20",
+    "nERR@10",
+    "AP",
+    "AP(variant=b)@100",
+    "nDCG",
+    "nDCG@10",
+    "Q@20",
+    "R@100",
+    "Rprec",
+    "Success@5",
+    "SetF",
+    "Bpref",
+    "IPrec@0.1",
+    "GMAP",
+]
 
 
 def test_every_order_lies_between_the_limits_on_trec8() -> None:
@@ -462,9 +487,13 @@ def test_the_pool_of_trec8_followed_trec_evals_rule() -> None:
     qrels = fm.read_qrels(folder / "qrels.txt")
     runs = fm.scan_runs(folder / "runs")
     rules: dict[str, tuple[Ties, Precision]] = {
-        "trec": ("trec", "float32"), "trec 64": ("trec", "float64"), "run": ("run", "float64"),
-        "rank": ("rank", "float64"), "by rank": ("score-rank", "float64"), "by rank 32": ("score-rank", "float32"),
-    }  # fmt: skip
+        "trec": ("trec", "float32"),
+        "trec 64": ("trec", "float64"),
+        "run": ("run", "float64"),
+        "rank": ("rank", "float64"),
+        "by rank": ("score-rank", "float64"),
+        "by rank 32": ("score-rank", "float32"),
+    }
     unjudged, another = dict.fromkeys([*rules, "ascending"], 0), dict.fromkeys([*rules, "ascending"], 0)
     pooled = (folder / "pooled.txt").read_text().split()
     assert len(pooled) == 71

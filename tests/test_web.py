@@ -27,13 +27,13 @@ import fathoms as fm
 from fathoms.cli.app import main
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates, candidates
-from fathoms.judge.agreement import Rating, kappa
-from fathoms.judge.engine import Engine
-from fathoms.judge.select import STRATEGIES
-from fathoms.judge.session import Log, Point, Session, Settings
-from fathoms.judge.texts import Entry
-from fathoms.judge.web.desk import SHOWN, Desk, Refused, name_of, thinned
-from fathoms.judge.web.server import LARGEST, LONGEST, Address, Page
+from fathoms.judging.agreement import Rating, kappa
+from fathoms.judging.engine import Engine
+from fathoms.judging.select import STRATEGIES
+from fathoms.judging.session import JudgingSettings, Log, Point, Session
+from fathoms.judging.texts import Entry
+from fathoms.judging.web.server import LARGEST, LONGEST, Address, Page
+from fathoms.judging.web.service import SHOWN, JudgingService, Refused, name_of, thinned
 
 DOCUMENTS = [f"d{i:02}" for i in range(12)]
 RUNS = {
@@ -50,7 +50,7 @@ def small() -> Candidates:
 
 
 def begin(path: Path, **how: Any) -> Session:
-    return Session.begin(path, Settings(**{"until": NEVER, "max_grade": 2, **how}), small(), None)
+    return Session.begin(path, JudgingSettings(**{"until": NEVER, "max_grade": 2, **how}), small(), None)
 
 
 def resume(path: Path) -> Session:
@@ -170,7 +170,7 @@ def test_two_grades_against_a_plain_model(
 
 def test_a_share_of_documents_is_for_two(tmp_path: Path) -> None:
     with pytest.raises(FathomsError, match="double must be a share from 0 to 1"):
-        Settings(double=1.5)
+        JudgingSettings(double=1.5)
     chosen = {}
     for seed in (0, 1):
         now = begin(tmp_path / f"{seed}.db", double=0.3, seed=seed)
@@ -225,7 +225,7 @@ class Place:
     def __init__(self, path: Path, lease: float = 60.0, budget: int | None = None, **how: Any) -> None:
         self.clock = Clock()
         self.session = begin(path, **how)
-        self.desk = Desk(self.session, lease=lease, budget=budget, clock=self.clock)
+        self.desk = JudgingService(self.session, lease=lease, budget=budget, clock=self.clock)
         self.desk.start()
 
     def do(self, work: Callable[..., Any], *args: Any) -> Any:
@@ -278,8 +278,8 @@ def test_a_document_is_with_one_person_at_a_time(place: Callable[..., Place]) ->
 def test_many_pairs_are_all_counted(tmp_path: Path) -> None:
     collection = fm.simulate(systems=30, n_topics=3, n_docs=100, depth=10, max_grade=1)
     found = candidates(fm.read_runs(collection.runs), 10, "trec", "float32")
-    session = Session.begin(tmp_path / "s.db", Settings(until=NEVER), found, None)
-    desk = Desk(session)
+    session = Session.begin(tmp_path / "s.db", JudgingSettings(until=NEVER), found, None)
+    desk = JudgingService(session)
     desk.start()
     desk.fresh().result(10)
     now = json.loads(desk.submit(desk.state).result(10))
@@ -402,7 +402,7 @@ def test_the_end_by_budget_and_by_nothing_left(place: Callable[..., Place]) -> N
     assert whole.take("ann") is None
     assert whole.state()["ended"] in (
         "There is nothing left to judge.",
-        f"Every pair is settled at {NEVER:g}; --resume with a greater --until goes on.",
+        f"Every pair is settled at {NEVER:g}; --resume with a greater --confidence goes on.",
     )
 
 
@@ -579,8 +579,8 @@ def test_ids_that_are_no_utf8_come_back(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_bytes(b"t\xe9 Q0 d\xff 1 2 t\nt\xe9 Q0 e 2 1 t\n")
     (tmp_path / "b.run").write_bytes(b"t\xe9 Q0 e 1 2 t\nt\xe9 Q0 d\xff 2 1 t\n")
     found = candidates(fm.read_runs(str(tmp_path / "*.run")), None, "trec", "float32")
-    session = Session.begin(tmp_path / "s.db", Settings(until=NEVER), found, None)
-    desk = Desk(session)
+    session = Session.begin(tmp_path / "s.db", JudgingSettings(until=NEVER), found, None)
+    desk = JudgingService(session)
     desk.start()
     client = TestClient(Page(desk, None, None, ADDRESS).app(), base_url=BASE)
     client.headers = httpx.Headers({"Authorization": f"Bearer {TOKEN}"})
@@ -676,7 +676,9 @@ def test_which_hosts_are_ours() -> None:
     assert len({Address().token for _ in range(10)}) == 10
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9", "http://127.0.0.1", "//", "http://["])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:9", "http://127.0.0.1", "//", "http://["]
+)
 def test_forged_origins(site: Site, origin: str) -> None:
     task = site.next("ann")
     response = site.client.post("/api/grade", json=answer(task), headers={"Origin": origin})
@@ -789,7 +791,7 @@ def test_bad_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
             (("--demo", "d", "--web", "--oracle", "x"), "--oracle does not go with --web"),
             (("--demo", "d", "--web", "--port", port), f"cannot listen on 127.0.0.1, port {port}"),
             (("--demo", "d", "--docs", "x"), "--demo brings runs and texts of its own; leave out --docs"),
-            (("--demo", "d", "--double", "150%"), "expected a share such as 10% or 0.1, found '150%'"),
+            (("--demo", "d", "--judge-twice", "150%"), "expected a share such as 10% or 0.1, found '150%'"),
         ):
             Path("d/fathoms-judging.db").unlink(missing_ok=True)
             with pytest.raises(SystemExit) as exit:
@@ -811,7 +813,7 @@ def test_the_demo_in_a_terminal(tmp_path: Path) -> None:
 
 
 def test_a_final_grade_taken_back_in_the_terminal(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "fathoms", "judge", "--demo", "demo", "--double", "100%", "--resume"]
+    words = [sys.executable, "-m", "fathoms", "judge", "--demo", "demo", "--judge-twice", "100%", "--resume"]
     subprocess.run([word for word in words if word != "--resume"], cwd=tmp_path, input="", check=True, text=True)
     for name, grade in (("ann", "1\n"), ("bob", "0\n")):
         subprocess.run([*words, "--assessor", name], cwd=tmp_path, input=grade, check=True, text=True)
@@ -836,8 +838,11 @@ def test_the_whole_command(tmp_path: Path) -> None:
     for resumed in ([], ["--resume"]):
         server = subprocess.Popen(
             [*words, "--export", "q.txt", *resumed],
-            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         assert server.stderr is not None
         heard = ""
         while "Ctrl-C" not in heard:

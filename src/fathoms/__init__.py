@@ -15,8 +15,8 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from fathoms.comparison.audit import audit as audit
     from fathoms.comparison.compare import compare as compare
-    from fathoms.comparison.scores import compare_scores as compare_scores
-    from fathoms.comparison.scores import read_scores as read_scores
+    from fathoms.comparison.external_scores import compare_scores as compare_scores
+    from fathoms.comparison.external_scores import read_scores as read_scores
     from fathoms.comparison.ties import ties as ties
     from fathoms.data.mteb import read_mteb as read_mteb
     from fathoms.data.qrels import Qrels as Qrels
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from fathoms.estimate.draws import confidence as confidence
     from fathoms.estimate.predict import predict as predict
     from fathoms.estimate.probabilities import probabilities as probabilities
+    from fathoms.experiment.depths import evaluate_depths as evaluate_depths
+    from fathoms.experiment.evaluate import evaluate as evaluate
     from fathoms.measures.base import Measure as Measure
-    from fathoms.measures.depths import evaluate_depths as evaluate_depths
-    from fathoms.measures.evaluate import evaluate as evaluate
     from fathoms.measures.parse import parse_measure as parse_measure
 
 # Names are found when first used, so that `fathoms --help` does not wait for numpy.
 _HOMES = {
     "audit": "comparison.audit",
     "compare": "comparison.compare",
-    "compare_scores": "comparison.scores",
-    "read_scores": "comparison.scores",
+    "compare_scores": "comparison.external_scores",
+    "read_scores": "comparison.external_scores",
     "ties": "comparison.ties",
     "read_mteb": "data.mteb",
     "Qrels": "data.qrels",
@@ -58,8 +58,8 @@ _HOMES = {
     "FathomsWarning": "errors",
     "InputError": "errors",
     "Measure": "measures.base",
-    "evaluate": "measures.evaluate",
-    "evaluate_depths": "measures.depths",
+    "evaluate": "experiment.evaluate",
+    "evaluate_depths": "experiment.depths",
     "parse_measure": "measures.parse",
     "confidence": "estimate.draws",
     "predict": "estimate.predict",

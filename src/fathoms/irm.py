@@ -35,9 +35,9 @@ from typing import TYPE_CHECKING, Any
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Run, Runs, read_run
 from fathoms.errors import FathomsError, FathomsWarning
+from fathoms.experiment.evaluate import Options, run_evaluation
 from fathoms.measures.base import Measure as OurMeasure
 from fathoms.measures.base import Scores
-from fathoms.measures.evaluate import Options, evaluation
 from fathoms.measures.parse import MEASURES, parse_measure
 
 try:
@@ -135,7 +135,7 @@ class FathomsEvaluator(providers.Evaluator):  # type: ignore[misc]
         _say(read.notes)
         runs = Runs({read.name: read})
         options = Options(workers=1)
-        found = evaluation(self.qrels, runs, list(dict.fromkeys(ours.values())), options).runs[0]
+        found = run_evaluation(self.qrels, runs, list(dict.fromkeys(ours.values())), options).runs[0]
         for measure, our in ours.items():
             for topic, value in zip(found.topics, _column(measure, found.scores[our]), strict=True):
                 yield ir_measures.Metric(query_id=topic, measure=measure, value=value)
@@ -186,13 +186,19 @@ def _value(name: str, ours: type[OurMeasure]) -> FathomsMeasure:
     at = "recall" if ours.cutoff == "recall" else "cutoff"
     params = {at: theirs.ParamInfo(desc="level of recall" if at == "recall" else "ranking cutoff threshold")}
     for one, param in ours.params.items():
-        params[one] = theirs.ParamInfo() if param.always else theirs.ParamInfo(default=param.default)
+        params[one] = theirs.ParamInfo() if param.always_shown else theirs.ParamInfo(default=param.default)
     params["value"] = theirs.ParamInfo(choices=VALUES, default="score", desc="score, or what else of it")
     members = {
-        "__name__": PREFIX + name, "NAME": PREFIX + name, "OURS": name, "AT_PARAM": at, "SUPPORTED_PARAMS": params,
-        "ALWAYS": {one: param.default for one, param in ours.params.items() if param.always},
-        "__doc__": ours.__doc__, "PRETTY_NAME": f"{name} of fathoms", "SHORT_DESC": (ours.__doc__ or "").split("\n")[0],
-    }  # fmt: skip
+        "__name__": PREFIX + name,
+        "NAME": PREFIX + name,
+        "OURS": name,
+        "AT_PARAM": at,
+        "SUPPORTED_PARAMS": params,
+        "ALWAYS": {one: param.default for one, param in ours.params.items() if param.always_shown},
+        "__doc__": ours.__doc__,
+        "PRETTY_NAME": f"{name} of fathoms",
+        "SHORT_DESC": (ours.__doc__ or "").split("\n")[0],
+    }
     measure: FathomsMeasure = type(f"_{name}", (FathomsMeasure,), members)()
     return measure
 

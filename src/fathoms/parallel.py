@@ -41,7 +41,7 @@ WORKER_SECONDS = 30  # to wait for the first worker of a cluster
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def each(
+def parallel_map(
     work: Callable[[Item], Result],
     items: Iterable[Item],
     *,
@@ -143,9 +143,15 @@ def _each_kept(
             progress(item)
 
     found = run_batches(
-        _Pickled(work), pieces, workers=workers, scheduler=scheduler, folder=folder, settings=settings, progress=step,
+        _Pickled(work),
+        pieces,
+        workers=workers,
+        scheduler=scheduler,
+        folder=folder,
+        settings=settings,
+        progress=step,
         names=[_hash(repr([identity(item) for item in piece])) for piece in pieces],
-    )  # fmt: skip
+    )
     return [pickle.loads(result) for result in found["result"]]
 
 
@@ -442,9 +448,13 @@ def _client(scheduler: str) -> Any:
         # Batches that wait for a worker, and do not run on it yet, have no part in its death.
         with config.set({"distributed.scheduler.worker-saturation": 1.0}):
             address = LocalCluster(
-                n_workers=int(scheduler.removeprefix("local:")), threads_per_worker=1, processes=True, memory_limit=0,
-                dashboard_address=":0", silence_logs=CRITICAL,
-            )  # fmt: skip
+                n_workers=int(scheduler.removeprefix("local:")),
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,
+                dashboard_address=":0",
+                silence_logs=CRITICAL,
+            )
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except OSError as error:  # of which a timeout is one

@@ -34,6 +34,12 @@ COMMANDS = {
     "simulate": "make a test collection of which the truth is known",
     "completion": "complete commands and flags in your shell",
 }
+# Old spellings of flags, by command ("" for all); they go on working for a version, with a note.
+RENAMED = {
+    "": {"--junk": "--nonrelevant-grade"},
+    "predict": {"--evidence": "--labels"},
+    "judge": {"--until": "--confidence", "--double": "--judge-twice"},
+}
 ABOUT = """Evaluate search systems when judgments are incomplete: every score with the range it could have
 once unjudged documents are judged and ties are broken another way."""
 
@@ -94,7 +100,7 @@ def _run(words: list[str]) -> int:
         )
         module.add_arguments(parser)
         _settle_libraries()
-        status: int = module.run(parser.parse_intermixed_args(words[1:]))
+        status: int = module.run(parser.parse_intermixed_args(_renamed(name, words[1:])))
         return status
     listing = "\n".join(f"  {name:<11}{summary}" for name, summary in COMMANDS.items())
     parser = argparse.ArgumentParser(
@@ -112,6 +118,19 @@ def _run(words: list[str]) -> int:
         parser.error(f"there is no command {known.command!r}; the commands are {', '.join(COMMANDS)}")
     parser.print_help()
     return 0 if not words else 2
+
+
+def _renamed(command: str, words: list[str]) -> list[str]:
+    """The same words with old spellings of flags replaced, and a note for each that was found."""
+    names = RENAMED[""] | RENAMED.get(command, {})
+    found = []
+    for place, word in enumerate(words):
+        flag, equals, value = word.partition("=")
+        if flag in names and "--" not in words[:place]:
+            print(f"fathoms: note: {flag} is now called {names[flag]}", file=sys.stderr)
+            word = names[flag] + equals + value
+        found.append(word)
+    return found
 
 
 def _settle_libraries() -> None:

@@ -43,12 +43,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.comparison.audit import COLUMNS, auditing
+    from fathoms.comparison.audit import COLUMNS, run_audit
 
     given = options.read_inputs(args)
     groups = None if args.groups is None else options.read_groups(args.groups, given.runs)
     with output.progress(len(given.runs), args.quiet) as step:
-        result = auditing(
+        result = run_audit(
             given.qrels, given.runs, args.measures, given.settings, groups=groups, depth=args.depth, progress=step
         )
     if not args.quiet:
@@ -106,7 +106,7 @@ def _pooling(result: Audit) -> str:
 def _left_out(result: Audit) -> str:
     from fathoms.cli.output import aligned_text
     from fathoms.comparison.audit import changes
-    from fathoms.data.trec import counted
+    from fathoms.data.trec import pluralise
 
     header = ["measure"]
     rows = [[measure.name] for measure in result.measures]
@@ -117,7 +117,7 @@ def _left_out(result: Audit) -> str:
                 percent = "" if found.percent is None else f"{found.percent.mean:+.2f}"
                 row += [percent, "" if found.median is None else f"{found.median:+.2f}", f"{found.rank.mean:.2f}"]
     of = f"{len(result.contributing)} runs"
-    of += f", {counted(len(result.groups), 'group')}" if result.groups else "; for whole teams give --groups FILE"
+    of += f", {pluralise(len(result.groups), 'group')}" if result.groups else "; for whole teams give --groups FILE"
     title = f"Leaving out: mean change of score and mean absolute change of rank ({of})"
     return f"{title}\n{aligned_text(header, rows, numbers_from=1)}"
 

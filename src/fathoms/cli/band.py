@@ -102,7 +102,7 @@ def run(args: Namespace) -> int:
 
 
 def _measures(args: Namespace, default: tuple[str, ...]) -> list[Measure]:
-    from fathoms.measures.evaluate import prepare_measures
+    from fathoms.experiment.evaluate import prepare_measures
 
     return prepare_measures(args.measures or default)
 
@@ -133,8 +133,8 @@ def _losses(args: Namespace, runs: Runs, notes: list[str]) -> list[tuple[Any, ..
 
     from fathoms.data.qrels import read_qrels
     from fathoms.evidence.align import Aligned, Alignment
+    from fathoms.experiment.evaluate import Options, topic_notes
     from fathoms.measures.banding import banded_score, worst_loss
-    from fathoms.measures.evaluate import Options, topic_notes
 
     measures = _measures(args, (*DEFAULT_MEASURES, "AP"))
     qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
@@ -160,7 +160,7 @@ def _losses(args: Namespace, runs: Runs, notes: list[str]) -> list[tuple[Any, ..
 
 def _write(args: Namespace, runs: Runs, notes: list[str]) -> None:
     from fathoms.data.files import whole_file
-    from fathoms.data.trec import counted
+    from fathoms.data.trec import pluralise
     from fathoms.errors import FathomsError
     from fathoms.evidence.banding import banded_run
 
@@ -175,7 +175,7 @@ def _write(args: Namespace, runs: Runs, notes: list[str]) -> None:
         with whole_file(path) as temporary:
             temporary.write_bytes(text)
     if not args.quiet:
-        print(f"fathoms: {counted(len(files), 'banded run')} written to {args.output}", file=sys.stderr)
+        print(f"fathoms: {pluralise(len(files), 'banded run')} written to {args.output}", file=sys.stderr)
 
 
 def _put(columns: tuple[str, ...], rows: list[tuple[Any, ...]], format: str, words: int) -> None:

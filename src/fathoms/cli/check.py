@@ -21,7 +21,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
     parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
     options.add_output(parser, ("table", "tsv", "json"))
-    parser.add_argument("--junk", metavar="GRADE", type=float, help="a negative grade that means judged, not relevant")
+    parser.add_argument(
+        "--nonrelevant-grade",
+        metavar="GRADE",
+        dest="junk",
+        type=float,
+        help="a negative grade that means judged, not relevant",
+    )
     options.add_quiet(parser)
 
 

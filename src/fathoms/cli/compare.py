@@ -27,9 +27,15 @@ EXAMPLES = """examples:
 
 # Flags that say how runs and judgments are read, with their defaults: scores alone have nothing to do with them.
 OF_RUNS = {
-    "ties": "trec", "score_precision": None, "bounds": None, "universe": None, "pooled": None, "lenient": False,
-    "junk": None, "names": "file",
-}  # fmt: skip
+    "ties": "trec",
+    "score_precision": None,
+    "bounds": None,
+    "universe": None,
+    "pooled": None,
+    "lenient": False,
+    "junk": None,
+    "names": "file",
+}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -68,7 +74,7 @@ def share(text: str) -> float:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.comparison.compare import comparison
+    from fathoms.comparison.compare import run_comparison
     from fathoms.comparison.sentences import sentences
     from fathoms.data.files import stem
 
@@ -77,7 +83,7 @@ def run(args: Namespace) -> int:
     given = options.read_inputs(args, ("AP",))
     baseline = args.baseline if args.baseline is None or args.baseline in given.runs else stem(args.baseline)
     with output.progress(len(given.runs), args.quiet) as step:
-        result = comparison(
+        result = run_comparison(
             given.qrels,
             given.runs,
             given.measures,
@@ -96,7 +102,7 @@ def run(args: Namespace) -> int:
 
 def _run_on_scores(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.comparison.scores import comparison_of_scores, sentences
+    from fathoms.comparison.external_scores import comparison_of_scores, sentences
     from fathoms.errors import FathomsError
 
     useless = [f"--{name.replace('_', '-')}" for name, default in OF_RUNS.items() if getattr(args, name) != default]
@@ -155,12 +161,16 @@ def _table(result: Comparison, told: list[str]) -> str:
     ]
     rows = [
         [
-            pair.run_a, pair.run_b, pair.measure, pair.verdict,
+            pair.run_a,
+            pair.run_b,
+            pair.measure,
+            pair.verdict,
             *map(_number, (pair.diff, pair.diff_low, pair.diff_high, pair.ci_low, pair.ci_high)),
-            _number(pair.p, signed=False), _number(pair.p_corrected, signed=False),
+            _number(pair.p, signed=False),
+            _number(pair.p_corrected, signed=False),
         ]
         for pair in result.pairs
-    ]  # fmt: skip
+    ]
     text = aligned_text(header, rows, numbers_from=4)
     return text + "\n" + "\n".join(told) + "\n" if told else text
 
@@ -177,9 +187,13 @@ def _latex(result: Comparison, told: list[str]) -> str:
         ranged = "--" if pair.diff_low is None else f"[{pair.diff_low:+.4f}, {pair.diff_high:+.4f}]"
         p = "$<$0.0001" if pair.p_corrected < 0.0001 else f"{pair.p_corrected:.4f}"
         cells = [
-            *map(latex_escape, (pair.run_a, pair.run_b, pair.measure)), f"{pair.diff:+.4f}", ranged,
-            f"[{pair.ci_low:+.4f}, {pair.ci_high:+.4f}]", p, pair.verdict,
-        ]  # fmt: skip
+            *map(latex_escape, (pair.run_a, pair.run_b, pair.measure)),
+            f"{pair.diff:+.4f}",
+            ranged,
+            f"[{pair.ci_low:+.4f}, {pair.ci_high:+.4f}]",
+            p,
+            pair.verdict,
+        ]
         lines.append(" & ".join(cells) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [f"% {sentence}" for sentence in told]

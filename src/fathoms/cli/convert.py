@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fathoms.data.convert import Format
-    from fathoms.data.kind import Kind
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Run
+    from fathoms.data.sniff import Kind
 
 EXAMPLES = """examples:
   fathoms convert bm25.run.gz -o bm25.parquet
@@ -171,7 +171,7 @@ def _order(data: Run | Qrels, ties: Literal["trec", "run", "rank", "score-rank"]
 
 def _kind(source: str, args: Namespace) -> Kind:
     from fathoms.data.irds import knows
-    from fathoms.data.kind import kind_of
+    from fathoms.data.sniff import kind_of
     from fathoms.errors import FathomsError
 
     if args.subset is not None or args.split is not None:

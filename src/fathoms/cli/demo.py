@@ -13,7 +13,7 @@ from fathoms.cli import options
 
 if TYPE_CHECKING:
     from fathoms.evidence.evidence import Floats
-    from fathoms.report.demo import Demo
+    from fathoms.reporting.demo import Demo
 
 EXAMPLES = """examples:
   fathoms demo
@@ -37,8 +37,8 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
     from fathoms.data.simulate import write
     from fathoms.errors import FathomsError
-    from fathoms.report import charts
-    from fathoms.report.demo import demonstrate
+    from fathoms.reporting import charts
+    from fathoms.reporting.demo import demonstrate
 
     folder: Path = args.output
     if folder.exists() and not (folder / "truth.txt").is_file():
@@ -73,11 +73,11 @@ def _report(folder: Path) -> None:
 def told(found: Demo) -> str:
     from fathoms.comparison.audit import sentences as of_audit
     from fathoms.comparison.sentences import sentences as of_comparison
-    from fathoms.data.trec import counted
+    from fathoms.data.trec import pluralise
 
     pooled, judged = found.collection.pooled, found.judged
     right = ", ".join(f"{right} of {of} {verdict} pairs" for verdict, (right, of) in found.right.items() if of)
-    end = "every pair is settled" if not judged.open_pairs else f"{counted(judged.open_pairs, 'pair')} still open"
+    end = "every pair is settled" if not judged.open_pairs else f"{pluralise(judged.open_pairs, 'pair')} still open"
     return "\n".join(
         [
             _heading(1, "A collection"),
@@ -99,7 +99,7 @@ def told(found: Demo) -> str:
                 f"{found.open_pairs} of {len(found.compared.pairs)} pairs are open at 0.95 confidence. Somebody who "
                 f"knows the truth judges the most telling of {found.documents - found.inside:,} unjudged documents: "
                 f"after {judged.made} of them {end}. In the order of a pool the same number would have left "
-                f"{counted(found.pooled.open_pairs, 'pair')} open."
+                f"{pluralise(found.pooled.open_pairs, 'pair')} open."
             ),
             _heading(6, "Before and after, beside the truth"),
             _before_and_after(found),
@@ -144,10 +144,16 @@ def _before_and_after(found: Demo) -> str:
     places = [_places(column) for column in columns]
     order = sorted(range(len(found.scores)), key=lambda i: places[2][i])
     rows = [
-        [found.before.runs[i].run, *(text for column, place in zip(columns, places, strict=True)
-         for text in (f"{column[i]:.4f}", str(place[i])))]
+        [
+            found.before.runs[i].run,
+            *(
+                text
+                for column, place in zip(columns, places, strict=True)
+                for text in (f"{column[i]:.4f}", str(place[i]))
+            ),
+        ]
         for i in order
-    ]  # fmt: skip
+    ]
     return aligned_text(["run", "before", "place", "after", "place", "truth", "place"], rows, 1)
 
 

@@ -45,7 +45,7 @@ def run(args: Namespace) -> int:
 
     from fathoms.cli import output
     from fathoms.data.files import check_folder
-    from fathoms.measures.evaluate import DEFAULT_MEASURES, evaluation
+    from fathoms.experiment.evaluate import DEFAULT_MEASURES, run_evaluation
     from fathoms.parallel import finished
 
     if args.resume is not None:
@@ -54,7 +54,7 @@ def run(args: Namespace) -> int:
     # trec_eval's format has no place for ranges, so they need not be computed.
     settings = replace(given.settings, resume=args.resume, scores_only=args.format == "trec_eval")
     with output.progress(sum(len(given.runs.parts(name)) for name in given.runs), args.quiet) as step:
-        result = evaluation(
+        result = run_evaluation(
             given.qrels, given.runs, given.measures, settings, by_topic=args.by_topic, progress=step
         )
     if not args.quiet:

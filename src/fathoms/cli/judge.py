@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathoms.cli import options
-from fathoms.judge.texts import marked, printable, terms
+from fathoms.judging.texts import marked, printable, terms
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,26 +27,32 @@ if TYPE_CHECKING:
 
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Runs
-    from fathoms.judge.session import Progress, Session, Settings, Task
-    from fathoms.judge.texts import Entry, Texts
+    from fathoms.judging.session import JudgingSettings, Progress, Session, Task
+    from fathoms.judging.texts import Entry, Texts
 
 EXAMPLES = """examples:
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt --resume
-  fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --web --double 10%
+  fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --web --judge-twice 10%
   fathoms judge --demo --web
-  fathoms judge qrels.txt runs/ --oracle truth.txt --strategy mtc --until 0.99 --session study.db"""
+  fathoms judge qrels.txt runs/ --oracle truth.txt --strategy mtc --confidence 0.99 --session study.db"""
 SESSION = Path("fathoms-judging.db")
 TEMPORARY = ""  # where the demo is, if no folder is named
 DEMO: dict[str, Any] = {  # some 70 judgments settle it
-    "systems": 5, "n_topics": 6, "n_docs": 1000, "depth": 50, "max_grade": 2, "texts": True, "seed": 2,
-}  # fmt: skip
+    "systems": 5,
+    "n_topics": 6,
+    "n_docs": 1000,
+    "depth": 50,
+    "max_grade": 2,
+    "texts": True,
+    "seed": 2,
+}
 OPEN_PAIRS = 20  # shown in the summary
 WIDEST = 100  # characters in a line of text
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from fathoms.judge.select import DEFAULT, STRATEGIES
+    from fathoms.judging.select import DEFAULT, STRATEGIES
 
     parser.add_argument(
         "qrels", metavar="QRELS", nargs="?", help="judgments, lines `topic iteration document grade`; none for none"
@@ -66,7 +72,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--strategy", choices=tuple(STRATEGIES), help=f"how the next document is chosen ({DEFAULT}); see docs/judge.md"
     )
-    parser.add_argument("--until", metavar="P", type=_probability, help="confidence that settles a pair (0.95)")
+    parser.add_argument(
+        "--confidence", metavar="P", dest="until", type=_probability, help="confidence that settles a pair (0.95)"
+    )
     parser.add_argument("--baseline", metavar="RUN", help="settle pairs with this run only (a name, or its file)")
     parser.add_argument("--depth", metavar="D", type=options.at_least_one, help="top documents of each run (100)")
     parser.add_argument(
@@ -83,7 +91,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--export", metavar="FILE", type=Path, help="write all judgments to FILE, and who made them beside it"
     )
-    parser.add_argument("--double", metavar="SHARE", type=_share, help="have a share, such as 10%%, judged twice (0)")
+    parser.add_argument(
+        "--judge-twice",
+        metavar="SHARE",
+        dest="double",
+        type=_share,
+        help="have a share, such as 10%%, judged twice (0)",
+    )
     page = parser.add_argument_group("the page")
     page.add_argument("--web", action="store_true", help="judge on a page, alone or with others, until Ctrl-C")
     page.add_argument("--host", metavar="NAME", help="address to listen on (127.0.0.1: this machine alone)")
@@ -150,7 +164,7 @@ def _check_page(args: Namespace) -> None:
         raise FathomsError(
             "--web needs starlette and uvicorn, which are not installed; install them with pip install 'fathoms[web]'"
         )
-    from fathoms.judge.web.server import LOOPBACK
+    from fathoms.judging.web.server import LOOPBACK
 
     if args.host not in (None, *LOOPBACK) and args.token is None:
         raise FathomsError(
@@ -189,7 +203,7 @@ def _judge(args: Namespace) -> int:
     from fathoms.data.runs import scan_runs
     from fathoms.errors import FathomsError
     from fathoms.evidence.candidates import candidates
-    from fathoms.judge.session import Log, Session, check_new
+    from fathoms.judging.session import Log, Session, check_new
 
     options.check_sources(args)
     if "-" in (args.qrels, *args.runs) and args.oracle is None:
@@ -235,15 +249,15 @@ def _judge(args: Namespace) -> int:
 
 
 def _settings(
-    args: Namespace, stored: Settings | None, qrels: Qrels | None, oracle: Qrels | None, runs: Runs
-) -> Settings:
+    args: Namespace, stored: JudgingSettings | None, qrels: Qrels | None, oracle: Qrels | None, runs: Runs
+) -> JudgingSettings:
     """What the flags say, or on resuming what the session says; a flag that says something else is an error."""
     from dataclasses import replace
 
     from fathoms.data.files import stem
     from fathoms.errors import FathomsError, InputError
     from fathoms.evidence.order import default_precision
-    from fathoms.judge.session import Settings
+    from fathoms.judging.session import JudgingSettings
 
     asked: dict[str, Any] = {
         name: getattr(args, name)
@@ -259,11 +273,13 @@ def _settings(
         asked.setdefault("precision", default_precision(asked.get("ties", "trec")))
         greatest = max((known.max_grade for known in (qrels, oracle) if known is not None), default=1)
         asked.setdefault("max_grade", int(greatest))
-        return Settings(**asked)
+        return JudgingSettings(**asked)
     for name, value in asked.items():
         then = getattr(stored, name)
         if name != "until" and value != then:
-            flag = {"precision": "score-precision"}.get(name, name.replace("_", "-"))
+            flag = {"precision": "score-precision", "until": "confidence", "double": "judge-twice"}.get(
+                name, name.replace("_", "-")
+            )
             raise InputError(
                 f"was begun with --{flag} {then}, found {value}; leave the flag out, or begin another session with "
                 "--session FILE",
@@ -286,24 +302,24 @@ def _notes(qrels: Qrels | None, oracle: Qrels | None, topics: list[str]) -> list
 
 
 @dataclass(frozen=True)
-class Shelf:
+class TextSources:
     """Where the texts are, if they are anywhere."""
 
     topics: Texts | None
     documents: Texts | None
 
 
-def _open_texts(args: Namespace, topics: list[str], documents: list[bytes]) -> Shelf:
-    from fathoms.judge.texts import open_texts
+def _open_texts(args: Namespace, topics: list[str], documents: list[bytes]) -> TextSources:
+    from fathoms.judging.texts import open_texts
 
     names = {document.decode(errors="surrogateescape") for document in documents}
-    return Shelf(
+    return TextSources(
         None if args.topic_texts is None else open_texts(args.topic_texts, set(topics)),
         None if args.docs is None else open_texts(args.docs, names),
     )
 
 
-def _say_texts(shelf: Shelf, topics: int, documents: int) -> None:
+def _say_texts(shelf: TextSources, topics: int, documents: int) -> None:
     for texts, total, noun in ((shelf.topics, topics, "topics"), (shelf.documents, documents, "documents")):
         if texts is not None and len(texts) < total:
             print(f"fathoms: warning: {total - len(texts):,} of {total:,} {noun} have no text", file=sys.stderr)
@@ -322,7 +338,7 @@ q           stop here (as does the end of the input); --resume goes on"""
 class Conversation:
     """Shows documents and takes answers: on a terminal, or line by line from anything else."""
 
-    def __init__(self, session: Session, shelf: Shelf, args: Namespace) -> None:
+    def __init__(self, session: Session, shelf: TextSources, args: Namespace) -> None:
         from rich.console import Console
 
         self.session, self.shelf, self.budget, self.quiet = session, shelf, args.budget, args.quiet
@@ -496,17 +512,17 @@ def _pairs_settled(now: Progress, until: float) -> str:
 # -- people answer on a page --------------------------------------------------------------------------------------
 
 
-def _serve(session: Session, shelf: Shelf, args: Namespace) -> None:
+def _serve(session: Session, shelf: TextSources, args: Namespace) -> None:
     from dataclasses import replace
 
-    from fathoms.judge.web.desk import Desk
-    from fathoms.judge.web.server import Address, Page, bound, serve
+    from fathoms.judging.web.server import Address, Page, bound, serve
+    from fathoms.judging.web.service import JudgingService
 
     given = {name: value for name in ("host", "port", "token") if (value := getattr(args, name)) is not None}
     address = Address(**given)
     with bound(address) as listener:
         address = replace(address, port=listener.getsockname()[1])
-        desk = Desk(session, budget=args.budget, lease=args.lease or 600)
+        desk = JudgingService(session, budget=args.budget, lease=args.lease or 600)
         desk.start()
 
         def started() -> None:
@@ -527,7 +543,7 @@ def _serve(session: Session, shelf: Shelf, args: Namespace) -> None:
 def _consult(session: Session, oracle: Qrels, args: Namespace) -> None:
     """Take answers from judgments; what they do not judge has grade 0."""
     from fathoms.errors import InputError
-    from fathoms.judge.session import known
+    from fathoms.judging.session import known
 
     grades = known(session.candidates, oracle)
     if any(grade != int(grade) for grade in grades.values()):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Runs
+    from fathoms.experiment.evaluate import Options
     from fathoms.measures.base import Measure
-    from fathoms.measures.evaluate import Options
 
 
 def add_files(parser: ArgumentParser) -> None:
@@ -42,8 +42,9 @@ def add_reading(parser: ArgumentParser) -> None:
     """How files are read."""
     parser.add_argument("--lenient", action="store_true", help="skip bad lines and later duplicates, and say how many")
     parser.add_argument(
-        "--junk",
+        "--nonrelevant-grade",
         metavar="GRADE",
+        dest="junk",
         type=float,
         help="a negative grade that means judged and not relevant, such as -2 for spam",
     )
@@ -77,7 +78,7 @@ def add_ranges(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--universe",
-        metavar="run|given|N|inf",
+        metavar="run|all|N|inf",
         type=universe,
         help="unjudged documents outside the places read that may turn out relevant: the run's own (default), those "
         "of all given runs, a number of them, or any number",
@@ -118,12 +119,12 @@ def add_output(parser: ArgumentParser, formats: tuple[str, ...]) -> None:
 
 
 def universe(text: str) -> str | float:
-    if text in ("run", "given"):
-        return text
+    if text in ("run", "all", "given"):
+        return "all" if text == "given" else text
     try:
         return float(text)
     except ValueError:
-        raise ArgumentTypeError(f"expected run, given, a number or inf, found {text!r}") from None
+        raise ArgumentTypeError(f"expected run, all, a number or inf, found {text!r}") from None
 
 
 def scheduler(text: str) -> str:
@@ -185,7 +186,7 @@ def read_inputs(args: Namespace, default_measures: Sequence[str] = ()) -> Inputs
     from fathoms.cli.output import check_target
     from fathoms.data.qrels import read_qrels
     from fathoms.data.runs import scan_runs
-    from fathoms.measures.evaluate import Options, prepare_measures
+    from fathoms.experiment.evaluate import Options, prepare_measures
 
     check_sources(args)
     check_target(args.format, args.output)

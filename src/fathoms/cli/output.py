@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import check_writable, whole_file
-from fathoms.data.trec import counted
+from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError
+from fathoms.experiment.evaluate import COLUMNS, Evaluation, RunScores
 from fathoms.measures.base import Measure
-from fathoms.measures.evaluate import COLUMNS, Evaluation, RunScores
 from fathoms.measures.parse import trec_eval_name
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def table(result: Evaluation, *, wide: bool, quiet: bool) -> str:
 def _over(measure: Measure, result: Evaluation) -> str:
     counts = [len(run.topics) for run in result.runs]
     least, most = min(counts), max(counts)
-    topics = counted(most, "topic") if least == most else f"{least:,} to {most:,} topics"
+    topics = pluralise(most, "topic") if least == most else f"{least:,} to {most:,} topics"
     how = {"mean": "mean over", "sum": "sum over", "geometric": "geometric mean over"}[measure.aggregate]
     return f"{how} {topics}"
 

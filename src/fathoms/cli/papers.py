@@ -82,23 +82,25 @@ def run(args: Namespace) -> int:
             print(f"fathoms: {what}", file=sys.stderr)
 
     if args.paper == "rm":
-        settings = rm.Settings(order, precision, args.prefix_order, seed=args.seed, **where)
+        settings = rm.RMSettings(order, precision, args.prefix_order, seed=args.seed, **where)
         study = rm.study(qrels, runs, pooled, settings, progress=progress)
     elif args.paper == "depth":
         teams = None if args.groups is None else options.read_groups(args.groups, runs)
-        settings_of_depth = depth.Settings(order, precision, args.depth, teams, **where)
+        settings_of_depth = depth.DepthSettings(order, precision, args.depth, teams, **where)
         study = depth.study(qrels, runs, pooled, settings_of_depth, progress=progress)
     elif args.paper == "ties":
-        study = ties.study(qrels, runs, ties.Settings(order, precision, **where), progress=progress)
+        study = ties.study(qrels, runs, ties.TiesSettings(order, precision, **where), progress=progress)
     elif args.paper == "rtc":
         chosen = runs if pooled is None else Runs({name: runs[name] for name in pooled if name in runs})
-        trials = rtc.Settings(
+        trials = rtc.RTCSettings(
             order, precision, args.depth or 100, args.trials, seed=args.seed, folder=args.output, **where
         )
         with output.progress(-(-args.trials // rtc.BATCH), args.quiet, "trials") as step:
             study = rtc.study(qrels, chosen, trials, progress=progress, step=partial(step, ""))
     else:
-        study = gain.study(qrels, runs, pooled, gain.Settings(order, precision, args.depth, **where), progress=progress)
+        study = gain.study(
+            qrels, runs, pooled, gain.GainSettings(order, precision, args.depth, **where), progress=progress
+        )
     undrawn = write_study(study, args.output)
     finished(args.output)
     if not args.quiet:

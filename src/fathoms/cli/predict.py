@@ -20,17 +20,26 @@ from fathoms.cli import options
 if TYPE_CHECKING:
     from fathoms.data.trec import Table
 
-MODELS = ("experts", "fusion")
+RELEVANCE_MODELS = ("experts", "fusion")
 METHODS = (
-    "simplistic", "background", "interpolated", "smoothed", "static", "constant", "linear", "zipf", "weibull", "hybrid",
-    *MODELS,
-)  # fmt: skip
+    "simplistic",
+    "background",
+    "interpolated",
+    "smoothed",
+    "static",
+    "constant",
+    "linear",
+    "zipf",
+    "weibull",
+    "hybrid",
+    *RELEVANCE_MODELS,
+)
 DRAWS = 1000
 MEASURES = ("P@10", "RBP(p=0.8)", "AP")
 EXAMPLES = """examples:
   fathoms predict qrels.txt runs/ -m P@10 --method smoothed
   fathoms predict qrels.txt runs/ -m 'RBP(p=0.95)' --method all --pooled pooled.txt --format tsv
-  fathoms predict qrels.txt runs/ --method fusion --evidence labels.tsv
+  fathoms predict qrels.txt runs/ --method fusion --labels labels.tsv
   fathoms predict qrels.txt runs/ --probabilities --format tsv -o p.tsv
   fathoms predict qrels.txt runs/ -m nDCG@10 --confidence"""
 
@@ -57,7 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "judged)",
     )
     parser.add_argument(
-        "--evidence",
+        "--labels",
         metavar="FILE",
         action="append",
         default=[],
@@ -105,11 +114,11 @@ def constants(text: str) -> tuple[float, float]:
 
 
 def run(args: Namespace) -> int:
-    from fathoms.data.values import read_values
+    from fathoms.data.document_values import read_values
 
     method = _method(args)
     given = options.read_inputs(args, MEASURES)
-    evidence = [read_values(file, lenient=args.lenient) for file in args.evidence]
+    evidence = [read_values(file, lenient=args.lenient) for file in args.labels]
     if args.probabilities or args.confidence:
         _from_probabilities(args, given, method, evidence)
     else:
@@ -123,11 +132,11 @@ def _method(args: Namespace) -> str:
 
     asked = "--probabilities" if args.probabilities else "--confidence" if args.confidence else None
     method: str = args.method or ("fusion" if asked else "smoothed")
-    if asked and method not in MODELS:
-        raise FathomsError(f"{asked} needs --method {' or '.join(MODELS)}, found {method}")
-    for flag, value in (("--evidence", args.evidence), ("--to-depth", args.to_depth)):
-        if value and method not in (*MODELS, "all"):
-            raise FathomsError(f"{flag} is for --method {' or '.join(MODELS)}, found {method}")
+    if asked and method not in RELEVANCE_MODELS:
+        raise FathomsError(f"{asked} needs --method {' or '.join(RELEVANCE_MODELS)}, found {method}")
+    for flag, value in (("--labels", args.labels), ("--to-depth", args.to_depth)):
+        if value and method not in (*RELEVANCE_MODELS, "all"):
+            raise FathomsError(f"{flag} is for --method {' or '.join(RELEVANCE_MODELS)}, found {method}")
     if args.draws is not None and not args.confidence:
         raise FathomsError("--draws is for --confidence")
     return method
@@ -135,11 +144,11 @@ def _method(args: Namespace) -> str:
 
 def _estimates(args: Namespace, given: options.Inputs, method: str, evidence: list[Table]) -> None:
     from fathoms.cli import output
-    from fathoms.estimate.predict import COLUMNS, WORDS, prediction
+    from fathoms.estimate.predict import COLUMNS, WORDS, run_prediction
     from fathoms.estimate.predictors import Constants
 
     methods = METHODS if method == "all" else (method,)
-    result = prediction(
+    result = run_prediction(
         given.qrels,
         given.runs,
         given.measures,
@@ -167,7 +176,7 @@ def _from_probabilities(args: Namespace, given: options.Inputs, method: str, evi
     from fathoms.cli import output
     from fathoms.estimate import draws, probabilities
 
-    found = probabilities.chances(
+    found = probabilities.relevance_probabilities(
         given.qrels,
         given.runs,
         method,

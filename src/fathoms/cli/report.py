@@ -39,13 +39,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.report.html import page
-    from fathoms.report.report import DEFAULT_MEASURES, reporting
+    from fathoms.reporting.html import page
+    from fathoms.reporting.report import DEFAULT_MEASURES, run_report
 
     given = options.read_inputs(args, DEFAULT_MEASURES)
     groups = None if args.groups is None else options.read_groups(args.groups, given.runs)
     with output.progress(STAGES, args.quiet, "report") as step:
-        found = reporting(
+        found = run_report(
             given.qrels,
             given.runs,
             given.measures,

@@ -68,10 +68,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from fathoms.cli import output
     from fathoms.comparison.ties import KINDS, WORDS, fix_runs, tie_analysis
-    from fathoms.data.trec import counted
+    from fathoms.data.trec import pluralise
     from fathoms.errors import FathomsError
-    from fathoms.measures.evaluate import DEFAULT_MEASURES
-    from fathoms.report import charts
+    from fathoms.experiment.evaluate import DEFAULT_MEASURES
+    from fathoms.reporting import charts
 
     if args.ties is not None and args.fix is None:
         raise FathomsError("--ties says in which order --fix DIR writes runs; the analysis looks at all rules")
@@ -89,11 +89,11 @@ def run(args: Namespace) -> int:
     if args.fix is not None:
         written = fix_runs(given.runs, args.fix, rule, args.score_precision, keep=[args.qrels])
         if not args.quiet:
-            print(f"fathoms: {counted(len(written), 'run')} in the order {rule} written to {args.fix}", file=sys.stderr)
+            print(
+                f"fathoms: {pluralise(len(written), 'run')} in the order {rule} written to {args.fix}", file=sys.stderr
+            )
     with output.progress(len(given.runs), args.quiet) as step:
-        report = tie_analysis(
-            given.qrels, given.runs, given.measures, given.settings, depth=args.depth, progress=step
-        )
+        report = tie_analysis(given.qrels, given.runs, given.measures, given.settings, depth=args.depth, progress=step)
     if not args.quiet:
         output.say_notes(given.notes + report.notes)
     if draws:
@@ -110,7 +110,7 @@ def run(args: Namespace) -> int:
 
 def _draw(report: TieReport, path: Path) -> None:
     from fathoms.data.files import whole_file
-    from fathoms.report import charts
+    from fathoms.reporting import charts
 
     measure = report.measures[0].name
     scores = report.scores
@@ -162,19 +162,34 @@ def _runs(report: TieReport) -> str:
     odd.sort(key=lambda one: (-(one.contradictions + one.risen > 0), -one.tied / one.documents, one.run))
     rows = [
         [
-            one.run, f"{one.tied:,}", f"{one.tied / one.documents:.1%}", f"{one.tied_above:,}", f"{one.across:,}",
-            f"{one.contradictions:,}", f"{one.risen:,}", "?" if one.exponents is None else f"{one.exponents:,}",
-            f"{one.rank_ties:,}", "yes" if one.upside_down else "no",
+            one.run,
+            f"{one.tied:,}",
+            f"{one.tied / one.documents:.1%}",
+            f"{one.tied_above:,}",
+            f"{one.across:,}",
+            f"{one.contradictions:,}",
+            f"{one.risen:,}",
+            "?" if one.exponents is None else f"{one.exponents:,}",
+            f"{one.rank_ties:,}",
+            "yes" if one.upside_down else "no",
         ]
         for one in odd[:SOME]
-    ]  # fmt: skip
+    ]
     if not rows:
         return ""
     k = report.depth
     header = [
-        "run", "tied", "share", f"in top {k}", f"across {k}", "contradictions", "rises", "exponents", "rank ties",
+        "run",
+        "tied",
+        "share",
+        f"in top {k}",
+        f"across {k}",
+        "contradictions",
+        "rises",
+        "exponents",
+        "rank ties",
         "upside down",
-    ]  # fmt: skip
+    ]
     more = len(odd) - len(rows)
     rest = f"and {more} more runs with ties; --show runs has all\n" if more else ""
     return f"Runs with ties, those whose order contradicts itself first\n{aligned_text(header, rows, 1)}{rest}"

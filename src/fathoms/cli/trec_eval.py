@@ -53,22 +53,59 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run, lines `topic Q0 document rank score tag`; - for stdin")
     add = parser.add_argument
     add("-q", "--query_eval_wanted", action="store_true", dest="by_topic", help="values of each topic too")
-    add("-m", "--measure", action="append", dest="measures", metavar="MEASURE[.PARAMETERS]",
+    add(
+        "-m",
+        "--measure",
+        action="append",
+        dest="measures",
+        metavar="MEASURE[.PARAMETERS]",
         help="a measure, such as map, P.5,10 or ndcg.1=3.5,2=9, or official (default), set or all_trec; may be "
-             "repeated")  # fmt: skip
-    add("-c", "--complete_rel_info_wanted", action="store_true", dest="complete",
-        help="mean over all topics of the qrels; those not in the run count 0")  # fmt: skip
-    add("-l", "--level_for_rel", metavar="GRADE", type=options.at_least_zero, default=1, dest="level",
-        help="least grade that is relevant (1)")  # fmt: skip
+        "repeated",
+    )
+    add(
+        "-c",
+        "--complete_rel_info_wanted",
+        action="store_true",
+        dest="complete",
+        help="mean over all topics of the qrels; those not in the run count 0",
+    )
+    add(
+        "-l",
+        "--level_for_rel",
+        metavar="GRADE",
+        type=options.at_least_zero,
+        default=1,
+        dest="level",
+        help="least grade that is relevant (1)",
+    )
     add("-n", "--nosummary", action="store_true", help="no values over all topics")
     add("-J", "--Judged_docs_only", action="store_true", dest="judged_only", help="take unjudged documents out first")
-    add("-M", "--Max_retrieved_per_topic", metavar="N", type=options.at_least_one, dest="most",
-        help="the first N documents of each topic only")  # fmt: skip
-    add("-N", "--Number_docs_in_coll", metavar="N", type=options.at_least_zero, default=0, dest="collection",
-        help="documents in the collection, for utility (0)")  # fmt: skip
+    add(
+        "-M",
+        "--Max_retrieved_per_topic",
+        metavar="N",
+        type=options.at_least_one,
+        dest="most",
+        help="the first N documents of each topic only",
+    )
+    add(
+        "-N",
+        "--Number_docs_in_coll",
+        metavar="N",
+        type=options.at_least_zero,
+        default=0,
+        dest="collection",
+        help="documents in the collection, for utility (0)",
+    )
     add("-R", "--Rel_info_format", metavar="FORMAT", default="qrels", dest="rel_info_format", help="qrels, no other")
-    add("-T", "--Results_format", metavar="FORMAT", default="trec_results", dest="results_format",
-        help="trec_results, no other")  # fmt: skip
+    add(
+        "-T",
+        "--Results_format",
+        metavar="FORMAT",
+        default="trec_results",
+        dest="results_format",
+        help="trec_results, no other",
+    )
     add("-o", "--Output_old_results_format", action="store_true", help="ignored, as in trec_eval 9")
     add("-D", "--Debug_level", metavar="N", dest="debug_level", help="not supported")
     add("-Z", "--Zscore", metavar="FILE", dest="zscore", help="not supported")
@@ -143,7 +180,7 @@ def _whole_grades(qrels: Qrels, notes: list[str]) -> Qrels:
 def _topic_notes(aligned: Aligned, complete: bool) -> list[str]:
     if not aligned.missing and not aligned.unknown:
         return []
-    from fathoms.measures.evaluate import some
+    from fathoms.experiment.evaluate import some
 
     notes = []
     if aligned.missing and not complete:

@@ -20,19 +20,19 @@ from fathoms import __version__
 from fathoms.comparison.agreement import Evaluated, agreement
 from fathoms.comparison.correlation import TIE, correlation
 from fathoms.data.arrays import frame_of_rows
-from fathoms.data.qrels import JUDGED, PAST, Qrels, read_qrels
+from fathoms.data.qrels import JUDGED, PADDING, Qrels, read_qrels
 from fathoms.data.runs import Names, Runs, scan_runs
-from fathoms.data.trec import counted
+from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError, FathomsWarning
 from fathoms.estimate.predict import pooled_depth
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
 from fathoms.evidence.order import Precision, Ties
-from fathoms.evidence.pool import least_depths, under
+from fathoms.evidence.pool import least_depths, with_judgments
+from fathoms.experiment.evaluate import Options, aggregate, prepare_measures
 from fathoms.measures.base import Measure
-from fathoms.measures.evaluate import Options, aggregate, prepare_measures
 from fathoms.measures.parse import TREC_EVAL, trec_eval_name
-from fathoms.parallel import each
+from fathoms.parallel import parallel_map
 
 if TYPE_CHECKING:
     import polars as pl
@@ -290,7 +290,7 @@ def pooling_outcomes(
         R = relevant[:, qrels.levels >= 1].sum(axis=1)
         inside, first = [], []
         for one in aligned:
-            evidence = under(one, qrels, kept)
+            evidence = with_judgments(one, qrels, kept)
             if depth is not None:
                 codes = evidence.codes[:, :depth]
                 inside.append(((codes >= JUDGED) & _is_relevant(qrels, codes)).sum(axis=1))
@@ -322,7 +322,7 @@ def judged_shares(evidence: Evidence) -> dict[int, float | None]:
     shares: dict[int, float | None] = {}
     for k in SHARE_DEPTHS:
         top = evidence.codes[:, :k]
-        retrieved = int((top != PAST).sum())
+        retrieved = int((top != PADDING).sum())
         shares[k] = float((top >= JUDGED).sum() / retrieved) if retrieved else None
     return shares
 
@@ -379,13 +379,13 @@ def leave_out(
         """The run's means under the pool, without what only the unit brought."""
         run, unit = task
         kept = brought.pool if unit is None else brought.pool & ~brought.of(unit)
-        return _means(under(aligned[run], qrels, kept), measures, ties)
+        return _means(with_judgments(aligned[run], qrels, kept), measures, ties)
 
     whole: list[tuple[str, str | None]] = [(run, None) for run in aligned]
     partial: list[tuple[str, str | None]] = [
         (run, unit) for unit, runs in left.items() if brought.of(unit).any() for run in runs
     ]
-    means = each(scored, [*whole, *partial], workers=workers, scheduler=scheduler)
+    means = parallel_map(scored, [*whole, *partial], workers=workers, scheduler=scheduler)
     full = np.array(means[: len(whole)])
     without = dict(zip(partial, means[len(whole) :], strict=True))
     results = []
@@ -399,11 +399,17 @@ def leave_out(
             before, after = _rank(full, i), _rank(scores, i)
             results += [
                 LeftOut(
-                    unit, run, measure.name, int(gone.sum()),
-                    float(full[i, m]), float(scores[i, m]), int(before[m]), int(after[m]),
+                    unit,
+                    run,
+                    measure.name,
+                    int(gone.sum()),
+                    float(full[i, m]),
+                    float(scores[i, m]),
+                    int(before[m]),
+                    int(after[m]),
                 )
                 for m, measure in enumerate(measures)
-            ]  # fmt: skip
+            ]
     return results
 
 
@@ -490,11 +496,11 @@ class Guide:
         if not self.recall:
             return "not applicable", "No recall-based measure is asked for."
         cut = [m for m in self.recall if m.cutoff in ("optional", "required") and m.k is not None]
-        without = [m.but(k=1) for m in cut]
+        without = [m.replace(k=1) for m in cut]
         several = [m.name for m, bare in zip(cut, without, strict=True) if without.count(bare) > 1]
         if several:
             return "warn", f"{_list(several)} are one measure at several depths; choose one before you look at results."
-        taus = [(self._tau(m, m.but(k=int(m.k or 1) // 2)), m) for m in cut if (m.k or 0) >= 2]
+        taus = [(self._tau(m, m.replace(k=int(m.k or 1) // 2)), m) for m in cut if (m.k or 0) >= 2]
         if not taus:
             return "pass", f"{_list(self.recall)} are not cut, so there is no depth to choose."
         tau, measure = min(taus, key=lambda pair: pair[0])
@@ -581,19 +587,19 @@ class Guide:
         for name in self.others:
             evidence = self.evidence[name]
             judged += int((evidence.codes[:, : self.depth] >= JUDGED).sum())
-            retrieved += int((evidence.codes[:, : self.depth] != PAST).sum())
+            retrieved += int((evidence.codes[:, : self.depth] != PADDING).sum())
             first.append(first_unjudged(evidence)[evidence.lengths > 0])
         share = judged / max(retrieved, 1)
         rank = Spread.of(np.concatenate(first))
         return ("pass" if share >= ENOUGH_JUDGED else "warn"), (
-            f"{share:.1%} of the top {self.depth} of the {counted(len(self.others), 'run')} that did not contribute is "
-            f"judged; the first unjudged document has mean rank {0.0 if rank is None else rank.mean:.1f}"
+            f"{share:.1%} of the top {self.depth} of the {pluralise(len(self.others), 'run')} that did not contribute "
+            f"is judged; the first unjudged document has mean rank {0.0 if rank is None else rank.mean:.1f}"
             f"{self._residual()}."
         )
 
     def _residual(self) -> str:
         for measure in (*self.utility, *self.recall):
-            if measure.range_is == "none" or measure.needs_given:
+            if measure.range_is == "none" or measure.needs_all_runs:
                 continue
             widths = []
             for name in self.others:
@@ -616,12 +622,12 @@ class Guide:
         stop = None if measure.k is None or measure.cutoff == "recall" else int(measure.k)
         for name in self.contributing:
             codes = self.evidence[name].codes[:, self.depth : stop]
-            below += int((codes != PAST).sum())
+            below += int((codes != PADDING).sum())
             judged += int((codes >= JUDGED).sum())
         share = judged / max(below, 1)
         if measure.cutoff not in ("optional", "required"):
             return Extended(measure.name, stop, share)
-        here, deep = self._scores(measure.but(k=self.depth)), self._scores(measure)
+        here, deep = self._scores(measure.replace(k=self.depth)), self._scores(measure)
         tau = _order(here.mean(axis=1), deep.mean(axis=1))
         if len(here) < 2 or here.shape[1] < 2:
             return Extended(measure.name, stop, share, tau, 1.0, 0.0)
@@ -642,7 +648,7 @@ def _list(items: Sequence[Measure | str], most: int = 6) -> str:
 # -- together -------------------------------------------------------------------------------------------------
 
 
-def auditing(
+def run_audit(
     qrels: Qrels,
     runs: Runs,
     measures: Sequence[Any] | None,
@@ -690,9 +696,10 @@ def auditing(
         left[kind] = leave_out(
             qrels, aligned, brought, units, chosen, options.ties, workers=options.workers, scheduler=options.scheduler
         )
-    evidence = {name: under(one, qrels, kept) for name, one in aligned.items()}
+    evidence = {name: with_judgments(one, qrels, kept) for name, one in aligned.items()}
     filed = {
-        name: under(in_file_order[name], qrels, kept) if name in in_file_order else evidence[name] for name in aligned
+        name: with_judgments(in_file_order[name], qrels, kept) if name in in_file_order else evidence[name]
+        for name in aligned
     }
     guide = Guide(chosen, d, evidence, filed, contributing, options.ties)
     return Audit(
@@ -747,7 +754,7 @@ def _align_all(
         same = filed is None or np.array_equal(_judgment(filed), _judgment(asked))
         return run.notes, asked, None if same else filed
 
-    results = each(one, runs, workers=options.workers, scheduler=options.scheduler, progress=progress)
+    results = parallel_map(one, runs, workers=options.workers, scheduler=options.scheduler, progress=progress)
     found = dict(zip(runs, results, strict=True))
     notes += [note for said, _, _ in found.values() for note in said]
     lacking = [f"{name} ({len(asked.missing)})" for name, (_, asked, _) in found.items() if asked.missing]
@@ -799,13 +806,11 @@ def audit(
     >>> [(one.run, one.full, one.without) for one in found.run_out]
     [('A', 1.0, 0.5), ('B', 0.5, 0.5)]
     """
-    result = auditing(
+    result = run_audit(
         read_qrels(qrels, lenient=lenient, junk=junk),
         scan_runs(runs, names=names, lenient=lenient),
         measures,
-        Options(
-            ties, score_precision, "all", None if pooled is None else tuple(pooled), workers, scheduler=scheduler
-        ),
+        Options(ties, score_precision, "all", None if pooled is None else tuple(pooled), workers, scheduler=scheduler),
         groups=groups,
         depth=depth,
     )
@@ -827,7 +832,7 @@ def _depth_said(result: Audit) -> str:
     judged = int((result.qrels.grades >= 0).sum())
     inside = "all" if result.in_pool == judged else f"{result.in_pool:,} of {judged:,}"
     return (
-        f"Pool: {counted(len(result.contributing), 'run')} to depth {result.depth} ({how}), with {inside} judgments. "
+        f"Pool: {pluralise(len(result.contributing), 'run')} to depth {result.depth} ({how}), with {inside} judgments. "
         "To that depth utility-based scores of the contributing runs are complete; recall-based ones depend on R."
     )
 

@@ -20,17 +20,27 @@ from fathoms.evidence.align import rank
 from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.evidence.order import Precision, Ties, default_precision
 from fathoms.evidence.pool import make_pool
+from fathoms.experiment.evaluate import Options, alignment, prepare_measures
 from fathoms.measures.base import Measure, Scores
-from fathoms.measures.evaluate import Options, alignment, prepare_measures
 from fathoms.measures.weighted import Weighted
-from fathoms.parallel import each
+from fathoms.parallel import parallel_map
 
 if TYPE_CHECKING:
     import polars as pl
 
 COLUMNS = (
-    "run_a", "run_b", "measure", "diff", "diff_low", "diff_high", "ci_low", "ci_high", "p", "p_corrected", "verdict",
-)  # fmt: skip
+    "run_a",
+    "run_b",
+    "measure",
+    "diff",
+    "diff_low",
+    "diff_high",
+    "ci_low",
+    "ci_high",
+    "p",
+    "p_corrected",
+    "verdict",
+)
 WORDS = ("run_a", "run_b", "measure", "verdict")
 EQUAL = 1e-12
 ESTIMATE = "smoothed"  # the point estimate that a settled difference must survive
@@ -94,7 +104,7 @@ def other_depths(measure: Measure) -> tuple[int, ...]:
     return tuple(dict.fromkeys((max(1, int(measure.k) // 2), int(measure.k) * 2)))
 
 
-def comparison(
+def run_comparison(
     qrels: Qrels,
     runs: Runs,
     measures: list[Measure],
@@ -130,7 +140,7 @@ def comparison(
         ranked = rank(run, qrels, options.ties, precision)
         return replace(found, unjudged={m: unjudged_weights(ranked, pool, m, evidence) for m in weighted})
 
-    systems = each(one, names, workers=options.workers, scheduler=options.scheduler, progress=progress)
+    systems = parallel_map(one, names, workers=options.workers, scheduler=options.scheduler, progress=progress)
     pairs: list[Pair] = []
     for measure in measures:
         pairs += _pairs(measure, names, systems, len(qrels.topics), test, correction, alpha, baseline, options)
@@ -216,10 +226,24 @@ def _pairs(
             verdict = "open"
         pairs.append(
             Pair(
-                names[A], names[B], measure.name, float(diff[i]), least, most, float(ci_low[i]), float(ci_high[i]),
-                float(p_pair[i]), float(p_all[i]), verdict, exact, float(effect[i]), ties_turn, estimate_turns, turned,
+                names[A],
+                names[B],
+                measure.name,
+                float(diff[i]),
+                least,
+                most,
+                float(ci_low[i]),
+                float(ci_high[i]),
+                float(p_pair[i]),
+                float(p_all[i]),
+                verdict,
+                exact,
+                float(effect[i]),
+                ties_turn,
+                estimate_turns,
+                turned,
             )
-        )  # fmt: skip
+        )
     return pairs
 
 
@@ -255,13 +279,11 @@ def compare(
     >>> fm.compare(qrels, runs, "P@1")["verdict"].to_list()
     ['certain']
     """
-    result = comparison(
+    result = run_comparison(
         read_qrels(qrels, lenient=lenient, junk=junk),
         scan_runs(runs, names=names, lenient=lenient),
         prepare_measures(measures, universe=universe),
-        Options(
-            ties, score_precision, "all", None if pooled is None else tuple(pooled), workers, seed, scheduler
-        ),
+        Options(ties, score_precision, "all", None if pooled is None else tuple(pooled), workers, seed, scheduler),
         test=test,
         correction=correction,
         alpha=alpha,

@@ -14,11 +14,11 @@ from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
 from fathoms.estimate.predict import judged_depth
 from fathoms.evidence.evidence import Floats
+from fathoms.experiment.depths import depth_scores
+from fathoms.experiment.evaluate import Options, alignment
 from fathoms.measures.base import Measure
-from fathoms.measures.depths import depth_scores
-from fathoms.measures.evaluate import Options, alignment
 from fathoms.measures.parse import parse_measure
-from fathoms.parallel import each
+from fathoms.parallel import parallel_map
 
 PANES = ("discrimination", "median_p", "coverage", "inversion", "tau", "pearson")
 STABLE = 0.9  # two orderings with a tau of this are taken for equivalent (Voorhees 2001)
@@ -67,7 +67,7 @@ def scores_by_depth(
         evidence = align(runs[run]).evidence
         return judged_depth(evidence), [depth_scores(measure, evidence, depths) for measure in measures]
 
-    found = each(one, systems, workers=options.workers, scheduler=options.scheduler)
+    found = parallel_map(one, systems, workers=options.workers, scheduler=options.scheduler)
     judged = [
         depth for run, (depth, _) in zip(systems, found, strict=True) if options.pooled is None or run in options.pooled
     ]

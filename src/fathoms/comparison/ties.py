@@ -21,7 +21,7 @@ from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import check_folder, read_bytes, whole_file
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Names, Run, Runs, scan_runs
-from fathoms.data.trec import counted
+from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError, FathomsWarning
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
@@ -40,8 +40,7 @@ from fathoms.evidence.order import (
     tied_with_above,
     upside_down,
 )
-from fathoms.measures.base import Measure
-from fathoms.measures.evaluate import (
+from fathoms.experiment.evaluate import (
     DEFAULT_MEASURES,
     Options,
     aggregate,
@@ -50,7 +49,8 @@ from fathoms.measures.evaluate import (
     some,
     topic_notes,
 )
-from fathoms.parallel import each
+from fathoms.measures.base import Measure
+from fathoms.parallel import parallel_map
 
 if TYPE_CHECKING:
     import polars as pl
@@ -365,7 +365,7 @@ def tie_analysis(
         without = replace(aligned, evidence=aligned.evidence.select([]))  # the names are all that is still needed
         return found, means, without, run.notes
 
-    results = each(one, runs, workers=options.workers, scheduler=options.scheduler, progress=progress)
+    results = parallel_map(one, runs, workers=options.workers, scheduler=options.scheduler, progress=progress)
     notes += [note for _, _, _, of_run in results for note in of_run]
     notes += topic_notes([aligned for _, _, aligned, _ in results], qrels, options)
     return TieReport(
@@ -380,9 +380,7 @@ def tie_analysis(
     )
 
 
-def _means(
-    run: Run, align: Alignment, evidence: Evidence, measures: list[Measure]
-) -> dict[Measure, dict[str, float]]:
+def _means(run: Run, align: Alignment, evidence: Evidence, measures: list[Measure]) -> dict[Measure, dict[str, float]]:
     """Each measure's mean under each rule and at each limit; nan where there is none."""
     others = _other_orders(run, align, evidence)
     chunks = list(evidence.chunks())
@@ -496,7 +494,7 @@ def _of_files(report: TieReport) -> list[str]:
         systems, system_topics, _ = one.percent
         return (
             f"in {one.system_topics:,} of {one.of[1]:,} topics of the runs ({system_topics:.1f}%) and {one.systems} of "
-            f"{counted(one.of[0], 'run')} ({systems:.1f}%)"
+            f"{pluralise(one.of[0], 'run')} ({systems:.1f}%)"
         )
 
     total = {name: sum(getattr(one, name) for one in found) for name in ("tied_float32", "tied_above", "across")}
@@ -505,7 +503,7 @@ def _of_files(report: TieReport) -> list[str]:
         f"above, {shares(tied)}. {total['tied_above']:,} of them are in a top {k}; in {total['across']:,} topics tied "
         f"documents stand on both sides of place {k}. As trec_eval reads scores, {total['tied_float32']:,} are tied."
         if total["tied_float32"]
-        else f"Ties: none in {counted(tied.of[2], 'document')}."
+        else f"Ties: none in {pluralise(tied.of[2], 'document')}."
     ]
     if wrong.documents:
         upside_down = [one.run for one in found if one.upside_down]
@@ -536,13 +534,13 @@ def _of_measure(report: TieReport, measure: Measure) -> str:
         return f"{measure.name}: no score depends on the order of tied documents."
     widest = int(np.argmax(width))
     told = [
-        f"{measure.name}: the order of tied documents changes {moved} of {counted(len(width), 'score')}, by up to "
+        f"{measure.name}: the order of tied documents changes {moved} of {pluralise(len(width), 'score')}, by up to "
         f"{width[widest]:.4f} ({report.names[widest]})."
     ]
     changes, could = means.verdicts()
     if changes.any() or could.any():
         told.append(
-            f"Of {counted(len(changes), 'pair')} of runs the rule decides {changes.sum():,}, and some order of tied "
+            f"Of {pluralise(len(changes), 'pair')} of runs the rule decides {changes.sum():,}, and some order of tied "
             f"documents would turn {could.sum():,} more."
         )
     elif len(changes):
@@ -553,7 +551,7 @@ def _of_measure(report: TieReport, measure: Measure) -> str:
     if differ or movable:
         far = int(np.argmax(worst - best))
         told.append(
-            f"{counted(differ, 'run')} {'takes' if differ == 1 else 'take'} another place under another rule, and "
+            f"{pluralise(differ, 'run')} {'takes' if differ == 1 else 'take'} another place under another rule, and "
             f"{movable} could take several, {report.names[far]} from {best[far]} to {worst[far]}."
         )
     return " ".join(told)

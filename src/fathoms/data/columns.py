@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathoms.data.load import NAMES, is_ranx
-from fathoms.data.trec import Layout, Table, Text, counted
+from fathoms.data.trec import Layout, Table, Text, pluralise
 from fathoms.errors import InputError
 
 BLOCK = 1 << 16  # rows made byte strings at a time
@@ -159,7 +159,7 @@ def parse_json(raw: bytes, layout: Layout, source: str, *, lenient: bool = False
         message = f"the key {repeated[0]!r} stands twice in one object"
         if not lenient:
             raise InputError(f"{message}; --lenient keeps the first", source)
-        skipped.append(f"{counted(len(repeated), 'repeated key')}, kept the first ({message})")
+        skipped.append(f"{pluralise(len(repeated), 'repeated key')}, kept the first ({message})")
     if isinstance(data, dict) and data.keys() & KNOWN and not any(isinstance(v, dict) for v in data.values()):
         data = [data]  # JSONL of a single line
     if isinstance(data, list) and not all(isinstance(row, dict) for row in data):
@@ -167,7 +167,7 @@ def parse_json(raw: bytes, layout: Layout, source: str, *, lenient: bool = False
     table = table_of(data, layout, source, lenient=lenient)
     if skipped:
         more = "; ..." if len(skipped) > 3 else ""
-        table.skipped.append(f"{source}: skipped {counted(len(skipped), 'bad part')}: {'; '.join(skipped[:3])}{more}")
+        table.skipped.append(f"{source}: skipped {pluralise(len(skipped), 'bad part')}: {'; '.join(skipped[:3])}{more}")
     return table
 
 
@@ -236,9 +236,9 @@ def _checked(frame: pl.DataFrame, layout: Layout, source: str, lenient: bool, ta
         row = min(complaints)
         message = f"row {row + 1}: {complaints[row]}"
         if not lenient or len(complaints) == len(frame):
-            more = f"; {counted(len(complaints) - 1, 'more bad row')}" if len(complaints) > 1 else ""
+            more = f"; {pluralise(len(complaints) - 1, 'more bad row')}" if len(complaints) > 1 else ""
             raise InputError(f"{message}{more}", source)
-        skipped.append(f"{source}: skipped {counted(len(complaints), 'bad row')}: {message}")
+        skipped.append(f"{source}: skipped {pluralise(len(complaints), 'bad row')}: {message}")
         good = np.setdiff1d(np.arange(len(frame)), list(complaints))
         text = {name: column[good] for name, column in text.items()}
         number, rank = number[good], None if rank is None else rank[good]

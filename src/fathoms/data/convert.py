@@ -136,9 +136,16 @@ def format_of(path: str, kind: str) -> Format | None:
     for ending in PACKED_ENDINGS:
         name = name.removesuffix(ending)
     endings: dict[str, Format] = {
-        ".parquet": "parquet", ".json": "json", ".jsonl": "jsonl", ".run": "trec", ".trec": "trec", ".txt": "trec",
-        ".res": "trec", ".qrels": "trec", ".tsv": "msmarco" if kind == "run" else "beir",
-    }  # fmt: skip
+        ".parquet": "parquet",
+        ".json": "json",
+        ".jsonl": "jsonl",
+        ".run": "trec",
+        ".trec": "trec",
+        ".txt": "trec",
+        ".res": "trec",
+        ".qrels": "trec",
+        ".tsv": "msmarco" if kind == "run" else "beir",
+    }
     return next((format for ending, format in endings.items() if name.endswith(ending)), None)
 
 
@@ -197,9 +204,12 @@ def content(data: Run | Qrels, to: Format, rows: NDArray[np.int64] | None = None
     if to == "beir" and isinstance(data, Qrels):
         return _beir(data)
     how: dict[str, Callable[[Run | Qrels], bytes]] = {
-        "trec": _trec, "parquet": _parquet, "jsonl": _jsonl,
-        "json": _json, "beir": _json,  # which is what BEIR takes as results
-    }  # fmt: skip
+        "trec": _trec,
+        "parquet": _parquet,
+        "jsonl": _jsonl,
+        "json": _json,
+        "beir": _json,  # which is what BEIR takes as results
+    }
     return how[to](data)
 
 

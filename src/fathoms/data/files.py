@@ -14,8 +14,17 @@ from fathoms.errors import InputError
 
 PACKED_ENDINGS = (".gz", ".zst", ".bz2", ".xz")
 KNOWN_ENDINGS = (
-    *PACKED_ENDINGS, ".run", ".runs", ".txt", ".res", ".trec", ".tsv", ".json", ".jsonl", ".parquet",
-)  # fmt: skip
+    *PACKED_ENDINGS,
+    ".run",
+    ".runs",
+    ".txt",
+    ".res",
+    ".trec",
+    ".tsv",
+    ".json",
+    ".jsonl",
+    ".parquet",
+)
 # What files start with.
 GZIP, ZSTD, BZIP2, XZ = PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00")
 PARQUET = b"PAR1"

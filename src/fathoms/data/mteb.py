@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fathoms.data.files import read_bytes, stem
-from fathoms.data.trec import counted
+from fathoms.data.trec import pluralise
 from fathoms.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _chosen(parts: Mapping[str, Any], wanted: str | None, what: str, source: str
         raise InputError(f"has no {what} {wanted!r}; those it has: {names}", source)
     if wanted is None and len(parts) != 1:
         raise InputError(
-            f"holds {counted(len(parts), what)} of MTEB's predictions ({names}), expected one; choose with "
+            f"holds {pluralise(len(parts), what)} of MTEB's predictions ({names}), expected one; choose with "
             f"`fathoms convert --{what}` or fm.read_mteb(..., {what}=...)",
             source,
         )

@@ -13,14 +13,14 @@ from fathoms.data import keys
 from fathoms.data.arrays import distinct, identity_of
 from fathoms.data.load import load
 from fathoms.data.topics import number_topics, topic_order
-from fathoms.data.trec import QRELS, Text, counted
+from fathoms.data.trec import QRELS, Text, pluralise
 from fathoms.errors import FathomsError, InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
 # Codes of documents without a usable grade; codes from JUDGED on are places in the table of grades.
-PAST, UNJUDGED, NEGATIVE, JUDGED = 0, 1, 2, 3
+PADDING, UNJUDGED, NEGATIVE, JUDGED = 0, 1, 2, 3
 MOST_LEVELS = 32_000  # codes are 16-bit integers
 
 
@@ -153,13 +153,15 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
             if not lenient:
                 raise table.error(row, f"{message}; decide on one (--lenient keeps the first)")
             notes.append(
-                f"{table.source}: skipped {counted(conflict.size, 'judgment')} that another one contradicts, kept the "
-                f"first ({table.place(row)}: {message})"
+                f"{table.source}: skipped {pluralise(conflict.size, 'judgment')} that another one contradicts, kept "
+                f"the first ({table.place(row)}: {message})"
             )
         kept = first == np.arange(len(first))
         same = int((~kept).sum()) - conflict.size
         if same:
-            notes.append(f"{table.source}: {counted(same, 'judgment')} repeated with the same grade; each counts once")
+            notes.append(
+                f"{table.source}: {pluralise(same, 'judgment')} repeated with the same grade; each counts once"
+            )
         topic, documents, grades = topic[kept], documents[kept], grades[kept]
 
     if junk is not None:
@@ -167,8 +169,8 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
     negative = int((grades < 0).sum())
     if negative:
         notes.append(
-            f"{table.source}: {counted(negative, 'judgment')} with a negative grade, which means unjudged "
-            "(--junk GRADE makes that grade judged and not relevant)"
+            f"{table.source}: {pluralise(negative, 'judgment')} with a negative grade, which means unjudged "
+            "(--nonrelevant-grade GRADE makes that grade judged and not relevant)"
         )
     order = topic_order(topics)
     place = np.empty(len(order), dtype=np.int32)

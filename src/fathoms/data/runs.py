@@ -18,9 +18,9 @@ from fathoms.data import keys
 from fathoms.data.arrays import identity_of
 from fathoms.data.files import PARQUET, stem
 from fathoms.data.load import RANKS_LINE, first_line, header, is_ranx, load, parse
-from fathoms.data.spans import LOOK, ROWS_SPAN, Span, read_span, topic_spans
+from fathoms.data.split import LOOK, ROWS_SPAN, Span, read_span, topic_spans
 from fathoms.data.topics import number_topics
-from fathoms.data.trec import RUN, Table, Text, counted
+from fathoms.data.trec import RUN, Table, Text, pluralise
 from fathoms.errors import FathomsError, InputError
 
 if TYPE_CHECKING:
@@ -223,10 +223,10 @@ def _run_of(table: Table, name: str, lenient: bool) -> Run:
             f"(first in {table.place(int(first[row]))})"
         )
         if not lenient:
-            others = f", and so do {counted(count - 1, 'more document')}" if count > 1 else ""
+            others = f", and so do {pluralise(count - 1, 'more document')}" if count > 1 else ""
             raise table.error(row, f"{message}{others}; --lenient keeps the first")
         notes.append(
-            f"{table.source}: skipped {counted(count, 'document')} that the topic had already, kept the first "
+            f"{table.source}: skipped {pluralise(count, 'document')} that the topic had already, kept the first "
             f"({table.place(row)}: {message})"
         )
         topic, documents, document_keys = topic[kept], documents[kept], document_keys[kept]

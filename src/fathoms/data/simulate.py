@@ -374,13 +374,13 @@ def _with_texts(collection: Collection, seed: int) -> Collection:
     """The same collection with words; they have random numbers of their own."""
     from dataclasses import replace
 
-    from fathoms.data import wording
+    from fathoms.data import fake_text
 
     rng = np.random.default_rng([seed, 1])
     topics = collection.truth["topic"].unique(maintain_order=True)
-    subjects = wording.subjects(len(topics), rng)
+    subjects = fake_text.subjects(len(topics), rng)
     topic_frame = pl.DataFrame(
-        {"id": topics, "title": [s.title for s in subjects], "description": wording.descriptions(subjects, rng)}
+        {"id": topics, "title": [s.title for s in subjects], "description": fake_text.descriptions(subjects, rng)}
     )
     retrieved = pl.concat([run.select("doc") for run in collection.runs.values()]).unique()
     place = {topic: i for i, topic in enumerate(topics)}
@@ -391,11 +391,11 @@ def _with_texts(collection: Collection, seed: int) -> Collection:
         .agg(relevant=pl.col("topic").filter(pl.col("grade") > 0).sort(), first=pl.col("topic").min())
         .sort("doc")
     )
-    picks = rng.integers(2**30, size=(len(known), wording.PICKS))
+    picks = rng.integers(2**30, size=(len(known), fake_text.PICKS))
     written = []
     for (_, relevant, first), row in zip(known.iter_rows(), picks, strict=True):
-        told = [subjects[i] for i in relevant] or [wording.astray(subjects[first], int(row[-1]))]
-        written.append(wording.document(told, row))
+        told = [subjects[i] for i in relevant] or [fake_text.astray(subjects[first], int(row[-1]))]
+        written.append(fake_text.document(told, row))
     titles, words = zip(*written, strict=True)
     return replace(
         collection, topics=topic_frame, docs=pl.DataFrame({"id": known["doc"], "title": titles, "text": words})

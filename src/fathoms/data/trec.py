@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]  # eight bytes of text, the first one lowest
 
 BLANKS = [9, 10, 11, 12, 13, 32]  # what C's isspace takes for a blank
-PADDING = 64  # zero bytes kept after the text
+ZERO_BYTES = 64  # zero bytes kept after the text
 PIECE = 1 << 24  # bytes parsed at a time, so that the index arrays stay small beside a large file
 
 
@@ -81,7 +81,7 @@ class Table:
         return InputError(f"{self.place(row)}: {message}", self.source)
 
 
-def counted(n: int, noun: str) -> str:
+def pluralise(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
@@ -142,11 +142,12 @@ def _report(complaints: list[tuple[int, str]], rows: int, layout: Layout, source
         return []
     if not lenient or not rows:
         line, message = complaints[0]
-        more = f" ({counted(len(complaints) - 1, 'more bad line')})" if len(complaints) > 1 else ""
+        more = f" ({pluralise(len(complaints) - 1, 'more bad line')})" if len(complaints) > 1 else ""
         raise InputError(message + more, source, line)
     shown = "; ".join(f"line {line}: {message}" for line, message in complaints[:3])
     return [
-        f"{source}: skipped {counted(len(complaints), 'bad line')}: {shown}" + ("; ..." if len(complaints) > 3 else "")
+        f"{source}: skipped {pluralise(len(complaints), 'bad line')}: {shown}"
+        + ("; ..." if len(complaints) > 3 else "")
     ]
 
 
@@ -159,8 +160,8 @@ class _Piece:
         self.complaints: list[tuple[int, str]] = []
         # Zeros past the end, so that whole words may be read from any place.
         end_of_line = b"" if raw[stop - 1 : stop] == b"\n" else b"\n"
-        padded = b"".join((memoryview(raw)[start:stop], end_of_line, bytes(PADDING)))
-        data = np.frombuffer(padded, np.uint8, len(padded) - PADDING)
+        padded = b"".join((memoryview(raw)[start:stop], end_of_line, bytes(ZERO_BYTES)))
+        data = np.frombuffer(padded, np.uint8, len(padded) - ZERO_BYTES)
         blank = data <= 32
         end = np.flatnonzero(blank).astype(np.int32)  # half the memory to go through
         separators = data[end]
@@ -289,7 +290,7 @@ def _text(padded: bytes, start: Ints, length: Ints) -> Text:
     out = np.empty((len(start), n_words), dtype="<u8")
     for i in range(n_words):
         at = start + 8 * i if i else start
-        if 8 * i + 8 > PADDING:
+        if 8 * i + 8 > ZERO_BYTES:
             at = np.minimum(at, len(padded) - 8)
         used = length - 8 * i if i else length
         if i or longest > 8:

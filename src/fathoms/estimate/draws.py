@@ -20,15 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data.arrays import frame_of_rows
-from fathoms.data.qrels import JUDGED, PAST, read_qrels
+from fathoms.data.document_values import read_values
+from fathoms.data.qrels import JUDGED, PADDING, read_qrels
 from fathoms.data.runs import Names, scan_runs
-from fathoms.data.values import read_values
 from fathoms.errors import FathomsError, FathomsWarning
-from fathoms.estimate.probabilities import Chances, chances
+from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
 from fathoms.evidence.evidence import CHUNK_CELLS, Evidence, Floats, Ints
 from fathoms.evidence.order import Precision, Ties
+from fathoms.experiment.evaluate import Options, aggregate, prepare_measures
 from fathoms.measures.base import Measure
-from fathoms.measures.evaluate import Options, aggregate, prepare_measures
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,13 +39,15 @@ SAME = 1e-12  # differences below this are ties
 SAMPLES = 100  # of the model's coefficients
 
 
-class Worlds:
+class SampledJudgments:
     """Draws of what complete judgments may say: each gives all candidates a code, and topics their counts."""
 
-    def __init__(self, chances: Chances, seed: int) -> None:
+    def __init__(self, chances: RelevanceProbabilities, seed: int) -> None:
         grades, shares = chances.grades
         self.seed = seed
-        self.codes = np.append(np.maximum(chances.codes, JUDGED), PAST).astype(np.int16)  # the last is where -1 points
+        self.codes = np.append(np.maximum(chances.codes, JUDGED), PADDING).astype(
+            np.int16
+        )  # the last is where -1 points
         self.open = np.flatnonzero(~chances.judged)
         believed = chances.samples if len(chances.samples) else chances.probability[None, :]
         self.chance = believed[:, self.open]
@@ -74,7 +76,7 @@ class Worlds:
 
 
 def drawn_scores(
-    chances: Chances,
+    chances: RelevanceProbabilities,
     runs: Sequence[str],
     measures: Sequence[Measure],
     draws: int,
@@ -89,7 +91,7 @@ def drawn_scores(
                 f"{measure.name} counts the relevant documents of a pool of depth k, which is not drawn; "
                 "use another variant"
             )
-    worlds = Worlds(chances, seed)
+    worlds = SampledJudgments(chances, seed)
     n_topics = len(chances.qrels.topics)
     scores = {measure: np.empty((draws, len(runs), n_topics)) for measure in measures}
     step = max(1, cells // max(1, n_topics * chances.candidates.depth))
@@ -107,7 +109,9 @@ def drawn_scores(
     return scores
 
 
-def _stacked(chances: Chances, place: NDArray[np.int32], codes: NDArray[np.int16], counts: Ints) -> Evidence:
+def _stacked(
+    chances: RelevanceProbabilities, place: NDArray[np.int32], codes: NDArray[np.int16], counts: Ints
+) -> Evidence:
     """Several draws of a run's [draw, topic, rank] as one block, a row a draw and topic."""
     n, n_topics, width = codes.shape
     return Evidence(
@@ -154,7 +158,7 @@ def pairs(measure: Measure, scores: Floats, samples: int = 1) -> Pairs:
 
 
 def pair_rows(
-    chances: Chances, runs: Sequence[str], measures: Sequence[Measure], draws: int, seed: int
+    chances: RelevanceProbabilities, runs: Sequence[str], measures: Sequence[Measure], draws: int, seed: int
 ) -> list[tuple[Any, ...]]:
     """Rows as in COLUMNS: measure by measure, each pair of runs once."""
     rows: list[tuple[Any, ...]] = []
@@ -196,7 +200,7 @@ def confidence(
     >>> fm.confidence({"1": {"a": 1, "b": 0}}, runs, "P@1")["p_better"].to_list()
     [1.0]
     """
-    found = chances(
+    found = relevance_probabilities(
         read_qrels(qrels, lenient=lenient, junk=junk),
         scan_runs(runs, names=names, lenient=lenient),
         method,

@@ -21,7 +21,7 @@ CLOSER = 0.4
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class CurveFit:
     """A model fitted to each topic's empirical gains."""
 
     model: GainModel
@@ -58,7 +58,7 @@ class GainModel:
     def named(self, height: Floats, theta: Floats) -> dict[str, Floats]:
         raise NotImplementedError
 
-    def fit(self, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> Fit:
+    def fit(self, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> CurveFit:
         """Least squares on gains [topic, rank]; ranks of weight 0 are not known."""
         depth = gains.shape[1]
         known = np.ones_like(gains) if weights is None else weights
@@ -76,11 +76,11 @@ class GainModel:
             width = width * CLOSER
         return self._result(gains, known, theta, max_gain, (theta <= low + 1e-9) | (theta >= high - 1e-9))
 
-    def _result(self, gains: Floats, known: Floats, theta: Floats, max_gain: float, edge: Bools) -> Fit:
+    def _result(self, gains: Floats, known: Floats, theta: Floats, max_gain: float, edge: Bools) -> CurveFit:
         shape = self.shape(theta[:, None, :], np.arange(1.0, gains.shape[1] + 1))
         _, height, error = _best(shape, gains, known)
         rmse = np.sqrt(ratio(np.maximum(error, 0.0), known.sum(axis=1)))
-        return Fit(self, height, theta, max_gain, rmse, edge.any(axis=1) & (height > 0))
+        return CurveFit(self, height, theta, max_gain, rmse, edge.any(axis=1) & (height > 0))
 
 
 def _best(shapes: Floats, gains: Floats, known: Floats) -> tuple[Floats, Floats, Floats]:
@@ -108,12 +108,12 @@ class Static(GainModel):
     def shape(self, theta: Floats, ranks: Floats) -> Floats:
         return np.ones((*theta.shape[:-1], len(ranks)))
 
-    def fit(self, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> Fit:
+    def fit(self, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> CurveFit:
         known = np.ones_like(gains) if weights is None else weights
         error = (known * (gains - max_gain / 2) ** 2).sum(axis=1)
         none = np.zeros((len(gains), 0))
         rmse = np.sqrt(ratio(error, known.sum(axis=1)))
-        return Fit(self, np.full(len(gains), max_gain / 2), none, max_gain, rmse, np.zeros(len(gains), dtype=bool))
+        return CurveFit(self, np.full(len(gains), max_gain / 2), none, max_gain, rmse, np.zeros(len(gains), dtype=bool))
 
     def named(self, height: Floats, theta: Floats) -> dict[str, Floats]:
         return {}
@@ -128,7 +128,7 @@ class Constant(GainModel):
     def shape(self, theta: Floats, ranks: Floats) -> Floats:
         return (ranks <= theta[..., 0, None]).astype(np.float64)
 
-    def fit(self, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> Fit:
+    def fit(self, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> CurveFit:
         known = np.ones_like(gains) if weights is None else weights
         cuts = np.arange(1.0, gains.shape[1] + 1)[:, None]
         place, _, _ = _best(self.shape(cuts, cuts[:, 0])[None], gains, known)
@@ -190,14 +190,14 @@ class Weibull(GainModel):
         return {"lambda_0": height, "lambda_1": -np.expm1(-np.exp(theta[:, 0])), "c": np.exp(theta[:, 1])}
 
 
-MODELS: dict[str, GainModel] = {model.name: model for model in (Static(), Constant(), Linear(), Zipf(), Weibull())}
+GAIN_MODELS: dict[str, GainModel] = {model.name: model for model in (Static(), Constant(), Linear(), Zipf(), Weibull())}
 
 
 @dataclass(frozen=True, eq=False)
 class HybridFit:
     """G_H: for each topic the model that fitted best (LMC-gain section 4)."""
 
-    fits: Sequence[Fit]
+    fits: Sequence[CurveFit]
     choice: Floats  # [topic]: place in `fits`
 
     @property
@@ -213,15 +213,15 @@ class HybridFit:
         return curves[self.choice, np.arange(len(self.choice))]
 
 
-MODEL_NAMES = (*MODELS, "hybrid")
+MODEL_NAMES = (*GAIN_MODELS, "hybrid")
 
 
-def fit_model(name: str, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> Fit | HybridFit:
-    """Fit one model by its name to gains [topic, rank]."""
+def fit_model(name: str, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> CurveFit | HybridFit:
+    """CurveFit one model by its name to gains [topic, rank]."""
     if name != "hybrid":
-        return MODELS[name].fit(gains, max_gain, weights)
-    return hybrid([model.fit(gains, max_gain, weights) for model in MODELS.values()])
+        return GAIN_MODELS[name].fit(gains, max_gain, weights)
+    return hybrid([model.fit(gains, max_gain, weights) for model in GAIN_MODELS.values()])
 
 
-def hybrid(fits: Sequence[Fit]) -> HybridFit:
+def hybrid(fits: Sequence[CurveFit]) -> HybridFit:
     return HybridFit(fits, np.stack([fit.rmse for fit in fits]).argmin(axis=0))

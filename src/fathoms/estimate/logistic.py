@@ -53,7 +53,7 @@ class LogitBeta:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class LogisticFit:
     """Coefficients at the maximum, and the inverse of the second derivatives there (the Laplace approximation).
 
     With topic effects the second derivatives are an arrow: P x P shared ones, P x T, and a diagonal of T. `shared` is
@@ -71,7 +71,6 @@ class Fit:
         reduced = shared - by_topic @ self.coupling.T
         return reduced @ self.shared @ reduced.T + (by_topic * self.effect_variance) @ by_topic.T
 
-
     def samples(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Coefficients [n, P] and topic effects [n, T] drawn from the Laplace approximation."""
         away = rng.standard_normal((n, len(self.coefficients))) @ np.linalg.cholesky(self.shared).T
@@ -81,7 +80,7 @@ class Fit:
 
 def fit_logistic(
     X: Floats, y: Floats, prior: Prior, start: Floats, *, topic: Ints, n_topics: int, effect_precision: float = np.inf
-) -> Fit:
+) -> LogisticFit:
     """Maximise the posterior by Newton's method; `effect_precision` of infinity means no topic effects."""
     has_effects = np.isfinite(effect_precision)
     coefficients, effects = start.copy(), np.zeros(n_topics)
@@ -114,13 +113,13 @@ def fit_logistic(
                 break
             scale /= 2
         coefficients, effects, value = new, new_effects, new_value
-    return Fit(coefficients, effects, shared, coupling, own)
+    return LogisticFit(coefficients, effects, shared, coupling, own)
 
 
 def _curvature(
     X: Floats, chance: Floats, prior: Prior, coefficients: Floats, topic: Ints, n_topics: int, effect_precision: float
 ) -> tuple[Floats, Floats, Floats]:
-    """As in `Fit`: shared, coupling and effect variance."""
+    """As in `LogisticFit`: shared, coupling and effect variance."""
     weight = chance * (1 - chance)
     weighted = X.T * weight
     shared = weighted @ X

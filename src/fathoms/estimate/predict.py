@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fathoms.data.arrays import frame_of_rows, ratio
-from fathoms.data.qrels import JUDGED, PAST, Qrels, read_qrels
+from fathoms.data.document_values import read_values
+from fathoms.data.qrels import JUDGED, PADDING, Qrels, read_qrels
 from fathoms.data.runs import Names, Runs, scan_runs
 from fathoms.data.trec import Table
-from fathoms.data.values import read_values
 from fathoms.errors import FathomsError, FathomsWarning
 from fathoms.estimate.draws import drawn_scores
-from fathoms.estimate.gain_models import MODEL_NAMES, Fit, HybridFit, fit_model
+from fathoms.estimate.gain_models import MODEL_NAMES, CurveFit, HybridFit, fit_model
 from fathoms.estimate.predictors import PREDICTORS, PUBLISHED, Constants, rm_predict
-from fathoms.estimate.probabilities import MODELS, Chances, chances
+from fathoms.estimate.probabilities import RELEVANCE_MODELS, RelevanceProbabilities, relevance_probabilities
 from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.evidence.order import Precision, Ties
+from fathoms.experiment.evaluate import Options, aggregate, alignment, prepare_measures
 from fathoms.measures.base import Binary, Graded, Measure, Scores, code_table
 from fathoms.measures.cascade import nERR
-from fathoms.measures.evaluate import Options, aggregate, alignment, prepare_measures
 from fathoms.measures.normalised import Normalised
 from fathoms.measures.weighted import DCG, SDCG
-from fathoms.parallel import each
+from fathoms.parallel import parallel_map
 
 if TYPE_CHECKING:
     import polars as pl
 
-METHODS = (*PREDICTORS, *MODEL_NAMES, *MODELS)
+METHODS = (*PREDICTORS, *MODEL_NAMES, *RELEVANCE_MODELS)
 COLUMNS = ("run", "topic", "measure", "score", "low", "high", "method", "estimate")
 WORDS = ("run", "topic", "measure", "method")
 ESTIMATE_DRAWS = 200  # behind the estimate of a measure that has no closed form
@@ -50,12 +50,12 @@ def scaled_range(measure: Measure, evidence: Evidence, scores: Scores) -> tuple[
         return None
     B, T = scores.score, scores.high
     if isinstance(measure, Normalised):
-        rough = measure.but(bounds="rm").range(evidence, scores.score)[1]
+        rough = measure.replace(bounds="rm").range(evidence, scores.score)[1]
         T = T if rough is None else np.maximum(rough, B)
     scale = np.ones(len(B))
     if isinstance(measure, DCG) and not isinstance(measure, SDCG):
-        most = np.cumsum(measure.decay(max(evidence.width, int(measure.k or 1)))) * measure.top_gain(evidence)
-        read = np.minimum(evidence.lengths, measure.places(evidence)) if measure.k is None else int(measure.k)
+        most = np.cumsum(measure.weight(max(evidence.width, int(measure.k or 1)))) * measure.top_gain(evidence)
+        read = np.minimum(evidence.lengths, measure.depth_read(evidence)) if measure.k is None else int(measure.k)
         scale = np.broadcast_to(most[np.maximum(read, 1) - 1], B.shape)
     return B / scale, (T - B) / scale, scale
 
@@ -74,7 +74,7 @@ def gain_table(measure: Measure, evidence: Evidence) -> tuple[Floats, float]:
 
 def judged_depth(evidence: Evidence) -> int:
     """Through how many ranks (nearly) all of a run's documents are judged."""
-    judged, retrieved = (evidence.codes >= JUDGED).sum(axis=0), (evidence.codes != PAST).sum(axis=0)
+    judged, retrieved = (evidence.codes >= JUDGED).sum(axis=0), (evidence.codes != PADDING).sum(axis=0)
     short = ratio(judged, retrieved) < JUDGED_SHARE
     return int(short.argmax()) if short.any() else evidence.width
 
@@ -113,7 +113,7 @@ def empirical_gains(evidences: Iterable[Evidence], measure: Measure, depth: int)
     for evidence in evidences:
         table, _ = gain_table(measure, evidence)
         codes = evidence.padded(depth).codes[:, :depth]
-        known = (codes >= JUDGED) | (codes == PAST)
+        known = (codes >= JUDGED) | (codes == PADDING)
         total = table[codes] * known + (total if total.size else 0.0)
         count = known + (count if count.size else 0.0)
     return ratio(total, count), (count > 0).astype(np.float64)
@@ -124,7 +124,7 @@ class Curves:
     """The predicted gain by rank of each topic, for each model and way of valuing documents."""
 
     depth: int
-    fits: dict[tuple[bytes, str], Fit | HybridFit]
+    fits: dict[tuple[bytes, str], CurveFit | HybridFit]
 
     def of(self, measure: Measure, method: str, evidence: Evidence) -> Floats:
         table, _ = gain_table(measure, evidence)
@@ -136,7 +136,7 @@ def fit_curves(
     evidences: Sequence[Evidence], measures: Sequence[Measure], methods: Sequence[str], depth: int
 ) -> tuple[Curves, list[str]]:
     """Fit each model to the empirical gains of the contributing runs, once for measures that value them alike."""
-    fits: dict[tuple[bytes, str], Fit | HybridFit] = {}
+    fits: dict[tuple[bytes, str], CurveFit | HybridFit] = {}
     notes: list[str] = []
     topics = evidences[0].topics
     for measure in measures:
@@ -169,7 +169,7 @@ def has_closed_form(measure: Measure) -> bool:
     return type(measure).predicted is not Measure.predicted and not isinstance(measure, nERR)
 
 
-def expected_score(measure: Measure, evidence: Evidence, found: Chances, run: str) -> Floats:
+def expected_score(measure: Measure, evidence: Evidence, found: RelevanceProbabilities, run: str) -> Floats:
     """The score to expect when each unjudged document is relevant with its own probability.
 
     A relevant document has the mean gain of the judged relevant documents of the collection. R and ideal rankings count
@@ -237,7 +237,7 @@ def kept_inside(raw: Floats, scores: Scores) -> tuple[Floats, Bools] | None:
     return inside, np.abs(inside - raw) > 1e-9
 
 
-def prediction(
+def run_prediction(
     qrels: Qrels,
     runs: Runs,
     measures: list[Measure],
@@ -269,9 +269,11 @@ def prediction(
         curves, fit_notes = fit_curves(contributing, measures, models, depth)
         notes += [f"fitted at depth {depth}: {note}" for note in fit_notes]
     expectations = {
-        method: _expectations(chances(qrels, runs, method, options, evidence, to_depth), measures, options.seed, notes)
+        method: _expectations(
+            relevance_probabilities(qrels, runs, method, options, evidence, to_depth), measures, options.seed, notes
+        )
         for method in methods
-        if method in MODELS
+        if method in RELEVANCE_MODELS
     }
 
     def one(name: str) -> tuple[list[tuple[Any, ...]], dict[str, int], int]:
@@ -301,7 +303,7 @@ def prediction(
                 rows.append((name, "all", measure.name, *means, method, aggregate(measure, values)))
         return rows, clipped, total
 
-    results = each(one, runs, workers=options.workers, scheduler=options.scheduler)
+    results = parallel_map(one, runs, workers=options.workers, scheduler=options.scheduler)
     return Prediction(
         [row for rows, _, _ in results for row in rows],
         {method: sum(clipped[method] for _, clipped, _ in results) for method in methods},
@@ -311,7 +313,7 @@ def prediction(
 
 
 def _expectations(
-    found: Chances, measures: Sequence[Measure], seed: int, notes: list[str]
+    found: RelevanceProbabilities, measures: Sequence[Measure], seed: int, notes: list[str]
 ) -> Callable[[str, Evidence, Measure], Floats]:
     """What a model of relevance expects of a run, its evidence and a measure: in closed form, or by draws."""
     notes += [note for note in found.notes if note not in notes]
@@ -361,14 +363,12 @@ def predict(
     0.3433
     """
     chosen = METHODS if method == "all" else (method,) if isinstance(method, str) else tuple(method)
-    result = prediction(
+    result = run_prediction(
         read_qrels(qrels, lenient=lenient, junk=junk),
         scan_runs(runs, names=names, lenient=lenient),
         prepare_measures(measures, universe=universe),
         chosen,
-        Options(
-            ties, score_precision, "all", None if pooled is None else tuple(pooled), workers, seed, scheduler
-        ),
+        Options(ties, score_precision, "all", None if pooled is None else tuple(pooled), workers, seed, scheduler),
         by_topic=by_topic,
         depth=depth,
         constants=None if constants is None else Constants(*constants),

@@ -17,29 +17,29 @@ from numpy.typing import NDArray
 
 from fathoms.data import keys
 from fathoms.data.arrays import distinct, frame_of_rows, row_sums
+from fathoms.data.document_values import read_values
 from fathoms.data.qrels import JUDGED, UNJUDGED, Qrels, read_qrels
 from fathoms.data.runs import Names, Runs, scan_runs
 from fathoms.data.topics import number_topics
-from fathoms.data.trec import Table, counted
-from fathoms.data.values import read_values
+from fathoms.data.trec import Table, pluralise
 from fathoms.errors import FathomsError, FathomsWarning, InputError
 from fathoms.estimate.relevance import Experts, Fusion, Model
 from fathoms.evidence.candidates import Block, Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.order import Precision, Ties, default_precision
-from fathoms.measures.evaluate import Options
+from fathoms.experiment.evaluate import Options
 
 if TYPE_CHECKING:
     import polars as pl
 
-MODELS = {"experts": Experts, "fusion": Fusion}
+RELEVANCE_MODELS = {"experts": Experts, "fusion": Fusion}
 COLUMNS = ("topic", "document", "probability", "judged")
 WORDS = COLUMNS[:2]
 CELLS = 8_000_000  # systems times documents worked on at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Chances:
+class RelevanceProbabilities:
     """The documents of all given runs on the judged topics, and how likely each is relevant, of a grade above 0."""
 
     qrels: Qrels
@@ -97,7 +97,7 @@ class Chances:
         return list(zip(topics, documents, self.probability.tolist(), judged, strict=True))
 
 
-def chances(
+def relevance_probabilities(
     qrels: Qrels,
     runs: Runs,
     method: str,
@@ -107,14 +107,14 @@ def chances(
     *,
     samples: int = 0,
     seed: int = 0,
-) -> Chances:
+) -> RelevanceProbabilities:
     """Probabilities of relevance for all documents of the runs on the topics of the judgments.
 
     With `to_depth`, judging will stop there: unjudged documents that no run has in its top `to_depth` count as not
     relevant, as they will in scores.
     """
-    if method not in MODELS:
-        raise FathomsError(f"{method} gives no probabilities of relevance; {' and '.join(MODELS)} do")
+    if method not in RELEVANCE_MODELS:
+        raise FathomsError(f"{method} gives no probabilities of relevance; {' and '.join(RELEVANCE_MODELS)} do")
     precision = options.precision or default_precision(options.ties)
     found = candidates(runs, None, options.ties, precision, qrels.topics)
     judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(found.documents), found.topic), found.documents)
@@ -123,22 +123,22 @@ def chances(
     notes: list[str] = []
     if not judged.any():
         raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
-    clues = np.stack([_clue(table, found, judged, notes) for table in evidence], axis=1) if evidence else None
+    labels = np.stack([_label_column(table, found, judged, notes) for table in evidence], axis=1) if evidence else None
 
-    def clues_of(block: Block, first: int = 0) -> Floats | None:
-        return None if clues is None else np.where(block.present[:, :, None], clues[block.number + first], np.nan)
+    def labels_of(block: Block, first: int = 0) -> Floats | None:
+        return None if labels is None else np.where(block.present[:, :, None], labels[block.number + first], np.nan)
 
     known = _only(found, judged).block()
-    model: Model = MODELS[method](known, clues_of(known))
+    model: Model = RELEVANCE_MODELS[method](known, labels_of(known))
     learnt = model.fit(known.values(judged), known.values(relevant))
     probability = np.empty(len(found))
     drawn = np.empty((samples if learnt.weight else 0, len(found)), dtype=np.float32)
     for topics, first, part in _by_topics(found):
         block = part.block()
         numbers = block.number[block.present] + first
-        probability[numbers] = learnt.of(block, topics, clues_of(block, first))[block.present]
+        probability[numbers] = learnt.of(block, topics, labels_of(block, first))[block.present]
         if len(drawn):
-            p = learnt.of(block, topics, clues_of(block, first), len(drawn), seed)
+            p = learnt.of(block, topics, labels_of(block, first), len(drawn), seed)
             drawn[:, numbers] = p[:, block.present]
     reached = np.ones(len(found) + 1, dtype=bool)
     if to_depth is not None:
@@ -146,7 +146,7 @@ def chances(
         reached[found.place[:, :, :to_depth]] = True
     probability = np.where(judged, relevant, probability * reached[:-1])
     drawn = np.where(judged, relevant, drawn * reached[:-1]).astype(np.float32)
-    return Chances(qrels, found, codes, probability, notes, drawn)
+    return RelevanceProbabilities(qrels, found, codes, probability, notes, drawn)
 
 
 def _only(found: Candidates, keep: Bools) -> Candidates:
@@ -175,7 +175,7 @@ def _by_topics(found: Candidates) -> list[tuple[Ints, int, Candidates]]:
     return parts
 
 
-def _clue(table: Table, found: Candidates, judged: Bools, notes: list[str]) -> Floats:
+def _label_column(table: Table, found: Candidates, judged: Bools, notes: list[str]) -> Floats:
     """The values of a table by candidate, nan where it has none."""
     topics, topic = number_topics(table.topic)
     numbers = {name: number for number, name in enumerate(found.topics)}
@@ -185,13 +185,13 @@ def _clue(table: Table, found: Candidates, judged: Bools, notes: list[str]) -> F
     rows, candidate = rows[candidate >= 0], candidate[candidate >= 0]
     if not len(rows):
         raise InputError(
-            f"none of its {counted(len(table.number), 'document')} was retrieved: it has, for example, topic "
+            f"none of its {pluralise(len(table.number), 'document')} was retrieved: it has, for example, topic "
             f"{topics[0]} with document {table.document[0].decode(errors='replace')}, the runs have topic "
             f"{found.topics[found.topic[0]]} with document {found.documents[0].decode(errors='replace')}",
             table.source,
         )
-    clue = np.full(len(found), np.nan)
-    clue[candidate] = table.number[rows]
+    label = np.full(len(found), np.nan)
+    label[candidate] = table.number[rows]
     learnt_from = int(judged[candidate].sum())
     notes += table.skipped
     if len(rows) < len(found):
@@ -201,7 +201,7 @@ def _clue(table: Table, found: Candidates, judged: Bools, notes: list[str]) -> F
         )
     if not learnt_from:
         notes.append(f"{table.source}: none of its documents is judged, so what its values mean cannot be learnt")
-    return clue
+    return label
 
 
 def probabilities(
@@ -229,7 +229,7 @@ def probabilities(
     >>> fm.probabilities({"1": {"a": 1, "b": 0}}, runs)["judged"].to_list()
     [1.0, 1.0, 0.0, 0.0]
     """
-    found = chances(
+    found = relevance_probabilities(
         read_qrels(qrels, lenient=lenient, junk=junk),
         scan_runs(runs, names=names, lenient=lenient),
         method,

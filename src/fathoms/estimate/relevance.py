@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import expit
 
-from fathoms.estimate.logistic import Fit, LogitBeta, Normal, fit_logistic
+from fathoms.estimate.logistic import LogisticFit, LogitBeta, Normal, fit_logistic
 from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Bools, Floats, Ints
 
@@ -26,17 +26,17 @@ class Relevance:
 
     probability: Floats
     features: Floats  # [topic, column, feature]
-    fit: Fit
+    fit: LogisticFit
     describe: Callable[[Block, Ints, Floats | None], Floats]  # features of other documents, as for `of`
     weight: float = 1.0  # of the model's uncertainty in variances
 
-    def of(self, block: Block, topics: Ints, clues: Floats | None = None, samples: int = 0, seed: int = 0) -> Floats:
+    def of(self, block: Block, topics: Ints, labels: Floats | None = None, samples: int = 0, seed: int = 0) -> Floats:
         """Probabilities of other documents, from a block whose rows are the topics of these numbers.
 
         So only judged documents need be in memory at once, to learn from, and all others a few topics at a time. With
         `samples` coefficients are drawn so many times, and the probabilities are [sample, topic, column].
         """
-        features = self.describe(block, topics, clues)
+        features = self.describe(block, topics, labels)
         if not samples:
             return expit(features @ self.fit.coefficients + self.fit.effects[topics][:, None])
         coefficients, effects = self.fit.samples(samples, np.random.default_rng(seed))
@@ -64,7 +64,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True)
-class Reading:
+class Eq2Variant:
     """How eq. 2 is read: with an intercept or without, the weight of the beta prior on each lambda, and how much of
     the aggregation's own uncertainty is counted."""
 
@@ -73,9 +73,11 @@ class Reading:
     uncertainty: float
 
 
-LITERAL = Reading(intercept=False, prior=1.0, uncertainty=0.0)
-CLOSEST = Reading(intercept=True, prior=100.0, uncertainty=0.0)  # to the paper's Table 5, and what `rtc` uses
-UNCERTAIN = Reading(intercept=True, prior=1.0, uncertainty=2.0)
+LITERAL = Eq2Variant(intercept=False, prior=1.0, uncertainty=0.0)
+CLOSEST_TO_PAPER = Eq2Variant(
+    intercept=True, prior=100.0, uncertainty=0.0
+)  # to the paper's Table 5, and what `rtc` uses
+UNCERTAIN = Eq2Variant(intercept=True, prior=1.0, uncertainty=2.0)
 
 
 class Experts:
@@ -88,11 +90,11 @@ class Experts:
 
     RIDGE = 1e-3
 
-    def __init__(self, block: Block, clues: Floats | None = None, reading: Reading = CLOSEST) -> None:
+    def __init__(self, block: Block, labels: Floats | None = None, reading: Eq2Variant = CLOSEST_TO_PAPER) -> None:
         self.block = block
         self.reading = reading
-        self.clues = clues
-        self.scale = None if clues is None else Scale(clues, block.present)
+        self.labels = labels
+        self.scale = None if labels is None else Scale(labels, block.present)
 
     def fit(self, judged: Bools, relevant: Bools) -> Relevance:
         block = self.block
@@ -101,13 +103,13 @@ class Experts:
         table = np.zeros((n_topics, block.depth + 1))  # rank 0: not ranked
         for row, (found, rejected) in zip(table, counts, strict=True):
             row[1:] = rank_probabilities(found, rejected, block.depth)
-        reported, has_opinion = self._reported(block, table, self.clues)
+        reported, has_opinion = self._reported(block, table, self.labels)
         topic, column = np.nonzero(judged)
         y = relevant[topic, column]
         A, B = calibrate(reported[topic, :, column], y, has_opinion[topic, :, column], self.RIDGE)
 
-        def describe(block: Block, topics: Ints, clues: Floats | None) -> Floats:
-            return self._calibrated(*self._reported(block, table[topics], clues), A, B)
+        def describe(block: Block, topics: Ints, labels: Floats | None) -> Floats:
+            return self._calibrated(*self._reported(block, table[topics], labels), A, B)
 
         features = self._calibrated(reported, has_opinion, A, B)
         fit = fit_logistic(
@@ -120,12 +122,12 @@ class Experts:
         )
         return Relevance(expit(features @ fit.coefficients), features, fit, describe, self.reading.uncertainty)
 
-    def _reported(self, block: Block, table: Floats, clues: Floats | None) -> tuple[Floats, Bools]:
+    def _reported(self, block: Block, table: Floats, labels: Floats | None) -> tuple[Floats, Bools]:
         """What each expert says of each document, and whether it says anything: [topic, expert, column]."""
         reported = table[np.arange(len(table))[:, None, None], block.rank]
         has_opinion = block.rank > 0
-        if clues is not None and self.scale is not None:
-            values = np.swapaxes(self.scale(clues, block.present), 1, 2)
+        if labels is not None and self.scale is not None:
+            values = np.swapaxes(self.scale(labels, block.present), 1, 2)
             reported = np.concatenate([reported, values], axis=1)
             has_opinion = np.concatenate([has_opinion, np.ones(values.shape, dtype=bool)], axis=1)
         return reported, has_opinion
@@ -215,7 +217,7 @@ def calibrate(reported: Floats, relevant: Bools, has_opinion: Bools, ridge: floa
 class Fusion:
     """One regression over all topics: how many systems have the document, how far up, which ones, and the topic.
 
-    logit p = mu + b1 sqrt(share of systems that have it) + b2 sqrt(mean height) + sum_j d_j x_j + u_t + clues. A
+    logit p = mu + b1 sqrt(share of systems that have it) + b2 sqrt(mean height) + sum_j d_j x_j + u_t + labels. A
     document's height in a ranking falls with the logarithm of its rank from 1 to 0; x_j is that scaled to end at
     SHARE_OF_RANKED, and 0 where system j did not retrieve the document. Systems are alike until judgments say
     otherwise (d_j is near 0), topics differ (u_t). The priors are rounded from fits to all judgments of simulated
@@ -229,17 +231,17 @@ class Fusion:
     CLUE_SPREAD = 2.0
     SHARE_OF_RANKED = 0.5
 
-    def __init__(self, block: Block, clues: Floats | None = None) -> None:
+    def __init__(self, block: Block, labels: Floats | None = None) -> None:
         n_topics, k, _ = block.shape
-        self.scale = None if clues is None else Scale(clues, block.present)
-        self.features = self._describe(block, np.arange(n_topics), clues)
+        self.scale = None if labels is None else Scale(labels, block.present)
+        self.features = self._describe(block, np.arange(n_topics), labels)
         spread = [*self.SPREAD, *[self.SYSTEM_SPREAD] * k, *[self.CLUE_SPREAD] * (self.features.shape[2] - 3 - k)]
         mean = np.zeros(len(spread))
         mean[: len(self.MEAN)] = self.MEAN
         self.prior = Normal(mean, 1 / np.square(spread))
 
-    def _describe(self, block: Block, topics: Ints, clues: Floats | None) -> Floats:
-        """Features [topic, column, feature], which come from a document's own ranks and clues."""
+    def _describe(self, block: Block, topics: Ints, labels: Floats | None) -> Floats:
+        """Features [topic, column, feature], which come from a document's own ranks and labels."""
         n_topics, _, n = block.shape
         ranked = block.rank > 0
         height = np.where(ranked, 1 - np.log(np.maximum(block.rank, 1)) / np.log(block.depth + 1), 0.0)
@@ -249,8 +251,8 @@ class Fusion:
             np.ones((n_topics, n, 1)),
             np.swapaxes(np.where(ranked, self.SHARE_OF_RANKED + (1 - self.SHARE_OF_RANKED) * height, 0.0), 1, 2),
         ]
-        if clues is not None and self.scale is not None:
-            parts.append(self.scale(clues, block.present))
+        if labels is not None and self.scale is not None:
+            parts.append(self.scale(labels, block.present))
         return np.concatenate(parts, axis=2)
 
     def fit(self, judged: Bools, relevant: Bools) -> Relevance:
@@ -269,15 +271,15 @@ class Fusion:
 
 
 class Scale:
-    """Brings clues [topic, column, clue] to mean 0 and deviation 1 over some documents; a missing one is the mean."""
+    """Brings labels [topic, column, label] to mean 0 and deviation 1 over some documents; a missing one is the mean."""
 
-    def __init__(self, clues: Floats, present: Bools) -> None:
-        known = present[:, :, None] & np.isfinite(clues)
+    def __init__(self, labels: Floats, present: Bools) -> None:
+        known = present[:, :, None] & np.isfinite(labels)
         count = np.maximum(known.sum(axis=(0, 1)), 1)
-        self.mean = np.where(known, clues, 0.0).sum(axis=(0, 1)) / count
-        deviation = np.sqrt((np.where(known, clues - self.mean, 0.0) ** 2).sum(axis=(0, 1)) / count)
+        self.mean = np.where(known, labels, 0.0).sum(axis=(0, 1)) / count
+        deviation = np.sqrt((np.where(known, labels - self.mean, 0.0) ** 2).sum(axis=(0, 1)) / count)
         self.deviation = np.where(deviation > 0, deviation, 1.0)
 
-    def __call__(self, clues: Floats, present: Bools) -> Floats:
-        known = present[:, :, None] & np.isfinite(clues)
-        return np.where(known, (clues - self.mean) / self.deviation, 0.0)
+    def __call__(self, labels: Floats, present: Bools) -> Floats:
+        known = present[:, :, None] & np.isfinite(labels)
+        return np.where(known, (labels - self.mean) / self.deviation, 0.0)

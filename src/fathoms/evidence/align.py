@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
-from fathoms.data.qrels import PAST, UNJUDGED, Qrels
+from fathoms.data.qrels import PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.evidence.evidence import Evidence
 from fathoms.evidence.order import Precision, Ties, default_precision, order_rows
@@ -24,7 +24,7 @@ class Alignment:
     qrels: Qrels
     ties: Ties = "trec"
     precision: Precision | None = None
-    given: NDArray[np.int64] | None = None  # unjudged documents of all given runs, a number a topic
+    unjudged_in_all_runs: NDArray[np.int64] | None = None  # unjudged documents of all given runs, a number a topic
     pool: Pool | None = None
     seed: int = 0
     trace: bool = False  # remember which judgment each place has, so that some can be taken away again
@@ -42,15 +42,15 @@ class Alignment:
         lengths = lengths[rows]
         width = max(1, int(lengths.max(initial=0)))
         depth = None if self.pool is None else _block(self.pool.depth_of(ranked), lengths, width, 0)
-        codes, tied = _block(ranked.codes, lengths, width, PAST), _block(ranked.tied, lengths, width, False)
+        codes, tied = _block(ranked.codes, lengths, width, PADDING), _block(ranked.tied, lengths, width, False)
         judgment = _block(ranked.judgment, lengths, width, -1) if self.trace else None
         return Aligned(run.name, self._evidence(rows, lengths, codes, tied, depth), missing, unknown, judgment)
 
     def empty(self, topics: Sequence[str]) -> Evidence:
         """What is known of a run that has nothing for these topics."""
         rows = np.array([self.qrels.index[topic] for topic in topics], dtype=np.int64)
-        codes = np.full((len(rows), 1), PAST, dtype=np.int16)
-        return self._evidence(rows, np.zeros_like(rows), codes, codes != PAST, np.zeros(codes.shape, dtype=np.int32))
+        codes = np.full((len(rows), 1), PADDING, dtype=np.int16)
+        return self._evidence(rows, np.zeros_like(rows), codes, codes != PADDING, np.zeros(codes.shape, dtype=np.int32))
 
     def _evidence(
         self,
@@ -69,7 +69,7 @@ class Alignment:
             levels=qrels.levels,
             max_grade=qrels.max_grade,
             counts=qrels.counts[rows],
-            given=None if self.given is None else self.given[rows],
+            unjudged_in_all_runs=None if self.unjudged_in_all_runs is None else self.unjudged_in_all_runs[rows],
             pool=None if self.pool is None or depth is None else self.pool.evidence(depth),
             topic_numbers=rows,
             seed=self.seed,

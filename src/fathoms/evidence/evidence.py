@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data.arrays import distinct
-from fathoms.data.qrels import JUDGED, NEGATIVE, PAST, UNJUDGED
+from fathoms.data.qrels import JUDGED, NEGATIVE, PADDING, UNJUDGED
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -48,7 +48,7 @@ class Evidence:
     levels: Floats  # grades in use, ascending from 0
     max_grade: float
     counts: Ints  # [topic, level]: judged documents in all
-    given: Ints | None = None  # unjudged documents of all given runs, for universe=given
+    unjudged_in_all_runs: Ints | None = None  # unjudged documents of all given runs, for universe=all
     pool: PoolEvidence | None = None
     topic_numbers: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # in the whole collection
     seed: int = 0  # for what can only be simulated
@@ -73,7 +73,7 @@ class Evidence:
             lengths=self.lengths[rows],
             counts=self.counts[rows],
             topic_numbers=self.topic_numbers[index],
-            given=None if self.given is None else self.given[rows],
+            unjudged_in_all_runs=None if self.unjudged_in_all_runs is None else self.unjudged_in_all_runs[rows],
             pool=pool,
             _cache={},
         )
@@ -107,10 +107,10 @@ class Evidence:
         order = np.argsort(~keep, axis=1, kind="stable")
         lengths = keep.sum(axis=1)
         codes = np.take_along_axis(self.codes, order, axis=1)
-        codes[np.arange(self.width) >= lengths[:, None]] = PAST
+        codes[np.arange(self.width) >= lengths[:, None]] = PADDING
         group = np.take_along_axis(np.cumsum(~self.tied, axis=1), order, axis=1)
         tied = np.zeros_like(self.tied)
-        tied[:, 1:] = (group[:, 1:] == group[:, :-1]) & (codes[:, 1:] != PAST)
+        tied[:, 1:] = (group[:, 1:] == group[:, :-1]) & (codes[:, 1:] != PADDING)
         width = max(1, int(lengths.max(initial=0)))
         pool = self.pool
         if pool is not None:
@@ -126,9 +126,12 @@ class Evidence:
         if pool is not None:
             pool = replace(pool, depth=np.pad(pool.depth, extra))
         return replace(
-            self, codes=np.pad(self.codes, extra, constant_values=PAST), tied=np.pad(self.tied, extra), pool=pool,
+            self,
+            codes=np.pad(self.codes, extra, constant_values=PADDING),
+            tied=np.pad(self.tied, extra),
+            pool=pool,
             _cache={},
-        )  # fmt: skip
+        )
 
     def mixed(self, value: Floats, k: int) -> MixedGroups | None:
         """Tie groups that start above place k and hold documents of different value, or None.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
-from fathoms.data.qrels import PAST, UNJUDGED, Qrels
+from fathoms.data.qrels import PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.data.topics import topic_order
 from fathoms.data.trec import Text
@@ -132,9 +132,7 @@ def least_depths(aligned: Iterable[Aligned], n_judgments: int) -> NDArray[np.int
 def unjudged_rows(rankings: Iterable[Ranked], qrels: Qrels) -> Rows:
     """The unjudged documents of the rankings, each once."""
     # A negative grade leaves its document unjudged.
-    return _gathered(
-        _rows(ranked, (ranked.judgment < 0) | (qrels.grades[ranked.judgment] < 0)) for ranked in rankings
-    )
+    return _gathered(_rows(ranked, (ranked.judgment < 0) | (qrels.grades[ranked.judgment] < 0)) for ranked in rankings)
 
 
 def unjudged_of_all(parts: list[Rows], qrels: Qrels) -> NDArray[np.int64]:
@@ -145,13 +143,13 @@ def unjudged_of_all(parts: list[Rows], qrels: Qrels) -> NDArray[np.int64]:
 # -- fewer judgments ------------------------------------------------------------------------------------------
 
 
-def under(aligned: Aligned, qrels: Qrels, kept: NDArray[np.bool_]) -> Evidence:
+def with_judgments(aligned: Aligned, qrels: Qrels, kept: NDArray[np.bool_]) -> Evidence:
     """The evidence on a run if only some of the judgments (True in `kept`) had been made."""
     if aligned.judgment is None:
         raise ValueError("align with trace=True first")
     known = kept[aligned.judgment] & (aligned.judgment >= 0)
     evidence = aligned.evidence
-    codes = np.where(known | (evidence.codes == PAST), evidence.codes, np.int16(UNJUDGED))
+    codes = np.where(known | (evidence.codes == PADDING), evidence.codes, np.int16(UNJUDGED))
     return replace(evidence, codes=codes, counts=qrels.count(kept), _cache={})
 
 
@@ -189,9 +187,13 @@ def prefix_by_topic(order: NDArray[np.int64], topic: NDArray[np.int32], n: int) 
 
 
 def _chosen(
-    order: NDArray[np.int64], topic: NDArray[np.int32], depth: NDArray[np.int32], limit: int | None,
-    budget: int | None, per_topic: bool,
-) -> NDArray[np.bool_]:  # fmt: skip
+    order: NDArray[np.int64],
+    topic: NDArray[np.int32],
+    depth: NDArray[np.int32],
+    limit: int | None,
+    budget: int | None,
+    per_topic: bool,
+) -> NDArray[np.bool_]:
     if limit is not None:
         return depth <= limit
     found = order[depth[order] < NEVER]
@@ -205,9 +207,16 @@ def _chosen(
 
 
 def pool_judgments(
-    runs: Iterable[Run], qrels: Qrels, ties: Ties, precision: Precision, *, depth: int | None = None,
-    budget: int | None = None, per_topic: bool = False, seed: int | None = None,
-) -> NDArray[np.bool_]:  # fmt: skip
+    runs: Iterable[Run],
+    qrels: Qrels,
+    ties: Ties,
+    precision: Precision,
+    *,
+    depth: int | None = None,
+    budget: int | None = None,
+    per_topic: bool = False,
+    seed: int | None = None,
+) -> NDArray[np.bool_]:
     """Which judgments a pool of that depth, or of that many documents, would have had."""
     from fathoms.evidence.align import rank
 
@@ -217,9 +226,15 @@ def pool_judgments(
 
 
 def pool_documents(
-    runs: Sequence[Run], ties: Ties, precision: Precision, *, depth: int | None = None, budget: int | None = None,
-    per_topic: bool = False, seed: int | None = None,
-) -> list[tuple[str, str, int]]:  # fmt: skip
+    runs: Sequence[Run],
+    ties: Ties,
+    precision: Precision,
+    *,
+    depth: int | None = None,
+    budget: int | None = None,
+    per_topic: bool = False,
+    seed: int | None = None,
+) -> list[tuple[str, str, int]]:
     """Topic, document and least depth of what is to be judged, topic by topic and shallowest first."""
     from fathoms.evidence.align import rank
 

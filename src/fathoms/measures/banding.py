@@ -32,7 +32,7 @@ def mean_over_ties(measure: Measure, evidence: Evidence) -> Floats:
     if type(measure).expected is not Measure.expected:
         evidence = measure.prepared(evidence)
         score = measure.value(evidence)
-        mixed = evidence.mixed(measure.worth(evidence), measure._tie_places(evidence))
+        mixed = evidence.mixed(measure.tie_value(evidence), measure._tie_places(evidence))
         expected = score if mixed is None else measure.expected(evidence, score, mixed)
     else:
         expected = measure.scores(evidence).tie_expected

@@ -40,21 +40,23 @@ class Scores:
 class Param:
     """A measure's parameter: its default, what it may be, and how it shows in the name."""
 
-    def __init__(self, default: Any, choices: Sequence[str], check: str, common: int, always: bool) -> None:
+    def __init__(self, default: Any, choices: Sequence[str], check: str, order: int, always_shown: bool) -> None:
         self.default = default
         self.choices = choices
         self.check = check
-        self.common = common
-        self.always = always
+        self.order = order
+        self.always_shown = always_shown
 
 
-def param(default: Any, *, choices: Sequence[str] = (), check: str = "", common: int = 0, always: bool = False) -> Any:
+def param(
+    default: Any, *, choices: Sequence[str] = (), check: str = "", order: int = 0, always_shown: bool = False
+) -> Any:
     """Declare a parameter in a measure's class.
 
     `common` orders the parameters that many measures share after the measure's own; `always` keeps a parameter in
     the name that nobody should have to guess, such as RBP's p.
     """
-    return Param(default, choices, check, common, always)
+    return Param(default, choices, check, order, always_shown)
 
 
 class Measure:
@@ -66,14 +68,14 @@ class Measure:
     cutoff: ClassVar[str] = "optional"  # or required, none, recall (a level of recall instead of a rank)
     aggregate: ClassVar[str] = "mean"  # or sum, geometric
     range_is: ClassVar[str] = "none"  # how good low and high are: exact, sound or none
-    ordered: bool = True  # more gain further up never lowers the score, so sorting tied documents is optimal
+    sorting_is_optimal: bool = True  # more gain further up never lowers the score, so sorting tied documents is optimal
 
     def __init_subclass__(cls) -> None:
         # Plain attributes and not dataclass fields: some thirty generated classes would be felt at every start.
         found: dict[str, Param] = {}
         for parent in reversed(cls.__mro__):
             found |= {name: value for name, value in vars(parent).items() if isinstance(value, Param)}
-        cls.params = dict(sorted(found.items(), key=lambda item: item[1].common))
+        cls.params = dict(sorted(found.items(), key=lambda item: item[1].order))
 
     def __init__(self, *, k: float | None = None, **values: Any) -> None:
         unknown = values.keys() - self.params.keys()
@@ -87,7 +89,7 @@ class Measure:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a measure does not change; make another one with but({name}=...)")
 
-    def but(self, **changes: Any) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """The same measure with other parameters or another cut-off."""
         return type(self)(**{**self.__dict__, **changes})
 
@@ -108,7 +110,7 @@ class Measure:
         shown = [
             f"{name}={_show(getattr(self, name))}"
             for name, parameter in self.params.items()
-            if parameter.always or getattr(self, name) != parameter.default
+            if parameter.always_shown or getattr(self, name) != parameter.default
         ]
         return type(self).__name__ + (f"({','.join(shown)})" if shown else "") + self._cut
 
@@ -118,7 +120,7 @@ class Measure:
 
     def __matmul__(self, k: float) -> Measure:
         """`AP() @ 10` is `AP@10`."""
-        return self.but(k=k)
+        return self.replace(k=k)
 
     def check(self) -> None:
         """Raise where a parameter or the cut-off makes no sense."""
@@ -142,14 +144,14 @@ class Measure:
         return False
 
     @property
-    def needs_given(self) -> bool:
+    def needs_all_runs(self) -> bool:
         """Whether its range needs the unjudged documents of all given runs."""
-        return getattr(self, "universe", None) == "given"
+        return getattr(self, "universe", None) == "all"
 
     @property
     def depends_on_others(self) -> bool:
         """Whether a run's values depend on its company."""
-        return self.needs_pool or self.needs_given
+        return self.needs_pool or self.needs_all_runs
 
     # -- scoring ----------------------------------------------------------------------------------------------
 
@@ -178,7 +180,7 @@ class Measure:
         them are in the pool of depth k and some are not, and for `bounds=rm`. There is no least value either where
         the universe is a number of documents outside the first k places: which those are depends on the order.
         """
-        if scores.low is None or scores.high is None or not self.ordered:
+        if scores.low is None or scores.high is None or not self.sorting_is_optimal:
             return None, None
         if getattr(self, "bounds", "exact") != "exact" or self.needs_pool:
             return None, None
@@ -193,14 +195,14 @@ class Measure:
     def joint_high(self, evidence: Evidence, high: Floats) -> Floats:
         return self._ranged_anew(evidence, high, best=True)
 
-    def joint_worth(self, evidence: Evidence, best: bool) -> Floats:
+    def joint_tie_value(self, evidence: Evidence, best: bool) -> Floats:
         """Each code's worth where unjudged documents may get a grade: in the order of this worth, best first or worst
         first, the ranking has the extreme over all orders and judgments as the extreme of its range."""
         raise NotImplementedError
 
     def _ranged_anew(self, evidence: Evidence, extreme: Floats, best: bool) -> Floats:
         """One end of the range, after tied documents have been sorted for it."""
-        worth = self.joint_worth(evidence, best)
+        worth = self.joint_tie_value(evidence, best)
         mixed = evidence.mixed(worth, self._tie_places(evidence))
         if mixed is None:
             return extreme
@@ -227,18 +229,18 @@ class Measure:
         """Scores at many cut-offs, one column each. Families that can do it in one pass override this."""
         if self.cutoff not in ("optional", "required"):
             raise FathomsError(f"{type(self).__name__} takes no cut-off, so it has no scores by depth")
-        return np.stack([self.but(k=k).value(self.prepared(evidence)) for k in depths], axis=1)
+        return np.stack([self.replace(k=k).value(self.prepared(evidence)) for k in depths], axis=1)
 
     def prepared(self, evidence: Evidence) -> Evidence:
         return evidence.condensed if getattr(self, "judged_only", False) else evidence
 
-    def places(self, evidence: Evidence) -> int:
+    def depth_read(self, evidence: Evidence) -> int:
         """How many places of the block the measure reads."""
         return evidence.width if self.k is None else min(int(self.k), evidence.width)
 
     # -- ties -------------------------------------------------------------------------------------------------
 
-    def worth(self, evidence: Evidence) -> Floats:
+    def tie_value(self, evidence: Evidence) -> Floats:
         """Each code's worth to the measure; tied documents of equal worth may be swapped without effect."""
         raise NotImplementedError
 
@@ -248,7 +250,7 @@ class Measure:
 
     def _with_ties(self, evidence: Evidence, scores: Scores) -> Scores:
         score = scores.score
-        worth = self.worth(evidence)
+        worth = self.tie_value(evidence)
         mixed = evidence.mixed(worth, self._tie_places(evidence))
         if mixed is None:
             return replace(scores, tie_low=score, tie_high=score, tie_expected=score)
@@ -260,7 +262,7 @@ class Measure:
             tie_high[rows] = np.maximum(tie_high[rows], value)
         expected = self.expected(evidence, score, mixed)
         error = None
-        if expected is None or not self.ordered:
+        if expected is None or not self.sorting_is_optimal:
             mean, error, least, most = self._simulated(evidence, score, mixed)
             expected = mean if expected is None else expected
             tie_low, tie_high = np.minimum(tie_low, least), np.maximum(tie_high, most)
@@ -275,7 +277,7 @@ class Measure:
 
     def _tie_places(self, evidence: Evidence) -> int:
         """Groups that start below this place cannot change the score."""
-        return self.places(evidence)
+        return self.depth_read(evidence)
 
     def _simulated(
         self, evidence: Evidence, score: Floats, mixed: MixedGroups
@@ -335,22 +337,22 @@ def sorted_codes(evidence: Evidence, worth: Floats, k: int, *, best: bool) -> ND
 class Condensable(Measure):
     """Measures that may score the condensed run."""
 
-    judged_only: bool = param(False, common=5)
+    judged_only: bool = param(False, order=5)
 
 
 class Binary(Condensable):
     """Measures for which a document is relevant or not: grade `rel` and above are."""
 
-    rel: float = param(1.0, common=1, check="positive")
+    rel: float = param(1.0, order=1, check="positive")
 
     def relevant(self, evidence: Evidence) -> Floats:
         """1 for the codes that are relevant, 0 for the others."""
         return code_table((evidence.levels >= self.rel).astype(np.float64))
 
-    def worth(self, evidence: Evidence) -> Floats:
+    def tie_value(self, evidence: Evidence) -> Floats:
         return self.relevant(evidence)
 
-    def joint_worth(self, evidence: Evidence, best: bool) -> Floats:
+    def joint_tie_value(self, evidence: Evidence, best: bool) -> Floats:
         """Unjudged documents between the relevant and the others.
 
         For a given number of them made relevant, those next to the relevant ones are the best placed, and the worst
@@ -376,10 +378,10 @@ class Graded(Condensable):
     `gains={0:0,1:1,2:3}` spells them out. gmax is the greatest grade of the whole qrels, or `max_grade`.
     """
 
-    rel: float = param(1.0, common=1, check="positive")
-    gain: str = param("raw", common=2, choices=("binary", "raw", "linear", "exp"))
-    gains: tuple[tuple[float, float], ...] | None = param(None, common=3)
-    max_grade: float | None = param(None, common=4, check="positive")
+    rel: float = param(1.0, order=1, check="positive")
+    gain: str = param("raw", order=2, choices=("binary", "raw", "linear", "exp"))
+    gains: tuple[tuple[float, float], ...] | None = param(None, order=3)
+    max_grade: float | None = param(None, order=4, check="positive")
 
     exp_is_scaled: ClassVar[bool] = True
     gains_at_most_one: ClassVar[bool] = False
@@ -441,10 +443,10 @@ class Graded(Condensable):
     def table(self, evidence: Evidence, unknown: float = 0.0) -> Floats:
         return code_table(self.level_gains(evidence), unknown)
 
-    def worth(self, evidence: Evidence) -> Floats:
+    def tie_value(self, evidence: Evidence) -> Floats:
         return self.table(evidence)
 
-    def joint_worth(self, evidence: Evidence, best: bool) -> Floats:
+    def joint_tie_value(self, evidence: Evidence, best: bool) -> Floats:
         """More gain never hurts, so unjudged documents are worth the most or nothing."""
         return self.table(evidence, unknown=self.top_gain(evidence) if best else 0.0)
 

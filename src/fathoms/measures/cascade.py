@@ -20,7 +20,7 @@ class RR(Binary):
     range_is: ClassVar[str] = "exact"
 
     def _first(self, evidence: Evidence, relevant: Floats) -> Floats:
-        found = relevant[evidence.codes[:, : self.places(evidence)]] > 0
+        found = relevant[evidence.codes[:, : self.depth_read(evidence)]] > 0
         return np.where(found.any(axis=1), 1 / (found.argmax(axis=1) + 1), 0.0)
 
     def value(self, evidence: Evidence) -> Floats:
@@ -32,11 +32,11 @@ class RR(Binary):
         return score, self._first(evidence, code_table((evidence.levels >= self.rel).astype(float), unknown=1.0))
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
-        return stopping_terms(self.chances(evidence, gains)[:, : self.places(evidence)]).sum(axis=1)
+        return stopping_terms(self.chances(evidence, gains)[:, : self.depth_read(evidence)]).sum(axis=1)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).cut(max(depths))
-        first = self.but(k=None)._first(evidence, self.relevant(evidence))
+        first = self.replace(k=None)._first(evidence, self.relevant(evidence))
         return np.where(first[:, None] * np.asarray(depths) >= 1 - 1e-9, first[:, None], 0.0)
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
@@ -60,7 +60,7 @@ class RR(Binary):
         none_through = np.cumprod(next_too, axis=1)
         none_before = np.hstack([np.ones((len(row), 1)), none_through[:, :-1]])
         rank = top[:, None] + j + 1
-        read = rank <= self.places(evidence)
+        read = rank <= self.depth_read(evidence)
         expected[row] = ((none_before - none_through) / rank * read).sum(axis=1)
         return expected
 
@@ -68,7 +68,7 @@ class RR(Binary):
 class ERR(Graded):
     """Expected reciprocal rank (Chapelle et al. 2009): the reader stops at a document with chance its gain."""
 
-    gain: str = param("exp", common=2, choices=("binary", "raw", "linear", "exp"))
+    gain: str = param("exp", order=2, choices=("binary", "raw", "linear", "exp"))
     range_is: ClassVar[str] = "exact"
     gains_at_most_one: ClassVar[bool] = True
 
@@ -78,10 +78,10 @@ class ERR(Graded):
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         top = self.top_gain(evidence)
         high, reach_end = self._stopping(evidence, self.table(evidence, unknown=top))
-        return score, high + reach_end * self._tail(np.minimum(evidence.lengths, self.places(evidence)), top)
+        return score, high + reach_end * self._tail(np.minimum(evidence.lengths, self.depth_read(evidence)), top)
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
-        return stopping_terms(self.filled(evidence, gains)[:, : self.places(evidence)]).sum(axis=1)
+        return stopping_terms(self.filled(evidence, gains)[:, : self.depth_read(evidence)]).sum(axis=1)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))
@@ -95,7 +95,7 @@ class ERR(Graded):
         i-subsets and (i-1)-subsets of the first m - 1, so no large binomials appear.
         """
         table = self.table(evidence)
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         pass_on = 1 - table[evidence.codes]
         reach = np.hstack([np.ones((len(evidence), 1)), np.cumprod(pass_on, axis=1)])
         through = mean_products(pass_on[mixed.row, mixed.column], mixed)
@@ -107,7 +107,7 @@ class ERR(Graded):
 
     def _stopping(self, evidence: Evidence, table: Floats) -> tuple[Floats, Floats]:
         """Sum of the chances to stop at each place over its rank, and the chance to go past the last one."""
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         gains = table[evidence.codes[:, :n]]
         return stopping_terms(gains).sum(axis=1), np.prod(1 - gains, axis=1)
 
@@ -150,7 +150,7 @@ class nERR(ERR):
     """ERR over the ERR of the ideal ranking of the judged documents."""
 
     range_is: ClassVar[str] = "sound"
-    universe: str | float = param("run", common=7)
+    universe: str | float = param("run", order=7)
 
     def check(self) -> None:
         super().check()
@@ -161,7 +161,7 @@ class nERR(ERR):
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         """Sound: least and greatest ERR over the greatest and the known ideal; not both can hold at once."""
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         raw = super().value(evidence)
         unjudged = evidence.unjudged[:, :n].sum(axis=1)
         high = self._stopping(evidence, self.table(evidence, unknown=self.top_gain(evidence)))[0]
@@ -213,10 +213,10 @@ class INST(Graded):
     gain under the weights V(1) = 1, V(i+1) = V(i) C(i), over a ranking without end.
     """
 
-    T: float = param(1.0, check="positive", always=True)
-    gain: str = param("linear", common=2, choices=("binary", "raw", "linear", "exp"))
+    T: float = param(1.0, check="positive", always_shown=True)
+    gain: str = param("linear", order=2, choices=("binary", "raw", "linear", "exp"))
     range_is: ClassVar[str] = "exact"
-    ordered = False
+    sorting_is_optimal = False
     gains_at_most_one: ClassVar[bool] = True
 
     def check(self) -> None:
@@ -252,7 +252,7 @@ class INST(Graded):
         return np.take_along_axis(found, read, axis=1) / (np.take_along_axis(total, read, axis=1) + rest)
 
     def _mean_gain(self, evidence: Evidence, gains: Floats, tail_gain: float) -> Floats:
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         read = np.minimum(evidence.lengths, n)
         gains = gains[:, :n]
         x, weights = self._walk(gains)

@@ -25,18 +25,18 @@ def outside(evidence: Evidence, n: int, universe: str | float) -> Floats:
     """V: unjudged documents outside the first n places that may turn out relevant, a number a topic."""
     if universe == "run":
         return evidence.unjudged[:, n:].sum(axis=1).astype(np.float64)
-    if universe == "given":
-        if evidence.given is None:
-            raise FathomsError("universe=given needs the unjudged documents of all runs")
-        return evidence.given - evidence.unjudged[:, :n].sum(axis=1).astype(np.float64)
+    if universe == "all":
+        if evidence.unjudged_in_all_runs is None:
+            raise FathomsError("universe=all needs the unjudged documents of all runs")
+        return evidence.unjudged_in_all_runs - evidence.unjudged[:, :n].sum(axis=1).astype(np.float64)
     return np.full(len(evidence), float(universe))
 
 
 class Normalised(Measure):
     """What AP, nDCG and Q share: whose judgments the ideal is made of, and which documents may join it."""
 
-    bounds: str = param("exact", common=6, choices=("exact", "rm"))
-    universe: str | float = param("run", common=7)
+    bounds: str = param("exact", order=6, choices=("exact", "rm"))
+    universe: str | float = param("run", order=7)
 
     variant: str
     pooled_variants: ClassVar[tuple[str, ...]] = ()  # those whose R or ideal comes from the pool of depth k
@@ -81,9 +81,9 @@ class Normalised(Measure):
 
 def check_universe(measure: Any) -> None:
     universe = measure.universe
-    if universe not in ("run", "given") and not (isinstance(universe, int | float) and universe >= 0):
+    if universe not in ("run", "all") and not (isinstance(universe, int | float) and universe >= 0):
         raise FathomsError(
-            f"{type(measure).__name__}: universe must be run, given, a number of documents or inf, found {universe!r}"
+            f"{type(measure).__name__}: universe must be run, all, a number of documents or inf, found {universe!r}"
         )
 
 
@@ -119,7 +119,7 @@ class AP(Binary, Normalised):
         return ratio((found * relevant) @ (1 / ranks), self._norm(self._R(evidence)))
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         open_, never, V = self.unknowns(evidence, n, self.needs_pool)
         low, high = score.copy(), score.copy()
         rows = (open_ | never).any(axis=1) | (V > 0)
@@ -149,7 +149,7 @@ class AP(Binary, Normalised):
 
         E[sum] = sum_i p_i (1 + sum_{j<i} p_j) / i; dividing it by E[R] is the approximation.
         """
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         p = self.chances(evidence, gains)
         more = np.where(evidence.unjudged, p, 0.0).sum(axis=1)
         head = p[:, :n]
@@ -169,13 +169,13 @@ class AP(Binary, Normalised):
         """McSherry and Najork (2008): place i of a group of s with t relevant, after R' relevant above, adds
         t/s (R' + 1 + (i-1)(t-1)/(s-1)) / rank."""
         relevant = self.relevant(evidence)
-        change = pair_change(evidence, mixed, self.places(evidence), relevant, relevant)
+        change = pair_change(evidence, mixed, self.depth_read(evidence), relevant, relevant)
         change /= mixed.column + 1
         sums = row_sums(mixed.row, change, len(evidence))
         return score + ratio(sums, self._norm(self._R(evidence)))
 
     def _known(self, evidence: Evidence) -> Bools:
-        return self.relevant(evidence)[evidence.codes[:, : self.places(evidence)]] > 0
+        return self.relevant(evidence)[evidence.codes[:, : self.depth_read(evidence)]] > 0
 
     def _R(self, evidence: Evidence) -> Floats:
         counts = self.counts(evidence, self.needs_pool)
@@ -284,7 +284,7 @@ class LayeredGains(Graded, Normalised):
         inside = self.level_gains(evidence)[:, None] >= self.steps(evidence)[None, :]
         return (counts @ inside).astype(np.float64)
 
-    def joint_worth(self, evidence: Evidence, best: bool) -> Floats:
+    def joint_tie_value(self, evidence: Evidence, best: bool) -> Floats:
         """Unjudged documents between those with a gain and those without, as for binary measures."""
         return self.table(evidence, unknown=self.steps(evidence).min(initial=1.0) / 2)
 
@@ -322,12 +322,12 @@ class nDCG(LayeredGains):
     pooled_variants: ClassVar[tuple[str, ...]] = ("b",)
 
     def value(self, evidence: Evidence) -> Floats:
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         found = self.table(evidence)[evidence.codes[:, :n]] @ discounts(self.discount, n)
         return ratio(found, self._ideal(evidence))
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         open_, never, V = self.unknowns(evidence, n, self.needs_pool)
         low, high = score.copy(), score.copy()
         rows = (open_ | never).any(axis=1) | (V > 0)
@@ -355,7 +355,7 @@ class nDCG(LayeredGains):
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         """Beyond the paper: expected DCG over the ideal that holds the expected documents too."""
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         found = self.filled(evidence, gains)[:, :n] @ discounts(self.discount, n)
         R = self.in_layer(evidence, self.counts(evidence, self.needs_pool)) + self.more(evidence, gains)[:, None]
         R = np.minimum(R, np.inf if self.k is None else self.k)
@@ -376,7 +376,7 @@ class nDCG(LayeredGains):
         return ratio(columns_at(found, depths), np.asarray(ideal))
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         zero = np.zeros(len(evidence))
         change = expected_sum(evidence, zero, mixed, self.table(evidence), discounts(self.discount, n))
         return score + ratio(change, self._ideal(evidence))
@@ -439,7 +439,7 @@ class nDCG(LayeredGains):
         steps, thickness = self.steps(evidence), self.thickness(evidence)
         if len(steps) < 2:
             return super().joint_high(evidence, high)
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         rows = np.flatnonzero(evidence.tied.any(axis=1))
         block = evidence.select(rows)
         D, R = discounts(self.discount, n), self.in_layer(block, block.counts)
@@ -466,7 +466,7 @@ class nDCG(LayeredGains):
         """
         if len(self.steps(evidence)) < 2:
             return super().joint_low(evidence, low)
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         rows = np.flatnonzero(evidence.tied.any(axis=1) & (self._ideal(evidence) > 0))
         if not len(rows):
             return low
@@ -554,12 +554,12 @@ class Q(LayeredGains):
         return self.variant == "c" or self.ideal == "ii"
 
     @property
-    def ordered(self) -> bool:  # type: ignore[override]
+    def sorting_is_optimal(self) -> bool:  # type: ignore[override]
         # Below `rel` a document has gain without counting as found; then sorting by grade need not be optimal.
         return self.rel <= 1 or self.gain == "binary"
 
     def value(self, evidence: Evidence) -> Floats:
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         codes = evidence.codes[:, :n]
         flags, gains = self._flag(evidence)[codes], self.table(evidence)[codes]
         terms = flags * (np.cumsum(flags, axis=1) + self.beta * np.cumsum(gains, axis=1))
@@ -569,7 +569,7 @@ class Q(LayeredGains):
         levels, gains_of_levels = evidence.levels, self.level_gains(evidence)
         if ((gains_of_levels > 0) & (levels < self.rel)).any():
             return None, None  # gain without relevance: no bound is known to us
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         open_, never, V = self.unknowns(evidence, n, self.variant == "c")
         low, high = score.copy(), score.copy()
         others = self._others(evidence, n, V)
@@ -595,7 +595,7 @@ class Q(LayeredGains):
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         """Beyond the paper, as for AP: an unjudged document is one of the greatest gain with some chance."""
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         top = self.top_gain(evidence)
         unjudged = evidence.unjudged[:, :n]
         gains_here = self.filled(evidence, gains)[:, :n]
@@ -621,7 +621,7 @@ class Q(LayeredGains):
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         flag = self._flag(evidence)
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         pairs = pair_change(evidence, mixed, n, flag, flag + self.beta * self.table(evidence))
         blend = self._blend(evidence, n)
         change = pairs / blend[mixed.row, np.minimum(mixed.column, n - 1)]
@@ -635,7 +635,7 @@ class Q(LayeredGains):
         the known ones in front and, again in front, the m new ones; and at most the greatest gain for each relevant.
         """
         high = super().joint_high(evidence, high)
-        n, worth = self.places(evidence), self.joint_worth(evidence, best=True)
+        n, worth = self.depth_read(evidence), self.joint_tie_value(evidence, best=True)
         mixed = evidence.mixed(worth, n)
         if mixed is None or evidence.max_grade < self.rel:
             return high
@@ -647,9 +647,7 @@ class Q(LayeredGains):
         flags, gains = self._flag(block)[block.codes[:, :n]] > 0, self.table(block)[block.codes[:, :n]]
         none = np.zeros(len(block))
         rows = mixed.rows[most_open_first]
-        high[rows] = np.maximum(
-            high[rows], self._greatest(block, flags, gains, block.unjudged[:, :n], none, n, seen)
-        )
+        high[rows] = np.maximum(high[rows], self._greatest(block, flags, gains, block.unjudged[:, :n], none, n, seen))
         return high
 
     @property

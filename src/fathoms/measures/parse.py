@@ -16,19 +16,59 @@ from fathoms.measures.weighted import DCG, RBP, SDCG, Judged, P
 MEASURES: dict[str, type[Measure]] = {
     cls.__name__: cls
     for cls in (
-        P, R, RR, AP, nDCG, RBP, ERR, nERR, DCG, SDCG, Q, Bpref, infAP, INST, Judged, Rprec, Success,
-        SetP, SetR, SetF, NumQ, NumRet, NumRel, NumRelRet, IPrec, GMAP,
+        P,
+        R,
+        RR,
+        AP,
+        nDCG,
+        RBP,
+        ERR,
+        nERR,
+        DCG,
+        SDCG,
+        Q,
+        Bpref,
+        infAP,
+        INST,
+        Judged,
+        Rprec,
+        Success,
+        SetP,
+        SetR,
+        SetF,
+        NumQ,
+        NumRet,
+        NumRel,
+        NumRelRet,
+        IPrec,
+        GMAP,
     )
-}  # fmt: skip
+}
 ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "prec": "P", "recall": "R", "ndcg": "nDCG", "gm_map": "GMAP"}
 
 # trec_eval's name for what our name (without cut-off) is; {k} stands for the cut-off.
 TREC_EVAL = {
-    "AP": "map", "AP@": "map_cut_{k}", "nDCG": "ndcg", "nDCG@": "ndcg_cut_{k}", "P@": "P_{k}", "R@": "recall_{k}",
-    "RR": "recip_rank", "Rprec": "Rprec", "Bpref": "bpref", "infAP": "infAP", "Success@": "success_{k}",
-    "SetP": "set_P", "SetR": "set_recall", "SetF": "set_F", "NumQ": "num_q", "NumRet": "num_ret",
-    "NumRel": "num_rel", "NumRelRet": "num_rel_ret", "IPrec@": "iprec_at_recall_{k}", "GMAP": "gm_map",
-}  # fmt: skip
+    "AP": "map",
+    "AP@": "map_cut_{k}",
+    "nDCG": "ndcg",
+    "nDCG@": "ndcg_cut_{k}",
+    "P@": "P_{k}",
+    "R@": "recall_{k}",
+    "RR": "recip_rank",
+    "Rprec": "Rprec",
+    "Bpref": "bpref",
+    "infAP": "infAP",
+    "Success@": "success_{k}",
+    "SetP": "set_P",
+    "SetR": "set_recall",
+    "SetF": "set_F",
+    "NumQ": "num_q",
+    "NumRet": "num_ret",
+    "NumRel": "num_rel",
+    "NumRelRet": "num_rel_ret",
+    "IPrec@": "iprec_at_recall_{k}",
+    "GMAP": "gm_map",
+}
 
 _FORM = re.compile(r"\s*([A-Za-z_]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.]+(?:[eE][-+]?[0-9]+)?))?\s*", re.DOTALL)
 
@@ -99,7 +139,7 @@ def _build(cls: type[Measure], arguments: str, cutoff: str | None, text: str) ->
                 value = tuple(sorted((float(grade), float(gain)) for grade, gain in value.items()))
             except ValueError:
                 raise FathomsError(f"{text}: gains must be numbers for numbers, such as {{0:0,1:1,2:3}}") from None
-        elif name == "universe" and value not in ("run", "given"):
+        elif name == "universe":
             value = _universe(value, text)
         values[name] = value
     if cutoff is not None:
@@ -117,12 +157,14 @@ def _whole(text: str) -> int:
     return int(number)
 
 
-def _universe(value: Any, text: str) -> float:
+def _universe(value: Any, text: str) -> str | float:
+    if value in ("run", "all", "given"):
+        return "all" if value == "given" else str(value)
     try:
         return float(value)
     except (TypeError, ValueError):
         raise FathomsError(
-            f"{text}: universe must be run, given, a number of documents or inf, found {value!r}"
+            f"{text}: universe must be run, all, a number of documents or inf, found {value!r}"
         ) from None
 
 

@@ -28,7 +28,7 @@ class Bpref(Binary):
         penalty = ratio(np.minimum(above, R[:, None]), limit[:, None])
         return ratio((relevant * (1 - penalty)).sum(axis=1), R)
 
-    def worth(self, evidence: Evidence) -> Floats:
+    def tie_value(self, evidence: Evidence) -> Floats:
         # Unjudged documents do not matter; which side of the others they stand on is all one.
         return self.relevant(evidence) - self._non_relevant(evidence)
 
@@ -68,7 +68,7 @@ class infAP(Binary):
     """
 
     cutoff: ClassVar[str] = "none"
-    ordered = False
+    sorting_is_optimal = False
     epsilon: ClassVar[float] = 0.00001
 
     def value(self, evidence: Evidence) -> Floats:
@@ -83,7 +83,7 @@ class infAP(Binary):
         terms = relevant * (1 + np.where(above > 0, pooled_above * share, 0.0)) / (above + 1)
         return ratio(terms.sum(axis=1), self.known_relevant(evidence))
 
-    def worth(self, evidence: Evidence) -> Floats:
+    def tie_value(self, evidence: Evidence) -> Floats:
         # All kinds of documents differ here, and relevant ones come first at best.
         table = self.relevant(evidence) * 4
         table[JUDGED:] += evidence.levels < self.rel

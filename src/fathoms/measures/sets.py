@@ -20,30 +20,30 @@ class Counting(Binary):
     range_is: ClassVar[str] = "exact"
 
     def found(self, evidence: Evidence) -> Floats:
-        places = evidence.codes[:, : self.places(evidence)]
+        places = evidence.codes[:, : self.depth_read(evidence)]
         return self.relevant(evidence)[places].sum(axis=1)
 
     def unknown(self, evidence: Evidence) -> Floats:
         """Unjudged documents among those places that could turn out relevant."""
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         return evidence.unjudged[:, :n].sum(axis=1) * float(self.can_be_relevant(evidence))
 
     def expected_found(self, evidence: Evidence, mixed: MixedGroups) -> Floats:
-        weights = np.ones(self.places(evidence))
+        weights = np.ones(self.depth_read(evidence))
         return expected_sum(evidence, self.found(evidence), mixed, self.relevant(evidence), weights)
 
 
 class CountingOfAll(Counting):
     """Counting measures that depend on the number of relevant documents there are."""
 
-    universe: str | float = param("run", common=7)
+    universe: str | float = param("run", order=7)
 
     def check(self) -> None:
         super().check()
         check_universe(self)
 
     def outside(self, evidence: Evidence) -> Floats:
-        possible = outside(evidence, self.places(evidence), self.universe)
+        possible = outside(evidence, self.depth_read(evidence), self.universe)
         return possible if self.can_be_relevant(evidence) else np.zeros(len(evidence))
 
 
@@ -131,7 +131,7 @@ class Success(Counting):
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         """A group with t relevant of s, c of its places inside: the chance of none there is C(s-t,c) / C(s,c)."""
-        n = self.places(evidence)
+        n = self.depth_read(evidence)
         relevant = self.relevant(evidence)
         top, row = mixed.column[mixed.start], mixed.row[mixed.start]
         t, s = mixed.totals(relevant[evidence.codes[mixed.row, mixed.column]]), mixed.size
@@ -208,7 +208,7 @@ class IPrec(Binary):
         precision = found / np.arange(1, evidence.width + 1)
         return np.where(total > 0, np.where(reached, precision, 0.0).max(axis=1), 0.0)
 
-    def places(self, evidence: Evidence) -> int:
+    def depth_read(self, evidence: Evidence) -> int:
         return evidence.width
 
 
@@ -218,7 +218,7 @@ class Tally(Measure):
     cutoff: ClassVar[str] = "none"
     aggregate: ClassVar[str] = "sum"
 
-    def worth(self, evidence: Evidence) -> Floats:
+    def tie_value(self, evidence: Evidence) -> Floats:
         return code_table(np.zeros(len(evidence.levels)))
 
 
@@ -239,7 +239,7 @@ class NumRet(Tally):
 class NumRel(Tally):
     """Number of relevant documents judged."""
 
-    rel: float = param(1.0, common=1, check="positive")
+    rel: float = param(1.0, order=1, check="positive")
 
     def value(self, evidence: Evidence) -> Floats:
         return evidence.counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
@@ -248,7 +248,7 @@ class NumRel(Tally):
 class NumRelRet(Tally):
     """Number of relevant documents retrieved."""
 
-    rel: float = param(1.0, common=1, check="positive")
+    rel: float = param(1.0, order=1, check="positive")
 
     def value(self, evidence: Evidence) -> Floats:
         return code_table((evidence.levels >= self.rel).astype(np.float64))[evidence.codes].sum(axis=1)

@@ -33,10 +33,10 @@ class Weighted(Graded):
 
     range_is: ClassVar[str] = "exact"
 
-    def decay(self, n: int) -> Floats:
+    def weight(self, n: int) -> Floats:
         raise NotImplementedError
 
-    def scale(self, k: int, evidence: Evidence) -> float:
+    def normaliser(self, k: int, evidence: Evidence) -> float:
         return 1.0
 
     def tail(self, evidence: Evidence) -> Floats | float:
@@ -44,8 +44,8 @@ class Weighted(Graded):
         return 0.0
 
     def weights(self, evidence: Evidence) -> Floats:
-        n = self.places(evidence)
-        return self.decay(n) / self.scale(n if self.k is None else int(self.k), evidence)
+        n = self.depth_read(evidence)
+        return self.weight(n) / self.normaliser(n if self.k is None else int(self.k), evidence)
 
     def value(self, evidence: Evidence) -> Floats:
         return self._sum(evidence, self.table(evidence))
@@ -61,24 +61,24 @@ class Weighted(Graded):
         return low, low + self.top_gain(evidence) * extra
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
-        return self.filled(evidence, gains)[:, : self.places(evidence)] @ self.weights(evidence)
+        return self.filled(evidence, gains)[:, : self.depth_read(evidence)] @ self.weights(evidence)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))
         n = max(depths)
-        sums = np.cumsum(self.table(evidence)[evidence.codes[:, :n]] * self.decay(n), axis=1)
-        scale = np.array([self.scale(k, evidence) for k in depths])
+        sums = np.cumsum(self.table(evidence)[evidence.codes[:, :n]] * self.weight(n), axis=1)
+        scale = np.array([self.normaliser(k, evidence) for k in depths])
         return columns_at(sums, depths) / scale
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         return expected_sum(evidence, score, mixed, self.table(evidence), self.weights(evidence))
 
     def _sum(self, evidence: Evidence, table: Floats) -> Floats:
-        return table[evidence.codes[:, : self.places(evidence)]] @ self.weights(evidence)
+        return table[evidence.codes[:, : self.depth_read(evidence)]] @ self.weights(evidence)
 
     def _expected_sum(self, evidence: Evidence, table: Floats) -> Floats:
         total = self._sum(evidence, table)
-        mixed = evidence.mixed(table, self.places(evidence))
+        mixed = evidence.mixed(table, self.depth_read(evidence))
         return total if mixed is None else expected_sum(evidence, total, mixed, table, self.weights(evidence))
 
     @staticmethod
@@ -89,27 +89,27 @@ class Weighted(Graded):
 class P(Weighted):
     """Precision: the share of relevant documents among the first k places (always divided by k)."""
 
-    gain: str = param("binary", common=2, choices=("binary", "raw", "linear", "exp"))
+    gain: str = param("binary", order=2, choices=("binary", "raw", "linear", "exp"))
     cutoff: ClassVar[str] = "required"
 
-    def decay(self, n: int) -> Floats:
+    def weight(self, n: int) -> Floats:
         return np.ones(n)
 
-    def scale(self, k: int, evidence: Evidence) -> float:
+    def normaliser(self, k: int, evidence: Evidence) -> float:
         return float(k)
 
 
 class RBP(Weighted):
     """Rank-biased precision (Moffat and Zobel 2008): a reader goes on to the next document with chance p."""
 
-    p: float = param(0.8, check="share", always=True)
-    gain: str = param("binary", common=2, choices=("binary", "raw", "linear", "exp"))
+    p: float = param(0.8, check="share", always_shown=True)
+    gain: str = param("binary", order=2, choices=("binary", "raw", "linear", "exp"))
 
-    def decay(self, n: int) -> Floats:
+    def weight(self, n: int) -> Floats:
         return (1 - self.p) * np.power(self.p, np.arange(n))
 
     def tail(self, evidence: Evidence) -> Floats | float:
-        return self.p ** np.minimum(evidence.lengths, self.places(evidence))
+        return self.p ** np.minimum(evidence.lengths, self.depth_read(evidence))
 
 
 class DCG(Weighted):
@@ -118,7 +118,7 @@ class DCG(Weighted):
     discount: str = param("log2", choices=("log2", "zipf"))
     exp_is_scaled: ClassVar[bool] = False
 
-    def decay(self, n: int) -> Floats:
+    def weight(self, n: int) -> Floats:
         return discounts(self.discount, n)
 
 
@@ -127,7 +127,7 @@ class SDCG(DCG):
 
     cutoff: ClassVar[str] = "required"
 
-    def scale(self, k: int, evidence: Evidence) -> float:
+    def normaliser(self, k: int, evidence: Evidence) -> float:
         return float(self.top_gain(evidence) * discounts(self.discount, k).sum())
 
 
@@ -136,16 +136,16 @@ class Judged(Measure):
 
     cutoff: ClassVar[str] = "required"
 
-    def worth(self, evidence: Evidence) -> Floats:
+    def tie_value(self, evidence: Evidence) -> Floats:
         return code_table(np.ones(len(evidence.levels)))
 
     def value(self, evidence: Evidence) -> Floats:
-        judged = (evidence.codes[:, : self.places(evidence)] >= JUDGED).sum(axis=1)
+        judged = (evidence.codes[:, : self.depth_read(evidence)] >= JUDGED).sum(axis=1)
         return judged / self._read(evidence)
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
-        weights = np.ones(self.places(evidence))
-        judged = expected_sum(evidence, score * self._read(evidence), mixed, self.worth(evidence), weights)
+        weights = np.ones(self.depth_read(evidence))
+        judged = expected_sum(evidence, score * self._read(evidence), mixed, self.tie_value(evidence), weights)
         return judged / self._read(evidence)
 
     def _read(self, evidence: Evidence) -> Floats:

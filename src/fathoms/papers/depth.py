@@ -22,10 +22,10 @@ from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import least_depths
-from fathoms.measures.evaluate import Options
+from fathoms.experiment.evaluate import Options
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart
-from fathoms.parallel import each
+from fathoms.parallel import parallel_map
 
 PAPER = "Lu, Moffat and Culpepper (2016), The Effect of Pooling and Evaluation Depth on IR Metrics"
 LADDER = (1, 4, 10, 40, 100, 400, 1000)  # the depths of Tables 7 to 9
@@ -47,7 +47,7 @@ CROSSED = (
 
 
 @dataclass(frozen=True)
-class Settings:
+class DepthSettings:
     ties: Ties = "trec"
     precision: Precision = "float64"
     depth: int | None = None  # of the pool; measured where not given
@@ -65,17 +65,17 @@ def study(
     qrels: Qrels,
     runs: Runs,
     pooled: Sequence[str] | None = None,
-    settings: Settings | None = None,
+    settings: DepthSettings | None = None,
     *,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Study:
     """Tables 4 to 9 and Figs. 1 to 7 for this collection."""
-    settings = settings or Settings()
+    settings = settings or DepthSettings()
     chosen = [name for name in (pooled or runs) if name in runs]
     if len(chosen) < 2:
         raise FathomsError("the paper's comparisons need at least two contributing runs among the given ones")
     align = Alignment(qrels, settings.ties, settings.precision, trace=True)
-    aligned = dict(zip(chosen, each(lambda name: align(runs[name]), chosen, **settings.where), strict=True))
+    aligned = dict(zip(chosen, parallel_map(lambda name: align(runs[name]), chosen, **settings.where), strict=True))
     d = settings.depth or pooled_depth(one.evidence for one in aligned.values())
     if d < 1:
         raise FathomsError("the contributing runs have unjudged documents at rank 1; give the pool's depth (--depth)")
@@ -105,7 +105,7 @@ def study(
     return result
 
 
-def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, settings: Settings) -> None:
+def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, settings: DepthSettings) -> None:
     """Fig. 1, Tables 4 and 5."""
     depths = least_depths(aligned.values(), len(qrels))
     found, steps = found_by_depth(qrels, depths, d)
@@ -121,9 +121,17 @@ def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, 
         "relevant documents found by pooling, and their share among the documents that a depth adds",
         columns,
         rows,
-        chart=chart("lines", shown, ["what", "depth", "relevant"], x="depth", y="relevant", group="what",
-            title="Relevant documents found by pooling", axes=("pool depth", "relevant documents a topic")),
-    )  # fmt: skip
+        chart=chart(
+            "lines",
+            shown,
+            ["what", "depth", "relevant"],
+            x="depth",
+            y="relevant",
+            group="what",
+            title="Relevant documents found by pooling",
+            axes=("pool depth", "relevant documents a topic"),
+        ),
+    )
     outcomes = pooling_outcomes(qrels, list(aligned.values()), depths, sorted({min(10, d), d}))
     cells = []
     for outcome in outcomes:
@@ -151,7 +159,7 @@ def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, 
         )
 
 
-def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: Settings) -> None:
+def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: DepthSettings) -> None:
     """Ties in the top 20, and what the tie rule does to the order of the systems under RBP(p=0.8)."""
     measure = parse_measure("RBP(p=0.8)")
     rules: tuple[Ties, ...] = ("trec", "run")
@@ -167,7 +175,7 @@ def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: Settings) -> Non
         member[:, :-1] |= tied[:, 1:]
         return means, 100 * member.sum(axis=1) / 20
 
-    found = each(one, runs, **settings.where)
+    found = parallel_map(one, runs, **settings.where)
     share = np.concatenate([of_topics for _, of_topics in found])
     some = share[share > 0]
     tau = correlation(*np.array([means for means, _ in found]).T)
@@ -202,9 +210,18 @@ def _by_depth(result: Study, scores: DepthScores, d: int, shown: int) -> None:
             f"system scores by depth: {', '.join(dict.fromkeys(row[0] for row in rows))}",
             columns,
             rows,
-            chart=chart("many_lines", first, columns, x="depth", y="score", group="run", title=title,
-                axes=("evaluation depth k", "mean score"), pooled=d),
-        )  # fmt: skip
+            chart=chart(
+                "many_lines",
+                first,
+                columns,
+                x="depth",
+                y="score",
+                group="run",
+                title=title,
+                axes=("evaluation depth k", "mean score"),
+                pooled=d,
+            ),
+        )
     reference = min(scores.depths, key=lambda k: abs(k - d))
     rows4 = [tuple(row[name] for name in ("depth", *PANES)) for row in panes(scores, "nDCG", reference)]
     long = [(pane, int(row[0]), float(row[1 + i])) for row in rows4 for i, pane in enumerate(PANES) if row[0] <= shown]
@@ -213,9 +230,17 @@ def _by_depth(result: Study, scores: DepthScores, d: int, shown: int) -> None:
         f"six ways of measuring how nDCG depends on depth, reference k = {reference}",
         ["depth", *PANES],
         rows4,
-        chart=chart("lines", long, ["pane", "depth", "value"], x="depth", y="value", group="pane",
-            title=f"nDCG at depth k against depth {reference}", axes=("evaluation depth k", "share or correlation")),
-    )  # fmt: skip
+        chart=chart(
+            "lines",
+            long,
+            ["pane", "depth", "value"],
+            x="depth",
+            y="value",
+            group="pane",
+            title=f"nDCG at depth k against depth {reference}",
+            axes=("evaluation depth k", "share or correlation"),
+        ),
+    )
     ladder = [k for k in LADDER if k in scores.depths]
     for table, metrics, what in (("table7", SIX, "six metrics"), ("table8", CONDENSED, "condensed runs")):
         found = {name: {row["depth"]: row for row in panes(scores, _canonical(name), reference)} for name in metrics}
@@ -234,7 +259,7 @@ def _canonical(name: str) -> str:
     return parse_measure(f"{name}@1").name.partition("@")[0]
 
 
-def _table_9(result: Study, aligned: Mapping[str, Aligned], ladder: Sequence[int], settings: Settings) -> None:
+def _table_9(result: Study, aligned: Mapping[str, Aligned], ladder: Sequence[int], settings: DepthSettings) -> None:
     """Scores and residuals, mean over systems and topics."""
     names = ("RBP(p=0.95)", "RBP(p=0.8)", "ERR")
     measures = [parse_measure(f"{name}@{k}") for k in ladder for name in names]
@@ -248,7 +273,7 @@ def _table_9(result: Study, aligned: Mapping[str, Aligned], ladder: Sequence[int
             cells += [value.mean(), 0.0 if high is None else (high - value).mean()]
         return cells
 
-    means = [float(np.mean(values)) for values in zip(*each(one, aligned, **settings.where), strict=True)]
+    means = [float(np.mean(values)) for values in zip(*parallel_map(one, aligned, **settings.where), strict=True)]
     width = 2 * len(names)
     rows = [(k, *means[i * width : (i + 1) * width]) for i, k in enumerate(ladder)]
     heads = [x for name in names for x in (name, f"{name} residual")]

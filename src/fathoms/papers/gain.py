@@ -16,17 +16,17 @@ from fathoms.comparison.significance import paired_t
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
-from fathoms.estimate.gain_models import MODELS, Fit, HybridFit, hybrid
+from fathoms.estimate.gain_models import GAIN_MODELS, CurveFit, HybridFit, hybrid
 from fathoms.estimate.predict import empirical_gains, pooled_depth
 from fathoms.estimate.predictors import interpolated
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Precision, Ties
-from fathoms.evidence.pool import under
+from fathoms.evidence.pool import with_judgments
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart
 from fathoms.papers.rm import Bench
-from fathoms.papers.rm import Settings as BenchSettings
+from fathoms.papers.rm import RMSettings as BenchSettings
 
 PAPER = "Lu, Moffat and Culpepper (2016), Modeling Relevance as a Function of Retrieval Rank"
 PERSISTENCE = 0.95
@@ -42,7 +42,7 @@ PAPER_TABLE_3 = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class GainSettings:
     ties: Ties = "trec"
     precision: Precision = "float64"
     depth: int | None = None  # of the full pool; measured where not given
@@ -54,16 +54,16 @@ def study(
     qrels: Qrels,
     runs: Runs,
     pooled: Sequence[str] | None = None,
-    settings: Settings | None = None,
+    settings: GainSettings | None = None,
     *,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Study:
     """All tables and figures of the paper for this collection."""
-    settings = settings or Settings()
+    settings = settings or GainSettings()
     where = BenchSettings(settings.ties, settings.precision, workers=settings.workers, scheduler=settings.scheduler)
     bench = Bench(qrels, runs, pooled, where)
     everything = np.ones(len(qrels), dtype=bool)
-    full = {name: under(aligned, qrels, everything) for name, aligned in bench.contributing.items()}
+    full = {name: with_judgments(aligned, qrels, everything) for name, aligned in bench.contributing.items()}
     d = settings.depth or pooled_depth(full.values())
     if d < 5:
         raise FathomsError(
@@ -100,16 +100,16 @@ class Curves:
     """Empirical gains, and the models fitted to them, at some depths: `gains[depth]`, `fits[depth]`."""
 
     def __init__(self, bench: Bench, measure: Measure, depths: Iterable[int]) -> None:
-        def one(depth: int) -> tuple[Floats, dict[str, Fit | HybridFit]]:
+        def one(depth: int) -> tuple[Floats, dict[str, CurveFit | HybridFit]]:
             """Gains at ranks 1..depth from the pool of that depth."""
             pool = bench.depths <= depth
-            evidences = (under(a, bench.qrels, pool).cut(depth) for a in bench.contributing.values())
+            evidences = (with_judgments(a, bench.qrels, pool).cut(depth) for a in bench.contributing.values())
             gains = empirical_gains(evidences, measure, depth)[0]
-            single = {name: model.fit(gains) for name, model in MODELS.items()}
+            single = {name: model.fit(gains) for name, model in GAIN_MODELS.items()}
             return gains, {**single, "hybrid": hybrid(list(single.values()))}
 
         different = sorted(set(depths), reverse=True)  # the longest work first
-        found = dict(zip(different, bench.each(one, different), strict=True))
+        found = dict(zip(different, bench.parallel_map(one, different), strict=True))
         self.gains = {depth: gains for depth, (gains, _) in found.items()}
         self.fits = {depth: fits for depth, (_, fits) in found.items()}
 
@@ -120,7 +120,7 @@ def _fig_2(result: Study, bench: Bench, d: int, shallow: int) -> None:
     topic = bench.qrels.topics[row]
     rows: list[Sequence[Any]] = []
     for depth in (shallow, d):
-        evidence = under(bench.contributing[name], bench.qrels, bench.depths <= depth).select([row])
+        evidence = with_judgments(bench.contributing[name], bench.qrels, bench.depths <= depth).select([row])
         for k in range(1, d + 1):
             measure = parse_measure(f"RBP(p={PERSISTENCE})@{k}")
             low, high = measure.range(evidence, measure.value(evidence))
@@ -132,9 +132,17 @@ def _fig_2(result: Study, bench: Bench, d: int, shallow: int) -> None:
         f"RBP({PERSISTENCE}) range of run {name}, topic {topic}, by evaluation depth",
         columns,
         rows,
-        chart=chart("lines", rows, columns, x="depth", y="score", group="bound", axes=("evaluation depth k", "RBP"),
-            title=f"Two pools close in on a score ({name}, topic {topic})"),
-    )  # fmt: skip
+        chart=chart(
+            "lines",
+            rows,
+            columns,
+            x="depth",
+            y="score",
+            group="bound",
+            axes=("evaluation depth k", "RBP"),
+            title=f"Two pools close in on a score ({name}, topic {topic})",
+        ),
+    )
 
 
 def _fig_3(result: Study, qrels: Qrels, bench: Bench, d: int) -> None:
@@ -149,9 +157,16 @@ def _fig_3(result: Study, qrels: Qrels, bench: Bench, d: int) -> None:
         "judged and relevant documents by topic",
         names,
         rows,
-        chart=chart("dots", rows, names, x="judged", y="relevant", title="Judged and relevant documents, a dot a topic",
-            axes=("judged documents", "relevant documents")),
-    )  # fmt: skip
+        chart=chart(
+            "dots",
+            rows,
+            names,
+            x="judged",
+            y="relevant",
+            title="Judged and relevant documents, a dot a topic",
+            axes=("judged documents", "relevant documents"),
+        ),
+    )
     step = _tenth(d)
     bands: list[Sequence[Any]] = []
     for start in range(1, d + 1, step):
@@ -164,14 +179,22 @@ def _fig_3(result: Study, qrels: Qrels, bench: Bench, d: int) -> None:
         "relevant documents among those that enter the pool, by depth",
         columns,
         bands,
-        chart=chart("lines", [band for band in bands if band[2] > 0], columns, x="depth", y="percent_relevant",
-            group="topics", log_y=True, title="Deeper pool bands hold fewer relevant documents",
-            axes=("pool depth", "relevant (%)")),
-    )  # fmt: skip
+        chart=chart(
+            "lines",
+            [band for band in bands if band[2] > 0],
+            columns,
+            x="depth",
+            y="percent_relevant",
+            group="topics",
+            log_y=True,
+            title="Deeper pool bands hold fewer relevant documents",
+            axes=("pool depth", "relevant (%)"),
+        ),
+    )
 
 
 def _table_2(result: Study, curves: Curves, depths: Sequence[int]) -> None:
-    names = [*MODELS, "hybrid"]
+    names = [*GAIN_MODELS, "hybrid"]
     rows: list[Sequence[Any]] = []
     for depth in depths:
         fits = curves.fits[depth]
@@ -211,14 +234,21 @@ def _fig_4(result: Study, qrels: Qrels, curves: Curves, d: int) -> None:
             title,
             columns,
             rows if part == "fig4" else drawn,
-            chart=chart("lines", drawn, columns, x="rank", y="gain", group="model", title=title,
-                axes=("rank", "mean gain"), points=[row for row in rows if row[0] == "empirical"]),
-        )  # fmt: skip
+            chart=chart(
+                "lines",
+                drawn,
+                columns,
+                x="rank",
+                y="gain",
+                group="model",
+                title=title,
+                axes=("rank", "mean gain"),
+                points=[row for row in rows if row[0] == "empirical"],
+            ),
+        )
 
 
-def _table_3(
-    result: Study, bench: Bench, curves: Curves, measure: Measure, d: int, depths: Sequence[int]
-) -> None:
+def _table_3(result: Study, bench: Bench, curves: Curves, measure: Measure, d: int, depths: Sequence[int]) -> None:
     """Scores extrapolated from the pool of depth d', against the range that the full pool leaves (Fig. 2's A, B, C)."""
     qrels = bench.qrels
     k = int(measure.k or d)
@@ -227,10 +257,10 @@ def _table_3(
     def one(name: str) -> list[list[Floats]]:
         """By depth and method, how far outside of the final range the run's estimates are."""
         aligned = bench.contributing[name]
-        full = measure.scores(under(aligned, qrels, bench.depths <= d).cut(k))
+        full = measure.scores(with_judgments(aligned, qrels, bench.depths <= d).cut(k))
         errors = []
         for depth in depths:
-            evidence = under(aligned, qrels, bench.depths <= depth).cut(k)
+            evidence = with_judgments(aligned, qrels, bench.depths <= depth).cut(k)
             known = measure.scores(evidence)
             if known.high is None or full.low is None or full.high is None:
                 raise FathomsError(f"{measure.name} has no range")
@@ -241,7 +271,7 @@ def _table_3(
             errors.append([np.maximum(np.maximum(full.low - X, X - full.high), 0.0) for X in estimates])
         return errors
 
-    found = bench.each(one, bench.contributing)
+    found = bench.parallel_map(one, bench.contributing)
     for place, depth in enumerate(depths):
         cells: list[Any] = []
         for method in range(len(EXTRAPOLATED) + 1):

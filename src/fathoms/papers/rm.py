@@ -23,11 +23,11 @@ from fathoms.estimate.tuning import Tuned, rmse, surface, tune
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.evidence.order import Precision, Ties
-from fathoms.evidence.pool import PrefixOrder, least_depths, prefix, prefix_order, under
+from fathoms.evidence.pool import PrefixOrder, least_depths, prefix, prefix_order, with_judgments
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart
-from fathoms.parallel import each
+from fathoms.parallel import parallel_map
 
 PAPER = "Ravana and Moffat (2010), Estimating System Effectiveness Scores With Incomplete Evidence"
 MEASURES = ("P@10", "SDCG@100", "RBP(p=0.95)", "AP", "nDCG")
@@ -54,7 +54,7 @@ PAPER_TABLE_2 = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class RMSettings:
     ties: Ties = "trec"
     precision: Precision = "float64"
     prefix_order: PrefixOrder = "shuffle"
@@ -78,7 +78,7 @@ class Ranges:
 class Bench:
     """A collection made ready: contributing and other runs aligned, and the judgments by least depth."""
 
-    def __init__(self, qrels: Qrels, runs: Runs, pooled: Sequence[str] | None, settings: Settings) -> None:
+    def __init__(self, qrels: Qrels, runs: Runs, pooled: Sequence[str] | None, settings: RMSettings) -> None:
         chosen = [name for name in (pooled or runs) if name in runs]
         if not chosen:
             raise FathomsError("none of the contributing runs is among the given ones")
@@ -89,23 +89,23 @@ class Bench:
         self.qrels = qrels
         self.settings = settings
         align = Alignment(qrels, settings.ties, settings.precision, trace=True)
-        aligned = dict(zip(runs, self.each(lambda name: align(runs[name]), runs), strict=True))
+        aligned = dict(zip(runs, self.parallel_map(lambda name: align(runs[name]), runs), strict=True))
         self.depths = least_depths((aligned[name] for name in chosen), len(qrels))
         self.contributing = {name: aligned[name] for name in chosen}
         self.others = {name: aligned[name] for name in others}
 
-    def each(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        return each(work, items, workers=self.settings.workers, scheduler=self.settings.scheduler)
+    def parallel_map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        return parallel_map(work, items, workers=self.settings.workers, scheduler=self.settings.scheduler)
 
     def ranges(self, runs: dict[str, Aligned], measures: list[Measure], kept: Sequence[Bools]) -> list[list[Ranges]]:
         """For each measure, the ranges under each set of judgments; run by run, as those are what takes long."""
         qrels = self.qrels
 
         def one(name: str) -> list[list[tuple[Floats, Floats]]]:
-            evidences = [under(runs[name], qrels, judgments) for judgments in kept]
+            evidences = [with_judgments(runs[name], qrels, judgments) for judgments in kept]
             return [[_range(measure, evidence) for evidence in evidences] for measure in measures]
 
-        found = self.each(one, runs)
+        found = self.parallel_map(one, runs)
         return [
             [Ranges(*(np.array([of_run[m][j][part] for of_run in found]) for part in (0, 1))) for j in range(len(kept))]
             for m in range(len(measures))
@@ -126,12 +126,12 @@ def study(
     qrels: Qrels,
     runs: Runs,
     pooled: Sequence[str] | None = None,
-    settings: Settings | None = None,
+    settings: RMSettings | None = None,
     *,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Study:
     """All tables and figures of the paper for this collection."""
-    settings = settings or Settings()
+    settings = settings or RMSettings()
     bench = Bench(qrels, runs, pooled, settings)
     orders = bench.orders()
     everything = np.ones(len(qrels), dtype=bool)
@@ -163,9 +163,7 @@ def study(
     progress("constants tuned")
     judgments = [everything, prefix(orders[0], medium), *(prefix(order, shallow) for order in orders)]
     non_full, non_medium, non_shallow = {}, {}, {}
-    for measure, (full, some, *few) in zip(
-        measures, bench.ranges(bench.others, measures, judgments), strict=True
-    ):
+    for measure, (full, some, *few) in zip(measures, bench.ranges(bench.others, measures, judgments), strict=True):
         non_full[measure.name], non_medium[measure.name], non_shallow[measure.name] = full, some, few
     progress("other runs")
 
@@ -200,7 +198,7 @@ def _tuned(bench: Bench, ranges: dict[str, tuple[Ranges, list[Ranges]]]) -> dict
         return tune(task[1], B, delta, full.B, seed=seed)
 
     tasks = [(name, method) for name, (_, parts) in ranges.items() if parts for method in TUNED]
-    return dict(zip(tasks, bench.each(one, tasks), strict=True))
+    return dict(zip(tasks, bench.parallel_map(one, tasks), strict=True))
 
 
 def _table_1(result: Study, measures: list[Measure], by_size: dict[int, Any]) -> None:
@@ -239,7 +237,7 @@ def _fig_1(result: Study, bench: Bench, kept: np.ndarray[Any, Any], size: int) -
     for group, runs in (("contributing", bench.contributing), ("others", bench.others)):
         first = []
         for aligned in runs.values():
-            unjudged = under(aligned, bench.qrels, kept).unjudged
+            unjudged = with_judgments(aligned, bench.qrels, kept).unjudged
             first.append(np.where(unjudged.any(axis=1), unjudged.argmax(axis=1) + 1, unjudged.shape[1] + 1))
         counts = np.histogram(np.concatenate(first), bins=[*limits, np.inf])[0]
         rows += [(group, label, float(share)) for label, share in zip(labels, counts / counts.sum(), strict=True)]
@@ -248,9 +246,17 @@ def _fig_1(result: Study, bench: Bench, kept: np.ndarray[Any, Any], size: int) -
         f"rank of the first unjudged document, {size:,} judgments",
         ["runs", "rank", "share"],
         rows,
-        chart=chart("bars", rows, ["runs", "rank", "share"], x="rank", y="share", group="runs",
-            title=f"First unjudged document with {size:,} judgments", axes=("rank", "share of run-topics")),
-    )  # fmt: skip
+        chart=chart(
+            "bars",
+            rows,
+            ["runs", "rank", "share"],
+            x="rank",
+            y="share",
+            group="runs",
+            title=f"First unjudged document with {size:,} judgments",
+            axes=("rank", "share of run-topics"),
+        ),
+    )
 
 
 def _surfaces(result: Study, ranges: tuple[Ranges, list[Ranges]]) -> None:
@@ -300,9 +306,18 @@ def _fig_4(
         columns,
         rows,
         note=f"Percent of pairs of runs that did not contribute, t-test at {ALPHA}; the paper's constants.",
-        chart=chart("lines", rows, columns, x="judgments", y="separability", group="method", log_x=True,
-            title="Separable pairs as judgments are added", axes=("judgments", "separable pairs (%)")),
-    )  # fmt: skip
+        chart=chart(
+            "lines",
+            rows,
+            columns,
+            x="judgments",
+            y="separability",
+            group="method",
+            log_x=True,
+            title="Separable pairs as judgments are added",
+            axes=("judgments", "separable pairs (%)"),
+        ),
+    )
 
 
 def _fig_5(result: Study, shallow: Ranges, full: Ranges, size: int) -> None:
@@ -318,9 +333,17 @@ def _fig_5(result: Study, shallow: Ranges, full: Ranges, size: int) -> None:
         columns,
         rows,
         note="Upper left: significant on few judgments and not on all, the reversals. p below 1e-6 is drawn there.",
-        chart=chart("p_scatter", rows, columns, x="p_few", y="p_all", alpha=ALPHA,
-            title="Does significance survive more judging?", axes=(f"p, {size:,} judgments", "p, all judgments")),
-    )  # fmt: skip
+        chart=chart(
+            "p_scatter",
+            rows,
+            columns,
+            x="p_few",
+            y="p_all",
+            alpha=ALPHA,
+            title="Does significance survive more judging?",
+            axes=(f"p, {size:,} judgments", "p, all judgments"),
+        ),
+    )
 
 
 def _table_2(

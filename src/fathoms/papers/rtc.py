@@ -28,8 +28,8 @@ from fathoms.estimate.relevance import LITERAL, UNCERTAIN, Experts
 from fathoms.evidence.candidates import Block, Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.order import Precision, Ties
-from fathoms.judge.engine import Engine
-from fathoms.judge.select import STRATEGIES, MTCWeight, Strategy
+from fathoms.judging.engine import Engine
+from fathoms.judging.select import STRATEGIES, MTCWeight, Strategy
 from fathoms.papers.output import Study, chart
 from fathoms.parallel import run_batches
 
@@ -60,7 +60,7 @@ PAPER_AD_HOC_99 = ((59.4, 74.3, 78.6, 86.8, 92.6, 92.8, 99.6), -0.44, 179, 0.532
 
 
 @dataclass(frozen=True)
-class Settings:
+class RTCSettings:
     ties: Ties = "trec"
     precision: Precision = "float64"
     depth: int = 100
@@ -91,7 +91,7 @@ class World:
         return identity_of([*found.names, *found.topics], found.topic, found.place, self.relevant, self.in_all)
 
 
-def make_world(qrels: Qrels, runs: Runs, settings: Settings) -> World:
+def make_world(qrels: Qrels, runs: Runs, settings: RTCSettings) -> World:
     """Topics without relevant documents say nothing of any system and are left out."""
     counts = qrels.counts[:, qrels.levels > 0].sum(axis=1)
     topics = [topic for topic, count in zip(qrels.topics, counts, strict=True) if count]
@@ -112,34 +112,45 @@ def average_precision(found: Candidates, relevant: Bools, in_all: Ints) -> Float
 # -- trials ---------------------------------------------------------------------------------------------------
 
 
-def trials(world: World, settings: Settings, progress: Callable[[], None] = lambda: None) -> pl.DataFrame:
+def trials(world: World, settings: RTCSettings, progress: Callable[[], None] = lambda: None) -> pl.DataFrame:
     """All methods on the same draws of systems: one row a trial and method."""
     if len(world.candidates.names) < settings.systems:
         raise FathomsError(f"trials draw {settings.systems} systems, but only {len(world.candidates.names)} are given")
     numbers = range(settings.trials)
     batches = [list(numbers[start : start + BATCH]) for start in numbers[::BATCH]]
     # Names and ids have no part in a trial, and need not travel to the workers.
-    lean = Candidates(world.candidates.names, world.candidates.topics, world.candidates.topic,
-        np.empty(0, dtype="S1"), world.candidates.place)  # fmt: skip
+    lean = Candidates(
+        world.candidates.names,
+        world.candidates.topics,
+        world.candidates.topic,
+        np.empty(0, dtype="S1"),
+        world.candidates.place,
+    )
     work = partial(_batch, World(lean, world.relevant, world.in_all, world.map), settings)
     return run_batches(
-        work, batches, workers=settings.workers, scheduler=settings.scheduler, folder=settings.folder,
-        settings=f"{__version__} {settings} {world.identity()}", progress=progress,
-    )  # fmt: skip
+        work,
+        batches,
+        workers=settings.workers,
+        scheduler=settings.scheduler,
+        folder=settings.folder,
+        settings=f"{__version__} {settings} {world.identity()}",
+        progress=progress,
+    )
 
 
-def _batch(world: World, settings: Settings, numbers: Sequence[int]) -> list[dict[str, Any]]:
+def _batch(world: World, settings: RTCSettings, numbers: Sequence[int]) -> list[dict[str, Any]]:
     return [row for number in numbers for row in trial(world, settings, number)]
 
 
-def trial(world: World, settings: Settings, number: int) -> list[dict[str, Any]]:
+def trial(world: World, settings: RTCSettings, number: int) -> list[dict[str, Any]]:
     """One draw of systems, and what each method makes of it."""
     rng = np.random.default_rng([settings.seed, number])
     systems = rng.choice(len(world.candidates.names), settings.systems, replace=False)
     first, second = np.triu_indices(settings.systems, 1)
     truth = world.map[systems]
-    two, all_of_them = (Moments(world.candidates.block(some)) for some in (
-        systems[: settings.initial].tolist(), systems.tolist()))  # fmt: skip
+    two, all_of_them = (
+        Moments(world.candidates.block(some)) for some in (systems[: settings.initial].tolist(), systems.tolist())
+    )
     shared = {
         "trial": number,
         "original": ((first < settings.initial).astype(int) + (second < settings.initial)).tolist(),
@@ -148,24 +159,25 @@ def trial(world: World, settings: Settings, number: int) -> list[dict[str, Any]]
     rows = []
     for method in settings.methods:
         judged = judge_until(world, METHODS[method], two, settings.until, number)
-        engine = Engine(
-            world.candidates, METHODS[method], until=settings.until, moments=all_of_them, judgments=judged
-        )
+        engine = Engine(world.candidates, METHODS[method], until=settings.until, moments=all_of_them, judgments=judged)
         expected = engine.expected()
         chance = engine.confidence()[first, second]
-        rows.append({
-            **shared, "method": method, "judged": len(judged), "tau": correlation(expected, truth),
-            "confidence": np.maximum(chance, 1 - chance).tolist(),
-            "right": ((chance > 0.5) == (truth[first] > truth[second])).tolist(),
-        })  # fmt: skip
+        rows.append(
+            {
+                **shared,
+                "method": method,
+                "judged": len(judged),
+                "tau": correlation(expected, truth),
+                "confidence": np.maximum(chance, 1 - chance).tolist(),
+                "right": ((chance > 0.5) == (truth[first] > truth[second])).tolist(),
+            }
+        )
         if method == "MTC":
             rows.append({**shared, **_pooling(world, systems, len(judged), settings), "method": "IP"})
     return rows
 
 
-def judge_until(
-    world: World, strategy: Strategy, moments: Moments, until: float, seed: int
-) -> list[tuple[int, bool]]:
+def judge_until(world: World, strategy: Strategy, moments: Moments, until: float, seed: int) -> list[tuple[int, bool]]:
     """Judge documents of the moments' systems, the truth answering, until all their pairs are settled."""
     engine = Engine(world.candidates, strategy, until=until, moments=moments, seed=seed)
     judged: list[tuple[int, bool]] = []
@@ -178,7 +190,7 @@ def judge_until(
     return judged
 
 
-def _pooling(world: World, systems: Ints, budget: int, settings: Settings) -> dict[str, Any]:
+def _pooling(world: World, systems: Ints, budget: int, settings: RTCSettings) -> dict[str, Any]:
     """Incremental pooling of the same systems with as many judgments, unjudged documents taken as not relevant."""
     block = world.candidates.block(systems[: settings.initial].tolist())
     least = np.where(block.rank > 0, block.rank, np.iinfo(np.int32).max).min(axis=1)
@@ -186,8 +198,9 @@ def _pooling(world: World, systems: Ints, budget: int, settings: Settings) -> di
     known = np.zeros(len(world.relevant), dtype=bool)
     known[chosen] = world.relevant[chosen]
     found = np.bincount(world.candidates.topic[known], minlength=len(world.in_all))
-    place = Candidates([], world.candidates.topics, world.candidates.topic, world.candidates.documents,
-        world.candidates.place[systems])  # fmt: skip
+    place = Candidates(
+        [], world.candidates.topics, world.candidates.topic, world.candidates.documents, world.candidates.place[systems]
+    )
     scores = average_precision(place, known, found).mean(axis=1)
     first, second = np.triu_indices(settings.systems, 1)
     truth = world.map[systems]
@@ -283,13 +296,13 @@ def summary(outcome: Outcome, seed: int = 0) -> dict[str, Any]:
 def study(
     qrels: Qrels,
     runs: Runs,
-    settings: Settings | None = None,
+    settings: RTCSettings | None = None,
     *,
     progress: Callable[[str], None] = lambda what: None,
     step: Callable[[], None] = lambda: None,
 ) -> Study:
     """All tables and figures of the paper for this collection; `step` is called for each batch of trials."""
-    settings = settings or Settings()
+    settings = settings or RTCSettings()
     world = make_world(qrels, runs, settings)
     progress("runs gathered")
     rows = trials(world, settings, step)
@@ -324,7 +337,7 @@ def _table_1(result: Study, qrels: Qrels, runs: Runs) -> None:
     result.add("table1", "the collection", ("track", "topics", "runs", "judged", "relevant"), rows)
 
 
-def _table_2(result: Study, outcomes: dict[str, Outcome], settings: Settings) -> None:
+def _table_2(result: Study, outcomes: dict[str, Outcome], settings: RTCSettings) -> None:
     columns: dict[str, list[Any]] = {
         "paper's MTC accuracy": list(PAPER_MTC[0]),
         "paper's RTC accuracy": list(PAPER_RTC[0]),
@@ -428,9 +441,17 @@ def _fig_2(result: Study, outcomes: dict[str, Outcome]) -> None:
         columns,
         rows,
         note="On or above the ideal line confidence can be trusted.",
-        chart=chart("lines", rows, columns, x="confidence", y="accuracy", group="method",
-            title="Can the confidence be trusted? On or above the ideal line it can", axes=("confidence", "accuracy")),
-    )  # fmt: skip
+        chart=chart(
+            "lines",
+            rows,
+            columns,
+            x="confidence",
+            y="accuracy",
+            group="method",
+            title="Can the confidence be trusted? On or above the ideal line it can",
+            axes=("confidence", "accuracy"),
+        ),
+    )
 
 
 def _side_results(result: Study, outcomes: dict[str, Outcome], pooled: Outcome | None) -> None:

@@ -22,11 +22,11 @@ from fathoms.evidence.align import Alignment
 from fathoms.evidence.banding import banded
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Precision, Ties
+from fathoms.experiment.evaluate import Options
 from fathoms.measures.banding import mean_over_ties, worst_loss
-from fathoms.measures.evaluate import Options
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart
-from fathoms.parallel import each
+from fathoms.parallel import parallel_map
 
 PAPER = "Yang, Moffat and Turpin (2016), How Precise Does Document Scoring Need to Be?"
 MEASURES = ("RR", "RBP(p=0.5)", "RBP(p=0.85)", "AP")
@@ -57,7 +57,7 @@ PAPER_PAIRS = {("AP", "1.0"): (62.2, None, None), ("AP", "1.4"): (62.1, 0.1, 0.2
 
 
 @dataclass(frozen=True)
-class Settings:
+class TiesSettings:
     ties: Ties = "run"  # the order that is banded
     precision: Precision = "float64"
     workers: int = 2
@@ -81,12 +81,12 @@ class Bench:
 def study(
     qrels: Qrels,
     runs: Runs,
-    settings: Settings | None = None,
+    settings: TiesSettings | None = None,
     *,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Study:
     """Tables 1 to 3 and Figs. 2 to 4 for this collection."""
-    settings = settings or Settings()
+    settings = settings or TiesSettings()
     if len(runs) < 2:
         raise FathomsError("the paper's comparisons need at least two runs")
     ap = parse_measure("AP")
@@ -118,7 +118,7 @@ def study(
     return result
 
 
-def _score(qrels: Qrels, runs: Runs, systems: list[str], settings: Settings) -> Bench:
+def _score(qrels: Qrels, runs: Runs, systems: list[str], settings: TiesSettings) -> Bench:
     align = Alignment(qrels, settings.ties, settings.precision)
     measures = [parse_measure(name) for name in MEASURES]
 
@@ -130,7 +130,7 @@ def _score(qrels: Qrels, runs: Runs, systems: list[str], settings: Settings) -> 
             scores |= {(rho, measure.name): mean_over_ties(measure, tied) for measure in measures}
         return scores
 
-    found = each(one, systems, workers=settings.workers, scheduler=settings.scheduler)
+    found = parallel_map(one, systems, workers=settings.workers, scheduler=settings.scheduler)
     return Bench(systems, {key: np.array([scores[key] for scores in found]) for key in found[0]})
 
 
@@ -213,17 +213,29 @@ def _fig_3(result: Study, bench: Bench) -> None:
         rows,
         note="low and high: whiskers, the last values within 1.5 interquartile ranges of the box. "
         "Diamonds are means, rings the extremes.",
-        chart=chart("boxes", rows, columns, x="rho", group="measure",
-            title="What banding costs, by system and topic", axes=("rho", "original less banded score")),
-    )  # fmt: skip
+        chart=chart(
+            "boxes",
+            rows,
+            columns,
+            x="rho",
+            group="measure",
+            title="What banding costs, by system and topic",
+            axes=("rho", "original less banded score"),
+        ),
+    )
 
 
 def _table_3(result: Study, bench: Bench) -> None:
     rows = [
-        (percent, rho, *(kept_share(bench.original(m), bench.scores[rho, m], percent / 100) for m in MEASURES),
-            *PAPER_TABLE_3[percent, rho])
-        for percent in (99, 97, 95) for rho in RHOS
-    ]  # fmt: skip
+        (
+            percent,
+            rho,
+            *(kept_share(bench.original(m), bench.scores[rho, m], percent / 100) for m in MEASURES),
+            *PAPER_TABLE_3[percent, rho],
+        )
+        for percent in (99, 97, 95)
+        for rho in RHOS
+    ]
     result.add(
         "table3",
         f"systems of {len(bench.systems)} whose banded score is significantly above a percentage of the original score",
@@ -281,7 +293,15 @@ def _fig_4(result: Study, bench: Bench) -> None:
             columns,
             cells,
             note=f"p below {LEAST_P:g} is drawn there.",
-            chart=chart("p_scatter", shown, columns, x="p_original", y="p_banded", alpha=ALPHA,
-                outcomes=list(labels.values()), title=f"{name}: are the same pairs told apart?",
-                axes=("p, original", f"p, banded with rho = {SHOWN}")),
-        )  # fmt: skip
+            chart=chart(
+                "p_scatter",
+                shown,
+                columns,
+                x="p_original",
+                y="p_banded",
+                alpha=ALPHA,
+                outcomes=list(labels.values()),
+                title=f"{name}: are the same pairs told apart?",
+                axes=("p, original", f"p, banded with rho = {SHOWN}"),
+            ),
+        )

@@ -13,10 +13,10 @@ from fathoms.data.runs import scan_runs
 from fathoms.errors import FathomsError, FathomsWarning
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.order import Precision, Ties
+from fathoms.experiment.evaluate import Options, alignment
 from fathoms.measures.base import Measure
-from fathoms.measures.evaluate import Options, alignment
 from fathoms.measures.parse import parse_measure
-from fathoms.parallel import each
+from fathoms.parallel import parallel_map
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,7 +64,7 @@ def evaluate_depths(
     for note in notes:
         warnings.warn(note, FathomsWarning, stacklevel=2)
     parts = []
-    found = each(
+    found = parallel_map(
         lambda run: depth_scores(prepared, align(given[run]).evidence, depths),
         given,
         workers=workers,

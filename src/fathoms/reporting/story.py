@@ -10,10 +10,10 @@ from fathoms.comparison import audit, ties
 from fathoms.comparison.compare import Pair
 from fathoms.comparison.depth import stable_from, volatility
 from fathoms.comparison.sentences import MANY, sentences
-from fathoms.data.trec import counted
+from fathoms.data.trec import pluralise
+from fathoms.experiment.evaluate import some
 from fathoms.measures.base import Measure
-from fathoms.measures.evaluate import some
-from fathoms.report.report import Judging, Report
+from fathoms.reporting.report import Judging, Report
 
 CLAIMED = ("certain", "settled")
 TOP_PLACES = 10
@@ -45,7 +45,7 @@ def claims(report: Report) -> list[str]:
     claimed = sum(against[verdict] for verdict in CLAIMED)
     if claimed:
         found.append(
-            f"That it is better can be claimed against {claimed} of the {counted(others, 'other system')}: "
+            f"That it is better can be claimed against {claimed} of the {pluralise(others, 'other system')}: "
             f"{against['certain']} certain (no judgment can turn it), {against['settled']} settled (significant, and "
             "neither ties nor the estimate of unjudged documents turn it)."
         )
@@ -68,10 +68,11 @@ def doubts(report: Report) -> list[str]:
     found = []
     if pairs:
         rivals = [pair for pair in _with(report, measure, ranked[0]) if pair.verdict not in CLAIMED]
-        names = sorted((other for pair in rivals for other in (pair.run_a, pair.run_b) if other != ranked[0]),
-                       key=ranked.index)  # fmt: skip
+        names = sorted(
+            (other for pair in rivals for other in (pair.run_a, pair.run_b) if other != ranked[0]), key=ranked.index
+        )
         found.append(
-            f"That {ranked[0]} is the best: it cannot be told from {counted(len(names), 'system')}, {some(names)}."
+            f"That {ranked[0]} is the best: it cannot be told from {pluralise(len(names), 'system')}, {some(names)}."
             if names
             else f"Nothing speaks against {ranked[0]} as the best by {measure.name}; see the other measures, though."
         )
@@ -79,7 +80,7 @@ def doubts(report: Report) -> list[str]:
         neighbours = {frozenset(two) for two in pairwise(ranked)}
         told_apart = sum(frozenset((p.run_a, p.run_b)) in neighbours and p.verdict in CLAIMED for p in pairs)
         found.append(
-            f"The order of neighbours: of {counted(len(neighbours), 'pair')} next to each other in the ranking "
+            f"The order of neighbours: of {pluralise(len(neighbours), 'pair')} next to each other in the ranking "
             f"{told_apart} can be told apart."
         )
     changes, could = report.ties.means[measure].verdicts()
@@ -114,7 +115,7 @@ def _thinly_judged(report: Report, ranked: Sequence[str]) -> list[str]:
         return []
     listed = some([f"{run} ({shares[run]:.0%})" for run in thin])
     return [
-        f"Much about {counted(len(thin), 'system')} of whose top {TOP_PLACES} far less is judged than of that of "
+        f"Much about {pluralise(len(thin), 'system')} of whose top {TOP_PLACES} far less is judged than of that of "
         f"{ranked[0]} ({own:.0%}): {listed}. Their scores are too low, nobody knows by how much."
     ]
 
@@ -150,7 +151,7 @@ def remedies(report: Report) -> list[str]:
             (sum(p.ties_turn for p in unsettled), "open to another order of tied documents (runs without ties)"),
         )
         listed = "; ".join(f"{number:,} {why}" for number, why in reasons if number)
-        many = counted(len(unsettled), "pair")
+        many = pluralise(len(unsettled), "pair")
         found.append(f"{measure.name}: why {many} of systems cannot be told apart: {listed}.")
     return found + ([] if report.judging is None else judging_told(report.judging))
 
@@ -169,7 +170,7 @@ def judging_told(judging: Judging) -> list[str]:
             "documents are not judged; no further judging is needed."
         ]
     told = (
-        f"{start}{len(judging.open_pairs)} of {counted(pairs, 'pair')} "
+        f"{start}{len(judging.open_pairs)} of {pluralise(pairs, 'pair')} "
         f"{'is' if len(judging.open_pairs) == 1 else 'are'} open at {judging.until:.0%} confidence. "
     )
     if judging.forecast is None:

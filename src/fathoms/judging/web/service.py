@@ -21,8 +21,8 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from fathoms.errors import FathomsError
-from fathoms.judge.engine import last_fit
-from fathoms.judge.session import Judgments, LogError, Pair, Point, Session, Task, tidy
+from fathoms.judging.engine import last_fit
+from fathoms.judging.session import Judgments, LogError, PairStanding, Point, Session, Task, tidy
 
 AHEAD = 4  # documents chosen in advance for each assessor, and as many for all
 PRESENT = 60.0  # seconds for which somebody counts as present after a sign of life
@@ -49,7 +49,7 @@ class View:
     judged: int
     settled: bool
     queue: list[int]  # candidates to hand out, best first
-    pairs: list[Pair] = field(default_factory=list)
+    pairs: list[PairStanding] = field(default_factory=list)
     expected: list[tuple[str, float]] = field(default_factory=list)
     forecast: tuple[int, int] | None = None
 
@@ -72,7 +72,7 @@ class _Request(NamedTuple):
     future: Future[Any]
 
 
-class Desk:
+class JudgingService:
     """Everything the page asks for. Methods that are `work` run in the clerk's thread: call them by `submit`."""
 
     def __init__(
@@ -98,14 +98,14 @@ class Desk:
         self._waiters: list[tuple[int, Future[None]]] = []
         self.view = View(-1, 0, False, [])
         self._stated: tuple[Any, str] = (None, "")
-        self._threads = [threading.Thread(target=run, daemon=True) for run in (self._clerk, self._analyst)]
+        self._threads = [threading.Thread(target=run, daemon=True) for run in (self._writer, self._model_thread)]
 
     # -- life
 
     def start(self) -> None:
         for event in self.session.log.events()[-1:]:
             self._written = event.number
-        self._ask_analyst()
+        self._ask_model()
         for thread in self._threads:
             thread.start()
 
@@ -139,7 +139,7 @@ class Desk:
 
     # -- the clerk
 
-    def _clerk(self) -> None:
+    def _writer(self) -> None:
         while (first := self._requests.get()) is not None:
             batch = [first]
             while not self._requests.empty():
@@ -176,7 +176,7 @@ class Desk:
             self.session.reload()
             failed = dict.fromkeys(range(len(batch)), error)
         if self._version > version:
-            self._ask_analyst()
+            self._ask_model()
         for i, request in enumerate(batch):
             if not request.future.set_running_or_notify_cancel():  # nobody waits for it any more
                 continue
@@ -196,7 +196,7 @@ class Desk:
 
     # -- the analyst
 
-    def _ask_analyst(self) -> None:
+    def _ask_model(self) -> None:
         present = sum(self._clock() - seen < PRESENT for seen in self._seen.values())
         held = [lease.task.candidate for lease in self._held().values()]
         order = _Order(
@@ -211,7 +211,7 @@ class Desk:
             self._order = order  # the latest alone matters
             self._ordered.notify()
 
-    def _analyst(self) -> None:
+    def _model_thread(self) -> None:
         while True:
             with self._ordered:
                 while self._order is None and not self._closing:

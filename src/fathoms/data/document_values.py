@@ -16,7 +16,7 @@ from fathoms.data import keys
 from fathoms.data.files import PARQUET, read_bytes
 from fathoms.data.load import first_line, headed, load, parse
 from fathoms.data.topics import number_topics
-from fathoms.data.trec import QRELS, RUN, Layout, Table, counted
+from fathoms.data.trec import QRELS, RUN, Layout, Table, pluralise
 
 VALUES = Layout("file of values", ("topic", "document", "value"), number="value", rest_in_last=False, finite=True)
 
@@ -40,13 +40,18 @@ def read_values(source: Any, *, lenient: bool = False) -> Table:
     )
     if not lenient:
         raise table.error(row, f"{message}; decide on one (--lenient keeps the first)")
-    twice = counted(int((~kept).sum()), "repeated document")
+    twice = pluralise(int((~kept).sum()), "repeated document")
     skipped = f"{table.source}: skipped {twice} ({table.place(row)}: {message})"
     lines = np.array([table.line(i) for i in np.flatnonzero(kept).tolist()])
     return replace(
-        table, topic=table.topic[kept], document=table.document[kept], number=table.number[kept], lines=lines,
-        rank=None, skipped=[*table.skipped, skipped],
-    )  # fmt: skip
+        table,
+        topic=table.topic[kept],
+        document=table.document[kept],
+        number=table.number[kept],
+        lines=lines,
+        rank=None,
+        skipped=[*table.skipped, skipped],
+    )
 
 
 def _layout(raw: bytes) -> tuple[bytes, Layout]:

@@ -20,11 +20,11 @@ from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
 from fathoms.comparison.sentences import CORRECTIONS, TESTS, sentences
 from fathoms.data.qrels import Qrels
-from fathoms.data.trec import counted
+from fathoms.data.trec import pluralise
 from fathoms.evidence.evidence import Floats
 from fathoms.measures.base import Measure
-from fathoms.report import charts, story
-from fathoms.report.report import Report, Telling
+from fathoms.reporting import charts, story
+from fathoms.reporting.report import Informative, Report
 
 SHOWN = 200  # rows of a table of findings; the commands have all
 MOST_CELLS = 600_000  # numbers of the drill-down by topic: more, and later measures do without
@@ -135,16 +135,19 @@ def data(report: Report) -> dict[str, Any]:
     cells = 0
     for measure in report.measures:
         found = report.pairs(measure)
-        columns = {name: rounded([getattr(p, name) for p in found]) for name in
-                   ("diff", "diff_low", "diff_high", "ci_low", "ci_high")}  # fmt: skip
+        columns = {
+            name: rounded([getattr(p, name) for p in found])
+            for name in ("diff", "diff_low", "diff_high", "ci_low", "ci_high")
+        }
         p = {name: [float(f"{getattr(pair, name):.4g}") for pair in found] for name in ("p", "p_corrected")}
         pairs.append({**columns, **p, "verdict": "".join(pair.verdict[0] for pair in found)})
         orders.append([place[run.run] for run in report.ranked(measure)])
         cells += 3 * len(runs) * len(runs[0].topics)
         by_topic = None
         if cells <= MOST_CELLS or measure is report.measures[0]:
-            by_topic = {name: [rounded(getattr(run.scores[measure], name)) for run in runs] for name in
-                        ("score", "low", "high")}  # fmt: skip
+            by_topic = {
+                name: [rounded(getattr(run.scores[measure], name)) for run in runs] for name in ("score", "low", "high")
+            }
         scores.append(by_topic)
     relevant, judged = _known(report.qrels)
     telling = {} if report.judging is None else report.judging.of_topic
@@ -162,8 +165,8 @@ def data(report: Report) -> dict[str, Any]:
     }
 
 
-def _told(one: Telling) -> list[Any]:
-    return [one.document, round(one.chance, 3), round(one.swing, 4), one.ranks]
+def _told(one: Informative) -> list[Any]:
+    return [one.document, round(one.chance, 3), round(one.max_change, 4), one.ranks]
 
 
 def _known(qrels: Qrels) -> tuple[Any, Any]:
@@ -200,11 +203,16 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         share = shares.get(run.run, {}).get(10)
         rows.append(
             [
-                (str(place), place), run.run, (_bar(mean, guess, top), mean["score"] or 0.0),
-                *map(number, (*values, guess)), "" if share is None else f"{share:.0%}",
-                counts["ahead"], counts["behind"], counts["open"],
+                (str(place), place),
+                run.run,
+                (_bar(mean, guess, top), mean["score"] or 0.0),
+                *map(number, (*values, guess)),
+                "" if share is None else f"{share:.0%}",
+                counts["ahead"],
+                counts["behind"],
+                counts["open"],
             ]
-        )  # fmt: skip
+        )
         told = f"{place}. {run.run}; {measure.name} {number(mean['score'])}"
         if mean["low"] is not None:
             told += f"; range {number(mean['low'])} to {number(mean['high'])}"
@@ -214,23 +222,40 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         points.append((place, run.run, *values, guess, told))
     schema: Any = {"place": pl.Int64, "run": pl.String}
     schema |= dict.fromkeys(("score", "low", "high", "tie_low", "tie_high", "estimate"), pl.Float64)
-    frame = pl.DataFrame(points, schema=schema | {"told": pl.String}, orient="row")
+    frame = pl.DataFrame(points, schema=schema | {"tooltip": pl.String}, orient="row")
     best, rivals = ranked[0].run, 0
     if means[0]["low"] is not None:
         rivals = sum((mean["high"] or 0.0) > (means[0]["low"] or 0.0) for mean in means[1:])
-    reach = f"the ranges of {counted(rivals, 'other system')} reach" if rivals else "no other range reaches"
+    reach = f"the ranges of {pluralise(rivals, 'other system')} reach" if rivals else "no other range reaches"
     title = f"{best} leads by {measure.name}; {reach} into its own"
     note = (
         "Dot: score, with unjudged documents taken as not relevant. Line: the range it could have once every document "
         f"retrieved is judged. Orange: over all orders of tied documents. Diamond: estimate ({ESTIMATE})."
     )
-    header = ["", "run", f"0 to {top:.2f}", "score", "low", "high", "tie low", "tie high", "estimate", "top 10",
-              "ahead", "behind", "open"]  # fmt: skip
+    header = [
+        "",
+        "run",
+        f"0 to {top:.2f}",
+        "score",
+        "low",
+        "high",
+        "tie low",
+        "tie high",
+        "estimate",
+        "top 10",
+        "ahead",
+        "behind",
+        "open",
+    ]
     return figure(drawn(charts.ranges, frame, measure.name), f"ranges-{i}", title, note) + table(
-        f"systems-{i}", header, rows, words=3, find=True,
+        f"systems-{i}",
+        header,
+        rows,
+        words=3,
+        find=True,
         note="Scores and ranges as in fathoms eval, the estimate as in fathoms predict. Top 10: judged share. Ahead "
         "and behind: of how many systems it can be claimed; open: of how many not.",
-    )  # fmt: skip
+    )
 
 
 def _bar(mean: dict[str, float | None], guess: float | None, top: float) -> str:
@@ -263,12 +288,16 @@ def comparisons(report: Report, i: int, measure: Measure) -> str:
     for pair in pairs:
         a, b = place[pair.run_a], place[pair.run_b]
         matrix[a, b] = matrix[b, a] = pair.verdict
-    rows = [(row + 1, start + 1, stop, verdict) for row, line in enumerate(matrix.tolist())
-            for start, stop, verdict in _stretches(line) if verdict]  # fmt: skip
+    rows = [
+        (row + 1, start + 1, stop, verdict)
+        for row, line in enumerate(matrix.tolist())
+        for start, stop, verdict in _stretches(line)
+        if verdict
+    ]
     frame = pl.DataFrame(rows, schema=["row", "start", "stop", "verdict"], orient="row")
     counts = Counter(pair.verdict for pair in pairs)
     claimed = sum(counts[verdict] for verdict in story.CLAIMED)
-    title = f"{claimed:,} of {counted(len(pairs), 'difference')} by {measure.name} can be claimed"
+    title = f"{claimed:,} of {pluralise(len(pairs), 'difference')} by {measure.name} can be claimed"
     note = (
         "Each cell compares the system of its row with that of its column, both in order of score, so the matrix is "
         "the same on both sides of its diagonal. Point at a cell to see the pair; click to keep it in the table."
@@ -321,17 +350,20 @@ def topics(report: Report, i: int, measure: Measure) -> str:
         at = report.qrels.index[names[t]]
         rows.append(
             [
-                (f'<a href="{topic_link(names[t])}">{text(names[t])}</a>', names[t]), relevant[at], judged[at],
-                *(number(quartiles[q, t]) for q in (0, 2, 4)), number(spread[t]),
+                (f'<a href="{topic_link(names[t])}">{text(names[t])}</a>', names[t]),
+                relevant[at],
+                judged[at],
+                *(number(quartiles[q, t]) for q in (0, 2, 4)),
+                number(spread[t]),
                 "" if widths is None else number(float(widths[t])),
             ]
-        )  # fmt: skip
+        )
     points = []
     for place, t in enumerate(order.tolist(), 1):
         low, q1, median, q3, high = quartiles[:, t].tolist()
         told = f"topic {names[t]}; median {median:.4f}; from {low:.4f} to {high:.4f}"
         points.append((place, names[t], low, q1, median, q3, high, told, topic_link(names[t])))
-    schema = ["place", "topic", "low", "q1", "median", "q3", "high", "told", "link"]
+    schema = ["place", "topic", "low", "q1", "median", "q3", "high", "tooltip", "link"]
     frame = pl.DataFrame(points, schema=schema, orient="row")
     most = int(np.argmax(spread))
     span = f"{measure.name} from {quartiles[0, most]:.2f} to {quartiles[4, most]:.2f}"
@@ -339,9 +371,12 @@ def topics(report: Report, i: int, measure: Measure) -> str:
     note = "Line: all systems; bar: the middle half; dot: the median. Choose a topic to see it in detail below."
     header = ["topic", "relevant", "judged", "least", "median", "greatest", "spread", "mean range"]
     return figure(drawn(charts.topic_spread, frame, measure.name), f"topics-{i}", title, note) + table(
-        f"topic-table-{i}", header, rows, find=True,
+        f"topic-table-{i}",
+        header,
+        rows,
+        find=True,
         note="Spread: standard deviation over systems. Mean range: high - low, mean over systems.",
-    )  # fmt: skip
+    )
 
 
 # -- depth --------------------------------------------------------------------------------------------------------
@@ -365,7 +400,7 @@ def depth(report: Report, i: int, measure: Measure) -> str:
             for s, run in enumerate(depths.runs)
             for at, d in enumerate(depths.depths)
         ],
-        schema=["run", "depth", "score", "told"],
+        schema=["run", "depth", "score", "tooltip"],
         orient="row",
     )
     reference = reference_depth(depths)
@@ -374,25 +409,39 @@ def depth(report: Report, i: int, measure: Measure) -> str:
     body = paragraphs(story.depth_told(report, measure))
     least = float(np.nanmin(matrix))
     chosen = [run.run for run in report.ranked(measure)[:6]]
-    pair = '<div class="two">' + figure(
-        drawn(charts.volatility, heat, *head, pooled=reference), f"volatility-{i}",
-        f"Orders of the systems at two depths agree with tau {least:.2f} at least; 0.9 and more is as good as equal",
-        "Dark green: 0.9 and more. The dashed lines are the depth to which the runs are judged.",
-    ) + figure(
-        drawn(charts.depth_lines, curves, chosen, bare, depths.pooled), f"curves-{i}",
-        f"From depth {reference} to {last}, {counted(len(moved), 'pair')} of systems change places"
-        if last != reference else f"{bare} of each system as more documents are read",
-        f"The first {len(chosen)} systems in colour. Dashed: the depth to which the runs are judged ({depths.pooled}).",
-    ) + "</div>"  # fmt: skip
+    pair = (
+        '<div class="two">'
+        + figure(
+            drawn(charts.volatility, heat, *head, pooled=reference),
+            f"volatility-{i}",
+            f"Orders of the systems at two depths agree with tau {least:.2f} at least; 0.9 and more is as good "
+            "as equal",
+            "Dark green: 0.9 and more. The dashed lines are the depth to which the runs are judged.",
+        )
+        + figure(
+            drawn(charts.depth_lines, curves, chosen, bare, depths.pooled),
+            f"curves-{i}",
+            f"From depth {reference} to {last}, {pluralise(len(moved), 'pair')} of systems change places"
+            if last != reference
+            else f"{bare} of each system as more documents are read",
+            f"The first {len(chosen)} systems in colour. Dashed: the depth to which the runs are judged "
+            f"({depths.pooled}).",
+        )
+        + "</div>"
+    )
     rows = [
-        [(str(row["depth"]), row["depth"]), *(number(row[name]) for name in
-         ("discrimination", "median_p", "coverage", "inversion", "tau"))]
+        [
+            (str(row["depth"]), row["depth"]),
+            *(number(row[name]) for name in ("discrimination", "median_p", "coverage", "inversion", "tau")),
+        ]
         for row in panes(depths, bare, reference)
-    ]  # fmt: skip
+    ]
     header = ["depth", "discrimination", "median p", "coverage", "inversion", "tau"]
-    return body + pair + details(
-        f"{bare} at each depth, against depth {reference}", table(f"depth-{i}", header, rows, words=0)
-    )  # fmt: skip
+    return (
+        body
+        + pair
+        + details(f"{bare} at each depth, against depth {reference}", table(f"depth-{i}", header, rows, words=0))
+    )
 
 
 # -- ties ---------------------------------------------------------------------------------------------------------
@@ -407,20 +456,25 @@ def tied(report: Report, i: int, measure: Measure) -> str:
     body = paragraphs(told)
     if moved:
         body += figure(
-            drawn(charts.tie_segments, frame, measure.name), f"ties-{i}",
-            f"Ties move the {measure.name} of {counted(moved, 'run')}; the higher up, the further",
+            drawn(charts.tie_segments, frame, measure.name),
+            f"ties-{i}",
+            f"Ties move the {measure.name} of {pluralise(moved, 'run')}; the higher up, the further",
             "Each run from its pessimistic to its optimistic order; circle: trec_eval's, triangle: the mean over all.",
-        )  # fmt: skip
+        )
     name = measure.name
     rows = [row for row in found.rows("pairs") if row[2] == name and row[-1] == "changes"]
     if rows:
         header = ["run A", "run B", "trec", "file order", "score-rank", "expected", "least", "greatest"]
         shown = [[a, b, *(number(value, "+.4f") for value in values)] for a, b, _, *values, _ in rows[:SHOWN]]
         more = f" {len(rows) - SHOWN:,} more are in fathoms ties --show pairs." if len(rows) > SHOWN else ""
-        body += f"<h3>{counted(len(rows), 'pair')} that the rule decides</h3>" + table(
-            f"tie-pairs-{i}", header, shown, words=2, find=True,
+        body += f"<h3>{pluralise(len(rows), 'pair')} that the rule decides</h3>" + table(
+            f"tie-pairs-{i}",
+            header,
+            shown,
+            words=2,
+            find=True,
             note=f"A's mean minus B's under each rule, and over all orders.{more}",
-        )  # fmt: skip
+        )
     return body
 
 
@@ -438,7 +492,7 @@ def pool(report: Report) -> str:
     for label, names in kinds:
         means = [(k, found.share(names, k)) for k in SHARE_DEPTHS]
         shares += [(k, 100 * mean.mean, f"{label} ({len(names)})") for k, mean in means if mean is not None and names]
-    schema = ["x", "y", "group", "told"]
+    schema = ["x", "y", "group", "tooltip"]
     share_frame = pl.DataFrame(
         [(k, value, label, f"{label}; {value:.1f}% of the top {k} judged") for k, value, label in shares],
         schema=schema,
@@ -457,13 +511,13 @@ def pool(report: Report) -> str:
         drawn(charts.curves, share_frame, ("top k (documents, log scale)", "judged, mean over runs (%)"), log=True),
         "judged-share",
         f"{0 if at_ten is None else at_ten.mean:.0%} of the top 10 of the {whom} is judged",
-    )  # fmt: skip
+    )
     body += figure(
         drawn(charts.curves, found_frame, ("depth of the pool (documents)", "relevant documents a topic, mean")),
         "found-by-depth",
         "Relevant documents by pool depth"
         + ("" if last is None or last.rate is None else f": of those judged last, {last.rate:.1%} are relevant"),
-    )  # fmt: skip
+    )
     body += "</div>" + _left_out(found)
     rows = [
         [name, *((f"{share:.1%}", share) if share is not None else ("", -1) for share in by.values())]
@@ -487,21 +541,31 @@ def _left_out(found: Audit) -> str:
             rows.append([kind, one.measure, percent, number(one.median, "+.2f"), f"{one.rank.mean:.2f}"])
     measure = found.measures[0].name
     points = [
-        (one.full, one.percent, f"{one.run}; {one.full:.4f} to {one.without:.4f} ({one.percent:+.1f}%); "
-         f"place {one.rank_full} to {one.rank_without}; {one.removed:,} judgments of its own")
-        for one in found.run_out if one.measure == measure and one.percent is not None
-    ]  # fmt: skip
-    frame = pl.DataFrame(points, schema={"full": pl.Float64, "percent": pl.Float64, "told": pl.String}, orient="row")
+        (
+            one.full,
+            one.percent,
+            f"{one.run}; {one.full:.4f} to {one.without:.4f} ({one.percent:+.1f}%); "
+            f"place {one.rank_full} to {one.rank_without}; {one.removed:,} judgments of its own",
+        )
+        for one in found.run_out
+        if one.measure == measure and one.percent is not None
+    ]
+    frame = pl.DataFrame(points, schema={"full": pl.Float64, "percent": pl.Float64, "tooltip": pl.String}, orient="row")
     worst = max((abs(p) for _, p, _ in points), default=0.0)
     header = ["left out", "measure", "mean (%)", "median (%)", "places"]
-    return '<div class="two">' + figure(
-        drawn(charts.changed, frame, measure), "left-out",
-        f"Had it not contributed, a run would see its {measure} change by up to {worst:.1f}%",
-        "One dot a contributing run, scored again without the judgments that only it had brought.",
-    ) + (
-        "<div><h3>Leaving out: change of score, and of place</h3>"
-        f"{table('left-out-table', header, rows, words=2)}</div></div>"
-    )  # fmt: skip
+    return (
+        '<div class="two">'
+        + figure(
+            drawn(charts.changed, frame, measure),
+            "left-out",
+            f"Had it not contributed, a run would see its {measure} change by up to {worst:.1f}%",
+            "One dot a contributing run, scored again without the judgments that only it had brought.",
+        )
+        + (
+            "<div><h3>Leaving out: change of score, and of place</h3>"
+            f"{table('left-out-table', header, rows, words=2)}</div></div>"
+        )
+    )
 
 
 def guidelines(report: Report) -> str:
@@ -532,20 +596,26 @@ def judge(report: Report) -> str:
         rows.append(cells)
     documents = [
         [
-            (f'<a href="{topic_link(one.topic)}">{text(one.topic)}</a>', one.topic), one.document,
-            ", ".join(f"{name} {rank}" for name, rank in one.ranks.items()), f"{one.chance:.2f}", f"{one.swing:.4f}",
+            (f'<a href="{topic_link(one.topic)}">{text(one.topic)}</a>', one.topic),
+            one.document,
+            ", ".join(f"{name} {rank}" for name, rank in one.ranks.items()),
+            f"{one.chance:.2f}",
+            f"{one.max_change:.4f}",
         ]
         for one in found.first
-    ]  # fmt: skip
+    ]
     body = paragraphs(story.judging_told(found))
     body += "<h3>How sure the model is that the row's system is better than the column's</h3>"
     body += table("confidence", header, rows)
     if documents:
         body += "<h3>The most telling documents</h3>" + table(
-            "telling", ["topic", "document", "ranks", "chance of relevance", "swing of AP"], documents, words=3,
+            "telling",
+            ["topic", "document", "ranks", "chance of relevance", "swing of AP"],
+            documents,
+            words=3,
             note="Swing: how far the judgment could move two of the systems' AP of that topic apart. In the order of "
             "fathoms judge.",
-        )  # fmt: skip
+        )
     return body
 
 
@@ -569,10 +639,9 @@ def method(report: Report) -> str:
     notes = f"<h3>Warnings</h3><ul>{items}</ul>" if items else ""
     command = f"<pre><code>{text(report.command)}</code></pre>" if report.command else ""
     settings = f"Ties: {report.options.ties}. Estimates: {ESTIMATE}. Seed: {report.options.seed}."
-    return (
-        f"<p>{text(settings)} {text(versions)}.</p>{test}{command}{words}{notes}"
-        + details("Files read, and their checksums", table("sources", ["what", "file", "SHA-256"], rows, words=3))
-    )  # fmt: skip
+    return f"<p>{text(settings)} {text(versions)}.</p>{test}{command}{words}{notes}" + details(
+        "Files read, and their checksums", table("sources", ["what", "file", "SHA-256"], rows, words=3)
+    )
 
 
 # -- the page -----------------------------------------------------------------------------------------------------
@@ -595,7 +664,7 @@ def header(report: Report) -> str:
     bars = "".join(_verdict_bar(report, measure) for measure in report.measures if report.comparison is not None)
     if bars:
         total = len(report.pairs(report.measures[0]))
-        of = f"What can be claimed of {counted(total, 'pair')} of systems"
+        of = f"What can be claimed of {pluralise(total, 'pair')} of systems"
         bars = f'<div class="verdicts"><p class="note">{of}</p>{bars}</div>'
     return f'<div class="tiles">{shown}</div>{bars}'
 
@@ -609,17 +678,24 @@ def _verdict_bar(report: Report, measure: Measure) -> str:
 
 
 SECTIONS = (
-    ("summary", "Summary"), ("systems", "Systems"), ("comparisons", "Comparisons"), ("topics", "Topics"),
-    ("depth", "Depth"), ("ties", "Ties"), ("pool", "Pool"), ("guidelines", "Guidelines"), ("judge", "Judging"),
+    ("summary", "Summary"),
+    ("systems", "Systems"),
+    ("comparisons", "Comparisons"),
+    ("topics", "Topics"),
+    ("depth", "Depth"),
+    ("ties", "Ties"),
+    ("pool", "Pool"),
+    ("guidelines", "Guidelines"),
+    ("judge", "Judging"),
     ("method", "Method"),
-)  # fmt: skip
+)
 
 
 def page(report: Report) -> str:
     """The whole file."""
-    here = files("fathoms.report")
+    here = files("fathoms.reporting")
     style, script = ((here / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    title = f"{counted(len(report.evaluation.runs), 'system')} on {counted(len(report.qrels.topics), 'topic')}"
+    title = f"{pluralise(len(report.evaluation.runs), 'system')} on {pluralise(len(report.qrels.topics), 'topic')}"
     source = text(report.qrels.source)
     cards = "".join(
         f'<div class="card"><h3>{text(heading)}</h3><ul>{"".join(f"<li>{text(one)}</li>" for one in told)}</ul></div>'
@@ -637,23 +713,51 @@ def page(report: Report) -> str:
     files_told = paragraphs(one for one in tie_told if one not in of_measures)
     parts = [
         f'<section id="summary">{header(report)}{missing}<div class="cards">{cards}</div></section>',
-        section("systems", "The systems and their ranges", "Every score with the range it could have.",
-                by_measure(report, systems)),
-        section("comparisons", "Comparisons", "Which differences are certain, settled, open or none.",
-                by_measure(report, comparisons) + (PAIRS if report.comparison is not None else "")),
-        section("topics", "Topics", "Where the systems differ, and which unjudged documents matter there.",
-                by_measure(report, topics) + '<div id="topic-detail"></div>'),
-        section("depth", "Depth of evaluation", "How much hangs on how far down the rankings are read.",
-                by_measure(report, depth)),
-        section("ties", "Ties", "What another order of documents with equal scores could change.",
-                files_told + by_measure(report, tied)),
-        section("pool", "The pool and its reuse",
-                "How complete the judgments are, and whether new systems can be scored.", pool(report)),
-        section("guidelines", "Guidelines", "Seven rules for sound reporting (Lu, Moffat and Culpepper 2016), checked.",
-                guidelines(report)),
+        section(
+            "systems",
+            "The systems and their ranges",
+            "Every score with the range it could have.",
+            by_measure(report, systems),
+        ),
+        section(
+            "comparisons",
+            "Comparisons",
+            "Which differences are certain, settled, open or none.",
+            by_measure(report, comparisons) + (PAIRS if report.comparison is not None else ""),
+        ),
+        section(
+            "topics",
+            "Topics",
+            "Where the systems differ, and which unjudged documents matter there.",
+            by_measure(report, topics) + '<div id="topic-detail"></div>',
+        ),
+        section(
+            "depth",
+            "Depth of evaluation",
+            "How much hangs on how far down the rankings are read.",
+            by_measure(report, depth),
+        ),
+        section(
+            "ties",
+            "Ties",
+            "What another order of documents with equal scores could change.",
+            files_told + by_measure(report, tied),
+        ),
+        section(
+            "pool",
+            "The pool and its reuse",
+            "How complete the judgments are, and whether new systems can be scored.",
+            pool(report),
+        ),
+        section(
+            "guidelines",
+            "Guidelines",
+            "Seven rules for sound reporting (Lu, Moffat and Culpepper 2016), checked.",
+            guidelines(report),
+        ),
         section("judge", "What to judge next", "What it would take to tell the first systems apart.", judge(report)),
         section("method", "Method", "How to make this report again.", method(report)),
-    ]  # fmt: skip
+    ]
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
     return f"""<!DOCTYPE html>
 <html lang="en">

@@ -14,25 +14,25 @@ from typing import Any
 import numpy as np
 
 from fathoms import __version__
-from fathoms.comparison.audit import STEPS, Audit, auditing
-from fathoms.comparison.compare import ESTIMATE, Comparison, Pair, comparison
+from fathoms.comparison.audit import STEPS, Audit, run_audit
+from fathoms.comparison.compare import ESTIMATE, Comparison, Pair, run_comparison
 from fathoms.comparison.depth import DepthScores, scores_by_depth
 from fathoms.comparison.ties import TieReport, tie_analysis
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
 from fathoms.estimate.distribution import Moments
-from fathoms.estimate.predict import prediction
+from fathoms.estimate.predict import run_prediction
 from fathoms.evidence.candidates import candidates
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import default_precision
-from fathoms.judge.engine import Engine
-from fathoms.judge.select import State, laplacian
-from fathoms.judge.session import Settings, known
+from fathoms.experiment.evaluate import Evaluation, Options, RunScores, run_evaluation
+from fathoms.judging.engine import Engine
+from fathoms.judging.select import State, laplacian
+from fathoms.judging.session import JudgingSettings, known
 from fathoms.measures.base import Measure
-from fathoms.measures.evaluate import Evaluation, Options, RunScores, evaluation
 from fathoms.measures.normalised import Normalised
-from fathoms.parallel import each
+from fathoms.parallel import parallel_map
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RBP(p=0.8)")
 TOP = 5  # systems between which further judging is forecast: those people ask about, and few enough to be quick
@@ -41,13 +41,13 @@ OF_TOPIC = 6  # the same for each topic
 
 
 @dataclass(frozen=True)
-class Telling:
+class Informative:
     """An unjudged document whose judgment would help to tell systems apart."""
 
     topic: str
     document: str
     chance: float  # of being relevant, as the engine believes
-    swing: float  # how far judging it could move the AP of two systems for this topic apart
+    max_change: float  # how far judging it could move the AP of two systems for this topic apart
     ranks: dict[str, int]  # where the systems have it
 
 
@@ -64,8 +64,8 @@ class Judging:
     forecast: tuple[int, int] | None
     documents: int
     judged: int
-    first: list[Telling]
-    of_topic: dict[str, list[Telling]]
+    first: list[Informative]
+    of_topic: dict[str, list[Informative]]
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Report:
         return found
 
 
-def reporting(
+def run_report(
     qrels: Qrels,
     runs: Runs,
     measures: list[Measure],
@@ -134,23 +134,23 @@ def reporting(
     several = len(runs) > 1
     inner, side_by_side = options, 1
     if options.scheduler is None:
-        read = each(runs.__getitem__, runs, workers=options.workers)
+        read = parallel_map(runs.__getitem__, runs, workers=options.workers)
         runs = Runs(dict(zip(runs, read, strict=True)))
         inner, side_by_side = replace(options, workers=1), options.workers
     progress("read")
-    scored = evaluation(qrels, runs, measures, options, by_topic=True)
+    scored = run_evaluation(qrels, runs, measures, options, by_topic=True)
     progress("eval")
     best = sorted(scored.runs, key=lambda run: (-(run.mean(measures[0])["score"] or 0.0), run.run))
     top = [run.run for run in best[:TOP]]
     analyses: dict[str, Callable[[], Any]] = {
-        "compare": lambda: comparison(qrels, runs, measures, inner, alpha=alpha) if several else None,
+        "compare": lambda: run_comparison(qrels, runs, measures, inner, alpha=alpha) if several else None,
         "audit": lambda: _audited(qrels, runs, measures, inner, groups),
         "ties": lambda: tie_analysis(qrels, runs, measures, inner),
         "judge": lambda: judging_of(qrels, runs, top, options) if several else None,
         "depth": lambda: _depths(qrels, runs, measures, inner),
         "predict": lambda: _estimates(qrels, runs, scored, inner),
     }
-    found = each(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
+    found = parallel_map(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
     compared, (audited, problem), tied, judging, depths, estimates = found
     said = (scored.notes, compared and compared.notes, tied.notes, depths and depths.notes, audited and audited.notes)
     return Report(
@@ -176,7 +176,7 @@ def _estimates(qrels: Qrels, runs: Runs, scored: Evaluation, options: Options) -
     ranged = [m for m in scored.measures if all(run.scores[m].high is not None for run in scored.runs)]
     if not ranged:
         return {}
-    rows = prediction(qrels, runs, ranged, [ESTIMATE], options).rows
+    rows = run_prediction(qrels, runs, ranged, [ESTIMATE], options).rows
     return {(run, measure): value for run, _, measure, *_, value in rows}
 
 
@@ -196,7 +196,7 @@ def _audited(
     """The audit, or why there is none: a pool may have no depth to measure."""
     fit = [m for m in measures if not (isinstance(m, Normalised) and m.needs_pool)]
     try:
-        return auditing(qrels, runs, fit or None, options, groups=groups), ""
+        return run_audit(qrels, runs, fit or None, options, groups=groups), ""
     except FathomsError as error:
         return None, str(error)
 
@@ -207,7 +207,7 @@ def _audited(
 def judging_of(qrels: Qrels, runs: Runs, names: Sequence[str], options: Options) -> Judging:
     """What `fathoms judge` would say of these systems with all judgments so far, before the first answer."""
     precision = options.precision or default_precision(options.ties)
-    settings = Settings(ties=options.ties, precision=precision, seed=options.seed)
+    settings = JudgingSettings(ties=options.ties, precision=precision, seed=options.seed)
     found = candidates(
         Runs({name: runs[name] for name in names}), settings.depth, settings.ties, precision, qrels.topics
     )
@@ -226,12 +226,14 @@ def judging_of(qrels: Qrels, runs: Runs, names: Sequence[str], options: Options)
     )
     weights = np.where(block.present & ~judged, engine.strategy.weight(state).values, 0.0)
     gradient = moments.gradient()
-    swing = gradient.max(axis=1) - gradient.min(axis=1)
+    max_change = gradient.max(axis=1) - gradient.min(axis=1)
 
-    def telling(topic: int, column: int) -> Telling:
+    def telling(topic: int, column: int) -> Informative:
         document = found.documents[block.number[topic, column]].decode(errors="surrogateescape")
         ranks = {name: int(rank) for name, rank in zip(block.names, block.rank[topic, :, column], strict=True) if rank}
-        return Telling(found.topics[topic], document, chance[topic, column], float(swing[topic, column]), ranks)
+        return Informative(
+            found.topics[topic], document, chance[topic, column], float(max_change[topic, column]), ranks
+        )
 
     def greatest(values: Floats, most: int) -> list[int]:
         order = np.argsort(-values, kind="stable")[:most]

@@ -23,7 +23,7 @@ from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import PARQUET, read_bytes, stem
 from fathoms.data.runs import expand
 from fathoms.data.topics import topic_order
-from fathoms.data.trec import counted
+from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError, FathomsWarning, InputError
 from fathoms.measures.parse import parse_measure
 
@@ -244,7 +244,7 @@ def _block(table: pl.DataFrame, measure: str, runs: list[str], notes: list[str])
     if len(shared) < len(counts):
         left = counts.filter(pl.col("run") < len(runs))["topic"].to_list()
         shown = ", ".join(left[:5]) + (", ..." if len(left) > 5 else "")
-        notes.append(f"{measure}: left out {counted(len(left), 'topic')} without a score of every run: {shown}")
+        notes.append(f"{measure}: left out {pluralise(len(left), 'topic')} without a score of every run: {shown}")
     topics = [shared[i] for i in topic_order(shared)]
     place = {topic: i for i, topic in enumerate(topics)}
     row = {run: i for i, run in enumerate(runs)}
@@ -256,9 +256,15 @@ def _block(table: pl.DataFrame, measure: str, runs: list[str], notes: list[str])
 
 
 def _pairs(
-    measure: str, runs: list[str], values: Any, test: Test, correction: Correction, alpha: float,
-    baseline: str | None, seed: int,
-) -> list[Pair]:  # fmt: skip
+    measure: str,
+    runs: list[str],
+    values: Any,
+    test: Test,
+    correction: Correction,
+    alpha: float,
+    baseline: str | None,
+    seed: int,
+) -> list[Pair]:
     a, b = compared(runs, baseline)
     differences = values[a] - values[b]
     diff = differences.mean(axis=1)
@@ -271,11 +277,24 @@ def _pairs(
         verdict = "tie" if abs(diff[i]) < EQUAL else "significant" if p_all[i] < alpha else "open"
         pairs.append(
             Pair(
-                runs[a[i]], runs[b[i]], measure, float(diff[i]), None, None, float(low[i]), float(high[i]), float(p[i]),
-                float(p_all[i]), verdict, exact=False, effect=float(effect[i]), ties_turn=False, estimate_turns=False,
+                runs[a[i]],
+                runs[b[i]],
+                measure,
+                float(diff[i]),
+                None,
+                None,
+                float(low[i]),
+                float(high[i]),
+                float(p[i]),
+                float(p_all[i]),
+                verdict,
+                exact=False,
+                effect=float(effect[i]),
+                ties_turn=False,
+                estimate_turns=False,
                 depths_turn=(),
             )
-        )  # fmt: skip
+        )
     return pairs
 
 
@@ -287,7 +306,7 @@ def sentences(result: Comparison) -> list[str]:
         found = [pair for pair in pairs if pair.verdict == "significant"]
         told.append(
             f"{measure}: significant {'is' if len(found) == 1 else 'are'} {len(found)} of {len(pairs)}, "
-            f"at alpha {result.alpha:g} over {counted(result.topics, 'topic')}."
+            f"at alpha {result.alpha:g} over {pluralise(result.topics, 'topic')}."
         )
     told.append(
         "Of scores alone nobody can tell what unjudged documents and ties could change; with QRELS and runs we do."

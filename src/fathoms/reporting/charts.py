@@ -49,9 +49,17 @@ def bars(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tupl
 
 
 def lines(
-    frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tuple[str, str], *, log_x: bool = False,
-    log_y: bool = False, points: pl.DataFrame | None = None,
-) -> Any:  # fmt: skip
+    frame: pl.DataFrame,
+    x: str,
+    y: str,
+    group: str,
+    title: str,
+    axes: tuple[str, str],
+    *,
+    log_x: bool = False,
+    log_y: bool = False,
+    points: pl.DataFrame | None = None,
+) -> Any:
     """Curves, one colour a group; `points` are drawn as black dots under them."""
     import altair as alt
 
@@ -94,9 +102,14 @@ def _every(frame: pl.DataFrame, column: str) -> list[float]:
 
 
 def p_scatter(
-    frame: pl.DataFrame, x: str, y: str, alpha: float, title: str, axes: tuple[str, str],
+    frame: pl.DataFrame,
+    x: str,
+    y: str,
+    alpha: float,
+    title: str,
+    axes: tuple[str, str],
     outcomes: Sequence[str] = ("stays", "gained", "never", "reversed"),
-) -> Any:  # fmt: skip
+) -> Any:
     """One dot a pair of systems by its two p-values, with the four quadrants at alpha.
 
     `outcomes` names them: significant by both, by the second, by neither and by the first.
@@ -136,7 +149,7 @@ def volatility(frame: pl.DataFrame, x: str, y: str, value: str, *, pooled: int) 
     bands = ["#762A83", "#AF8DC3", "#E7D4E8", "#D9F0D3", "#7FBF7B", "#1B7837"]
     # Plain field names: a point in one, as in RBP(p=0.95), would be taken for a path.
     plain = frame.rename({x: "across", y: "up", value: "value"}).with_columns(
-        told=pl.format("depths {} and {}; {} {}", "across", "up", pl.lit(value), pl.col("value").round(3))
+        tooltip=pl.format("depths {} and {}; {} {}", "across", "up", pl.lit(value), pl.col("value").round(3))
     )
     across = alt.X("across:O", title=x.strip(), axis=alt.Axis(values=_every(plain, "across")))
     up = alt.Y("up:O", title=y.strip(), sort="descending", axis=alt.Axis(values=_every(plain, "up")))
@@ -149,7 +162,7 @@ def volatility(frame: pl.DataFrame, x: str, y: str, value: str, *, pooled: int) 
             y=up,
             color=colour,
             tooltip=["across", "up", alt.Tooltip("value:Q", format=".3f")],
-            description="told:N",
+            description="tooltip:N",
         )
     )
     title = f"Agreement of system orderings between depths ({value}; dark green: 0.9 and more)"
@@ -168,10 +181,12 @@ def many_lines(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes
         alt.Chart(frame)
         .mark_line(strokeWidth=1, opacity=0.55, color=COLOURS[0])
         .encode(
-            x=alt.X(f"{x}:Q", title=axes[0]), y=alt.Y(f"{y}:Q", title=axes[1]), detail=f"{group}:N",
+            x=alt.X(f"{x}:Q", title=axes[0]),
+            y=alt.Y(f"{y}:Q", title=axes[1]),
+            detail=f"{group}:N",
             tooltip=[group, x, alt.Tooltip(f"{y}:Q", format=".4f")],
         )
-    )  # fmt: skip
+    )
     rule = alt.Chart(pl.DataFrame({x: [pooled]})).mark_rule(strokeDash=[2, 2]).encode(x=f"{x}:Q")
     return _finish(curves + rule, title)
 
@@ -217,7 +232,7 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
     least = 1e-6
     data = frame.select("run", "pessimistic", "optimistic", "trec", "expected", "tied").with_columns(
         width=pl.max_horizontal(pl.col("optimistic") - pl.col("pessimistic"), pl.lit(least)),
-        told=pl.format(
+        tooltip=pl.format(
             "{}; {} tied documents; pessimistic {}; optimistic {}; trec_eval's order {}; mean over all orders {}",
             "run",
             "tied",
@@ -241,7 +256,7 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
     )
     means = ("pessimistic", "trec", "expected", "optimistic")
     told = [alt.Tooltip("run:N"), *(alt.Tooltip(f"{name}:Q", format=".5f") for name in means), alt.Tooltip("tied:Q")]
-    base = alt.Chart(data).encode(y=up, color=colour, tooltip=told, description="told:N")
+    base = alt.Chart(data).encode(y=up, color=colour, tooltip=told, description="tooltip:N")
     reach = alt.Scale(domain=[max(left - edge, 0), right + edge], nice=False)
     across = alt.X("pessimistic:Q", title=f"mean {measure}", scale=reach)
     lines = base.mark_rule(strokeWidth=2).encode(x=across, x2="optimistic:Q")
@@ -257,7 +272,7 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
                 "order:N", title="order", scale=alt.Scale(domain=["trec", "expected"], range=["circle", "triangle-up"])
             ),
             tooltip=told,
-            description="told:N",
+            description="tooltip:N",
         )
     )
     return _finish(lines + marks, f"What the order of tied documents can do to {measure}", 520, 360)
@@ -344,7 +359,7 @@ def _hit(frame: pl.DataFrame, at: Any, height: float) -> Any:
     import altair as alt
 
     lines = alt.Chart(frame).mark_rule(opacity=0, strokeWidth=WIDE / max(len(frame), 1))
-    return lines.encode(x=at, y=alt.value(0), y2=alt.value(height), description="told:N")
+    return lines.encode(x=at, y=alt.value(0), y2=alt.value(height), description="tooltip:N")
 
 
 def ranges(frame: pl.DataFrame, measure: str) -> Any:
@@ -437,7 +452,7 @@ def depth_lines(frame: pl.DataFrame, chosen: Sequence[str], measure: str, pooled
 
     x = alt.X("depth:Q", title="depth of evaluation (documents, log scale)", scale=alt.Scale(type="log", nice=False))
     y = alt.Y("score:Q", title=f"{measure} at that depth, mean over topics")
-    told = {"detail": "run:N", "description": "told:N"}
+    told = {"detail": "run:N", "description": "tooltip:N"}
     rest = alt.Chart(frame.filter(~pl.col("run").is_in(list(chosen)))).mark_line(
         strokeWidth=1, opacity=0.45, color="#8C8C8C"
     )
@@ -470,7 +485,7 @@ def changed(frame: pl.DataFrame, measure: str) -> Any:
         .encode(
             x=alt.X("full:Q", title=f"{measure} with all judgments", scale=alt.Scale(zero=False)),
             y=alt.Y("percent:Q", title="change without its own documents (%)"),
-            description="told:N",
+            description="tooltip:N",
         )
     )
     zero = alt.Chart(pl.DataFrame({"percent": [0.0]})).mark_rule(strokeDash=[4, 3], aria=False).encode(y="percent:Q")
@@ -493,5 +508,5 @@ def curves(frame: pl.DataFrame, axes: tuple[str, str], *, log: bool = False) -> 
             legend=alt.Legend(orient="top", labelLimit=240) if len(groups) > 1 else None,
         ),
     )
-    marks = base.mark_circle(size=40, opacity=1).encode(description="told:N")
+    marks = base.mark_circle(size=40, opacity=1).encode(description="tooltip:N")
     return _finish(base.mark_line(aria=False) + marks, axes[1], 430, 260)

@@ -18,7 +18,7 @@ from fathoms.estimate.distribution import Moments, confidence, mean_of_topics
 from fathoms.estimate.relevance import Relevance
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.judge.select import DEFAULT, STRATEGIES, State, Strategy, laplacian
+from fathoms.judging.select import DEFAULT, STRATEGIES, State, Strategy, laplacian
 
 EVERY = 10  # judgments between two fits of the model (RTC section 4.2)
 SHARE = 20  # later a fit waits for a twentieth of the judgments, which changes as little
@@ -40,12 +40,12 @@ class Engine:
         baseline: str | None = None,
         seed: int = 0,
         systems: Sequence[int] | None = None,
-        clues: Floats | None = None,
+        labels: Floats | None = None,
         elsewhere: Floats | None = None,
         judgments: Sequence[tuple[int, bool]] = (),
         moments: Moments | None = None,
     ) -> None:
-        """`clues` [candidate, clue] are further values for the model; `elsewhere` counts relevant documents by topic
+        """`labels` [candidate, label] are further values for the model; `elsewhere` counts relevant documents by topic
         that are no candidates. To `judgments` that are there from the start the model is fitted once, whatever their
         number. `moments` of the same systems, that no other engine uses any more, save time."""
         if isinstance(strategy, str):
@@ -66,7 +66,7 @@ class Engine:
         self.baseline = None if baseline is None else self.names.index(baseline)
         self._model = None
         if strategy.model is not None:
-            self._model = strategy.model(self.block, _gathered(clues, self.block.number))
+            self._model = strategy.model(self.block, _gathered(labels, self.block.number))
         present = np.flatnonzero(self.block.present)
         self.size = len(present)  # candidates in all
         self._flat = np.full(len(candidates), -1, dtype=np.int64)  # where each candidate stands in the block
@@ -297,11 +297,11 @@ def last_fit(judged: int) -> int:
 _FITS = [0]
 
 
-def _gathered(clues: Floats | None, number: Ints) -> Floats | None:
-    """Clues [candidate, clue] as a block [topic, column, clue], nan where there is no document."""
-    if clues is None:
+def _gathered(labels: Floats | None, number: Ints) -> Floats | None:
+    """Clues [candidate, label] as a block [topic, column, label], nan where there is no document."""
+    if labels is None:
         return None
-    return np.concatenate([clues, np.full((1, clues.shape[1]), np.nan)])[number]
+    return np.concatenate([labels, np.full((1, labels.shape[1]), np.nan)])[number]
 
 
 def _drawn(weights: Floats, lot: Floats, most: Floats) -> Any:

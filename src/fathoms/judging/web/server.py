@@ -31,9 +31,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from fathoms.errors import FathomsError, InputError
-from fathoms.judge.session import Task
-from fathoms.judge.texts import Entry, Texts, marked, printable, terms
-from fathoms.judge.web.desk import Desk, Refused, name_of
+from fathoms.judging.session import Task
+from fathoms.judging.texts import Entry, Texts, marked, printable, terms
+from fathoms.judging.web.service import JudgingService, Refused, name_of
 
 PATIENCE = 0.5  # seconds that an assessor waits for the engine to take the last answer in, at most
 LONGER = 10.0  # and where no document is left that was chosen before
@@ -105,9 +105,9 @@ class Denied(FathomsError):
 class Page:
     """The routes, over a desk and the texts."""
 
-    def __init__(self, desk: Desk, topics: Texts | None, documents: Texts | None, address: Address) -> None:
+    def __init__(self, desk: JudgingService, topics: Texts | None, documents: Texts | None, address: Address) -> None:
         self.desk, self.topics, self.documents, self.address = desk, topics, documents, address
-        folder = files("fathoms.judge.web")
+        folder = files("fathoms.judging.web")
         self._files = {path: (folder / path[1:]).read_bytes() for path in PAGES}
         self._html = (folder / "page.html").read_bytes()
 

@@ -26,13 +26,13 @@ import numpy as np
 
 from fathoms.data.files import check_writable, whole_file
 from fathoms.data.qrels import Qrels
-from fathoms.data.trec import counted
+from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.order import Precision, Ties
-from fathoms.judge.agreement import kappa
-from fathoms.judge.engine import Engine, last_fit
-from fathoms.judge.select import DEFAULT
+from fathoms.judging.agreement import kappa
+from fathoms.judging.engine import Engine, last_fit
+from fathoms.judging.select import DEFAULT
 
 Judgments = list[tuple[int, bool]]  # candidates, and whether they are relevant
 FORMAT = 1
@@ -60,7 +60,7 @@ CREATE TRIGGER event_is_never_removed BEFORE DELETE ON event BEGIN SELECT RAISE(
 
 
 @dataclass(frozen=True)
-class Settings:
+class JudgingSettings:
     """What a session is begun with; `until` alone may change later."""
 
     strategy: str = DEFAULT
@@ -173,9 +173,11 @@ class Log:
             rows = self._connection.execute("SELECT name, value FROM meta")
             return {name: json.loads(value) for name, value in rows}
 
-    def settings(self) -> Settings:
+    def settings(self) -> JudgingSettings:
         meta = self.meta()
-        return Settings(**{field.name: meta[field.name] for field in fields(Settings) if field.name in meta})
+        return JudgingSettings(
+            **{field.name: meta[field.name] for field in fields(JudgingSettings) if field.name in meta}
+        )
 
     def change(self, name: str, value: Any) -> None:
         with self._failing("cannot be written"):
@@ -306,7 +308,7 @@ class Task(NamedTuple):
     document: str
 
 
-class Pair(NamedTuple):
+class PairStanding(NamedTuple):
     """Two systems, the better one first, and the probability that it is."""
 
     better: str
@@ -324,7 +326,7 @@ class Progress:
     imported: int
     pairs: int
     settled: int  # of these
-    weakest: Pair | None  # the open pair of least confidence
+    weakest: PairStanding | None  # the open pair of least confidence
     forecast: tuple[int, int] | None
 
 
@@ -343,7 +345,7 @@ class Session:
     """
 
     def __init__(
-        self, log: Log, settings: Settings, candidates: Candidates, qrels: Qrels | None, engine: Engine
+        self, log: Log, settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None, engine: Engine
     ) -> None:
         self.log = log
         self.settings = settings
@@ -356,14 +358,14 @@ class Session:
         self.reload()
 
     @classmethod
-    def begin(cls, path: Path, settings: Settings, candidates: Candidates, qrels: Qrels | None) -> Session:
+    def begin(cls, path: Path, settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None) -> Session:
         """A new session in a new file."""
         engine = _engine(settings, candidates, qrels)  # before there is a file, for it may refuse
         meta = asdict(settings) | {"systems": candidates.names} | _checksums(candidates, qrels)
         return cls(Log.create(path, meta), settings, candidates, qrels, engine)
 
     @classmethod
-    def resume(cls, log: Log, settings: Settings, candidates: Candidates, qrels: Qrels | None) -> Session:
+    def resume(cls, log: Log, settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None) -> Session:
         """The session of a log, refused where the files are not those it was begun with."""
         meta = log.meta()
         if meta["systems"] != candidates.names:
@@ -525,7 +527,7 @@ class Session:
     def why_ended(self, settled: bool, budget: int | None, more: bool) -> str | None:
         """Why judging ends here, None where it does not: all is settled, or the budget used up, or no more there."""
         if settled:
-            return f"Every pair is settled at {self.settings.until:g}; --resume with a greater --until goes on."
+            return f"Every pair is settled at {self.settings.until:g}; --resume with a greater --confidence goes on."
         if budget is not None and self.judged >= budget:
             return f"The budget of {budget:,} judgments is used up."
         if more:
@@ -547,12 +549,12 @@ class Session:
             forecast=self.engine.forecast(),
         )
 
-    def pairs(self, engine: Engine | None = None) -> list[Pair]:
+    def pairs(self, engine: Engine | None = None) -> list[PairStanding]:
         """The pairs that matter, each in the order that is more probable; as an engine sees it that was told less."""
         engine = engine or self.engine
         names, confidence = self.candidates.names, engine.confidence()
         ordered = ((a, b) if confidence[a, b] >= 0.5 else (b, a) for a, b in engine.pairs())
-        return [Pair(names[a], names[b], float(confidence[a, b])) for a, b in ordered]
+        return [PairStanding(names[a], names[b], float(confidence[a, b])) for a, b in ordered]
 
     def expected(self, engine: Engine | None = None) -> list[tuple[str, float]]:
         """Systems and the MAP to expect of them, best first."""
@@ -689,7 +691,7 @@ def _counting(answers: list[Event]) -> Event:
     return answers[-1] if answers[-1].kind == "final" else answers[0]
 
 
-def _engine(settings: Settings, candidates: Candidates, qrels: Qrels | None) -> Engine:
+def _engine(settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None) -> Engine:
     return Engine(
         candidates,
         settings.strategy,
@@ -730,4 +732,4 @@ def _other_files(path: Path, detail: str) -> InputError:
 
 
 def _listed(names: list[str]) -> str:
-    return f"{counted(len(names), 'run')} ({', '.join(names[:5])}{', ...' if len(names) > 5 else ''})"
+    return f"{pluralise(len(names), 'run')} ({', '.join(names[:5])}{', ...' if len(names) > 5 else ''})"

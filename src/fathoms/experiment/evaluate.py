@@ -24,7 +24,7 @@ from fathoms.evidence.pool import Rows, make_pool, unjudged_of_all, unjudged_row
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.normalised import Normalised
 from fathoms.measures.parse import parse_measure
-from fathoms.parallel import each
+from fathoms.parallel import parallel_map
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,7 +148,7 @@ def evaluate(
     >>> fm.evaluate(qrels, run, ["P@2"]).row(0)
     ('run', 'all', 'P@2', 0.5, 0.5, 1.0, 0.5, 0.5, 0.5)
     """
-    result = evaluation(
+    result = run_evaluation(
         read_qrels(qrels, lenient=lenient, junk=junk),
         scan_runs(runs, names=names, lenient=lenient),
         prepare_measures(measures, bounds=bounds, universe=universe),
@@ -170,14 +170,14 @@ def prepare_measures(
     prepared = []
     for measure in map(parse_measure, several):
         if bounds is not None and isinstance(measure, Normalised):
-            measure = measure.but(bounds=bounds)
+            measure = measure.replace(bounds=bounds)
         if universe is not None and "universe" in measure.params:
-            measure = measure.but(universe=universe)
+            measure = measure.replace(universe="all" if universe == "given" else universe)
         prepared.append(measure)
     return list(dict.fromkeys(prepared))
 
 
-def evaluation(
+def run_evaluation(
     qrels: Qrels,
     runs: Runs,
     measures: list[Measure],
@@ -192,7 +192,7 @@ def evaluation(
     notes = list(qrels.notes)
     align = alignment(qrels, runs, measures, options, notes)
     parts = [(name, part) for name in runs for part in runs.parts(name)]
-    found = each(
+    found = parallel_map(
         partial(_score_part, align=align, measures=measures, options=options),
         parts,
         workers=options.workers,
@@ -228,13 +228,13 @@ def _identity(qrels: Qrels, runs: Runs, measures: list[Measure], options: Option
 def alignment(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Options, notes: list[str]) -> Alignment:
     """What all runs share. Pools and the unjudged documents of all runs take a first pass over them."""
     precision = options.precision or default_precision(options.ties)
-    given = None
-    if any(measure.needs_given for measure in measures):
+    unjudged_in_all_runs = None
+    if any(measure.needs_all_runs for measure in measures):
         names = list(runs)
         groups = [names[start::GROUPS] for start in range(min(GROUPS, len(names)))]
         work = partial(_unjudged, runs=runs, qrels=qrels, ties=options.ties, precision=precision)
-        found = each(work, groups, workers=options.workers, scheduler=options.scheduler)
-        given = unjudged_of_all(found, qrels)
+        found = parallel_map(work, groups, workers=options.workers, scheduler=options.scheduler)
+        unjudged_in_all_runs = unjudged_of_all(found, qrels)
     pool = None
     depths = [int(m.k) for m in measures if isinstance(m, Normalised) and m.needs_pool and m.k is not None]
     if depths:
@@ -252,7 +252,7 @@ def alignment(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Op
             )
         rankings = (rank(runs[name], qrels, options.ties, precision) for name in contributing)
         pool = make_pool(rankings, qrels, max(depths))
-    return Alignment(qrels, options.ties, options.precision, given, pool, options.seed)
+    return Alignment(qrels, options.ties, options.precision, unjudged_in_all_runs, pool, options.seed)
 
 
 def _unjudged(names: Sequence[str], runs: Runs, qrels: Qrels, ties: Ties, precision: Precision) -> Rows:
@@ -290,7 +290,7 @@ def _score(run: Run, align: Alignment, measures: list[Measure], options: Options
     if options.ties not in ("rank", "run") and not options.scores_only and contradictions(run).any():
         by_rank = score_all(align(run, ties="rank", present=True).evidence, measures, options)
         differs = any(not np.allclose(scores[m].score, by_rank[m].score, atol=1e-9) for m in measures)
-    depth = max((evidence.width if m.k is None or m.cutoff == "recall" else m.places(evidence)) for m in measures)
+    depth = max((evidence.width if m.k is None or m.cutoff == "recall" else m.depth_read(evidence)) for m in measures)
     return RunScores(
         run=run.name,
         tag=run.tag,

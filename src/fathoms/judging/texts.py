@@ -22,8 +22,17 @@ from fathoms.errors import InputError
 IDS = ("id", "_id", "docno", "doc_id", "docid", "did", "topic", "topic_id", "qid", "query_id", "number", "num")
 TITLES = ("title", "headline", "query")
 BODIES = (
-    "desc", "description", "question", "narr", "narrative", "abstract", "text", "body", "content", "contents",
-)  # fmt: skip
+    "desc",
+    "description",
+    "question",
+    "narr",
+    "narrative",
+    "abstract",
+    "text",
+    "body",
+    "content",
+    "contents",
+)
 BOM = b"\xef\xbb\xbf"
 SNIFFED = 1 << 16  # bytes at the start of a file that tell what it is
 
@@ -174,9 +183,33 @@ def _paragraphs(text: str) -> tuple[str, ...]:
 # -- what may be shown, and what is marked in it ------------------------------------------------------------------
 
 COMMON = {  # words of questions that say nothing about a document
-    "and", "are", "but", "can", "did", "does", "for", "from", "has", "have", "how", "its", "not", "one", "that", "the",
-    "this", "was", "were", "what", "when", "where", "which", "who", "will", "with",
-}  # fmt: skip
+    "and",
+    "are",
+    "but",
+    "can",
+    "did",
+    "does",
+    "for",
+    "from",
+    "has",
+    "have",
+    "how",
+    "its",
+    "not",
+    "one",
+    "that",
+    "the",
+    "this",
+    "was",
+    "were",
+    "what",
+    "when",
+    "where",
+    "which",
+    "who",
+    "will",
+    "with",
+}
 
 
 def printable(text: str) -> str:

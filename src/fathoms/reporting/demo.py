@@ -6,23 +6,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fathoms.comparison.audit import Audit, auditing
-from fathoms.comparison.compare import Comparison, comparison
+from fathoms.comparison.audit import Audit, run_audit
+from fathoms.comparison.compare import Comparison, run_comparison
 from fathoms.comparison.correlation import correlation
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Runs, read_runs
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats
-from fathoms.judge.engine import Engine
-from fathoms.judge.session import Settings, known
-from fathoms.measures.evaluate import Evaluation, Options, evaluation, prepare_measures
+from fathoms.experiment.evaluate import Evaluation, Options, prepare_measures, run_evaluation
+from fathoms.judging.engine import Engine
+from fathoms.judging.session import JudgingSettings, known
 
 MEASURE = "AP"
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class JudgingOutcome:
     """A judging effort that has come to its end."""
 
     made: int  # judgments
@@ -47,8 +47,8 @@ class Demo:
     documents: int  # that the systems retrieved
     inside: int  # of them judged from the start
     open_pairs: int  # before any judging
-    judged: Judged
-    pooled: Judged  # the same number of judgments in the order of a pool
+    judged: JudgingOutcome
+    pooled: JudgingOutcome  # the same number of judgments in the order of a pool
 
 
 def demonstrate(seed: int, budget: int) -> Demo:
@@ -56,11 +56,11 @@ def demonstrate(seed: int, budget: int) -> Demo:
     qrels, complete, runs = read_qrels(collection.qrels), read_qrels(collection.truth), read_runs(collection.runs)
     measures = prepare_measures(MEASURE)
     options = Options(pooled=tuple(collection.pooled), workers=1)
-    before = evaluation(qrels, runs, measures, options)
-    truth = _means(evaluation(complete, runs, measures, options))
-    compared = comparison(qrels, runs, measures, options)
-    audited = auditing(qrels, runs, None, options, groups=collection.groups)
-    settings = Settings()
+    before = run_evaluation(qrels, runs, measures, options)
+    truth = _means(run_evaluation(complete, runs, measures, options))
+    compared = run_comparison(qrels, runs, measures, options)
+    audited = run_audit(qrels, runs, None, options, groups=collection.groups)
+    settings = JudgingSettings()
     found = candidates(runs, settings.depth, settings.ties, settings.precision, qrels.topics)
     relevant = found.judged_by(complete, settings.rel)[1]
     judged = judge(found, qrels, relevant, truth, budget, settings.strategy)
@@ -93,7 +93,7 @@ def judge(
     strategy: str,
     *,
     to_the_end: bool = False,
-) -> Judged:
+) -> JudgingOutcome:
     """Judge by the truth until all pairs are settled or the budget is spent; `to_the_end` spends all of it."""
     engine = Engine(found, strategy, elsewhere=found.relevant_elsewhere(qrels))
     engine.load([(number, grade >= 1) for number, grade in known(found, qrels).items()])
@@ -111,7 +111,7 @@ def judge(
         np.concatenate([qrels.grades, relevant[made].astype(np.float64)]),
     )
     expected = engine.expected()
-    return Judged(len(made), len(engine.open_pairs()), expected, correlation(expected, truth), now)
+    return JudgingOutcome(len(made), len(engine.open_pairs()), expected, correlation(expected, truth), now)
 
 
 def _means(scored: Evaluation) -> Floats:

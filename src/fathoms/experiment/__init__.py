@@ -1,0 +1,1 @@
+"""Judgments, runs and how to read them, said once and aligned once."""
