@@ -25,7 +25,8 @@ from fathoms.evidence.candidates import candidates
 from fathoms.experiment.evaluate import Options, prepare_measures
 from fathoms.judging.engine import Engine
 from fathoms.judging.session import known
-from fathoms.reporting import charts, html, story
+from fathoms import charts
+from fathoms.reporting import html, story
 from fathoms.reporting.demo import Demo, demonstrate
 from fathoms.reporting.report import DEFAULT_MEASURES, Report, checksum, judging_of, run_report
 

@@ -33,7 +33,7 @@ from fathoms.data.simulate import write as write_collection
 from fathoms.errors import FathomsError
 from fathoms.evidence.align import Alignment, rank
 from fathoms.evidence.order import Precision, Ties, risen
-from fathoms.reporting import charts
+from fathoms import charts
 from tests import slow
 from tests.blocks import block
 from tests.test_collections import collection

@@ -37,7 +37,7 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
     from fathoms.data.simulate import write
     from fathoms.errors import FathomsError
-    from fathoms.reporting import charts
+    from fathoms import charts
     from fathoms.reporting.demo import demonstrate
 
     folder: Path = args.output

@@ -71,7 +71,7 @@ def run(args: Namespace) -> int:
     from fathoms.data.trec import pluralise
     from fathoms.errors import FathomsError
     from fathoms.experiment.evaluate import DEFAULT_MEASURES
-    from fathoms.reporting import charts
+    from fathoms import charts
 
     if args.ties is not None and args.fix is None:
         raise FathomsError("--ties says in which order --fix DIR writes runs; the analysis looks at all rules")
@@ -110,7 +110,7 @@ def run(args: Namespace) -> int:
 
 def _draw(report: TieReport, path: Path) -> None:
     from fathoms.data.files import whole_file
-    from fathoms.reporting import charts
+    from fathoms import charts
 
     measure = report.measures[0].name
     scores = report.scores

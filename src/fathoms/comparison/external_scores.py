@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fathoms.comparison.compare import EQUAL, Comparison, Pair, compared
-from fathoms.comparison.significance import Correction, Test, corrected, effect_size, interval, p_values
+from fathoms import choices
+from fathoms.choices import checked
+from fathoms.comparison.compare import EQUAL, Comparison, Pair, chosen_baseline, compared
+from fathoms.comparison.significance import CORRECTIONS, TESTS, Correction, Test, corrected, effect_size, interval, p_values
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import PARQUET, read_bytes, stem
 from fathoms.data.runs import expand
@@ -187,7 +189,15 @@ def compare_scores(
     )
     for note in result.notes:
         warnings.warn(note, FathomsWarning, stacklevel=2)
-    return result.to_frame()
+    return result.frame
+
+
+class ScoreComparison(Comparison):
+    """A comparison of scores that were computed elsewhere: nothing is known of judgments and ties."""
+
+    @property
+    def sentences(self) -> list[str]:
+        return sentences(self)
 
 
 def comparison_of_scores(
@@ -199,9 +209,12 @@ def comparison_of_scores(
     alpha: float = 0.05,
     baseline: str | None = None,
     seed: int = 0,
-) -> Comparison:
+) -> ScoreComparison:
     import polars as pl
 
+    checked("test", choices.one_of, TESTS, test)
+    checked("correction", choices.one_of, CORRECTIONS, correction)
+    alpha = checked("alpha", choices.share, alpha)
     table = scores if isinstance(scores, pl.DataFrame) else read_scores(scores)
     table = table.filter(pl.col("topic") != MEAN, pl.col("score").is_not_null())
     runs = table["run"].unique(maintain_order=True).to_list()
@@ -209,8 +222,7 @@ def comparison_of_scores(
         raise FathomsError(
             "a comparison needs the scores by topic of at least two runs (trec_eval prints them with -q)"
         )
-    if baseline is not None and baseline not in runs and (baseline := _name(baseline)) not in runs:
-        raise FathomsError(f"the baseline {baseline!r} is not among the runs: {', '.join(runs[:5])}")
+    baseline = chosen_baseline(baseline, runs)
     notes: list[str] = []
     pairs: list[Pair] = []
     n_topics = 0
@@ -218,7 +230,7 @@ def comparison_of_scores(
         values, topics = _block(table.filter(pl.col("measure") == measure), measure, runs, notes)
         n_topics = max(n_topics, len(topics))
         pairs += _pairs(measure, runs, values, test, correction, alpha, baseline, seed)
-    return Comparison(pairs, alpha, test, correction, n_topics, notes)
+    return ScoreComparison(pairs, alpha, test, correction, n_topics, notes)
 
 
 def _measures(measures: Sequence[Any] | Any | None, table: pl.DataFrame) -> list[str]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fathoms.data import keys
 from fathoms.data.arrays import identity_of
-from fathoms.data.files import PARQUET, stem
+from fathoms.data.files import PACKED_ENDINGS, PARQUET, stem
 from fathoms.data.load import RANKS_LINE, first_line, header, is_ranx, load, parse
 from fathoms.data.split import LOOK, ROWS_SPAN, Span, read_span, topic_spans
 from fathoms.data.topics import number_topics
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 Names = Literal["file", "tag"]
+BYTES_A_LINE = 100  # that a line of a run takes in memory once it is read and ranked
+PLAIN_LINE, PACKED_LINE = 40, 8  # bytes that a line takes on disk, in plain text and compressed
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +145,16 @@ class Runs(Mapping[str, Run]):
         run = self._runs[name]
         return run if isinstance(run, Run) else run()
 
+    def read(self, name: str, *, lenient: bool) -> Run:
+        """The run, with errors of its file skipped or not."""
+        run = self._runs[name]
+        return run if isinstance(run, Run) else replace(run, lenient=lenient)()
+
+    def file_of(self, name: str) -> str:
+        """Where the run comes from: its file, or what it was called."""
+        run = self._runs[name]
+        return run.source if isinstance(run, Run) else run.path
+
     def parts(self, name: str) -> list[Callable[[], Run]]:
         """What gives the run in parts that may be scored on their own, as `RunFile.parts` says; often a single one."""
         run = self._runs[name]
@@ -153,6 +165,14 @@ class Runs(Mapping[str, Run]):
         """The size of all files that are there, 0 where a run is in memory."""
         files = [run.path for run in self._runs.values() if isinstance(run, RunFile)]
         return sum(map(os.path.getsize, filter(os.path.exists, files))) if len(files) == len(self._runs) else 0
+
+    def bytes_in_memory(self, name: str) -> int:
+        """About how much memory the run takes once it is read and ranked."""
+        run = self._runs[name]
+        if isinstance(run, Run):
+            return len(run) * BYTES_A_LINE
+        packed = run.path.lower().endswith((*PACKED_ENDINGS, ".parquet"))
+        return os.path.getsize(run.path) // (PACKED_LINE if packed else PLAIN_LINE) * BYTES_A_LINE
 
     def identity(self, name: str) -> tuple[Any, ...]:
         """What tells the run from others: path, size and time of its file, or a hash of what is in memory."""

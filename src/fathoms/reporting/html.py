@@ -23,7 +23,8 @@ from fathoms.data.qrels import Qrels
 from fathoms.data.trec import pluralise
 from fathoms.evidence.evidence import Floats
 from fathoms.measures.base import Measure
-from fathoms.reporting import charts, story
+from fathoms import charts
+from fathoms.reporting import story
 from fathoms.reporting.report import Informative, Report
 
 SHOWN = 200  # rows of a table of findings; the commands have all
