@@ -157,18 +157,16 @@ def _until_broken(
     running: dict[Future[Result], int] = {}
     sound = False
     try:
-        while (waiting or running) and not lost:
+        while waiting or running:
             while waiting and len(running) < workers:
                 number = waiting.pop()
                 running[pool.submit(work, batches[number])] = number
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                try:
-                    result = future.result()
-                except BrokenProcessPool:
-                    lost += running.values()
-                    break
+                result = future.result()
                 yield running.pop(future), result
-        sound = not lost
+        sound = True
+    except BrokenProcessPool:  # heard of by whoever asks next, for a result or to submit more
+        lost += running.values()
     finally:
         if not sound:  # nobody waits for what is still running
             pool.shutdown(kill_workers=True)
