@@ -16,18 +16,10 @@ import pytest
 
 import fathoms as fm
 from fathoms.cli.app import main
-from fathoms.comparison.audit import (
-    COLUMNS,
-    Audit,
-    LeftOut,
-    Status,
-    audit,
-    changes,
-    contributions,
-    leave_out,
-    run_audit,
-    sentences,
-)
+from fathoms.comparison.audit import audit, run_audit
+from fathoms.comparison.audit_findings import COLUMNS, Audit, LeftOut, Status, changes
+from fathoms.comparison.audit_leave_out import contributions, leave_out
+from fathoms.comparison.audit_sentences import sentences
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.pool import with_judgments

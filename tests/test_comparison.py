@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import fathoms as fm
-from fathoms.comparison.agreement import Evaluated, agreement, discrimination, quadrants
+from fathoms.comparison.agreement import Evaluated, agreement, discrimination
 from fathoms.comparison.correlation import correlation, correlation_matrix, rbo, rmse, swaps, tau_ap_matrix
 from fathoms.comparison.significance import corrected, effect_size, interval, p_values, tukey
 from tests import slow
@@ -114,15 +114,6 @@ def test_worked_example_of_coverage_and_inversion() -> None:
     assert found.inversion == pytest.approx(6 / 35)
     assert found.reversals == 0
     assert discrimination(Evaluated(mean, reference_p), 0.05) == pytest.approx(35 / 45)
-
-
-def test_quadrants_name_who_separates_a_pair() -> None:
-    assert quadrants(np.array([0.01, 0.01, 0.5, 0.5]), np.array([0.01, 0.5, 0.01, 0.5]), 0.05) == [
-        "both",
-        "reference",
-        "new",
-        "neither",
-    ]
 
 
 # -- correlation ----------------------------------------------------------------------------------------------

@@ -37,8 +37,10 @@ from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Floats
 from fathoms.judging import session as session_module
+from fathoms.judging.export import export
+from fathoms.judging.log import JudgingSettings, Log, check_new
 from fathoms.judging.select import STRATEGIES
-from fathoms.judging.session import JudgingSettings, Log, Session, check_new
+from fathoms.judging.session import Session
 from fathoms.judging.texts import Entry, open_texts, printable
 from tests.test_collections import collection
 
@@ -258,7 +260,7 @@ class TestSession:
         now.grade("2", "z", 0, "bob")
         now.undo("bob")
         out = tmp_path / "out.txt"
-        assert now.export(out) == tmp_path / "out.txt.provenance.tsv"
+        assert export(now, out) == tmp_path / "out.txt.provenance.tsv"
         assert out.read_text() == "1 0 q 2\n1 0 a 0\n1 0 c -1\n1 0 b 1\n2 0 x 0\n"
         rows = [line.split("\t") for line in (tmp_path / "out.txt.provenance.tsv").read_text().splitlines()]
         assert [[*row[:4], row[5]] for row in rows] == [
@@ -288,7 +290,7 @@ class TestSession:
         log = Log.open(tmp_path / "s.db")
         again = Session.resume(log, log.settings(), found, None)
         assert [event.document for event in again.grades()] == ["d\udcff", "é"]
-        again.export(tmp_path / "out.txt")
+        export(again, tmp_path / "out.txt")
         assert (tmp_path / "out.txt").read_bytes() == b"t\xe9 0 d\xff 1\nt\xe9 0 \xc3\xa9 0\n"
         assert b"J\xf6rg" in (tmp_path / "out.txt.provenance.tsv").read_bytes()
 

@@ -21,7 +21,8 @@ from fathoms.data.simulate import write
 from fathoms.errors import FathomsError
 from fathoms.experiment.evaluate import Options, prepare_measures
 from fathoms.papers import rtc
-from fathoms.reporting.html import page
+from fathoms.parallel import cluster, work
+from fathoms.reporting.page import page
 from fathoms.reporting.report import run_report
 from tests.batches import BATCHES, EXPECTED, Deadly, DiesOnce, Patient, Wrong, squares
 
@@ -100,15 +101,15 @@ def test_an_error_of_the_work_itself_is_one_at_once(scheduler: str | None, notes
 
 def test_a_thousand_items_do_not_take_a_thousand_round_trips(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[int] = []
-    on_cluster = parallel._on_cluster
+    on_cluster = cluster.on_cluster
 
     def counting(work: Callable[[Any], Any], batches: dict[int, Any], scheduler: str) -> Iterator[tuple[int, Any]]:
         sent.append(len(batches))
         return on_cluster(work, batches, scheduler)
 
-    monkeypatch.setattr(parallel, "_on_cluster", counting)
+    monkeypatch.setattr(work, "on_cluster", counting)
     assert len(parallel.parallel_map(abs, range(1000), workers=2, scheduler=CLUSTER)) == 1000
-    assert 2 <= sent[0] <= 2 * parallel.ROUNDS + 1
+    assert 2 <= sent[0] <= 2 * work.ROUNDS + 1
 
 
 # -- studies --------------------------------------------------------------------------------------------------
@@ -199,14 +200,14 @@ def test_a_worker_killed_in_the_middle_of_the_trials(sim: Path) -> None:
 
     def kill_one() -> None:
         if not killed:
-            victim = next(iter(parallel._client(CLUSTER).run(os.getpid).values()))
+            victim = next(iter(cluster._client(CLUSTER).run(os.getpid).values()))
             os.kill(victim, signal.SIGKILL)
             killed.append(victim)
 
     rows = rtc.trials(world, replace(settings, scheduler=CLUSTER), kill_one)
     assert killed
     assert rows.equals(rtc.trials(world, settings))
-    assert killed[0] not in parallel._client(CLUSTER).run(os.getpid).values()
+    assert killed[0] not in cluster._client(CLUSTER).run(os.getpid).values()
 
 
 def test_runs_travel_as_names_of_files(sim: Path) -> None:
@@ -237,7 +238,7 @@ def test_a_scheduler_that_is_none(scheduler: str, sim: Path, capsys: pytest.Capt
 def test_a_scheduler_that_does_not_answer(
     sim: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parallel, "CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.3)
     said = refused(sim, "tcp://127.0.0.1:9", capsys)
     assert "no scheduler answers at tcp://127.0.0.1:9" in said
     assert "Traceback" not in said
@@ -249,7 +250,7 @@ def test_dask_is_not_installed(sim: Path, capsys: pytest.CaptureFixture[str], mo
 
 
 def test_a_worker_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    client = parallel._client(CLUSTER)
+    client = cluster._client(CLUSTER)
     monkeypatch.setattr(fm, "__version__", "99.0")
     with pytest.raises(FathomsError, match=r"expected 99\.0"):
-        parallel._check_workers(client, CLUSTER)
+        cluster._check_workers(client, CLUSTER)

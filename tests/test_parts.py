@@ -268,9 +268,10 @@ def test_what_cannot_be_packed_part_by_part_is_left_to_the_whole(tmp_path: Path,
 
 FORKED = """
 import sys
-from fathoms.parallel import _may_fork, parallel_map
+from fathoms.parallel import parallel_map
+from fathoms.parallel.local import may_fork
 from fathoms import InputError
-assert _may_fork()
+assert may_fork()
 import os
 {body}
 assert "polars" not in sys.modules
@@ -290,6 +291,21 @@ def is_running(process: int) -> bool:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads do the work")
 class TestForks:
+    @pytest.mark.parametrize(
+        ("before", "safe"),
+        [
+            ("pass", True),
+            ("import numpy; numpy.ones((500, 500)) @ numpy.ones((500, 500))", True),
+            ("import polars", False),
+            ("import threading, time; threading.Thread(target=time.sleep, args=(9,), daemon=True).start()", False),
+        ],
+        ids=["nothing", "linear algebra", "polars", "a thread"],
+    )
+    def test_only_threads_that_are_prepared_for_it_may_run(self, before: str, safe: bool) -> None:
+        code = f"from fathoms.parallel.local import may_fork; {before}; print(may_fork())"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+        assert done.stdout == f"{safe}\n"
+
     def test_results_come_in_order_from_other_processes(self) -> None:
         done = forked(
             "found = parallel_map(lambda i: (i * i, os.getpid()), range(40), workers=3)\n"

@@ -26,8 +26,10 @@ from fathoms.experiment.evaluate import Options, prepare_measures
 from fathoms.judging.engine import Engine
 from fathoms.judging.session import known
 from fathoms import charts
-from fathoms.reporting import html, story
+from fathoms.reporting import script_data, sections, story
+from fathoms.reporting import page as html
 from fathoms.reporting.demo import Demo, demonstrate
+from fathoms.reporting.parts import text as safe
 from fathoms.reporting.report import DEFAULT_MEASURES, Report, checksum, judging_of, run_report
 
 EVIL = "<script>alert('run')</script>&\"'"
@@ -105,7 +107,7 @@ def page(report: Report) -> str:
 
 def test_scores_by_topic_are_those_of_evaluate(folder: Path, report: Report) -> None:
     frame = fm.evaluate(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES), by_topic=True)
-    found = html.data(report)
+    found = script_data.data(report)
     looked = 0
     for row in frame.iter_rows(named=True):
         if row["topic"] == "all":
@@ -120,7 +122,7 @@ def test_scores_by_topic_are_those_of_evaluate(folder: Path, report: Report) -> 
 
 def test_pairs_are_those_of_compare(folder: Path, report: Report) -> None:
     frame = fm.compare(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES))
-    found = html.data(report)
+    found = script_data.data(report)
     for number, measure in enumerate(DEFAULT_MEASURES):
         rows = list(frame.filter(frame["measure"] == measure).iter_rows(named=True))
         pairs = found["pairs"][number]
@@ -172,7 +174,7 @@ def test_guidelines_and_sentences_are_those_of_the_audit(folder: Path, page: str
     pooled = (folder / "pooled.txt").read_text().split()
     found = fm.audit(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES), pooled=pooled)
     for one in found.guidelines:
-        assert html.text(one.evidence) in page
+        assert safe(one.evidence) in page
 
 
 # -- what to judge --------------------------------------------------------------------------------------------------
@@ -495,7 +497,7 @@ def test_stretches_are_groups() -> None:
             size = len(list(group))
             expected.append((at, at + size, value))
             at += size
-        assert list(html._stretches(line)) == expected
+        assert list(sections._stretches(line)) == expected
 
 
 def test_checksums_are_of_the_files(folder: Path, report: Report) -> None:

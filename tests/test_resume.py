@@ -11,6 +11,7 @@ import fathoms as fm
 from fathoms import parallel
 from fathoms.cli.app import main
 from fathoms.data.simulate import simulate, write
+from fathoms.parallel import work
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "sim"
     write(simulate(systems=7, n_topics=4, depth=30, seed=2), folder)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(parallel, "KEPT_TOGETHER", 2)
+    monkeypatch.setattr(work, "KEPT_TOGETHER", 2)
     return folder
 
 

@@ -18,6 +18,7 @@ from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import candidates
 from fathoms.judging.engine import Engine
 from fathoms.papers import rtc
+from fathoms.parallel import work
 
 SMALL = rtc.RTCSettings(depth=20, trials=4, systems=6, methods=("MTC", "fusion"), workers=1)
 
@@ -185,7 +186,7 @@ def test_the_paper_on_a_simulated_collection(folder: Path, tmp_path: Path) -> No
     assert end.value.code == 0
     names = {path.name for path in target.iterdir()}
     assert {f"table{n}.tsv" for n in (1, 2, 3, 4, 5)} | {"fig2.tsv", "tableA.tsv", "tableB.tsv", "index.md"} <= names
-    assert parallel.PARTS not in names
+    assert work.PARTS not in names
     table = pl.read_csv(target / "table3.tsv", separator="\t")
     pairs = table.filter((pl.col("method") == "fusion") & (pl.col("confidence") == "pairs"))
     assert pairs.row(0)[2:] == (2.0, 32.0, 56.0)

@@ -16,18 +16,10 @@ from hypothesis import strategies as st
 
 import fathoms as fm
 from fathoms.cli.app import main
-from fathoms.comparison.ties import (
-    COLUMNS,
-    KINDS,
-    RULES,
-    Anomalies,
-    Means,
-    affected,
-    anomalies,
-    fix_runs,
-    sentences,
-    ties,
-)
+from fathoms.comparison.tie_anomalies import Anomalies, affected, anomalies
+from fathoms.comparison.tie_effects import COLUMNS, KINDS, RULES, Means
+from fathoms.comparison.tie_sentences import sentences
+from fathoms.comparison.ties import fix_runs, ties
 from fathoms.data.qrels import JUDGED
 from fathoms.data.simulate import write as write_collection
 from fathoms.errors import FathomsError

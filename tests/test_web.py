@@ -29,8 +29,10 @@ from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.judging.agreement import Rating, kappa
 from fathoms.judging.engine import Engine
+from fathoms.judging.export import provenance, qrels_text
+from fathoms.judging.log import JudgingSettings, Log, Point
 from fathoms.judging.select import STRATEGIES
-from fathoms.judging.session import JudgingSettings, Log, Point, Session
+from fathoms.judging.session import Session
 from fathoms.judging.texts import Entry
 from fathoms.judging.web.server import LARGEST, LONGEST, Address, Page
 from fathoms.judging.web.service import SHOWN, JudgingService, Refused, name_of, thinned
@@ -164,7 +166,7 @@ def test_two_grades_against_a_plain_model(
         assert list({event.document: None for event in one.grades()}) == list(counting)
         assert one.judgments == [(DOCUMENTS.index(d), (g or 0) >= 2) for d, g in counting.items()]
     assert again.engine.confidence().tolist() == expected
-    assert again.qrels_text() == "".join(f"1 0 {d} {g}\n" for d, g in counting.items())
+    assert qrels_text(again) == "".join(f"1 0 {d} {g}\n" for d, g in counting.items())
     again.close()
 
 
@@ -200,7 +202,7 @@ def test_second_grades_come_first_and_from_others(tmp_path: Path) -> None:
         now.settle("1", first.document, 3, "eve")
     now.settle("1", first.document, 1, "eve")
     assert [event.grade for event in now.grades()] == [1]
-    rows = [row[2:4] + row[6:] for row in now.provenance()]
+    rows = [row[2:4] + row[6:] for row in provenance(now)]
     assert rows == [("2", "ann", "first"), ("0", "bob", "second"), ("1", "eve", "final")]
     assert now.undo("eve") is not None
     assert [event.grade for event in now.grades()] == [2]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fathoms.cli import options
 
 if TYPE_CHECKING:
-    from fathoms.comparison.audit import Audit, Spread
+    from fathoms.comparison.audit_findings import Audit, Spread
 
 EXAMPLES = """examples:
   fathoms audit qrels.txt runs/ --pooled pooled.txt --groups groups.tsv
@@ -43,7 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.comparison.audit import COLUMNS, run_audit
+    from fathoms.comparison.audit import run_audit
+    from fathoms.comparison.audit_findings import COLUMNS
 
     given = options.read_inputs(args)
     groups = None if args.groups is None else options.read_groups(args.groups, given.runs)
@@ -65,7 +66,7 @@ def _pm(spread: Spread | None, digits: int = 1) -> str:
 
 
 def _table(result: Audit) -> str:
-    from fathoms.comparison.audit import sentences
+    from fathoms.comparison.audit_sentences import sentences
 
     parts = ["\n".join(sentences(result)), _found(result), _pooling(result)]
     if result.run_out:
@@ -105,7 +106,7 @@ def _pooling(result: Audit) -> str:
 
 def _left_out(result: Audit) -> str:
     from fathoms.cli.output import aligned_text
-    from fathoms.comparison.audit import changes
+    from fathoms.comparison.audit_findings import changes
     from fathoms.data.trec import pluralise
 
     header = ["measure"]
@@ -124,7 +125,7 @@ def _left_out(result: Audit) -> str:
 
 def _shares(result: Audit) -> str:
     from fathoms.cli.output import aligned_text
-    from fathoms.comparison.audit import SHARE_DEPTHS
+    from fathoms.comparison.audit_findings import SHARE_DEPTHS
 
     def percent(share: float | None) -> str:
         return "" if share is None else f"{share:.1%}"

@@ -71,7 +71,7 @@ def _report(folder: Path) -> None:
 
 
 def told(found: Demo) -> str:
-    from fathoms.comparison.audit import sentences as of_audit
+    from fathoms.comparison.audit_sentences import sentences as of_audit
     from fathoms.comparison.sentences import sentences as of_comparison
     from fathoms.data.trec import pluralise
 

@@ -9,26 +9,21 @@ error; standard output gets the summary at the end. Keys: a grade, s skip, u und
 
 from __future__ import annotations
 
-import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathoms.cli import options
-from fathoms.judging.texts import marked, printable, terms
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
-
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Runs
-    from fathoms.judging.session import JudgingSettings, Progress, Session, Task
-    from fathoms.judging.texts import Entry, Texts
+    from fathoms.judging.log import JudgingSettings
+    from fathoms.judging.session import Session
+    from fathoms.judging.texts import TextSources
 
 EXAMPLES = """examples:
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt
@@ -48,7 +43,6 @@ DEMO: dict[str, Any] = {  # some 70 judgments settle it
     "seed": 2,
 }
 OPEN_PAIRS = 20  # shown in the summary
-WIDEST = 100  # characters in a line of text
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -203,7 +197,9 @@ def _judge(args: Namespace) -> int:
     from fathoms.data.runs import scan_runs
     from fathoms.errors import FathomsError
     from fathoms.evidence.candidates import candidates
-    from fathoms.judging.session import Log, Session, check_new
+    from fathoms.judging.log import Log, check_new
+    from fathoms.judging.session import Session
+    from fathoms.judging.terminal import Conversation
 
     options.check_sources(args)
     if "-" in (args.qrels, *args.runs) and args.oracle is None:
@@ -237,7 +233,7 @@ def _judge(args: Namespace) -> int:
             if args.web:
                 _serve(session, texts, args)
             elif oracle is None:
-                Conversation(session, texts, args).hold()
+                Conversation(session, texts, args.assessor or _user(), budget=args.budget, quiet=args.quiet).hold()
             else:
                 _consult(session, oracle, args)
         except KeyboardInterrupt:
@@ -257,7 +253,7 @@ def _settings(
     from fathoms.data.files import stem
     from fathoms.errors import FathomsError, InputError
     from fathoms.evidence.order import default_precision
-    from fathoms.judging.session import JudgingSettings
+    from fathoms.judging.log import JudgingSettings
 
     asked: dict[str, Any] = {
         name: getattr(args, name)
@@ -301,16 +297,8 @@ def _notes(qrels: Qrels | None, oracle: Qrels | None, topics: list[str]) -> list
 # -- texts --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TextSources:
-    """Where the texts are, if they are anywhere."""
-
-    topics: Texts | None
-    documents: Texts | None
-
-
 def _open_texts(args: Namespace, topics: list[str], documents: list[bytes]) -> TextSources:
-    from fathoms.judging.texts import open_texts
+    from fathoms.judging.texts import TextSources, open_texts
 
     names = {document.decode(errors="surrogateescape") for document in documents}
     return TextSources(
@@ -323,190 +311,6 @@ def _say_texts(shelf: TextSources, topics: int, documents: int) -> None:
     for texts, total, noun in ((shelf.topics, topics, "topics"), (shelf.documents, documents, "documents")):
         if texts is not None and len(texts) < total:
             print(f"fathoms: warning: {total - len(texts):,} of {total:,} {noun} have no text", file=sys.stderr)
-
-
-# -- a person answers ---------------------------------------------------------------------------------------------
-
-HELP = """0 to {most:<6} the document's grade, then Enter; {rel} and more is relevant
-s [why]     skip this document; it is not shown again
-u           take the last answer back
-n TEXT      a note, saved with the answer to this document
-m           more of the text
-q           stop here (as does the end of the input); --resume goes on"""
-
-
-class Conversation:
-    """Shows documents and takes answers: on a terminal, or line by line from anything else."""
-
-    def __init__(self, session: Session, shelf: TextSources, args: Namespace) -> None:
-        from rich.console import Console
-
-        self.session, self.shelf, self.budget, self.quiet = session, shelf, args.budget, args.quiet
-        self.assessor = args.assessor or _user()
-        self.console: Console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
-        self.at_terminal = sys.stdin.isatty()
-        self.lines = 0  # read so far
-        self.note = ""
-        self.hidden: list[Text] = []  # lines of the document that were not shown yet
-
-    def hold(self) -> None:
-        task = self._next()
-        while task is not None:
-            self._show(task)
-            task = self._answer(task)
-
-    def _next(self) -> Task | None:
-        """The next document, None at the end; there, a person can still take the last answer back."""
-        task, why_not = _upcoming(self.session, self.budget, self.assessor)
-        if task is not None:
-            return task
-        self._say(why_not)
-        while self.at_terminal:
-            answer = self._ask("Enter finishes, u takes the last answer back")
-            if answer is None or answer in ("", "q"):
-                break
-            if answer == "u":
-                return self._undo()
-        return None
-
-    def _answer(self, task: Task) -> Task | None:
-        """Take lines until the document is answered; returns what comes next."""
-        most = self.session.settings.max_grade
-        while (line := self._ask(f"grade 0-{most}, or s u n m q ?")) is not None:
-            word, _, rest = line.partition(" ")
-            if re.fullmatch("[0-9]{1,9}", line) and int(line) <= most:
-                self.session.grade(task.topic, task.document, int(line), self.assessor, self.note)
-                return self._saved(task, f"grade {int(line)}")
-            if word == "s":
-                self.session.skip(task.topic, task.document, self.assessor, " ".join((self.note, rest)).strip())
-                return self._saved(task, "skipped")
-            if word == "n" and rest.strip():
-                self.note = rest.strip()
-                self._say("The note will be saved with your answer.")
-            elif line == "u":
-                back = self._undo()
-                if back is not None:
-                    return back
-            elif line == "m":
-                self._more()
-            elif line == "q":
-                return None
-            elif line == "?":
-                self._say(HELP.format(most=most, rel=self.session.settings.rel))
-            elif line:
-                self._wrong(line, most)
-        return None
-
-    def _saved(self, task: Task, what: str) -> Task | None:
-        if not self.quiet:
-            self._say(f"Saved: topic {task.topic}, document {task.document}: {what}. {_standing(self.session)}")
-        return self._next()
-
-    def _undo(self) -> Task | None:
-        back = self.session.undo(self.assessor)
-        if back is None:
-            self._say(f"There is no answer of {self.assessor} to take back.")
-        else:
-            self._say(f"Taken back: topic {back.topic}, document {back.document}.")
-            if not self.session.may_grade(back.candidate, self.assessor):  # it was a final grade, set on the page
-                return self._next()
-        return back
-
-    def _wrong(self, line: str, most: int) -> None:
-        message = f"expected a grade from 0 to {most}, s, u, n TEXT, m, q or ?, found {line!r}"
-        if self.at_terminal:
-            self._say(f"{message[0].upper()}{message[1:]}.")
-            return
-        from fathoms.errors import InputError
-
-        # Nobody is there to answer again, and the lines that follow were meant for other documents.
-        raise InputError(f"{message}; what came before is saved", "standard input", self.lines)
-
-    def _ask(self, what: str) -> str | None:
-        self.console.print(f"{what} > ", end="")
-        line = sys.stdin.readline()
-        self.lines += 1
-        if not line or not self.at_terminal:
-            self.console.print()
-        return line.strip() if line else None
-
-    def _say(self, text: str) -> None:
-        self.console.print(printable(text))
-
-    def _show(self, task: Task) -> None:
-        self.note = ""
-        topic = self.shelf.topics and self.shelf.topics.get(task.topic)
-        document = self.shelf.documents and self.shelf.documents.get(task.document)
-        self.console.rule(characters="-", style="")
-        for line in self._wrapped(f"Topic {task.topic}", topic or None, set()):
-            self.console.print(line)
-        self.console.print()
-        self.hidden = self._wrapped(f"Document {task.document}", document or None, terms(topic or None))
-        self._more()
-
-    def _wrapped(self, label: str, entry: Entry | None, wanted: set[str]) -> list[Text]:
-        """Label and title, then the body, as lines of a screen; words of the topic are marked."""
-        from rich.text import Text
-
-        title, body = ("", ("no text available",)) if entry is None else (entry.title, entry.body)
-        if entry is not None and not title and not body:
-            body = ("the text is empty",)
-        lines: list[Text] = []
-        for place, part in enumerate((f"{label}: {title}" if title else label, *body)):
-            text = Text(style="bold" if place == 0 else "")
-            for turn, words in enumerate(marked(part, wanted)):
-                text.append(words, "bold yellow" if turn % 2 else None)
-            lines += text.wrap(self.console, min(self.console.width, WIDEST))
-        for line in lines:
-            line.rstrip()
-        return lines
-
-    def _more(self) -> None:
-        room = max(5, self.console.height - 12)
-        if not self.hidden:
-            self._say("That is all of it.")
-        for line in self.hidden[:room]:
-            self.console.print(line)
-        self.hidden = self.hidden[room:]
-        if self.hidden:
-            self._say(f"[{len(self.hidden)} more lines: m shows them]")
-
-
-def _user() -> str:
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user without a name, as in a container
-        return "assessor"
-
-
-def _upcoming(session: Session, budget: int | None, assessor: str) -> tuple[Task | None, str]:
-    """The next document, or why judging ends here."""
-    if session.waiting(assessor):
-        return session.next(assessor), ""
-    ended = session.why_ended(session.settled(), budget, more=True)
-    task = session.next(assessor) if ended is None else None
-    return task, ended or session.why_ended(False, budget, more=task is not None) or ""
-
-
-def _standing(session: Session) -> str:
-    """Where it stands and how far it is, in two lines."""
-    now = session.progress()
-    where = f"{now.judged:,} judged, {_pairs_settled(now, session.settings.until)}."
-    if now.weakest is None:
-        return where
-    better, other, confidence = now.weakest
-    if now.forecast is None:
-        left = "Too early to say how many more judgments it takes"
-    else:
-        low, high = now.forecast
-        left = f"Some {low:,} to {high:,} more" if low < high else f"Some {low:,} more"
-    return f"{where}\nLeast sure: {better} better than {other} ({confidence:.2f}). {left}."
-
-
-def _pairs_settled(now: Progress, until: float) -> str:
-    return f"{now.settled:,} of {now.pairs:,} pairs settled at {until:g}"
 
 
 # -- people answer on a page --------------------------------------------------------------------------------------
@@ -544,6 +348,7 @@ def _consult(session: Session, oracle: Qrels, args: Namespace) -> None:
     """Take answers from judgments; what they do not judge has grade 0."""
     from fathoms.errors import InputError
     from fathoms.judging.session import known
+    from fathoms.judging.terminal import upcoming
 
     grades = known(session.candidates, oracle)
     if any(grade != int(grade) for grade in grades.values()):
@@ -551,7 +356,7 @@ def _consult(session: Session, oracle: Qrels, args: Namespace) -> None:
     assessor = args.assessor or "oracle"
     unknown = 0
     with _bar(session, args) as step:
-        while (task := _upcoming(session, args.budget, assessor)[0]) is not None:
+        while (task := upcoming(session, args.budget, assessor)[0]) is not None:
             if not unknown and task.candidate not in grades and not args.quiet:
                 print(f"fathoms: documents that {args.oracle} does not judge count as grade 0", file=sys.stderr)
             unknown += task.candidate not in grades
@@ -572,17 +377,27 @@ def _bar(session: Session, args: Namespace) -> Iterator[Any]:
         yield lambda: bar.advance(task)
 
 
+def _user() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name, as in a container
+        return "assessor"
+
+
 # -- the end ------------------------------------------------------------------------------------------------------
 
 
 def _summary(session: Session) -> str:
     from fathoms.cli.output import aligned_text
+    from fathoms.judging.terminal import pairs_settled
 
     now = session.progress()
     until = session.settings.until
     skipped = f", {now.skipped:,} skipped" if now.skipped else ""
     imported = f", {now.imported:,} known before" if now.imported else ""
-    head = f"{now.judged:,} judged ({now.relevant:,} relevant){skipped}{imported}; {_pairs_settled(now, until)}.\n"
+    head = f"{now.judged:,} judged ({now.relevant:,} relevant){skipped}{imported}; {pairs_settled(now, until)}.\n"
     systems = aligned_text(
         ["run", "expected MAP"], [[name, f"{value:.4f}"] for name, value in session.expected()], numbers_from=1
     )
@@ -597,7 +412,9 @@ def _summary(session: Session) -> str:
 
 def _finish(session: Session, args: Namespace) -> None:
     if args.export is not None:
-        beside = session.export(args.export)
+        from fathoms.judging.export import export
+
+        beside = export(session, args.export)
         if not args.quiet:
             print(f"fathoms: judgments written to {args.export}, who made them to {beside}", file=sys.stderr)
     elif not args.quiet:

@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.reporting.html import page
+    from fathoms.reporting.page import page
     from fathoms.reporting.report import DEFAULT_MEASURES, run_report
 
     given = options.read_inputs(args, DEFAULT_MEASURES)

@@ -19,7 +19,7 @@ from fathoms.cli import options
 from fathoms.cli.depth import PICTURES
 
 if TYPE_CHECKING:
-    from fathoms.comparison.ties import Kind, TieReport
+    from fathoms.comparison.tie_effects import Kind, TieReport
     from fathoms.evidence.order import Ties
 
 EXAMPLES = """examples:
@@ -67,7 +67,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.comparison.ties import KINDS, WORDS, fix_runs, tie_analysis
+    from fathoms.comparison.tie_effects import KINDS, WORDS
+    from fathoms.comparison.ties import fix_runs, tie_analysis
     from fathoms.data.trec import pluralise
     from fathoms.errors import FathomsError
     from fathoms.experiment.evaluate import DEFAULT_MEASURES
@@ -125,7 +126,7 @@ def _draw(report: TieReport, path: Path) -> None:
 def _whole(report: TieReport, kind: Kind) -> str:
     """All rows of one kind; of pairs those that the rule decides or could."""
     from fathoms.cli.output import aligned_text
-    from fathoms.comparison.ties import KINDS, WORDS
+    from fathoms.comparison.tie_effects import KINDS, WORDS
 
     rows = list(report.rows(kind))
     rest = ""
@@ -148,7 +149,7 @@ def _cell(value: Any) -> str:
 
 
 def _summary(report: TieReport) -> str:
-    from fathoms.comparison.ties import sentences
+    from fathoms.comparison.tie_sentences import sentences
 
     parts = ["\n".join(sentences(report)), _runs(report), _places(report)]
     return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"

@@ -62,9 +62,3 @@ def agreement(reference: Evaluated, new: Evaluated, alpha: float = 0.05) -> Agre
         inversion=float((D & ahead).sum() / total),
         reversals=float(((pairs(new.p) < alpha) & (pairs(reference.p) >= alpha)).mean()),
     )
-
-
-def quadrants(reference: Floats, new: Floats, alpha: float) -> list[str]:
-    """Of each pair: `both`, `reference`, `new` or `neither` separate it; the quadrants of RM's Fig. 5."""
-    names = np.array(["neither", "reference", "new", "both"])
-    return [str(name) for name in names[(reference < alpha).astype(int) + 2 * (new < alpha)]]

@@ -57,6 +57,14 @@ class Texts(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class TextSources:
+    """Where the texts are, if they are anywhere."""
+
+    topics: Texts | None
+    documents: Texts | None
+
+
 def open_texts(path: str | os.PathLike[str], wanted: Collection[str]) -> Texts:
     """The texts of the wanted ids in a file or a folder; an id that is not there has none."""
     name = os.fspath(path)

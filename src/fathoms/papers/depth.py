@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.comparison.audit import changes, contributions, found_by_depth, leave_out, pooling_outcomes
+from fathoms.comparison.audit_findings import changes, found_by_depth, pooling_outcomes
+from fathoms.comparison.audit_leave_out import contributions, leave_out
 from fathoms.comparison.correlation import correlation
 from fathoms.comparison.depth import PANES, DepthScores, panes, scores_by_depth, volatility
 from fathoms.data.qrels import Qrels

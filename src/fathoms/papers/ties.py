@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from fathoms.comparison.significance import effect_size, paired_t, pairs
-from fathoms.comparison.ties import TieReport, affected, tie_analysis
+from fathoms.comparison.tie_anomalies import affected
+from fathoms.comparison.tie_effects import TieReport
+from fathoms.comparison.ties import tie_analysis
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fathoms.comparison.audit import Audit, run_audit
+from fathoms.comparison.audit import run_audit
+from fathoms.comparison.audit_findings import Audit
 from fathoms.comparison.compare import Comparison, run_comparison
 from fathoms.comparison.correlation import correlation
 from fathoms.data.qrels import Qrels, read_qrels
@@ -16,7 +17,8 @@ from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats
 from fathoms.experiment.evaluate import Evaluation, Options, prepare_measures, run_evaluation
 from fathoms.judging.engine import Engine
-from fathoms.judging.session import JudgingSettings, known
+from fathoms.judging.log import JudgingSettings
+from fathoms.judging.session import known
 
 MEASURE = "AP"
 

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from fathoms import __version__
-from fathoms.comparison.audit import STEPS, Audit, run_audit
+from fathoms.comparison.audit import run_audit
+from fathoms.comparison.audit_findings import STEPS, Audit
 from fathoms.comparison.compare import ESTIMATE, Comparison, Pair, run_comparison
 from fathoms.comparison.depth import DepthScores, scores_by_depth
-from fathoms.comparison.ties import TieReport, tie_analysis
+from fathoms.comparison.tie_effects import TieReport
+from fathoms.comparison.ties import tie_analysis
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
@@ -28,8 +30,9 @@ from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import default_precision
 from fathoms.experiment.evaluate import Evaluation, Options, RunScores, run_evaluation
 from fathoms.judging.engine import Engine
+from fathoms.judging.log import JudgingSettings
 from fathoms.judging.select import State, laplacian
-from fathoms.judging.session import JudgingSettings, known
+from fathoms.judging.session import known
 from fathoms.measures.base import Measure
 from fathoms.measures.normalised import Normalised
 from fathoms.parallel import parallel_map

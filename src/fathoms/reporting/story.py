@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from fathoms.comparison import audit, ties
+from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.compare import Pair
 from fathoms.comparison.depth import stable_from, volatility
 from fathoms.comparison.sentences import MANY, sentences
@@ -85,7 +85,7 @@ def doubts(report: Report) -> list[str]:
         )
     changes, could = report.ties.means[measure].verdicts()
     if changes.any() or could.any():
-        found += about(measure, ties.sentences(report.ties))
+        found += about(measure, tie_sentences.sentences(report.ties))
     return found + depth_told(report, measure)
 
 
@@ -185,7 +185,7 @@ def judging_told(judging: Judging) -> list[str]:
 def trust(report: Report) -> list[str]:
     if report.audit is None:
         return [f"The pool could not be audited: {report.audit_problem}."]
-    return audit.sentences(report.audit)
+    return audit_sentences.sentences(report.audit)
 
 
 def summary(report: Report) -> list[tuple[str, Sequence[str]]]:

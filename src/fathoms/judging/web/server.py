@@ -31,7 +31,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from fathoms.errors import FathomsError, InputError
-from fathoms.judging.session import Task
+from fathoms.judging.export import provenance_text, qrels_text
+from fathoms.judging.session import Session, Task
 from fathoms.judging.texts import Entry, Texts, marked, printable, terms
 from fathoms.judging.web.service import JudgingService, Refused, name_of
 
@@ -217,14 +218,14 @@ class Page:
         return Response(self._files[request.url.path], media_type=PAGES[request.url.path])
 
     async def _qrels(self, request: Request) -> Response:
-        return await self._file(request, self.desk.session.qrels_text, "qrels.txt")
+        return await self._file(request, qrels_text, "qrels.txt")
 
     async def _provenance(self, request: Request) -> Response:
-        return await self._file(request, self.desk.session.provenance_text, "qrels.txt.provenance.tsv")
+        return await self._file(request, provenance_text, "qrels.txt.provenance.tsv")
 
-    async def _file(self, request: Request, write: Callable[[], str], name: str) -> Response:
+    async def _file(self, request: Request, write: Callable[[Session], str], name: str) -> Response:
         self._check_reader(request)
-        content = (await self._ask(write)).encode(errors="surrogateescape")
+        content = (await self._ask(write, self.desk.session)).encode(errors="surrogateescape")
         return Response(
             content, media_type="text/plain", headers={"Content-Disposition": f'attachment; filename="{name}"'}
         )

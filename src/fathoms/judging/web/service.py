@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 
 from fathoms.errors import FathomsError
 from fathoms.judging.engine import last_fit
-from fathoms.judging.session import Judgments, LogError, PairStanding, Point, Session, Task, tidy
+from fathoms.judging.log import LogError, Point
+from fathoms.judging.session import Judgments, PairStanding, Session, Task, tidy
 
 AHEAD = 4  # documents chosen in advance for each assessor, and as many for all
 PRESENT = 60.0  # seconds for which somebody counts as present after a sign of life

@@ -1,186 +1,28 @@
-"""The report as one HTML file: text, tables, charts, a little script, and nothing from elsewhere."""
+"""The sections of the report, one function each."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from html import escape
-from importlib.resources import files
-from math import isfinite
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 
-from fathoms.comparison import audit, ties
-from fathoms.comparison.audit import SHARE_DEPTHS, Audit, changes
+from fathoms.comparison import audit_sentences, tie_sentences
+from fathoms.comparison.audit_findings import SHARE_DEPTHS, Audit, changes
 from fathoms.comparison.compare import ESTIMATE
 from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
 from fathoms.comparison.sentences import CORRECTIONS, TESTS, sentences
-from fathoms.data.qrels import Qrels
 from fathoms.data.trec import pluralise
-from fathoms.evidence.evidence import Floats
 from fathoms.measures.base import Measure
 from fathoms import charts
 from fathoms.reporting import story
-from fathoms.reporting.report import Informative, Report
+from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
+from fathoms.reporting.report import Report
+from fathoms.reporting.script_data import judged_counts
 
 SHOWN = 200  # rows of a table of findings; the commands have all
-MOST_CELLS = 600_000  # numbers of the drill-down by topic: more, and later measures do without
-VERDICTS = ("certain", "settled", "open", "tie")
-NO_CHARTS = "Charts are missing: they need the extra <code>report</code>, <code>pip install 'fathoms[report]'</code>."
-
-
-# -- small parts --------------------------------------------------------------------------------------------------
-
-
-def text(value: object) -> str:
-    """Safe inside HTML, whatever files hold; bytes that are no UTF-8 become question marks."""
-    return escape(str(value).encode("utf-8", "replace").decode("utf-8"))
-
-
-def number(value: float | None, form: str = ".4f") -> str:
-    return "" if value is None or not isfinite(value) else format(value, form)
-
-
-def paragraphs(told: Iterable[str]) -> str:
-    return "".join(f"<p>{text(sentence)}</p>" for sentence in told)
-
-
-def table(
-    name: str,
-    header: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    *,
-    words: int = 1,
-    note: str = "",
-    find: bool = False,
-) -> str:
-    """A table that can be sorted and, with `find`, searched. A cell is text, or (HTML, value to sort by)."""
-    head = "".join(
-        f'<th scope="col"{"" if i < words else " class=n"}><button>{text(title)}</button></th>'
-        for i, title in enumerate(header)
-    )
-    body = []
-    for row in rows:
-        cells = []
-        for i, cell in enumerate(row):
-            shown, value = cell if isinstance(cell, tuple) else (text(cell), None)
-            key = "" if value is None else f' data-v="{text(value)}"'
-            cells.append(f"<td{'' if i < words else ' class=n'}{key}>{shown}</td>")
-        body.append(f"<tr>{''.join(cells)}</tr>")
-    search = (
-        f'<input class="find" type="search" data-for="{name}" placeholder="Find ..." aria-label="Find in the table">'
-        if find and len(body) > 8
-        else ""
-    )
-    under = f'<p class="note">{text(note)}</p>' if note else ""
-    return (
-        f'{search}<div class="scroll"><table id="{name}" class="sortable"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>{under}"
-    )
-
-
-def figure(chart: Any, name: str, title: str, note: str = "", kind: str = "") -> str:
-    """A chart under the sentence that says what to see in it; nothing where charts cannot be made."""
-    if chart is None:
-        return ""
-    under = f'<p class="note">{text(note)}</p>' if note else ""
-    return (
-        f'<figure class="chart {kind}" id="{name}"><figcaption>{text(title)}</figcaption>'
-        f'<div class="scroll">{charts.svg(chart, name)}</div>{under}</figure>'
-    )
-
-
-def drawn(make: Any, *args: Any, **options: Any) -> Any:
-    return make(*args, **options) if charts.available() else None
-
-
-def by_measure(report: Report, part: Any) -> str:
-    """One block a measure, of which the page shows the one chosen."""
-    return "".join(
-        f'<div class="of-measure" data-measure="{i}"{" hidden" if i else ""}>{part(report, i, measure)}</div>'
-        for i, measure in enumerate(report.measures)
-    )
-
-
-def section(name: str, title: str, lead: str, body: str) -> str:
-    return f'<section id="{name}"><h2>{text(title)}</h2><p class="lead">{text(lead)}</p>{body}</section>'
-
-
-def details(title: str, body: str) -> str:
-    return f"<details><summary>{text(title)}</summary>{body}</details>"
-
-
-def topic_link(topic: str) -> str:
-    return f"#topic/{quote(topic.encode('utf-8', 'replace'), safe='')}"
-
-
-# -- the data behind tables that the script fills -------------------------------------------------------------------
-
-
-def rounded(values: Floats | Sequence[float | None] | None) -> list[float | None] | None:
-    """Four digits, as the commands print them; nothing where there is no number, as for an interval over one topic."""
-    if values is None:
-        return None
-    return [None if value is None or not isfinite(value) else round(float(value), 4) + 0.0 for value in values]
-
-
-def data(report: Report) -> dict[str, Any]:
-    """What the script shows on demand: pairs in the order of `fathoms compare`, and scores by topic."""
-    runs = report.evaluation.runs
-    place = {run.run: i for i, run in enumerate(runs)}
-    pairs, scores, orders = [], [], []
-    cells = 0
-    for measure in report.measures:
-        found = report.pairs(measure)
-        columns = {
-            name: rounded([getattr(p, name) for p in found])
-            for name in ("diff", "diff_low", "diff_high", "ci_low", "ci_high")
-        }
-        p = {name: [float(f"{getattr(pair, name):.4g}") for pair in found] for name in ("p", "p_corrected")}
-        pairs.append({**columns, **p, "verdict": "".join(pair.verdict[0] for pair in found)})
-        orders.append([place[run.run] for run in report.ranked(measure)])
-        cells += 3 * len(runs) * len(runs[0].topics)
-        by_topic = None
-        if cells <= MOST_CELLS or measure is report.measures[0]:
-            by_topic = {
-                name: [rounded(getattr(run.scores[measure], name)) for run in runs] for name in ("score", "low", "high")
-            }
-        scores.append(by_topic)
-    relevant, judged = _known(report.qrels)
-    telling = {} if report.judging is None else report.judging.of_topic
-    return {
-        "runs": [run.run for run in runs],
-        "topics": runs[0].topics,
-        "measures": [measure.name for measure in report.measures],
-        "pairs": pairs,
-        "orders": orders,
-        "scores": scores,
-        "relevant": [int(relevant[report.qrels.index[topic]]) for topic in runs[0].topics],
-        "judged": [int(judged[report.qrels.index[topic]]) for topic in runs[0].topics],
-        "telling": {topic: [_told(one) for one in found] for topic, found in telling.items() if found},
-        "systems": [] if report.judging is None else report.judging.systems,
-    }
-
-
-def _told(one: Informative) -> list[Any]:
-    return [one.document, round(one.chance, 3), round(one.max_change, 4), one.ranks]
-
-
-def _known(qrels: Qrels) -> tuple[Any, Any]:
-    return qrels.counts[:, qrels.levels >= 1].sum(axis=1), qrels.counts.sum(axis=1)
-
-
-def script_data(found: dict[str, Any]) -> str:
-    """JSON that no name inside it can end."""
-    dumped = json.dumps(found, separators=(",", ":"), allow_nan=False)
-    return dumped.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-# -- systems ------------------------------------------------------------------------------------------------------
 
 
 def systems(report: Report, i: int, measure: Measure) -> str:
@@ -274,9 +116,6 @@ def _bar(mean: dict[str, float | None], guess: float | None, top: float) -> str:
     )
 
 
-# -- comparisons --------------------------------------------------------------------------------------------------
-
-
 def comparisons(report: Report, i: int, measure: Measure) -> str:
     import polars as pl
 
@@ -328,9 +167,6 @@ aria-label="Find a system"><span id="pair-verdicts"></span></div><div class="scr
 <tbody></tbody></table></div><p class="note" id="pair-note"></p>"""
 
 
-# -- topics -------------------------------------------------------------------------------------------------------
-
-
 def topics(report: Report, i: int, measure: Measure) -> str:
     import polars as pl
 
@@ -342,7 +178,7 @@ def topics(report: Report, i: int, measure: Measure) -> str:
     widths = None
     if all(run.scores[measure].high is not None for run in runs):
         widths = np.stack([run.scores[measure].high - run.scores[measure].low for run in runs]).mean(axis=0)  # type: ignore[operator]
-    relevant, judged = _known(report.qrels)
+    relevant, judged = judged_counts(report.qrels)
     quartiles = np.quantile(scores, [0, 0.25, 0.5, 0.75, 1], axis=0)
     spread = scores.std(axis=0)
     order = np.argsort(-quartiles[2], kind="stable")
@@ -378,9 +214,6 @@ def topics(report: Report, i: int, measure: Measure) -> str:
         find=True,
         note="Spread: standard deviation over systems. Mean range: high - low, mean over systems.",
     )
-
-
-# -- depth --------------------------------------------------------------------------------------------------------
 
 
 def depth(report: Report, i: int, measure: Measure) -> str:
@@ -445,12 +278,9 @@ def depth(report: Report, i: int, measure: Measure) -> str:
     )
 
 
-# -- ties ---------------------------------------------------------------------------------------------------------
-
-
 def tied(report: Report, i: int, measure: Measure) -> str:
     found = report.ties
-    told = story.about(measure, ties.sentences(found))
+    told = story.about(measure, tie_sentences.sentences(found))
     scores = found.scores
     frame = scores.filter(scores["measure"] == measure.name).join(found.anomalies, on="run")
     moved = int(((frame["optimistic"] - frame["pessimistic"]) > 1e-9).sum())
@@ -479,9 +309,6 @@ def tied(report: Report, i: int, measure: Measure) -> str:
     return body
 
 
-# -- the pool -----------------------------------------------------------------------------------------------------
-
-
 def pool(report: Report) -> str:
     found = report.audit
     if found is None:
@@ -507,7 +334,7 @@ def pool(report: Report) -> str:
     last = next((step for step in reversed(found.steps) if step.rate is not None), None)
     at_ten = found.share(found.others or found.contributing, 10)
     whom = "runs that did not contribute" if found.others else "runs"
-    body = paragraphs(audit.sentences(found)[:-1]) + '<div class="two">'
+    body = paragraphs(audit_sentences.sentences(found)[:-1]) + '<div class="two">'
     body += figure(
         drawn(charts.curves, share_frame, ("top k (documents, log scale)", "judged, mean over runs (%)"), log=True),
         "judged-share",
@@ -580,9 +407,6 @@ def guidelines(report: Report) -> str:
     return f'<ol class="guidelines">{items}</ol>'
 
 
-# -- what to judge ------------------------------------------------------------------------------------------------
-
-
 def judge(report: Report) -> str:
     found = report.judging
     if found is None:
@@ -620,9 +444,6 @@ def judge(report: Report) -> str:
     return body
 
 
-# -- method -------------------------------------------------------------------------------------------------------
-
-
 def method(report: Report) -> str:
     made = report.comparison
     test = ""
@@ -643,148 +464,3 @@ def method(report: Report) -> str:
     return f"<p>{text(settings)} {text(versions)}.</p>{test}{command}{words}{notes}" + details(
         "Files read, and their checksums", table("sources", ["what", "file", "SHA-256"], rows, words=3)
     )
-
-
-# -- the page -----------------------------------------------------------------------------------------------------
-
-
-def header(report: Report) -> str:
-    qrels = report.qrels
-    judged = int((qrels.grades >= 0).sum())
-    relevant = int((qrels.grades >= 1).sum())
-    tiles = [
-        (f"{len(report.evaluation.runs):,}", "systems"),
-        (f"{len(qrels.topics):,}", "topics"),
-        (f"{judged:,}", f"judgments, {relevant:,} relevant"),
-    ]
-    if report.audit is not None:
-        share = report.audit.share(report.audit.shares, 10)
-        if share is not None:
-            tiles.append((f"{share.mean:.0%}", "of the systems' top 10 judged"))
-    shown = "".join(f"<div class=tile><b>{text(value)}</b><span>{text(label)}</span></div>" for value, label in tiles)
-    bars = "".join(_verdict_bar(report, measure) for measure in report.measures if report.comparison is not None)
-    if bars:
-        total = len(report.pairs(report.measures[0]))
-        of = f"What can be claimed of {pluralise(total, 'pair')} of systems"
-        bars = f'<div class="verdicts"><p class="note">{of}</p>{bars}</div>'
-    return f'<div class="tiles">{shown}</div>{bars}'
-
-
-def _verdict_bar(report: Report, measure: Measure) -> str:
-    counts = Counter(pair.verdict for pair in report.pairs(measure))
-    present = [verdict for verdict in VERDICTS if counts[verdict]]
-    parts = "".join(f'<i class="{verdict}" style="flex-grow:{counts[verdict]}"></i>' for verdict in present)
-    key = " ".join(f'<span class="key {verdict}">{counts[verdict]:,} {verdict}</span>' for verdict in present)
-    return f'<div class="row"><b>{text(measure.name)}</b><div class="stack">{parts}</div><span>{key}</span></div>'
-
-
-SECTIONS = (
-    ("summary", "Summary"),
-    ("systems", "Systems"),
-    ("comparisons", "Comparisons"),
-    ("topics", "Topics"),
-    ("depth", "Depth"),
-    ("ties", "Ties"),
-    ("pool", "Pool"),
-    ("guidelines", "Guidelines"),
-    ("judge", "Judging"),
-    ("method", "Method"),
-)
-
-
-def page(report: Report) -> str:
-    """The whole file."""
-    here = files("fathoms.reporting")
-    style, script = ((here / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    title = f"{pluralise(len(report.evaluation.runs), 'system')} on {pluralise(len(report.qrels.topics), 'topic')}"
-    source = text(report.qrels.source)
-    cards = "".join(
-        f'<div class="card"><h3>{text(heading)}</h3><ul>{"".join(f"<li>{text(one)}</li>" for one in told)}</ul></div>'
-        for heading, told in story.summary(report)
-        if told
-    )
-    measures = "".join(
-        f'<button data-measure="{i}" aria-pressed="{"false" if i else "true"}">{text(measure.name)}</button>'
-        for i, measure in enumerate(report.measures)
-    )
-    links = "".join(f'<a href="#{name}">{label}</a>' for name, label in SECTIONS)
-    missing = "" if charts.available() else f'<p class="missing">{NO_CHARTS}</p>'
-    tie_told = ties.sentences(report.ties)
-    of_measures = {one for measure in report.measures for one in story.about(measure, tie_told)}
-    files_told = paragraphs(one for one in tie_told if one not in of_measures)
-    parts = [
-        f'<section id="summary">{header(report)}{missing}<div class="cards">{cards}</div></section>',
-        section(
-            "systems",
-            "The systems and their ranges",
-            "Every score with the range it could have.",
-            by_measure(report, systems),
-        ),
-        section(
-            "comparisons",
-            "Comparisons",
-            "Which differences are certain, settled, open or none.",
-            by_measure(report, comparisons) + (PAIRS if report.comparison is not None else ""),
-        ),
-        section(
-            "topics",
-            "Topics",
-            "Where the systems differ, and which unjudged documents matter there.",
-            by_measure(report, topics) + '<div id="topic-detail"></div>',
-        ),
-        section(
-            "depth",
-            "Depth of evaluation",
-            "How much hangs on how far down the rankings are read.",
-            by_measure(report, depth),
-        ),
-        section(
-            "ties",
-            "Ties",
-            "What another order of documents with equal scores could change.",
-            files_told + by_measure(report, tied),
-        ),
-        section(
-            "pool",
-            "The pool and its reuse",
-            "How complete the judgments are, and whether new systems can be scored.",
-            pool(report),
-        ),
-        section(
-            "guidelines",
-            "Guidelines",
-            "Seven rules for sound reporting (Lu, Moffat and Culpepper 2016), checked.",
-            guidelines(report),
-        ),
-        section("judge", "What to judge next", "What it would take to tell the first systems apart.", judge(report)),
-        section("method", "Method", "How to make this report again.", method(report)),
-    ]
-    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="generator" content="fathoms {text(report.versions["fathoms"])}">
-<title>{text(title)}: fathoms report</title>
-<style>
-{style}</style>
-</head>
-<body>
-<nav><div class="inner"><div class="links">{links}</div>
-<div class="measures" role="group" aria-label="Measure">{measures}</div></div></nav>
-<main>
-<header><h1>{text(title)}</h1>
-<p class="lead">What can be said, what cannot, and what would settle it. Judgments: {source}</p></header>
-{"".join(parts)}
-</main>
-<footer><p>Made with fathoms {text(report.versions["fathoms"])}. Everything is in this file.</p></footer>
-<div id="tip" role="status"></div>
-<script type="application/json" id="data">{script_data(data(report))}</script>
-<script>
-{script}</script>
-</body>
-</html>
-"""

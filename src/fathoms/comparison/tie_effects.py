@@ -1,0 +1,230 @@
+"""What another order of tied documents could change: scores, pairs of runs, places (YMT-ties section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from fathoms.comparison.correlation import TIE
+from fathoms.comparison.tie_anomalies import Anomalies
+from fathoms.data.arrays import frame_of_rows
+from fathoms.data.runs import Run
+from fathoms.evidence.align import Alignment
+from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
+from fathoms.evidence.order import (
+    Rows,
+    Ties,
+    default_precision,
+    order_rows,
+)
+from fathoms.experiment.evaluate import (
+    aggregate,
+)
+from fathoms.measures.base import Measure
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RULES = ("trec", "file_order", "score_rank", "expected")  # ways to break ties that people use
+COLUMNS = (*RULES, "pessimistic", "optimistic", "joint_low", "joint_high")
+Kind = Literal["runs", "scores", "pairs", "places"]
+KINDS: dict[Kind, tuple[str, ...]] = {
+    "runs": tuple(one.name for one in fields(Anomalies)),
+    "scores": ("run", "measure", *COLUMNS),
+    "pairs": ("run_a", "run_b", "measure", *(f"diff_{rule}" for rule in RULES), "diff_low", "diff_high", "verdict"),
+    "places": ("run", "measure", *RULES, "best", "worst"),
+}
+WORDS = ("run", "run_a", "run_b", "measure", "verdict")
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """One measure's means over topics: an array over the runs for each of COLUMNS, nan where there is no value.
+
+    The orders of two runs have nothing to do with each other, so a difference ranges from one's pessimistic to the
+    other's optimistic mean, and both ends are reached.
+    """
+
+    columns: dict[str, Floats]
+
+    @property
+    def pairs(self) -> tuple[Ints, Ints]:
+        return np.triu_indices(len(self.columns["trec"]), 1)
+
+    def differences(self, rule: str) -> Floats:
+        a, b = self.pairs
+        return self.columns[rule][a] - self.columns[rule][b]
+
+    def difference_range(self) -> tuple[Floats, Floats]:
+        a, b = self.pairs
+        low, high = self.columns["pessimistic"], self.columns["optimistic"]
+        return low[a] - high[b], high[a] - low[b]
+
+    def verdicts(self) -> tuple[Bools, Bools]:
+        """For each pair: do the rules differ on which run is ahead? And if not, do some orders of tied documents?"""
+        signs = np.stack([_sign(self.differences(rule)) for rule in RULES])
+        known = ~np.isnan(signs)
+        changes = (known & (signs != signs[0])).any(axis=0)
+        low, high = self.difference_range()
+        return changes, ~changes & ((_sign(low) != signs[0]) | (_sign(high) != signs[0]))
+
+    def places(self, rule: str) -> Ints | None:
+        """Each run's place, 1 for the best and equal means sharing one; None if a run has no value under this rule."""
+        means = self.columns[rule]
+        return None if np.isnan(means).any() else _ahead(means, means) + 1
+
+    def extreme_places(self) -> tuple[Ints, Ints]:
+        """The best and the worst place each run could take, every run's tied documents in some order."""
+        low, high = self.columns["pessimistic"], self.columns["optimistic"]
+        # For its worst place all others that could be ahead are; itself, whose best is ahead of its worst, is not.
+        return _ahead(low, high) + 1, _ahead(high, low) - (high > low + TIE) + 1
+
+
+def _sign(differences: Floats) -> Floats:
+    return np.where(np.abs(differences) < TIE, 0.0, np.sign(differences))
+
+
+def _ahead(theirs: Floats, own: Floats) -> Ints:
+    """How many of theirs are greater than each of our own."""
+    return len(theirs) - np.searchsorted(np.sort(theirs), own + TIE, side="right")
+
+
+@dataclass(frozen=True, eq=False)
+class TieReport:
+    """Anomalies of all runs, and for each measure what the order of tied documents does to scores, pairs and places."""
+
+    measures: list[Measure]
+    found: list[Anomalies]
+    means: dict[Measure, Means]
+    depth: int  # place that `tied_above` and `across` speak of
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        return [one.run for one in self.found]
+
+    def rows(self, kind: Kind) -> Iterator[tuple[Any, ...]]:
+        """The rows of one of KINDS."""
+        if kind == "runs":
+            yield from map(astuple, self.found)
+            return
+        for measure in self.measures:
+            yield from getattr(self, f"_{kind}")(measure)
+
+    def frame(self, kind: Kind) -> pl.DataFrame:
+        """One of KINDS as a polars frame, whole numbers as such."""
+        import polars as pl
+
+        frame = frame_of_rows(KINDS[kind], list(self.rows(kind)), WORDS)
+        if kind in ("scores", "pairs"):
+            return frame
+        whole = frame.with_columns(pl.col(pl.Float64).cast(pl.Int64))
+        return whole.cast({"upside_down": pl.Boolean}) if kind == "runs" else whole
+
+    @property
+    def anomalies(self) -> pl.DataFrame:
+        return self.frame("runs")
+
+    @property
+    def scores(self) -> pl.DataFrame:
+        return self.frame("scores")
+
+    @property
+    def pairs(self) -> pl.DataFrame:
+        return self.frame("pairs")
+
+    @property
+    def places(self) -> pl.DataFrame:
+        return self.frame("places")
+
+    def _scores(self, measure: Measure) -> Iterator[tuple[Any, ...]]:
+        columns = [_values(self.means[measure].columns[name]) for name in COLUMNS]
+        for run, *values in zip(self.names, *columns, strict=True):
+            yield (run, measure.name, *values)
+
+    def _pairs(self, measure: Measure) -> Iterator[tuple[Any, ...]]:
+        means, names = self.means[measure], self.names
+        changes, could = means.verdicts()
+        columns = [_values(d) for d in (*map(means.differences, RULES), *means.difference_range())]
+        verdicts = np.select([changes, could], ["changes", "could change"], "same").tolist()
+        for a, b, *rest in zip(*means.pairs, *columns, verdicts, strict=True):
+            yield (names[a], names[b], measure.name, *rest)
+
+    def _places(self, measure: Measure) -> Iterator[tuple[Any, ...]]:
+        means = self.means[measure]
+        taken = [means.places(rule) for rule in RULES]
+        columns = [[None] * len(self.names) if p is None else p.tolist() for p in (*taken, *means.extreme_places())]
+        for run, *places in zip(self.names, *columns, strict=True):
+            yield (run, measure.name, *places)
+
+
+def _values(numbers: Floats) -> list[float | None]:
+    return [None if number != number else number for number in numbers.tolist()]
+
+
+def means_of(
+    run: Run, align: Alignment, evidence: Evidence, measures: list[Measure]
+) -> dict[Measure, dict[str, float]]:
+    """Each measure's mean under each rule and at each limit; nan where there is none."""
+    others = _other_orders(run, align, evidence)
+    chunks = list(evidence.chunks())
+    means = {}
+    for m in measures:
+        scores = [m.scores(chunk) for chunk in chunks]
+        joint = [m.joint_range(chunk, score) for chunk, score in zip(chunks, scores, strict=True)]
+        score = _joined([s.score for s in scores])
+        topics: dict[str, Floats | None] = {
+            "trec": score,
+            "expected": _joined([s.tie_expected for s in scores]),
+            "pessimistic": _joined([s.tie_low for s in scores]),
+            "optimistic": _joined([s.tie_high for s in scores]),
+            "joint_low": _joined([low for low, _ in joint]),
+            "joint_high": _joined([high for _, high in joint]),
+        }
+        topics |= {rule: _reordered(m, evidence, other, score) for rule, other in others.items()}
+        mean = {name: aggregate(m, topics.get(name)) for name in COLUMNS}
+        if m.aggregate == "geometric" and mean["pessimistic"] != mean["optimistic"]:
+            mean["expected"] = None  # the mean of a geometric mean is not that of its topics' means
+        means[m] = {name: np.nan if value is None else value for name, value in mean.items()}
+    return means
+
+
+def _joined(parts: list[Floats | None]) -> Floats | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
+
+
+def _other_orders(run: Run, align: Alignment, evidence: Evidence) -> dict[str, Evidence]:
+    """The evidence in the order of the other rules: the same documents, so nothing has to be looked up again."""
+    policies: dict[str, Ties] = {"file_order": "run"}
+    if run.ranks is not None and not np.isnan(run.ranks).any():
+        policies["score_rank"] = "score-rank"
+    of_topic = np.array([align.qrels.index.get(topic, -1) for topic in run.topics], dtype=np.int32)
+    topic = of_topic[run.topic]
+    rows = np.flatnonzero(topic >= 0)
+
+    def ordered(policy: Ties) -> Rows:
+        return order_rows(run, rows, topic[rows], policy, align.precision or default_precision(policy))[0]
+
+    held = np.arange(evidence.width) < evidence.lengths[:, None]
+    code = np.empty(len(run), dtype=evidence.codes.dtype)
+    code[ordered("trec")] = evidence.codes[held]
+    others = {}
+    for rule, policy in policies.items():
+        codes = evidence.codes.copy()
+        codes[held] = code[ordered(policy)]
+        others[rule] = replace(evidence, codes=codes, _cache={})
+    return others
+
+
+def _reordered(measure: Measure, evidence: Evidence, other: Evidence, score: Floats | None) -> Floats | None:
+    """Scores in another order, computed only for the topics in which it is another."""
+    rows = np.flatnonzero((evidence.codes != other.codes).any(axis=1))
+    if score is None or not len(rows):
+        return score
+    scores = score.copy()
+    scores[rows] = measure.value(measure.prepared(other.select(rows)))
+    return scores

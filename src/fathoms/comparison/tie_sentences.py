@@ -1,0 +1,95 @@
+"""What `fathoms ties` says in words, first of the files and then of each measure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fathoms.comparison.correlation import TIE
+from fathoms.comparison.tie_anomalies import Affected, affected
+from fathoms.comparison.tie_effects import RULES, TieReport
+from fathoms.data.trec import pluralise
+from fathoms.experiment.evaluate import (
+    some,
+)
+from fathoms.measures.base import Measure
+
+if TYPE_CHECKING:
+    pass
+
+
+def sentences(report: TieReport) -> list[str]:
+    """What there is to know, first of the files and then of each measure."""
+    return [*_of_files(report), *(_of_measure(report, measure) for measure in report.measures)]
+
+
+def _of_files(report: TieReport) -> list[str]:
+    found, k = report.found, report.depth
+    tied, wrong = affected(found)
+
+    def shares(one: Affected) -> str:
+        systems, system_topics, _ = one.percent
+        return (
+            f"in {one.system_topics:,} of {one.of[1]:,} topics of the runs ({system_topics:.1f}%) and {one.systems} of "
+            f"{pluralise(one.of[0], 'run')} ({systems:.1f}%)"
+        )
+
+    total = {name: sum(getattr(one, name) for one in found) for name in ("tied_float32", "tied_above", "across")}
+    told = [
+        f"Ties: {tied.documents:,} of {tied.of[2]:,} documents ({tied.percent[2]:.1f}%) have the score of the one "
+        f"above, {shares(tied)}. {total['tied_above']:,} of them are in a top {k}; in {total['across']:,} topics tied "
+        f"documents stand on both sides of place {k}. As trec_eval reads scores, {total['tied_float32']:,} are tied."
+        if total["tied_float32"]
+        else f"Ties: none in {pluralise(tied.of[2], 'document')}."
+    ]
+    if wrong.documents:
+        upside_down = [one.run for one in found if one.upside_down]
+        also = f" Probably upside down: {some(upside_down)}." if upside_down else ""
+        told.append(
+            f"Contradictions: ranks contradict scores at {wrong.documents:,} documents ({wrong.percent[2]:.1f}%), "
+            f"{shares(wrong)}.{also}"
+        )
+    rising = [one for one in found if one.risen]
+    if rising:
+        exponents = sum(one.exponents or 0 for one in rising)
+        also = f"; {exponents:,} documents stand where their score without its exponent belongs" if exponents else ""
+        told.append(
+            f"File order: scores rise from one line to the next in {sum(one.risen for one in rising):,} places of "
+            f"{some([one.run for one in rising])}{also}. Orders of tied documents do not include such a file's."
+        )
+    same_ranks = [one.run for one in found if one.rank_ties]
+    if same_ranks:
+        told.append(f"Rank ties: some documents of a topic have the same rank in {some(same_ranks)}.")
+    return told
+
+
+def _of_measure(report: TieReport, measure: Measure) -> str:
+    means = report.means[measure]
+    width = means.columns["optimistic"] - means.columns["pessimistic"]
+    moved = int((width > TIE).sum())
+    if not moved and not means.verdicts()[0].any():
+        return f"{measure.name}: no score depends on the order of tied documents."
+    widest = int(np.argmax(width))
+    told = [
+        f"{measure.name}: the order of tied documents changes {moved} of {pluralise(len(width), 'score')}, by up to "
+        f"{width[widest]:.4f} ({report.names[widest]})."
+    ]
+    changes, could = means.verdicts()
+    if changes.any() or could.any():
+        told.append(
+            f"Of {pluralise(len(changes), 'pair')} of runs the rule decides {changes.sum():,}, and some order of tied "
+            f"documents would turn {could.sum():,} more."
+        )
+    elif len(changes):
+        told.append("Which of two runs is ahead does not depend on it.")
+    best, worst = means.extreme_places()
+    taken = np.stack([places for places in map(means.places, RULES) if places is not None])
+    differ, movable = int((np.ptp(taken, axis=0) > 0).sum()), int((worst > best).sum())
+    if differ or movable:
+        far = int(np.argmax(worst - best))
+        told.append(
+            f"{pluralise(differ, 'run')} {'takes' if differ == 1 else 'take'} another place under another rule, and "
+            f"{movable} could take several, {report.names[far]} from {best[far]} to {worst[far]}."
+        )
+    return " ".join(told)

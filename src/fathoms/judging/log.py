@@ -1,0 +1,275 @@
+"""The log of a judging session: events in one SQLite file, on disk before they are acknowledged."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+from fathoms.data.files import check_writable
+from fathoms.errors import FathomsError, InputError
+from fathoms.evidence.order import Precision, Ties
+from fathoms.judging.select import DEFAULT
+
+FORMAT = 1
+APPLICATION = 0x6661746D  # what SQLite calls an application id: whose file this is
+Kind = Literal["grade", "skip", "undo", "final"]
+
+SCHEMA = f"""
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE event (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL CHECK (kind IN {get_args(Kind)}),
+    topic TEXT NOT NULL,
+    document TEXT NOT NULL,
+    grade INTEGER,
+    undone INTEGER REFERENCES event (number),
+    assessor TEXT NOT NULL,
+    time TEXT NOT NULL,
+    note TEXT NOT NULL
+);
+CREATE TABLE trace (event INTEGER PRIMARY KEY, judged INTEGER, settled INTEGER, least REAL);
+CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
+CREATE TRIGGER event_is_never_removed BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
+"""
+
+
+@dataclass(frozen=True)
+class JudgingSettings:
+    """What a session is begun with; `until` alone may change later."""
+
+    strategy: str = DEFAULT
+    until: float = 0.95
+    seed: int = 0
+    depth: int = 100
+    ties: Ties = "trec"
+    precision: Precision = "float32"
+    baseline: str | None = None
+    max_grade: int = 1
+    rel: int = 1
+    double: float = 0.0  # share of documents that two people judge
+
+    def __post_init__(self) -> None:
+        if not 0.5 < self.until < 1:
+            raise FathomsError(f"until must lie between 0.5 and 1, found {self.until:g}")
+        if not 1 <= self.rel <= self.max_grade:
+            raise FathomsError(f"rel must be a grade from 1 to {self.max_grade}, the greatest, found {self.rel}")
+        if not 0 <= self.double <= 1:
+            raise FathomsError(f"double must be a share from 0 to 1, found {self.double:g}")
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something an assessor did: graded a document, skipped it, settled two grades, or took one of these back."""
+
+    number: int
+    kind: Kind
+    topic: str
+    document: str
+    grade: int | None  # of a grade, or a final one
+    undone: int | None  # of an undo: the number of the event that it takes back
+    assessor: str
+    time: str  # UTC
+    note: str
+
+
+def standing(events: Iterable[Event]) -> dict[int, Event]:
+    """What was not taken back, by number, in order."""
+    left: dict[int, Event] = {}
+    for event in events:
+        if event.kind == "undo":
+            left.pop(event.undone or 0, None)
+        else:
+            left[event.number] = event
+    return left
+
+
+class Point(NamedTuple):
+    """How sure it was after an event: documents judged, pairs settled, and the confidence of the least sure pair."""
+
+    event: int
+    judged: int
+    settled: int
+    least: float
+
+
+class LogError(InputError):
+    """The file cannot be read or written."""
+
+
+class Log:
+    """The file. One process has it open at a time, and what `append` returns is on disk."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    @classmethod
+    def create(cls, path: Path, meta: dict[str, Any]) -> Log:
+        log = cls(path, _connect(path, "rwc"))
+        with log._failing("cannot be written"):
+            if not _is_empty(log._connection):
+                log.close()
+                raise _exists(path)
+            log._connection.execute("BEGIN IMMEDIATE")
+            log._connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            for statement in SCHEMA.split(";\n"):
+                log._connection.execute(statement)
+            rows = [(name, json.dumps(value)) for name, value in ({"format": FORMAT} | meta).items()]
+            log._connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+            log._connection.execute("COMMIT")
+        return log
+
+    @classmethod
+    def open(cls, path: Path) -> Log:
+        not_begun = InputError("no session has been begun in this file; leave out --resume to begin one", str(path))
+        if not _is_something(path):
+            raise not_begun
+        log = cls(path, _connect(path, "rw"))
+        with log._failing("cannot be read as a session of `fathoms judge`"):
+            if _is_empty(log._connection):
+                log.close()
+                raise not_begun
+            theirs = log._connection.execute("PRAGMA application_id").fetchone()[0]
+            if theirs != APPLICATION:
+                log.close()
+                raise InputError("is a database of another program, expected a session of `fathoms judge`", str(path))
+            format = log.meta()["format"]
+            if format != FORMAT:
+                log.close()
+                raise InputError(f"has format {format}, expected {FORMAT}; it needs another fathoms", str(path))
+        return log
+
+    def meta(self) -> dict[str, Any]:
+        with self._failing("cannot be read"):
+            rows = self._connection.execute("SELECT name, value FROM meta")
+            return {name: json.loads(value) for name, value in rows}
+
+    def settings(self) -> JudgingSettings:
+        meta = self.meta()
+        return JudgingSettings(
+            **{field.name: meta[field.name] for field in fields(JudgingSettings) if field.name in meta}
+        )
+
+    def change(self, name: str, value: Any) -> None:
+        with self._failing("cannot be written"):
+            self._connection.execute("UPDATE meta SET value = ? WHERE name = ?", (json.dumps(value), name))
+
+    def events(self) -> list[Event]:
+        names = ", ".join(field.name for field in fields(Event))
+        with self._failing("cannot be read"):
+            return [Event(*row) for row in self._connection.execute(f"SELECT {names} FROM event ORDER BY number")]
+
+    def append(
+        self,
+        kind: Kind,
+        topic: str,
+        document: str,
+        *,
+        grade: int | None = None,
+        undone: int | None = None,
+        assessor: str,
+        note: str = "",
+    ) -> Event:
+        time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        words = [id_bytes(word) for word in (topic, document, assessor, note)]
+        with self._failing("cannot be written, and the answer is not saved"):
+            cursor = self._connection.execute(
+                "INSERT INTO event (kind, topic, document, grade, undone, assessor, time, note) "
+                "VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, CAST(? AS TEXT), ?, CAST(? AS TEXT))",
+                (kind, words[0], words[1], grade, undone, words[2], time, words[3]),
+            )  # without BEGIN, a transaction of its own: committed when this returns
+        return Event(int(cursor.lastrowid or 0), kind, topic, document, grade, undone, assessor, time, note)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Several answers, one sync: on disk when the block ends, and none of them where it fails."""
+        with self._failing("cannot be written, and the answers are not saved"):
+            self._connection.execute("BEGIN")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+    def mark(self, points: Iterable[Point]) -> None:
+        """Remember how sure we were, for the picture alone."""
+        with self._failing("cannot be written"):
+            self._connection.executemany("INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?)", points)
+
+    def marks(self) -> list[Point]:
+        with self._failing("cannot be read"):
+            rows = self._connection.execute("SELECT event, judged, settled, least FROM trace ORDER BY event")
+            return [Point(*row) for row in rows]
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @contextmanager
+    def _failing(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise LogError(f"{what}: {error}", str(self.path)) from None
+
+
+def check_new(path: Path) -> None:
+    """Find out before the work that a session cannot be begun here."""
+    check_writable(path)
+    if _is_something(path):
+        connection = _connect(path, "rw")
+        is_empty = _is_empty(connection)
+        connection.close()
+        if not is_empty:
+            raise _exists(path)
+
+
+def _is_something(path: Path) -> bool:
+    return path.exists() and (not path.is_file() or path.stat().st_size > 0)
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    """Whether nothing was ever committed, as where the making of a session was cut short."""
+    return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+
+def _exists(path: Path) -> InputError:
+    return InputError("exists already; go on with --resume, or begin another session with --session FILE", str(path))
+
+
+def id_bytes(text: str) -> bytes:
+    """Ids need not be valid UTF-8; SQLite does not mind, Python's module for it does."""
+    return text.encode(errors="surrogateescape")
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    """A connection that has the file for itself until it is closed or its process ends, in whatever way."""
+    uri = f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"
+    try:
+        # One thread at a time uses it, though not always the one that opened it.
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=0, check_same_thread=False)
+    except sqlite3.Error as error:
+        raise InputError(f"cannot be opened: {error}", str(path)) from None
+    connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
+    try:
+        # No write-ahead log: all that was acknowledged is in the one file, whenever somebody copies it. EXTRA syncs
+        # the folder too, or a journal could come back after a power cut and undo what was committed.
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        connection.close()
+        if "locked" in str(error):
+            message = "is in use by another process; finish there first, or begin another with --session FILE"
+            raise InputError(message, str(path)) from None
+        raise InputError(f"cannot be used as a session: {error}", str(path)) from None
+    return connection

@@ -1,0 +1,162 @@
+"""The report as one HTML file: text, tables, charts, a little script, and nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from importlib.resources import files
+
+from fathoms.comparison import tie_sentences
+from fathoms.data.trec import pluralise
+from fathoms.measures.base import Measure
+from fathoms import charts
+from fathoms.reporting import sections, story
+from fathoms.reporting.parts import by_measure, paragraphs, section, text
+from fathoms.reporting.report import Report
+from fathoms.reporting.script_data import as_json, data
+
+VERDICTS = ("certain", "settled", "open", "tie")
+NO_CHARTS = "Charts are missing: they need the extra <code>report</code>, <code>pip install 'fathoms[report]'</code>."
+
+
+def header(report: Report) -> str:
+    qrels = report.qrels
+    judged = int((qrels.grades >= 0).sum())
+    relevant = int((qrels.grades >= 1).sum())
+    tiles = [
+        (f"{len(report.evaluation.runs):,}", "systems"),
+        (f"{len(qrels.topics):,}", "topics"),
+        (f"{judged:,}", f"judgments, {relevant:,} relevant"),
+    ]
+    if report.audit is not None:
+        share = report.audit.share(report.audit.shares, 10)
+        if share is not None:
+            tiles.append((f"{share.mean:.0%}", "of the systems' top 10 judged"))
+    shown = "".join(f"<div class=tile><b>{text(value)}</b><span>{text(label)}</span></div>" for value, label in tiles)
+    bars = "".join(_verdict_bar(report, measure) for measure in report.measures if report.comparison is not None)
+    if bars:
+        total = len(report.pairs(report.measures[0]))
+        of = f"What can be claimed of {pluralise(total, 'pair')} of systems"
+        bars = f'<div class="verdicts"><p class="note">{of}</p>{bars}</div>'
+    return f'<div class="tiles">{shown}</div>{bars}'
+
+
+def _verdict_bar(report: Report, measure: Measure) -> str:
+    counts = Counter(pair.verdict for pair in report.pairs(measure))
+    present = [verdict for verdict in VERDICTS if counts[verdict]]
+    parts = "".join(f'<i class="{verdict}" style="flex-grow:{counts[verdict]}"></i>' for verdict in present)
+    key = " ".join(f'<span class="key {verdict}">{counts[verdict]:,} {verdict}</span>' for verdict in present)
+    return f'<div class="row"><b>{text(measure.name)}</b><div class="stack">{parts}</div><span>{key}</span></div>'
+
+
+SECTIONS = (
+    ("summary", "Summary"),
+    ("systems", "Systems"),
+    ("comparisons", "Comparisons"),
+    ("topics", "Topics"),
+    ("depth", "Depth"),
+    ("ties", "Ties"),
+    ("pool", "Pool"),
+    ("guidelines", "Guidelines"),
+    ("judge", "Judging"),
+    ("method", "Method"),
+)
+
+
+def page(report: Report) -> str:
+    """The whole file."""
+    here = files("fathoms.reporting")
+    style, script = ((here / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    title = f"{pluralise(len(report.evaluation.runs), 'system')} on {pluralise(len(report.qrels.topics), 'topic')}"
+    source = text(report.qrels.source)
+    cards = "".join(
+        f'<div class="card"><h3>{text(heading)}</h3><ul>{"".join(f"<li>{text(one)}</li>" for one in told)}</ul></div>'
+        for heading, told in story.summary(report)
+        if told
+    )
+    measures = "".join(
+        f'<button data-measure="{i}" aria-pressed="{"false" if i else "true"}">{text(measure.name)}</button>'
+        for i, measure in enumerate(report.measures)
+    )
+    links = "".join(f'<a href="#{name}">{label}</a>' for name, label in SECTIONS)
+    missing = "" if charts.available() else f'<p class="missing">{NO_CHARTS}</p>'
+    tie_told = tie_sentences.sentences(report.ties)
+    of_measures = {one for measure in report.measures for one in story.about(measure, tie_told)}
+    files_told = paragraphs(one for one in tie_told if one not in of_measures)
+    parts = [
+        f'<section id="summary">{header(report)}{missing}<div class="cards">{cards}</div></section>',
+        section(
+            "systems",
+            "The systems and their ranges",
+            "Every score with the range it could have.",
+            by_measure(report, sections.systems),
+        ),
+        section(
+            "comparisons",
+            "Comparisons",
+            "Which differences are certain, settled, open or none.",
+            by_measure(report, sections.comparisons) + (sections.PAIRS if report.comparison is not None else ""),
+        ),
+        section(
+            "topics",
+            "Topics",
+            "Where the systems differ, and which unjudged documents matter there.",
+            by_measure(report, sections.topics) + '<div id="topic-detail"></div>',
+        ),
+        section(
+            "depth",
+            "Depth of evaluation",
+            "How much hangs on how far down the rankings are read.",
+            by_measure(report, sections.depth),
+        ),
+        section(
+            "ties",
+            "Ties",
+            "What another order of documents with equal scores could change.",
+            files_told + by_measure(report, sections.tied),
+        ),
+        section(
+            "pool",
+            "The pool and its reuse",
+            "How complete the judgments are, and whether new systems can be scored.",
+            sections.pool(report),
+        ),
+        section(
+            "guidelines",
+            "Guidelines",
+            "Seven rules for sound reporting (Lu, Moffat and Culpepper 2016), checked.",
+            sections.guidelines(report),
+        ),
+        section(
+            "judge", "What to judge next", "What it would take to tell the first systems apart.", sections.judge(report)
+        ),
+        section("method", "Method", "How to make this report again.", sections.method(report)),
+    ]
+    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="fathoms {text(report.versions["fathoms"])}">
+<title>{text(title)}: fathoms report</title>
+<style>
+{style}</style>
+</head>
+<body>
+<nav><div class="inner"><div class="links">{links}</div>
+<div class="measures" role="group" aria-label="Measure">{measures}</div></div></nav>
+<main>
+<header><h1>{text(title)}</h1>
+<p class="lead">What can be said, what cannot, and what would settle it. Judgments: {source}</p></header>
+{"".join(parts)}
+</main>
+<footer><p>Made with fathoms {text(report.versions["fathoms"])}. Everything is in this file.</p></footer>
+<div id="tip" role="status"></div>
+<script type="application/json" id="data">{as_json(data(report))}</script>
+<script>
+{script}</script>
+</body>
+</html>
+"""

@@ -1,0 +1,94 @@
+"""Small parts of the report's page: safe text, tables, figures, sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from math import isfinite
+from typing import Any
+from urllib.parse import quote
+
+from fathoms import charts
+from fathoms.reporting.report import Report
+
+
+def text(value: object) -> str:
+    """Safe inside HTML, whatever files hold; bytes that are no UTF-8 become question marks."""
+    return escape(str(value).encode("utf-8", "replace").decode("utf-8"))
+
+
+def number(value: float | None, form: str = ".4f") -> str:
+    return "" if value is None or not isfinite(value) else format(value, form)
+
+
+def paragraphs(told: Iterable[str]) -> str:
+    return "".join(f"<p>{text(sentence)}</p>" for sentence in told)
+
+
+def table(
+    name: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    words: int = 1,
+    note: str = "",
+    find: bool = False,
+) -> str:
+    """A table that can be sorted and, with `find`, searched. A cell is text, or (HTML, value to sort by)."""
+    head = "".join(
+        f'<th scope="col"{"" if i < words else " class=n"}><button>{text(title)}</button></th>'
+        for i, title in enumerate(header)
+    )
+    body = []
+    for row in rows:
+        cells = []
+        for i, cell in enumerate(row):
+            shown, value = cell if isinstance(cell, tuple) else (text(cell), None)
+            key = "" if value is None else f' data-v="{text(value)}"'
+            cells.append(f"<td{'' if i < words else ' class=n'}{key}>{shown}</td>")
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    search = (
+        f'<input class="find" type="search" data-for="{name}" placeholder="Find ..." aria-label="Find in the table">'
+        if find and len(body) > 8
+        else ""
+    )
+    under = f'<p class="note">{text(note)}</p>' if note else ""
+    return (
+        f'{search}<div class="scroll"><table id="{name}" class="sortable"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>{under}"
+    )
+
+
+def figure(chart: Any, name: str, title: str, note: str = "", kind: str = "") -> str:
+    """A chart under the sentence that says what to see in it; nothing where charts cannot be made."""
+    if chart is None:
+        return ""
+    under = f'<p class="note">{text(note)}</p>' if note else ""
+    return (
+        f'<figure class="chart {kind}" id="{name}"><figcaption>{text(title)}</figcaption>'
+        f'<div class="scroll">{charts.svg(chart, name)}</div>{under}</figure>'
+    )
+
+
+def drawn(make: Any, *args: Any, **options: Any) -> Any:
+    return make(*args, **options) if charts.available() else None
+
+
+def by_measure(report: Report, part: Any) -> str:
+    """One block a measure, of which the page shows the one chosen."""
+    return "".join(
+        f'<div class="of-measure" data-measure="{i}"{" hidden" if i else ""}>{part(report, i, measure)}</div>'
+        for i, measure in enumerate(report.measures)
+    )
+
+
+def section(name: str, title: str, lead: str, body: str) -> str:
+    return f'<section id="{name}"><h2>{text(title)}</h2><p class="lead">{text(lead)}</p>{body}</section>'
+
+
+def details(title: str, body: str) -> str:
+    return f"<details><summary>{text(title)}</summary>{body}</details>"
+
+
+def topic_link(topic: str) -> str:
+    return f"#topic/{quote(topic.encode('utf-8', 'replace'), safe='')}"

@@ -1,0 +1,73 @@
+"""The data behind those tables of the page that its script fills."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from fathoms.data.qrels import Qrels
+from fathoms.evidence.evidence import Floats
+from fathoms.reporting.report import Informative, Report
+
+MOST_CELLS = 600_000  # numbers of the drill-down by topic: more, and later measures do without
+
+
+def rounded(values: Floats | Sequence[float | None] | None) -> list[float | None] | None:
+    """Four digits, as the commands print them; nothing where there is no number, as for an interval over one topic."""
+    if values is None:
+        return None
+    return [None if value is None or not isfinite(value) else round(float(value), 4) + 0.0 for value in values]
+
+
+def data(report: Report) -> dict[str, Any]:
+    """What the script shows on demand: pairs in the order of `fathoms compare`, and scores by topic."""
+    runs = report.evaluation.runs
+    place = {run.run: i for i, run in enumerate(runs)}
+    pairs, scores, orders = [], [], []
+    cells = 0
+    for measure in report.measures:
+        found = report.pairs(measure)
+        columns = {
+            name: rounded([getattr(p, name) for p in found])
+            for name in ("diff", "diff_low", "diff_high", "ci_low", "ci_high")
+        }
+        p = {name: [float(f"{getattr(pair, name):.4g}") for pair in found] for name in ("p", "p_corrected")}
+        pairs.append({**columns, **p, "verdict": "".join(pair.verdict[0] for pair in found)})
+        orders.append([place[run.run] for run in report.ranked(measure)])
+        cells += 3 * len(runs) * len(runs[0].topics)
+        by_topic = None
+        if cells <= MOST_CELLS or measure is report.measures[0]:
+            by_topic = {
+                name: [rounded(getattr(run.scores[measure], name)) for run in runs] for name in ("score", "low", "high")
+            }
+        scores.append(by_topic)
+    relevant, judged = judged_counts(report.qrels)
+    telling = {} if report.judging is None else report.judging.of_topic
+    return {
+        "runs": [run.run for run in runs],
+        "topics": runs[0].topics,
+        "measures": [measure.name for measure in report.measures],
+        "pairs": pairs,
+        "orders": orders,
+        "scores": scores,
+        "relevant": [int(relevant[report.qrels.index[topic]]) for topic in runs[0].topics],
+        "judged": [int(judged[report.qrels.index[topic]]) for topic in runs[0].topics],
+        "telling": {topic: [_told(one) for one in found] for topic, found in telling.items() if found},
+        "systems": [] if report.judging is None else report.judging.systems,
+    }
+
+
+def _told(one: Informative) -> list[Any]:
+    return [one.document, round(one.chance, 3), round(one.max_change, 4), one.ranks]
+
+
+def judged_counts(qrels: Qrels) -> tuple[Any, Any]:
+    return qrels.counts[:, qrels.levels >= 1].sum(axis=1), qrels.counts.sum(axis=1)
+
+
+def as_json(found: dict[str, Any]) -> str:
+    """JSON that no name inside it can end."""
+    dumped = json.dumps(found, separators=(",", ":"), allow_nan=False)
+    return dumped.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
