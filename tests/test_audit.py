@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 
 import fathoms as fm
+from fathoms.api import audit
 from fathoms.cli.app import main
-from fathoms.comparison.audit import audit, run_audit
+from fathoms.comparison.audit import run_audit
 from fathoms.comparison.audit_findings import COLUMNS, Audit, LeftOut, Status, changes
 from fathoms.comparison.audit_leave_out import contributions, leave_out
 from fathoms.comparison.audit_sentences import sentences
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.pool import with_judgments
-from fathoms.experiment.evaluate import Options
 from tests.test_collections import collection
 
 Ranking = dict[str, list[str]]  # by topic
@@ -519,9 +519,10 @@ def test_trec8_depth_100_with_each_team_left_out() -> None:
 def test_trec8_table_5() -> None:
     """As docs/audit.md prints it."""
     folder = collection("trec8-adhoc")
-    options = Options(pooled=tuple((folder / "pooled.txt").read_text().split()))
-    qrels, runs = fm.read_qrels(folder / "qrels.txt"), fm.scan_runs(folder / "runs")
-    found = run_audit(qrels, runs, None, options, groups=teams_of(folder), depth=10)
+    experiment = fm.Experiment(
+        folder / "qrels.txt", folder / "runs", pooled=folder / "pooled.txt", groups=teams_of(folder)
+    )
+    found = run_audit(experiment, depth=10)
     table = {
         (kind, one.measure): (round(one.percent.mean, 2), round(one.rank.mean, 2))
         for kind, left in (("run", found.run_out), ("group", found.group_out))

@@ -19,7 +19,7 @@ from fathoms.cli.app import main
 from fathoms.data.runs import scan_runs
 from fathoms.data.simulate import write
 from fathoms.errors import FathomsError
-from fathoms.experiment.evaluate import Options, prepare_measures
+from fathoms.experiment.base import Options, ReadingOptions, prepare_measures
 from fathoms.papers import rtc
 from fathoms.parallel import cluster, work
 from fathoms.reporting.page import page
@@ -170,11 +170,16 @@ def test_a_paper_is_the_same_everywhere(paper: str, sim: Path, tmp_path: Path, m
 
 def test_a_report_is_the_same_everywhere(sim: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fathoms.charts.available", lambda: False)
-    qrels, runs = fm.read_qrels(sim / "qrels.txt"), scan_runs(str(sim / "runs"))
     measures = prepare_measures(["AP", "P@5"])
+    settings: tuple[ReadingOptions, ...] = ({"workers": 1}, {"workers": 2}, {"scheduler": CLUSTER})
     pages = [
-        page(replace(run_report(qrels, runs, measures, options), options=Options()))
-        for options in (Options(workers=1), Options(workers=2), Options(scheduler=CLUSTER))
+        page(
+            replace(
+                run_report(fm.Experiment(sim / "qrels.txt", sim / "runs", **options), measures),
+                options=Options(),
+            )
+        )
+        for options in settings
     ]
     assert pages[0] == pages[1] == pages[2]
 

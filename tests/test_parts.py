@@ -19,10 +19,10 @@ import fathoms as fm
 from fathoms.data import runs as runs_module
 from fathoms.data import split as spans_module
 from fathoms.data.convert import pack_in_parts
-from fathoms.data.qrels import read_qrels
 from fathoms.data.runs import RunFile, Runs, read_run, scan_runs
 from fathoms.data.split import LOOK, read_span, topic_spans
-from fathoms.experiment.evaluate import Evaluation, Options, prepare_measures, run_evaluation
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.evaluate import Evaluation, run_evaluation
 
 MEASURES = ["AP", "nDCG@5", "RBP(p=0.8)", "ERR@10", "INST@10", "NumRet", "GMAP", "Judged@3"]
 
@@ -55,8 +55,8 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def result(qrels: Path, runs: Runs, **settings: str) -> Evaluation:
-    options = Options(workers=1, **settings)  # type: ignore[arg-type]
-    return run_evaluation(read_qrels(qrels), runs, prepare_measures(MEASURES), options, by_topic=True)
+    experiment = BaseExperiment(qrels, runs, workers=1, memory_mb=0, **settings)  # type: ignore[arg-type]
+    return run_evaluation(experiment, experiment.measures(MEASURES), by_topic=True)
 
 
 def assert_same(found: Evaluation, expected: Evaluation) -> None:

@@ -19,12 +19,13 @@ from fathoms.experiment.result import Result
 if TYPE_CHECKING:
     import polars as pl
 
-    from fathoms.comparison.audit import Audit
+    from fathoms.comparison.audit_findings import Audit
     from fathoms.comparison.compare import Comparison
     from fathoms.comparison.correlation import Correlation
     from fathoms.comparison.depth import DepthAnalysis
     from fathoms.comparison.significance import Correction, Test
-    from fathoms.comparison.ties import TieReport
+    from fathoms.comparison.tie_effects import TieReport
+    from fathoms.data.qrels import Qrels
     from fathoms.estimate.draws import Confidence
     from fathoms.estimate.predict import Prediction
     from fathoms.estimate.probabilities import RelevanceProbabilities
@@ -193,9 +194,9 @@ class Experiment(BaseExperiment):
         progress: Progress = nothing,
     ) -> TieReport:
         """Which runs have ties and contradictions, and what could they change?"""
-        from fathoms.comparison.ties import tie_analysis
+        from fathoms.comparison.ties import run_tie_analysis
 
-        return self._noted(tie_analysis(self, self.measures(measures), depth=depth, progress=progress))
+        return self._noted(run_tie_analysis(self, self.measures(measures), depth=depth, progress=progress))
 
     def audit(
         self,
@@ -250,14 +251,21 @@ class Experiment(BaseExperiment):
             found.write(path)
         return self._noted(found)
 
-    def judge(self, path: str | os.PathLike[str], **settings: Any) -> Session:
-        """A judging session kept in the file `path`: `.next()` says which document, `.grade(...)` takes the answer.
+    def judge(
+        self, path: str | os.PathLike[str], *, resume: bool = False, oracle: Qrels | None = None, **settings: Any
+    ) -> Session:
+        """A judging session kept in the file `path`, a new one or one that goes on: `.next()` says which document to
+        judge, `.grade(...)` takes the answer, which is on disk when it returns.
 
-        `settings` are those of `fathoms judge`: strategy, until, depth, baseline, max_grade, rel, double.
+        `settings` are those of `fathoms judge`: strategy, until (the confidence that settles a pair), depth, baseline,
+        max_grade, rel, double (the share judged twice); ties, precision and seed are the experiment's.
         """
-        from fathoms.judging.session import begin_session
+        from fathoms.judging.opening import open_session
 
-        return begin_session(self, Path(path), settings)
+        if not resume:
+            own = {"ties": self.options.ties, "precision": self.options.precision, "seed": self.options.seed}
+            settings = own | {name: value for name, value in settings.items() if value is not None}
+        return open_session(self, Path(path), settings, resume=resume, oracle=oracle)
 
     def _noted(self, result: Found) -> Found:
         if self.warn:
@@ -430,9 +438,7 @@ def confidence(
     [1.0]
     """
     exp = Experiment(qrels, runs, **options)
-    return exp.confidence(
-        measures, method, draws=draws, labels=_labels(labels, evidence), to_depth=to_depth
-    ).frame
+    return exp.confidence(measures, method, draws=draws, labels=_labels(labels, evidence), to_depth=to_depth).frame
 
 
 def ties(

@@ -1,4 +1,4 @@
-"""What arguments may be, said once for the command line and for Python: the choices, and the checks with their messages.
+"""What arguments may be, said once for the command line and for Python: choices, and checks with their messages.
 
 Nothing heavy is imported here, so that `fathoms COMMAND --help` can show the choices at once.
 """
@@ -36,12 +36,11 @@ def share(value: Any) -> float:
 
 
 def whole_number(value: Any, least: int = 1) -> int:
-    if isinstance(value, str):
-        value = int(value) if value.isascii() and value.isdigit() else value
     number = _number(value)
-    if number is None or isinstance(value, str) or number != int(number) or number < least:
+    plain = not isinstance(value, str) or (value.isascii() and value.isdigit())  # not 1e3, 1_000 or 1.0
+    if number is None or not plain or number < least or number % 1 != 0:  # inf % 1 is nan
         raise FathomsError(f"expected a whole number from {least} on, found {value!r}")
-    return int(number)
+    return int(value)
 
 
 def nonrelevant_grade(value: Any) -> float:

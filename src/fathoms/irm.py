@@ -35,7 +35,8 @@ from typing import TYPE_CHECKING, Any
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Run, Runs, read_run
 from fathoms.errors import FathomsError, FathomsWarning
-from fathoms.experiment.evaluate import Options, run_evaluation
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.evaluate import run_evaluation
 from fathoms.measures.base import Measure as OurMeasure
 from fathoms.measures.base import Scores
 from fathoms.measures.parse import MEASURES, parse_measure
@@ -134,8 +135,8 @@ class FathomsEvaluator(providers.Evaluator):  # type: ignore[misc]
         read = self._run(run)
         _say(read.notes)
         runs = Runs({read.name: read})
-        options = Options(workers=1)
-        found = run_evaluation(self.qrels, runs, list(dict.fromkeys(ours.values())), options).runs[0]
+        experiment = BaseExperiment(self.qrels, runs, workers=1)
+        found = run_evaluation(experiment, list(dict.fromkeys(ours.values()))).runs[0]
         for measure, our in ours.items():
             for topic, value in zip(found.topics, _column(measure, found.scores[our]), strict=True):
                 yield ir_measures.Metric(query_id=topic, measure=measure, value=value)

@@ -43,21 +43,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.comparison.audit import run_audit
-    from fathoms.comparison.audit_findings import COLUMNS
 
-    given = options.read_inputs(args)
-    groups = None if args.groups is None else options.read_groups(args.groups, given.runs)
-    with output.progress(len(given.runs), args.quiet) as step:
-        result = run_audit(
-            given.qrels, given.runs, args.measures, given.settings, groups=groups, depth=args.depth, progress=step
-        )
-    if not args.quiet:
-        output.say_notes(given.notes + result.notes)
+    exp = options.experiment(args)
+    with output.progress(len(exp.runs), args.quiet) as step:
+        result = exp.audit(args.measures, depth=args.depth, progress=step)
+    output.say_notes(exp, result, args)
     if args.format == "table":
         output.put(_table(result), args.output)
     else:
-        output.put_rows(COLUMNS, result.rows(), args)
+        output.put_result(result, args)
     return 0
 
 

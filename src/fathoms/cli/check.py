@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from fathoms import choices
 from fathoms.cli import options
 
 EXAMPLES = """examples:

@@ -10,7 +10,7 @@ csv, json or parquet of `fathoms eval --by-topic`): differences, intervals and p
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from fathoms.cli import options

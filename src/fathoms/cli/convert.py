@@ -70,7 +70,7 @@ def run(args: Namespace) -> int:
         for source in sources:
             target, rows, notes = _convert(source, folder, args)
             if not args.quiet:
-                output.say_notes(notes)
+                output.warn(notes)
                 print(f"fathoms: {target}: {rows}", file=sys.stderr)
             step(source)
     return 0

@@ -23,7 +23,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
     options.add_measures(parser, "without @k (nDCG)")
     parser.add_argument(
-        "--depths", metavar="A:B", type=options.checker(choices.depths), default=list(range(1, 51)), help="1:50, 10:100:10 or 1,5,10 (1:50)"
+        "--depths",
+        metavar="A:B",
+        type=options.checker(choices.depths),
+        default=list(range(1, 51)),
+        help="1:50, 10:100:10 or 1,5,10 (1:50)",
     )
     options.add_choice(parser, "--corr", choices=choices.CORRELATIONS, default="tau", help="correlation (tau)")
     parser.add_argument("--cross", action="store_true", help="the matrix of the first measure against the second")

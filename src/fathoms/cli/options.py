@@ -54,7 +54,7 @@ def add_reading(parser: ArgumentParser) -> None:
         "--names",
         choices=choices.NAMES,
         default="file",
-        help="name runs by their file (default) or by their tag"
+        help="name runs by their file (default) or by their tag",
     )
 
 

@@ -45,9 +45,7 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
 
     exp = options.experiment(args, memory_mb=0)
-    found = exp.pool(
-        depth=args.depth, budget=args.budget, per_topic=args.per_topic, prefix_order=args.prefix_order
-    )
+    found = exp.pool(depth=args.depth, budget=args.budget, per_topic=args.per_topic, prefix_order=args.prefix_order)
     if found.qrels is None:
         text = output.delimited(found.columns, found.rows(), "\t")
         what = f"{len(found.documents):,} documents to judge"

@@ -5,19 +5,23 @@ Tables and figures are those of Lu, Moffat and Culpepper (LMC-depth).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms import charts
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import JUDGED, PADDING, Qrels
 from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Bools, Evidence, Ints
 from fathoms.evidence.pool import with_judgments
+from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
 
 if TYPE_CHECKING:
@@ -118,8 +122,10 @@ class Guideline:
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Result):
     """All findings on a collection."""
+
+    columns: ClassVar = COLUMNS
 
     qrels: Qrels
     measures: list[Measure]
@@ -200,10 +206,31 @@ class Audit:
             ]
         return rows
 
-    def to_frame(self) -> pl.DataFrame:
+    @cached_property
+    def frame(self) -> pl.DataFrame:
         """The figures as a frame; guidelines, which are words, are in `guidelines`."""
         rows = [row for row in self.rows() if not isinstance(row[3], str)]
         return frame_of_rows(COLUMNS, rows, COLUMNS[:3])
+
+    def to_frame(self) -> pl.DataFrame:
+        """What `frame` was called; it goes in the next version."""
+        warnings.warn("to_frame() is now called frame", DeprecationWarning, stacklevel=2)
+        return self.frame
+
+    @property
+    def sentences(self) -> list[str]:
+        from fathoms.comparison.audit_sentences import sentences
+
+        return sentences(self)
+
+    def chart(self) -> Any:
+        """Relevant documents that a topic has in pools of growing depth."""
+        import polars as pl
+
+        charts.require()
+        points = [(d, s.mean, "relevant", f"depth {d}: {s.mean:.2f}") for d, s in enumerate(self.found, 1)]
+        frame = pl.DataFrame(points, schema=["x", "y", "group", "tooltip"], orient="row")
+        return charts.curves(frame, ("depth of the pool", "relevant documents per topic"))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,16 @@ import numpy as np
 from fathoms import choices
 from fathoms.choices import checked
 from fathoms.comparison.compare import EQUAL, Comparison, Pair, chosen_baseline, compared
-from fathoms.comparison.significance import CORRECTIONS, TESTS, Correction, Test, corrected, effect_size, interval, p_values
+from fathoms.comparison.significance import (
+    CORRECTIONS,
+    TESTS,
+    Correction,
+    Test,
+    corrected,
+    effect_size,
+    interval,
+    p_values,
+)
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import PARQUET, read_bytes, stem
 from fathoms.data.runs import expand
@@ -222,6 +231,8 @@ def comparison_of_scores(
         raise FathomsError(
             "a comparison needs the scores by topic of at least two runs (trec_eval prints them with -q)"
         )
+    if baseline is not None and baseline not in runs:
+        baseline = _name(baseline)
     baseline = chosen_baseline(baseline, runs)
     notes: list[str] = []
     pairs: list[Pair] = []

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fathoms.comparison.correlation import TIE
 from fathoms.comparison.tie_anomalies import Affected, affected
 from fathoms.comparison.tie_effects import RULES, TieReport
 from fathoms.data.trec import pluralise
-from fathoms.experiment.evaluate import (
-    some,
-)
+from fathoms.experiment.evaluate import some
 from fathoms.measures.base import Measure
-
-if TYPE_CHECKING:
-    pass
 
 
 def sentences(report: TieReport) -> list[str]:
     """What there is to know, first of the files and then of each measure."""
-    return [*_of_files(report), *(_of_measure(report, measure) for measure in report.measures)]
+    return [*of_files(report), *(of_measure(report, measure) for measure in report.measures)]
 
 
-def _of_files(report: TieReport) -> list[str]:
+def of_files(report: TieReport) -> list[str]:
     found, k = report.found, report.depth
     tied, wrong = affected(found)
 
@@ -64,7 +57,7 @@ def _of_files(report: TieReport) -> list[str]:
     return told
 
 
-def _of_measure(report: TieReport, measure: Measure) -> str:
+def of_measure(report: TieReport, measure: Measure) -> str:
     means = report.means[measure]
     width = means.columns["optimistic"] - means.columns["pessimistic"]
     moved = int((width > TIE).sum())

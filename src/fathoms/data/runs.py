@@ -110,6 +110,10 @@ class RunFile:
     def __call__(self) -> Run:
         return read_run(self.path, name=self.name, lenient=self.lenient)
 
+    @property
+    def is_stream(self) -> bool:
+        return not os.path.isfile(self.path)
+
     def identity(self) -> tuple[Any, ...]:
         stat = os.stat(self.path)
         return self.path, self.lenient, stat.st_size, stat.st_mtime_ns
@@ -120,6 +124,8 @@ class RunFile:
 
         A part gives an InputError where the whole might be read, and knows no line numbers.
         """
+        if self.is_stream:
+            return [self]
         try:
             with open(self.path, "rb") as file:
                 head = file.read(LOOK)
@@ -143,7 +149,18 @@ class Runs(Mapping[str, Run]):
 
     def __getitem__(self, name: str) -> Run:
         run = self._runs[name]
-        return run if isinstance(run, Run) else run()
+        if isinstance(run, Run):
+            return run
+        read = run()
+        if run.is_stream:
+            self._runs[name] = read
+        return read
+
+    def read_streams(self) -> None:
+        """Read what can be read once only, standard input and pipes, before anybody else tries."""
+        for name, run in list(self._runs.items()):
+            if isinstance(run, RunFile) and run.is_stream:
+                self._runs[name] = run()
 
     def read(self, name: str, *, lenient: bool) -> Run:
         """The run, with errors of its file skipped or not."""
@@ -171,6 +188,8 @@ class Runs(Mapping[str, Run]):
         run = self._runs[name]
         if isinstance(run, Run):
             return len(run) * BYTES_A_LINE
+        if run.is_stream:
+            return 0
         packed = run.path.lower().endswith((*PACKED_ENDINGS, ".parquet"))
         return os.path.getsize(run.path) // (PACKED_LINE if packed else PLAIN_LINE) * BYTES_A_LINE
 
@@ -347,8 +366,7 @@ def _scan_files(patterns: Sequence[str], names: Names, lenient: bool) -> Runs:
         chosen = _file_names(paths)
     runs: dict[str, Run | RunFile] = {}
     for name, path in zip(chosen, paths, strict=True):
-        reader = RunFile(path, name, lenient)
-        runs[name] = reader if os.path.isfile(path) else reader()  # standard input and pipes can be read once only
+        runs[name] = RunFile(path, name, lenient)
     return Runs(runs)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, cast
 
@@ -150,7 +151,7 @@ class BaseExperiment:
             raise FathomsError("no run given")
         self.notes: list[str] = []
         chosen = _pooled_names(pooled, self.runs, self.notes)
-        self.options = options if chosen is None else Options(**{**vars(options), "pooled": chosen})
+        self.options = replace(options, pooled=chosen)
         self.groups = _groups(groups, self.runs)
         self._qrels: Qrels | None = None
         self._ranked: dict[tuple[str, Ties], Ranked] = {}
@@ -222,7 +223,8 @@ class BaseExperiment:
         return found
 
     def prepare(self) -> None:
-        """Read and rank, several at a time, the runs that stay in memory."""
+        """Read and rank, several at a time, the runs that stay in memory. Called first by every analysis."""
+        self.runs.read_streams()
         missing = [name for name in self.runs if self.keeps(name) and (name, self.options.ties) not in self._ranked]
         if missing:
             assert self.qrels.lookup is not None  # made here, so that forks need not make it each
@@ -244,6 +246,12 @@ class BaseExperiment:
             scheduler=options.scheduler,
             progress=progress,
         )
+
+    def with_workers(self, workers: int) -> BaseExperiment:
+        """The same experiment, and the same runs in memory, with another number of workers."""
+        other = copy(self)
+        other.options = replace(self.options, workers=workers)
+        return other
 
     def _fitting(self, memory_mb: float) -> frozenset[str]:
         """The first runs that fit into the memory together."""
