@@ -152,7 +152,7 @@ def test_a_command_prints_the_same_everywhere(
 
 @pytest.mark.parametrize("paper", ["rm", "gain", "depth", "ties", "rtc"])
 def test_a_paper_is_the_same_everywhere(paper: str, sim: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fathoms.reporting.charts.available", lambda: False)
+    monkeypatch.setattr("fathoms.charts.available", lambda: False)
     monkeypatch.setattr(rtc, "RTCSettings", partial(rtc.RTCSettings, systems=5, methods=("MTC", "fusion")))
     files = {}
     for where, flags in zip(("one", "three", "dask"), EVERYWHERE, strict=True):
@@ -169,7 +169,7 @@ def test_a_paper_is_the_same_everywhere(paper: str, sim: Path, tmp_path: Path, m
 
 
 def test_a_report_is_the_same_everywhere(sim: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fathoms.reporting.charts.available", lambda: False)
+    monkeypatch.setattr("fathoms.charts.available", lambda: False)
     qrels, runs = fm.read_qrels(sim / "qrels.txt"), scan_runs(str(sim / "runs"))
     measures = prepare_measures(["AP", "P@5"])
     pages = [
@@ -251,6 +251,6 @@ def test_dask_is_not_installed(sim: Path, capsys: pytest.CaptureFixture[str], mo
 
 def test_a_worker_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     client = cluster._client(CLUSTER)
-    monkeypatch.setattr(fm, "__version__", "99.0")
+    monkeypatch.setattr(cluster, "__version__", "99.0")
     with pytest.raises(FathomsError, match=r"expected 99\.0"):
         cluster._check_workers(client, CLUSTER)

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import fathoms as fm
+from fathoms import charts
 from fathoms.cli.app import main
 from fathoms.data.runs import Runs
 from fathoms.data.simulate import write
@@ -25,8 +26,8 @@ from fathoms.evidence.candidates import candidates
 from fathoms.experiment.evaluate import Options, prepare_measures
 from fathoms.judging.engine import Engine
 from fathoms.judging.session import known
-from fathoms.reporting import charts, script_data, sections, story
 from fathoms.reporting import page as html
+from fathoms.reporting import script_data, sections, story
 from fathoms.reporting.demo import Demo, demonstrate
 from fathoms.reporting.parts import text as safe
 from fathoms.reporting.report import DEFAULT_MEASURES, Report, checksum, judging_of, run_report

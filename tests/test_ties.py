@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fathoms as fm
+from fathoms import charts
 from fathoms.cli.app import main
 from fathoms.comparison.tie_anomalies import Anomalies, affected, anomalies
 from fathoms.comparison.tie_effects import COLUMNS, KINDS, RULES, Means
@@ -25,7 +26,6 @@ from fathoms.data.simulate import write as write_collection
 from fathoms.errors import FathomsError
 from fathoms.evidence.align import Alignment, rank
 from fathoms.evidence.order import Precision, Ties, risen
-from fathoms.reporting import charts
 from tests import slow
 from tests.blocks import block
 from tests.test_collections import collection

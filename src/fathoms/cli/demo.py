@@ -34,10 +34,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from fathoms import charts
     from fathoms.cli import output
     from fathoms.data.simulate import write
     from fathoms.errors import FathomsError
-    from fathoms.reporting import charts
     from fathoms.reporting.demo import demonstrate
 
     folder: Path = args.output

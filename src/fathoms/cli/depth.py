@@ -57,12 +57,12 @@ def depths(text: str) -> list[int]:
 
 
 def run(args: Namespace) -> int:
+    from fathoms import charts
     from fathoms.cli import output
     from fathoms.comparison.correlation import swaps
     from fathoms.comparison.depth import PANES, panes, reference_depth, scores_by_depth, stable_from, volatility
     from fathoms.data.files import whole_file
     from fathoms.errors import FathomsError
-    from fathoms.reporting import charts
 
     output.check_target("tsv", args.scores)
     if args.output is not None and args.output.suffix not in (*PICTURES, ".tsv"):

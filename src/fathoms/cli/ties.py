@@ -66,13 +66,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from fathoms import charts
     from fathoms.cli import output
     from fathoms.comparison.tie_effects import KINDS, WORDS
     from fathoms.comparison.ties import fix_runs, tie_analysis
     from fathoms.data.trec import pluralise
     from fathoms.errors import FathomsError
     from fathoms.experiment.evaluate import DEFAULT_MEASURES
-    from fathoms.reporting import charts
 
     if args.ties is not None and args.fix is None:
         raise FathomsError("--ties says in which order --fix DIR writes runs; the analysis looks at all rules")
@@ -110,8 +110,8 @@ def run(args: Namespace) -> int:
 
 
 def _draw(report: TieReport, path: Path) -> None:
+    from fathoms import charts
     from fathoms.data.files import whole_file
-    from fathoms.reporting import charts
 
     measure = report.measures[0].name
     scores = report.scores

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fathoms import __version__
 from fathoms.comparison.agreement import Evaluated, agreement
 from fathoms.comparison.audit_findings import (
     SAME_ORDER,
@@ -25,6 +24,7 @@ from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.order import Ties
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import TREC_EVAL, trec_eval_name
+from fathoms.version import __version__
 
 if TYPE_CHECKING:
     pass

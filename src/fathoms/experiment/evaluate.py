@@ -216,7 +216,7 @@ def run_evaluation(
 
 def _identity(qrels: Qrels, runs: Runs, measures: list[Measure], options: Options) -> str:
     """What the scores of a run depend on beside that run."""
-    from fathoms import __version__
+    from fathoms.version import __version__
 
     how = replace(options, workers=0, scheduler=None, resume=None)
     others = None

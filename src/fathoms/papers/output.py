@@ -48,7 +48,7 @@ def chart(
     **how: Any,
 ) -> Any:
     """A chart of the report's, or None where its extra is not installed."""
-    from fathoms.reporting import charts
+    from fathoms import charts
 
     if not charts.available():
         return None

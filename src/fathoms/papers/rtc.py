@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import __version__
 from fathoms.comparison.correlation import correlation
 from fathoms.data.arrays import identity_of
 from fathoms.data.qrels import Qrels
@@ -32,6 +31,7 @@ from fathoms.judging.engine import Engine
 from fathoms.judging.select import STRATEGIES, MTCWeight, Strategy
 from fathoms.papers.output import Study, chart
 from fathoms.parallel import run_batches
+from fathoms.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from importlib.resources import files
 
+from fathoms import charts
 from fathoms.comparison import tie_sentences
 from fathoms.data.trec import pluralise
 from fathoms.measures.base import Measure
-from fathoms.reporting import charts, sections, story
+from fathoms.reporting import sections, story
 from fathoms.reporting.parts import by_measure, paragraphs, section, text
 from fathoms.reporting.report import Report
 from fathoms.reporting.script_data import as_json, data

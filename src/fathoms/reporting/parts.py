@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 from urllib.parse import quote
 
-from fathoms.reporting import charts
+from fathoms import charts
 from fathoms.reporting.report import Report
 
 

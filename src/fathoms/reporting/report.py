@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from fathoms import __version__
 from fathoms.comparison.audit import run_audit
 from fathoms.comparison.audit_findings import STEPS, Audit
 from fathoms.comparison.compare import ESTIMATE, Comparison, Pair, run_comparison
@@ -36,6 +35,7 @@ from fathoms.judging.session import known
 from fathoms.measures.base import Measure
 from fathoms.measures.normalised import Normalised
 from fathoms.parallel import parallel_map
+from fathoms.version import __version__
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RBP(p=0.8)")
 TOP = 5  # systems between which further judging is forecast: those people ask about, and few enough to be quick

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fathoms import charts
 from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.audit_findings import SHARE_DEPTHS, Audit, changes
 from fathoms.comparison.compare import ESTIMATE
@@ -16,7 +17,7 @@ from fathoms.comparison.depth import panes, reference_depth, volatility
 from fathoms.comparison.sentences import CORRECTIONS, TESTS, sentences
 from fathoms.data.trec import pluralise
 from fathoms.measures.base import Measure
-from fathoms.reporting import charts, story
+from fathoms.reporting import story
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
 from fathoms.reporting.report import Report
 from fathoms.reporting.script_data import judged_counts
