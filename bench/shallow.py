@@ -25,7 +25,8 @@ from fathoms.comparison.correlation import correlation
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.estimate.draws import SAMPLES, drawn_scores, pairs
-from fathoms.estimate.probabilities import RELEVANCE_MODELS, RelevanceProbabilities, relevance_probabilities
+from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
+from fathoms.estimate.relevance import RELEVANCE_MODELS
 from fathoms.evidence.pool import pool_judgments
 from fathoms.experiment.evaluate import Options
 

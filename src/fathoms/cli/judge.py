@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathoms.cli import options
+from fathoms.judging.names import DEFAULT, STRATEGIES
 
 if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
@@ -46,8 +47,6 @@ OPEN_PAIRS = 20  # shown in the summary
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from fathoms.judging.select import DEFAULT, STRATEGIES
-
     parser.add_argument(
         "qrels", metavar="QRELS", nargs="?", help="judgments, lines `topic iteration document grade`; none for none"
     )
@@ -64,7 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--topic-texts", metavar="FILE", help="texts of topics: TSV, JSON lines or TREC's SGML")
     parser.add_argument("--docs", metavar="FILE|DIR", help="texts of documents: the same, or a folder of files")
     parser.add_argument(
-        "--strategy", choices=tuple(STRATEGIES), help=f"how the next document is chosen ({DEFAULT}); see docs/judge.md"
+        "--strategy", choices=STRATEGIES, help=f"how the next document is chosen ({DEFAULT}); see docs/judge.md"
     )
     parser.add_argument(
         "--confidence", metavar="P", dest="until", type=_probability, help="confidence that settles a pair (0.95)"

@@ -14,7 +14,6 @@ from fathoms.comparison.audit_findings import (
     Guideline,
     Spread,
     Status,
-    first_unjudged,
 )
 from fathoms.comparison.audit_leave_out import topic_scores
 from fathoms.comparison.correlation import TIE, correlation
@@ -190,7 +189,7 @@ class Guide:
             evidence = self.evidence[name]
             judged += int((evidence.codes[:, : self.depth] >= JUDGED).sum())
             retrieved += int((evidence.codes[:, : self.depth] != PADDING).sum())
-            first.append(first_unjudged(evidence)[evidence.lengths > 0])
+            first.append(evidence.first_unjudged[evidence.lengths > 0])
         share = judged / max(retrieved, 1)
         rank = Spread.of(np.concatenate(first))
         return ("pass" if share >= ENOUGH_JUDGED else "warn"), (

@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fathoms.comparison.compare import EQUAL, Comparison, Pair, compared
-from fathoms.comparison.significance import Correction, Test, corrected, effect_size, interval, p_values
+from fathoms.comparison.significance import (
+    SIGNIFICANCE_TESTS,
+    Correction,
+    Test,
+    corrected,
+    effect_size,
+    interval,
+    p_values,
+)
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import PARQUET, read_bytes, stem
 from fathoms.data.runs import expand
@@ -271,7 +279,7 @@ def _pairs(
     low, high = interval(differences, alpha)
     effect = effect_size(differences)
     p = p_values(values, test, seed)[a, b]
-    p_all = p if test == "tukey" else corrected(p, correction)  # Tukey's allow for all comparisons already
+    p_all = p if SIGNIFICANCE_TESTS[test].allows_for_all_pairs else corrected(p, correction)
     pairs = []
     for i in range(len(a)):
         verdict = "tie" if abs(diff[i]) < EQUAL else "significant" if p_all[i] < alpha else "open"

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from fathoms.comparison.compare import Comparison, Pair
+from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 
-TESTS = {
-    "t": "paired t-test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "randomization": "randomization test",
-    "bootstrap": "bootstrap test",
-    "tukey": "Tukey's HSD",
-}
-CORRECTIONS = {"bonferroni": "Bonferroni", "holm": "Holm", "bh": "Benjamini-Hochberg"}
 MANY = 3  # more pairs than this are counted, not told one by one
 
 
@@ -81,10 +74,10 @@ def _depths(pair: Pair) -> str:
 
 
 def _tested(result: Comparison) -> str:
-    test = TESTS[result.test]
-    if result.test == "tukey" or result.correction == "none" or len(result.pairs) < 2:
-        return test
-    return f"{test}, {CORRECTIONS[result.correction]}-corrected"
+    test = SIGNIFICANCE_TESTS[result.test]
+    if test.allows_for_all_pairs or result.correction == "none" or len(result.pairs) < 2:
+        return test.title
+    return f"{test.title}, {CORRECTION_METHODS[result.correction].title}-corrected"
 
 
 def _p(p: float) -> str:

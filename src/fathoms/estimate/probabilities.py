@@ -23,7 +23,7 @@ from fathoms.data.runs import Names, Runs, scan_runs
 from fathoms.data.topics import number_topics
 from fathoms.data.trec import Table, pluralise
 from fathoms.errors import FathomsError, FathomsWarning, InputError
-from fathoms.estimate.relevance import Experts, Fusion, Model
+from fathoms.estimate.relevance import RELEVANCE_MODELS, Model
 from fathoms.evidence.candidates import Block, Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.order import Precision, Ties, default_precision
@@ -32,7 +32,6 @@ from fathoms.experiment.evaluate import Options
 if TYPE_CHECKING:
     import polars as pl
 
-RELEVANCE_MODELS = {"experts": Experts, "fusion": Fusion}
 COLUMNS = ("topic", "document", "probability", "judged")
 WORDS = COLUMNS[:2]
 CELLS = 8_000_000  # systems times documents worked on at a time

@@ -14,7 +14,8 @@ from fathoms.comparison.audit_findings import SHARE_DEPTHS, Audit, changes
 from fathoms.comparison.compare import ESTIMATE
 from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
-from fathoms.comparison.sentences import CORRECTIONS, TESTS, sentences
+from fathoms.comparison.sentences import sentences
+from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 from fathoms.data.trec import pluralise
 from fathoms.measures.base import Measure
 from fathoms.reporting import story
@@ -448,7 +449,8 @@ def method(report: Report) -> str:
     made = report.comparison
     test = ""
     if made is not None:
-        how = f"{TESTS[made.test]} over topics, {CORRECTIONS.get(made.correction, 'no')} correction"
+        correction = CORRECTION_METHODS[made.correction].title
+        how = f"{SIGNIFICANCE_TESTS[made.test].title} over topics, {correction} correction"
         test = f"<p>Differences: {text(how)}, alpha {made.alpha:g}.</p>"
     words = """<dl>
 <dt>score</dt><dd>with unjudged documents taken as not relevant, as other tools do</dd>
