@@ -17,7 +17,7 @@ import polars as pl
 
 import fathoms as fm
 from fathoms.data.simulate import Collection, simulate
-from fathoms.estimate.gain_models import GAIN_MODELS
+from fathoms.estimate.gain_models import Hybrid
 from fathoms.estimate.predict import METHODS, empirical_gains
 from fathoms.evidence.align import Alignment
 
@@ -61,7 +61,7 @@ def fit_seconds(collection: Collection) -> float:
     start = time.perf_counter()
     for depth in range(10, 101, 10):
         gains, known = empirical_gains((evidence.cut(depth) for evidence in evidences), measure, depth)
-        np.stack([model.fit(gains, 1.0, known).rmse for model in GAIN_MODELS.values()]).argmin(axis=0)
+        np.stack([model.fit(gains, 1.0, known).rmse for model in Hybrid.models]).argmin(axis=0)
     return time.perf_counter() - start
 
 

@@ -25,7 +25,8 @@ from fathoms.comparison.correlation import correlation
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.estimate.draws import SAMPLES, drawn_scores, pairs
-from fathoms.estimate.probabilities import RELEVANCE_MODELS, RelevanceProbabilities, relevance_probabilities
+from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
+from fathoms.estimate.relevance import RELEVANCE_MODELS
 
 METHODS = ("simplistic", "smoothed", "weibull", "hybrid", "experts", "fusion")
 EDGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)

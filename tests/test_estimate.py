@@ -15,7 +15,7 @@ from scipy.stats import ttest_rel
 
 import fathoms as fm
 from fathoms.comparison.significance import paired_t, reversals, separability
-from fathoms.estimate.gain_models import GAIN_MODELS, MODEL_NAMES, fit_model
+from fathoms.estimate.gain_models import GAIN_MODELS, MODEL_NAMES, Hybrid, fit_model
 from fathoms.estimate.predict import METHODS, estimate, fit_curves, pooled_depth
 from fathoms.estimate.predictors import (
     PREDICTORS,
@@ -164,8 +164,8 @@ def test_a_topic_without_relevant_documents_predicts_nothing_and_breaks_nothing(
 
 def test_hybrid_is_the_best_of_all_on_each_topic() -> None:
     gains = noisy_gains(20, 30)
-    fits = {name: fit_model(name, gains).rmse for name in MODEL_NAMES}
-    np.testing.assert_allclose(fits["hybrid"], np.min([fits[name] for name in GAIN_MODELS], axis=0))
+    each = [model.fit(gains).rmse for model in Hybrid.models]
+    np.testing.assert_allclose(fit_model("hybrid", gains).rmse, np.min(each, axis=0))
 
 
 # -- expected scores ------------------------------------------------------------------------------------------

@@ -256,6 +256,6 @@ def test_dask_is_not_installed(sim: Path, capsys: pytest.CaptureFixture[str], mo
 
 def test_a_worker_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     client = cluster._client(CLUSTER)
-    monkeypatch.setattr(fm, "__version__", "99.0")
+    monkeypatch.setattr(cluster, "__version__", "99.0")
     with pytest.raises(FathomsError, match=r"expected 99\.0"):
         cluster._check_workers(client, CLUSTER)

@@ -15,7 +15,8 @@ from fathoms.data.document_values import read_values
 from fathoms.data.simulate import Collection, simulate, write
 from fathoms.estimate import probabilities
 from fathoms.estimate.predict import METHODS
-from fathoms.estimate.probabilities import RELEVANCE_MODELS, RelevanceProbabilities, relevance_probabilities
+from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
+from fathoms.estimate.relevance import RELEVANCE_MODELS
 from fathoms.evidence.evidence import Floats
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")

@@ -184,15 +184,13 @@ def test_topic_effects_equal_scipy(seed: int) -> None:
 # Models
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", list(READINGS))
-def test_experts_equal_three_regressions(name: str, seed: int) -> None:
-    """RTC section 3 from end to end: preferences, Platt, aggregation, each by scipy, document by document."""
-    rng = np.random.default_rng(seed)
-    reading = READINGS[name]
-    block, relevant = world(rng)
-    judged = some(rng, block, 0.4)
-    found = Experts(block, reading=reading).fit(judged, relevant)
+def experts_by_loops(
+    block: Block, judged: Bools, relevant: Bools, reading: Eq2Variant = CLOSEST_TO_PAPER
+) -> tuple[Floats, Floats, Callable[[Floats], float]]:
+    """RTC section 3 from end to end: preferences, Platt, aggregation, each by scipy, document by document.
+
+    Features [topic, column, feature], their coefficients, and the prior of these.
+    """
     n_topics, k, n = block.shape
     features = np.zeros((n_topics, n, k))
     for j in range(k):
@@ -209,9 +207,21 @@ def test_experts_equal_three_regressions(name: str, seed: int) -> None:
         features = np.concatenate([features, np.ones((n_topics, n, 1))], axis=2)
     precision = LogitBeta(1.0, True).intercept_precision
     log_prior = slow.beta_prior(reading.prior, intercept=reading.intercept, precision=precision)
-    X, y = features[judged], relevant[judged].astype(np.float64)
-    coefficients = slow.logistic(X, y, log_prior)
+    return features, slow.logistic(features[judged], relevant[judged].astype(np.float64), log_prior), log_prior
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", list(READINGS))
+def test_experts_equal_three_regressions(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    reading = READINGS[name]
+    block, relevant = world(rng)
+    judged = some(rng, block, 0.4)
+    found = Experts(block, reading=reading).fit(judged, relevant)
+    features, coefficients, log_prior = experts_by_loops(block, judged, relevant, reading)
     np.testing.assert_allclose(found.probability, expit(features @ coefficients), atol=1e-3)
+    n_topics, _, n = block.shape
+    X, y = features[judged], relevant[judged].astype(np.float64)
     slopes = rng.normal(size=(n_topics, 2, n)) * block.present[:, None]
     D = sum(slopes[t] @ features[t] for t in range(n_topics))
     second = slow.hessian(lambda x: slow.log_posterior(x, X, y, log_prior), coefficients)
@@ -219,23 +229,30 @@ def test_experts_equal_three_regressions(name: str, seed: int) -> None:
     np.testing.assert_allclose(found.covariance(found.directions(slopes)), expected, rtol=0.02, atol=0.02)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_fusion_equals_one_regression(seed: int) -> None:
-    """With the model's own features and priors, topic effects as dummy variables."""
-    rng = np.random.default_rng(seed)
-    block, relevant = world(rng)
-    judged = some(rng, block, 0.5)
+def fusion_by_one_regression(
+    block: Block, judged: Bools, relevant: Bools
+) -> tuple[Floats, Floats, Callable[[Floats], float]]:
+    """The model's own features and priors, topic effects as dummy variables: columns, coefficients, and the prior."""
     model = Fusion(block)
-    found = model.fit(judged, relevant)
     n_topics, _, n = block.shape
     topic = np.broadcast_to(np.arange(n_topics)[:, None], (n_topics, n))
     wide = np.concatenate([model.features, np.eye(n_topics)[topic]], axis=2)
     effects = np.full(n_topics, 1 / model.TOPIC_SPREAD**2)
     log_prior = slow.normal_prior(np.append(model.prior.mean, 0 * effects), np.append(model.prior.precision, effects))
-    X, y = wide[judged], relevant[judged].astype(np.float64)
-    best = slow.logistic(X, y, log_prior)
+    return wide, slow.logistic(wide[judged], relevant[judged].astype(np.float64), log_prior), log_prior
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_fusion_equals_one_regression(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    block, relevant = world(rng)
+    judged = some(rng, block, 0.5)
+    found = Fusion(block).fit(judged, relevant)
+    wide, best, log_prior = fusion_by_one_regression(block, judged, relevant)
     np.testing.assert_allclose(found.probability, expit(wide @ best), atol=1e-5)
 
+    n_topics, _, n = block.shape
+    X, y = wide[judged], relevant[judged].astype(np.float64)
     slopes = rng.normal(size=(n_topics, 2, n)) * block.present[:, None]
     D = sum(slopes[t] @ wide[t] for t in range(n_topics))
     second = slow.hessian(lambda x: slow.log_posterior(x, X, y, log_prior), best)

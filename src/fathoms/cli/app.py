@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from fathoms import __version__
 from fathoms.errors import FathomsError
+from fathoms.version import __version__
 
 COMMANDS = {
     "eval": "score runs, each value with the range it could have",

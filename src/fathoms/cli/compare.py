@@ -14,6 +14,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from fathoms.cli import options
+from fathoms.comparison.names import CORRECTIONS, TESTS
 
 if TYPE_CHECKING:
     from fathoms.comparison.compare import Comparison
@@ -44,14 +45,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_choice(
         parser,
         "--test",
-        choices=("t", "wilcoxon", "randomization", "bootstrap", "tukey"),
+        choices=TESTS,
         default="t",
         help="significance test, paired by topic (t)",
     )
     options.add_choice(
         parser,
         "--correction",
-        choices=("none", "bonferroni", "holm", "bh"),
+        choices=CORRECTIONS,
         default="holm",
         help="for making many comparisons; each measure's pairs together (holm)",
     )

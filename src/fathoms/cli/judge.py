@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathoms.cli import options
+from fathoms.judging.names import DEFAULT, STRATEGIES
 
 if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
@@ -47,8 +48,6 @@ SETTINGS = ("strategy", "until", "seed", "depth", "ties", "baseline", "max_grade
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from fathoms.judging.select import DEFAULT, STRATEGIES
-
     parser.add_argument(
         "qrels", metavar="QRELS", nargs="?", help="judgments, lines `topic iteration document grade`; none for none"
     )
@@ -67,7 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_choice(
         parser,
         "--strategy",
-        choices=tuple(STRATEGIES),
+        choices=STRATEGIES,
         help=f"how the next document is chosen ({DEFAULT}); see docs/judge.md",
     )
     parser.add_argument(

@@ -16,24 +16,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fathoms.cli import options
+from fathoms.estimate.names import METHODS, RELEVANCE_MODELS
 
 if TYPE_CHECKING:
     from fathoms.experiment.result import Result
 
-RELEVANCE_MODELS = ("experts", "fusion")
-METHODS = (
-    "simplistic",
-    "background",
-    "interpolated",
-    "smoothed",
-    "static",
-    "constant",
-    "linear",
-    "zipf",
-    "weibull",
-    "hybrid",
-    *RELEVANCE_MODELS,
-)
 DRAWS = 1000
 MEASURES = ("P@10", "RBP(p=0.8)", "AP")
 EXAMPLES = """examples:

@@ -19,7 +19,7 @@ from fathoms import charts
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import JUDGED, PADDING, Qrels
 from fathoms.evidence.align import Aligned
-from fathoms.evidence.evidence import Bools, Evidence, Ints
+from fathoms.evidence.evidence import Bools, Evidence
 from fathoms.evidence.pool import with_judgments
 from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
@@ -291,7 +291,7 @@ def pooling_outcomes(
             if depth is not None:
                 codes = evidence.codes[:, :depth]
                 inside.append(((codes >= JUDGED) & _is_relevant(qrels, codes)).sum(axis=1))
-            first.append(first_unjudged(evidence)[evidence.lengths > 0])
+            first.append(evidence.first_unjudged[evidence.lengths > 0])
         held = np.array(inside)
         rows.append(
             Pooling(
@@ -302,12 +302,6 @@ def pooling_outcomes(
             )
         )
     return rows
-
-
-def first_unjudged(evidence: Evidence) -> Ints:
-    """The rank of the first unjudged document of each topic; the one past the end where all are judged."""
-    unjudged = evidence.unjudged
-    return np.where(unjudged.any(axis=1), unjudged.argmax(axis=1), evidence.lengths) + 1
 
 
 def _is_relevant(qrels: Qrels, codes: NDArray[np.int16]) -> Bools:

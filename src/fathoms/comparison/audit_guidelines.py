@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fathoms import __version__
 from fathoms.comparison.agreement import Evaluated, agreement
 from fathoms.comparison.audit_findings import (
     SAME_ORDER,
@@ -15,7 +14,6 @@ from fathoms.comparison.audit_findings import (
     Guideline,
     Spread,
     Status,
-    first_unjudged,
 )
 from fathoms.comparison.audit_leave_out import topic_scores
 from fathoms.comparison.correlation import TIE, correlation
@@ -25,6 +23,7 @@ from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.order import Ties
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import TREC_EVAL, trec_eval_name
+from fathoms.version import __version__
 
 if TYPE_CHECKING:
     pass
@@ -190,7 +189,7 @@ class Guide:
             evidence = self.evidence[name]
             judged += int((evidence.codes[:, : self.depth] >= JUDGED).sum())
             retrieved += int((evidence.codes[:, : self.depth] != PADDING).sum())
-            first.append(first_unjudged(evidence)[evidence.lengths > 0])
+            first.append(evidence.first_unjudged[evidence.lengths > 0])
         share = judged / max(retrieved, 1)
         rank = Spread.of(np.concatenate(first))
         return ("pass" if share >= ENOUGH_JUDGED else "warn"), (

@@ -22,6 +22,7 @@ from fathoms.choices import checked
 from fathoms.comparison.compare import EQUAL, Comparison, Pair, chosen_baseline, compared
 from fathoms.comparison.significance import (
     CORRECTIONS,
+    SIGNIFICANCE_TESTS,
     TESTS,
     Correction,
     Test,
@@ -294,7 +295,7 @@ def _pairs(
     low, high = interval(differences, alpha)
     effect = effect_size(differences)
     p = p_values(values, test, seed)[a, b]
-    p_all = p if test == "tukey" else corrected(p, correction)  # Tukey's allow for all comparisons already
+    p_all = p if SIGNIFICANCE_TESTS[test].allows_for_all_pairs else corrected(p, correction)
     pairs = []
     for i in range(len(a)):
         verdict = "tie" if abs(diff[i]) < EQUAL else "significant" if p_all[i] < alpha else "open"

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
-from fathoms.comparison.compare import Comparison, Pair
+from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 
-TESTS = {
-    "t": "paired t-test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "randomization": "randomization test",
-    "bootstrap": "bootstrap test",
-    "tukey": "Tukey's HSD",
-}
-CORRECTIONS = {"bonferroni": "Bonferroni", "holm": "Holm", "bh": "Benjamini-Hochberg"}
+if TYPE_CHECKING:
+    from fathoms.comparison.compare import Comparison, Pair
+
 MANY = 3  # more pairs than this are counted, not described one by one
 
 
@@ -83,10 +79,10 @@ def _depths(pair: Pair) -> str:
 
 
 def _tested(result: Comparison) -> str:
-    test = TESTS[result.test]
-    if result.test == "tukey" or result.correction == "none" or len(result.pairs) < 2:
-        return test
-    return f"{test}, {CORRECTIONS[result.correction]}-corrected"
+    test = SIGNIFICANCE_TESTS[result.test]
+    if test.allows_for_all_pairs or result.correction == "none" or len(result.pairs) < 2:
+        return test.title
+    return f"{test.title}, {CORRECTION_METHODS[result.correction].title}-corrected"
 
 
 def _p(p: float) -> str:

@@ -7,17 +7,17 @@ Differences that are the same on every topic say nothing about other topics: wit
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 
+from fathoms.comparison.names import CORRECTIONS as CORRECTIONS
+from fathoms.comparison.names import TESTS as TESTS
+from fathoms.comparison.names import Correction as Correction
+from fathoms.comparison.names import Test as Test
+from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Floats
-
-Test = Literal["t", "wilcoxon", "randomization", "bootstrap", "tukey"]
-Correction = Literal["none", "bonferroni", "holm", "bh"]
-TESTS: tuple[Test, ...] = ("t", "wilcoxon", "randomization", "bootstrap", "tukey")
-CORRECTIONS: tuple[Correction, ...] = ("none", "bonferroni", "holm", "bh")
 
 DRAWS = 10_000  # of the randomization and bootstrap tests
 EXACT_FLIPS = 13  # topics up to which all 2^n sign changes are gone through
@@ -27,21 +27,23 @@ ROUNDING = 1e-12
 
 def p_values(scores: Floats, test: Test = "t", seed: int = 0) -> Floats:
     """p of every pair of systems."""
-    if test == "t":
-        return paired_t(scores)
-    if test == "tukey":
-        return tukey(scores)
-    how: dict[str, Callable[[Floats], Floats]] = {
-        "wilcoxon": wilcoxon,
-        "randomization": lambda differences: randomization(differences, seed),
-        "bootstrap": lambda differences: bootstrap(differences, seed),
-    }
-    first, second = np.triu_indices(len(scores), 1)
-    p = np.ones((len(scores), len(scores)))
-    differences = scores[first] - scores[second]
-    differences[np.abs(differences) < ROUNDING] = 0.0
-    p[first, second] = p[second, first] = how[test](differences)
-    return p
+    if test not in SIGNIFICANCE_TESTS:
+        raise FathomsError(f"there is no test {test!r}; there are {', '.join(SIGNIFICANCE_TESTS)}")
+    return SIGNIFICANCE_TESTS[test].p_values(scores, seed)
+
+
+def _pair_by_pair(test: Callable[[Floats, int], Floats]) -> Callable[[Floats, int], Floats]:
+    """A test of differences [pair, topic] as one of scores [system, topic]."""
+
+    def p_values(scores: Floats, seed: int) -> Floats:
+        first, second = np.triu_indices(len(scores), 1)
+        p = np.ones((len(scores), len(scores)))
+        differences = scores[first] - scores[second]
+        differences[np.abs(differences) < ROUNDING] = 0.0
+        p[first, second] = p[second, first] = test(differences, seed)
+        return p
+
+    return p_values
 
 
 def paired_t(scores: Floats) -> Floats:
@@ -194,21 +196,128 @@ def _range_survival(q: Floats, n_systems: int, freedom: int) -> Floats:
     return np.exp(PchipInterpolator(table, np.log(survival))(np.minimum(q, table[-1])))
 
 
+@dataclass(frozen=True)
+class SignificanceTest:
+    """A paired test for all pairs of systems, and what is to be said of it."""
+
+    name: str
+    title: str  # as sentences have it
+    description: str
+    citation: str
+    p_values: Callable[[Floats, int], Floats]  # scores [system, topic] and a seed to p [system, system]
+    allows_for_all_pairs: bool = False  # its p-values need no further correction
+
+
+SIGNIFICANCE_TESTS: dict[str, SignificanceTest] = {
+    test.name: test
+    for test in (
+        SignificanceTest(
+            "t",
+            "paired t-test",
+            "is the mean difference larger than its standard error explains?",
+            "Student (1908), The Probable Error of a Mean, Biometrika 6",
+            lambda scores, seed: paired_t(scores),
+        ),
+        SignificanceTest(
+            "wilcoxon",
+            "Wilcoxon signed-rank test",
+            "do the ranks of the differences sum to the same on both sides? Exact where scipy is",
+            "Wilcoxon (1945), Individual Comparisons by Ranking Methods, Biometrics Bulletin 1",
+            _pair_by_pair(lambda differences, seed: wilcoxon(differences)),
+        ),
+        SignificanceTest(
+            "randomization",
+            "randomization test",
+            "how often do random signs give a mean difference as large? All signs up to 13 topics, else 10,000 seeded "
+            "draws",
+            "Smucker, Allan and Carterette (2007), A Comparison of Statistical Significance Tests for Information "
+            "Retrieval Evaluation, CIKM",
+            _pair_by_pair(lambda differences, seed: randomization(differences, seed)),
+        ),
+        SignificanceTest(
+            "bootstrap",
+            "bootstrap test",
+            "how often does a resample of the topics, moved to mean 0, have a mean as large? 10,000 seeded resamples",
+            "Sakai (2006), Evaluating Evaluation Metrics Based on the Bootstrap, SIGIR",
+            _pair_by_pair(lambda differences, seed: bootstrap(differences, seed)),
+        ),
+        SignificanceTest(
+            "tukey",
+            "Tukey's HSD",
+            "is the difference larger than the largest among all systems would be? Topics are blocks",
+            "Carterette (2012), Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval "
+            "Experiments, TOIS 30(1)",
+            lambda scores, seed: tukey(scores),
+            allows_for_all_pairs=True,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class CorrectionMethod:
+    """How p-values change because many comparisons are made, and what is to be said of it."""
+
+    name: str
+    title: str  # as sentences have it
+    description: str
+    citation: str
+    adjust: Callable[[Floats], Floats]  # p-values, one a comparison, to those of all comparisons together
+
+
+def _bonferroni(p: Floats) -> Floats:
+    return np.minimum(p * len(p), 1.0)
+
+
+def _holm(p: Floats) -> Floats:
+    order = np.argsort(p, kind="stable")
+    out = np.empty(len(p))
+    out[order] = np.maximum.accumulate(np.minimum(p[order] * (len(p) - np.arange(len(p))), 1.0))
+    return out
+
+
+def _benjamini_hochberg(p: Floats) -> Floats:
+    order = np.argsort(p, kind="stable")
+    out = np.empty(len(p))
+    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
+    out[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return out
+
+
+CORRECTION_METHODS: dict[str, CorrectionMethod] = {
+    method.name: method
+    for method in (
+        CorrectionMethod("none", "no", "p-values as they are", "", np.copy),
+        CorrectionMethod(
+            "bonferroni",
+            "Bonferroni",
+            "p times the number of comparisons: the chance of any false claim is at most alpha",
+            "Dunn (1961), Multiple Comparisons among Means, JASA 56",
+            _bonferroni,
+        ),
+        CorrectionMethod(
+            "holm",
+            "Holm",
+            "the smallest p times that number, the next times one less, ...: the same promise, and more power",
+            "Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure, Scand. J. Statistics 6",
+            _holm,
+        ),
+        CorrectionMethod(
+            "bh",
+            "Benjamini-Hochberg",
+            "of the claims made, the expected share of false ones is at most alpha",
+            "Benjamini and Hochberg (1995), Controlling the False Discovery Rate, JRSS B 57",
+            _benjamini_hochberg,
+        ),
+    )
+}
+
+
 def corrected(p: Floats, correction: Correction) -> Floats:
     """p-values, one a comparison, for making all these comparisons together."""
-    m = len(p)
-    if correction == "none" or not m:
-        return p.copy()
-    if correction == "bonferroni":
-        return np.minimum(p * m, 1.0)
-    order = np.argsort(p, kind="stable")
-    out = np.empty(m)
-    if correction == "holm":
-        out[order] = np.maximum.accumulate(np.minimum(p[order] * (m - np.arange(m)), 1.0))
-    else:
-        scaled = p[order] * m / np.arange(1, m + 1)
-        out[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    return out
+    if correction not in CORRECTION_METHODS:
+        raise FathomsError(f"there is no correction {correction!r}; there are {', '.join(CORRECTION_METHODS)}")
+    return CORRECTION_METHODS[correction].adjust(p)
 
 
 def interval(differences: Floats, alpha: float = 0.05) -> tuple[Floats, Floats]:

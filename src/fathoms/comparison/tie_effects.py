@@ -70,6 +70,9 @@ class Means:
         means = self.columns[rule]
         return None if np.isnan(means).any() else _ahead(means, means) + 1
 
+    def places_by_rule(self) -> list[Ints | None]:
+        return [self.places(rule) for rule in RULES]
+
     def extreme_places(self) -> tuple[Ints, Ints]:
         """The best and the worst place each run could take, every run's tied documents in some order."""
         low, high = self.columns["pessimistic"], self.columns["optimistic"]
@@ -165,7 +168,7 @@ class TieReport(Result):
 
     def _places(self, measure: Measure) -> Iterator[tuple[Any, ...]]:
         means = self.means[measure]
-        taken = [means.places(rule) for rule in RULES]
+        taken = means.places_by_rule()
         columns = [[None] * len(self.names) if p is None else p.tolist() for p in (*taken, *means.extreme_places())]
         for run, *places in zip(self.names, *columns, strict=True):
             yield (run, measure.name, *places)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from fathoms.comparison.correlation import TIE
 from fathoms.comparison.tie_anomalies import Affected, affected
-from fathoms.comparison.tie_effects import RULES, TieReport
 from fathoms.data.trec import pluralise
 from fathoms.experiment.evaluate import some
 from fathoms.measures.base import Measure
+
+if TYPE_CHECKING:
+    from fathoms.comparison.tie_effects import TieReport
 
 
 def sentences(report: TieReport) -> list[str]:
@@ -77,7 +81,7 @@ def of_measure(report: TieReport, measure: Measure) -> str:
     elif len(changes):
         told.append("Which of two runs is ahead does not depend on it.")
     best, worst = means.extreme_places()
-    taken = np.stack([places for places in map(means.places, RULES) if places is not None])
+    taken = np.stack([places for places in means.places_by_rule() if places is not None])
     differ, movable = int((np.ptp(taken, axis=0) > 0).sum()), int((worst > best).sum())
     if differ or movable:
         far = int(np.argmax(worst - best))

@@ -1,4 +1,7 @@
-"""Relevance as a function of rank: the six models of Lu, Moffat and Culpepper (LMC-gain section 3, Table 1).
+"""Relevance as a function of rank: a registry of models, all fitted and asked in the same way.
+
+Those of Lu, Moffat and Culpepper (LMC-gain section 3, Table 1) are the first six. A model is a class that says its
+name, what it means, where it is from and what its parameters are; `GAIN_MODELS` lists them.
 
 Every model but the static one is a shape times a height, g(k) = height * shape(k; theta). For a given theta the best
 height has a closed form, so a fit is a search over the one or two numbers of theta: first on a grid, for all topics in
@@ -7,7 +10,7 @@ one matrix product, then ever closer around each topic's best point. Nothing can
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -41,10 +44,17 @@ class CurveFit:
         return self.model.named(self.height, self.theta)
 
 
+LMC_GAIN = "Lu, Moffat and Culpepper (2016), Modeling Relevance as a Function of Retrieval Rank, AIRS"
+
+
 class GainModel:
-    """A family of curves. A model declares its shape and the box in which theta is searched."""
+    """A family of curves. A model declares what it is, its shape, and the box in which theta is searched."""
 
     name: ClassVar[str]
+    description: ClassVar[str]
+    citation: ClassVar[str]
+    parameters: ClassVar[Mapping[str, str]]  # the meaning of each of the numbers that `CurveFit.parameters` gives
+    never_rises: ClassVar[bool]  # whether the predicted gain of a deeper rank is never greater
     steps: ClassVar[tuple[int, ...]]  # points of the first grid along each parameter
 
     def shape(self, theta: Floats, ranks: Floats) -> Floats:
@@ -58,7 +68,7 @@ class GainModel:
     def named(self, height: Floats, theta: Floats) -> dict[str, Floats]:
         raise NotImplementedError
 
-    def fit(self, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> CurveFit:
+    def fit(self, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> CurveFit | HybridFit:
         """Least squares on gains [topic, rank]; ranks of weight 0 are not known."""
         depth = gains.shape[1]
         known = np.ones_like(gains) if weights is None else weights
@@ -100,9 +110,13 @@ def _best(shapes: Floats, gains: Floats, known: Floats) -> tuple[Floats, Floats,
 
 
 class Static(GainModel):
-    """G_s: half of the greatest gain, whatever topic and rank."""
+    """G_s(k) = half of the greatest gain, whatever topic and rank."""
 
     name = "static"
+    description = "half of the greatest gain at every rank"
+    citation = LMC_GAIN
+    parameters: ClassVar = {}
+    never_rises = True
     steps = ()
 
     def shape(self, theta: Floats, ranks: Floats) -> Floats:
@@ -120,9 +134,13 @@ class Static(GainModel):
 
 
 class Constant(GainModel):
-    """G_c: lambda_0 through rank m, nothing below; m is at most the depth known."""
+    """G_c(k) = lambda_0 for k <= m, else 0; m is at most the depth known."""
 
     name = "constant"
+    description = "the same gain through a rank m, nothing below it"
+    citation = LMC_GAIN
+    parameters: ClassVar = {"lambda_0": "the gain through rank m", "m": "the last rank with a gain"}
+    never_rises = True
     steps = ()
 
     def shape(self, theta: Floats, ranks: Floats) -> Floats:
@@ -139,9 +157,13 @@ class Constant(GainModel):
 
 
 class Linear(GainModel):
-    """G_l: max(c - lambda_0 k, 0). Searched by the rank m = c / lambda_0 where it meets zero (log m)."""
+    """G_l(k) = max(c - lambda_0 k, 0). Searched by the rank m = c / lambda_0 where it meets zero (log m)."""
 
     name = "linear"
+    description = "falls by the same amount from rank to rank, down to 0"
+    citation = LMC_GAIN
+    parameters: ClassVar = {"lambda_0": "what the gain falls by from rank to rank", "c": "the gain at rank 0"}
+    never_rises = True
     steps = (400,)
 
     def shape(self, theta: Floats, ranks: Floats) -> Floats:
@@ -155,9 +177,13 @@ class Linear(GainModel):
 
 
 class Zipf(GainModel):
-    """G_z: lambda_0 / (k^c H), falling, never zero. The norm H is part of the height here."""
+    """G_z(k) = lambda_0 / (k^c H), falling, never zero. The norm H is part of the height here."""
 
     name = "zipf"
+    description = "falls as a power of the rank, and is never 0"
+    citation = LMC_GAIN
+    parameters: ClassVar = {"height": "the gain at rank 1, lambda_0 / H", "c": "the power; 0 is a level line"}
+    never_rises = True
     steps = (200,)
 
     def shape(self, theta: Floats, ranks: Floats) -> Floats:
@@ -171,12 +197,20 @@ class Zipf(GainModel):
 
 
 class Weibull(GainModel):
-    """G_w: lambda_0 ((1-lambda_1)^((k-1)^c) - (1-lambda_1)^(k^c)), may rise before it falls.
+    """G_w(k) = lambda_0 ((1-lambda_1)^((k-1)^c) - (1-lambda_1)^(k^c)), may rise before it falls.
 
     Searched by log a and log c with a = -log(1 - lambda_1), so that (1-lambda_1)^(k^c) = exp(-a k^c).
     """
 
     name = "weibull"
+    description = "the discrete Weibull distribution, which may rise before it falls"
+    citation = LMC_GAIN
+    parameters: ClassVar = {
+        "lambda_0": "the sum of the gains of all ranks",
+        "lambda_1": "the share of that sum at rank 1",
+        "c": "the form: falling from rank 1 where it is at most 1, else rising first",
+    }
+    never_rises = False
     steps = (45, 45)
 
     def shape(self, theta: Floats, ranks: Floats) -> Floats:
@@ -190,14 +224,11 @@ class Weibull(GainModel):
         return {"lambda_0": height, "lambda_1": -np.expm1(-np.exp(theta[:, 0])), "c": np.exp(theta[:, 1])}
 
 
-GAIN_MODELS: dict[str, GainModel] = {model.name: model for model in (Static(), Constant(), Linear(), Zipf(), Weibull())}
-
-
 @dataclass(frozen=True, eq=False)
 class HybridFit:
-    """G_H: for each topic the model that fitted best (LMC-gain section 4)."""
+    """For each topic the fit of the model that fitted best."""
 
-    fits: Sequence[CurveFit]
+    fits: Sequence[CurveFit | HybridFit]
     choice: Floats  # [topic]: place in `fits`
 
     @property
@@ -212,16 +243,34 @@ class HybridFit:
         curves = np.stack([fit.predict(ranks) for fit in self.fits])
         return curves[self.choice, np.arange(len(self.choice))]
 
+    def parameters(self) -> dict[str, Floats]:
+        return {"model": self.choice}
 
-MODEL_NAMES = (*GAIN_MODELS, "hybrid")
+
+class Hybrid(GainModel):
+    """G_H(k): for each topic the curve, of the five above, that fits it best (LMC-gain section 4)."""
+
+    name = "hybrid"
+    description = "of the five models above, the one that fits the topic best"
+    citation = LMC_GAIN
+    parameters: ClassVar = {"model": "which one it is: 0 for static to 4 for weibull"}
+    never_rises = False
+    models: ClassVar[tuple[GainModel, ...]] = (Static(), Constant(), Linear(), Zipf(), Weibull())  # the paper's
+
+    def fit(self, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> HybridFit:
+        return hybrid([model.fit(gains, max_gain, weights) for model in self.models])
+
+
+GAIN_MODELS: dict[str, GainModel] = {
+    model.name: model for model in (Static(), Constant(), Linear(), Zipf(), Weibull(), Hybrid())
+}
+MODEL_NAMES = tuple(GAIN_MODELS)
 
 
 def fit_model(name: str, gains: Floats, max_gain: float = 1.0, weights: Floats | None = None) -> CurveFit | HybridFit:
-    """CurveFit one model by its name to gains [topic, rank]."""
-    if name != "hybrid":
-        return GAIN_MODELS[name].fit(gains, max_gain, weights)
-    return hybrid([model.fit(gains, max_gain, weights) for model in GAIN_MODELS.values()])
+    """Fit one model by its name to gains [topic, rank]."""
+    return GAIN_MODELS[name].fit(gains, max_gain, weights)
 
 
-def hybrid(fits: Sequence[CurveFit]) -> HybridFit:
+def hybrid(fits: Sequence[CurveFit | HybridFit]) -> HybridFit:
     return HybridFit(fits, np.stack([fit.rmse for fit in fits]).argmin(axis=0))

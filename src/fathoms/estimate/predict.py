@@ -16,7 +16,8 @@ from fathoms.errors import FathomsError
 from fathoms.estimate.draws import drawn_scores
 from fathoms.estimate.gain_models import MODEL_NAMES, CurveFit, HybridFit, fit_model
 from fathoms.estimate.predictors import PREDICTORS, PUBLISHED, Constants, rm_predict
-from fathoms.estimate.probabilities import RELEVANCE_MODELS, RelevanceProbabilities, relevance_probabilities
+from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
+from fathoms.estimate.relevance import RELEVANCE_MODELS
 from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.evaluate import aggregate

@@ -23,13 +23,12 @@ from fathoms.data.qrels import JUDGED, UNJUDGED, Qrels
 from fathoms.data.topics import number_topics
 from fathoms.data.trec import Table, pluralise
 from fathoms.errors import FathomsError, InputError
-from fathoms.estimate.relevance import Experts, Fusion, Model
+from fathoms.estimate.relevance import RELEVANCE_MODELS, Model
 from fathoms.evidence.candidates import Block, Candidates, gathered
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.result import Result
 
-RELEVANCE_MODELS = {"experts": Experts, "fusion": Fusion}
 COLUMNS = ("topic", "document", "probability", "judged")
 WORDS = COLUMNS[:2]
 CELLS = 8_000_000  # systems times documents worked on at a time

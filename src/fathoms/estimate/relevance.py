@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy.special import expit
@@ -56,6 +56,10 @@ class Relevance:
 
 
 class Model(Protocol):
+    name: ClassVar[str]
+    description: ClassVar[str]
+    citation: ClassVar[str]
+
     def fit(self, judged: Bools, relevant: Bools) -> Relevance:
         """Probabilities for all documents of the model's block from those that are judged."""
 
@@ -85,8 +89,12 @@ class Experts:
 
     Readings: an expert's calibration is fitted to the judged documents it ranked, with Platt's smoothed targets and a
     small ridge, so that one without judged documents says 1/2; documents it did not rank have probability 0 from
-    it, before and after calibration. Clues (further columns of scores) are calibrated as they are.
+    it, before and after calibration. Labels (further columns of numbers) are calibrated as they are.
     """
+
+    name: ClassVar = "experts"
+    description: ClassVar = "the systems as experts, calibrated and aggregated by a logistic regression"
+    citation: ClassVar = "Carterette (2007), Robust Test Collections for Retrieval Evaluation, SIGIR"
 
     RIDGE = 1e-3
 
@@ -142,7 +150,7 @@ class Experts:
 NODES = 64  # places at which the preference equations are solved for rankings longer than twice that
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=4096)  # at a depth of 1,000 that is 32 MB
 def rank_probabilities(relevant: int, nonrelevant: int, depth: int) -> Floats:
     """q*: an expert's self-reported probabilities at ranks 1..depth (RTC section 3.2), the same for all experts.
 
@@ -214,43 +222,92 @@ def calibrate(reported: Floats, relevant: Bools, has_opinion: Bools, ridge: floa
 # -- ours -----------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class Heights:
+    """How far up the systems have each document, [topic, system, column]: from 1 at the first rank, falling with its
+    logarithm towards 0, and 0 where they do not have it."""
+
+    ranked: Bools
+    height: Floats
+
+    @staticmethod
+    def of(block: Block) -> Heights:
+        ranked = block.rank > 0
+        height = np.where(ranked, 1 - np.log(np.maximum(block.rank, 1)) / np.log(block.depth + 1), 0.0)
+        return Heights(ranked, height)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One number of every document, [topic, column], and what is known of its coefficient before any judgment.
+
+    Values lie near 0 to 1, and a document's own depend on nothing but its own ranks: other documents, of which the
+    block may hold few or many, have no part in them.
+    """
+
+    name: str
+    description: str
+    values: Callable[[Heights], Floats]
+    prior_mean: float
+    prior_spread: float
+
+
+def _share(heights: Heights) -> Floats:
+    return np.sqrt(heights.ranked.mean(axis=1))
+
+
+def _mean_height(heights: Heights) -> Floats:
+    return np.sqrt(heights.height.mean(axis=1))
+
+
+def _one(heights: Heights) -> Floats:
+    return np.ones((len(heights.ranked), heights.ranked.shape[2]))
+
+
+# Priors are rounded from fits to all judgments of simulated collections and of TREC-COVID's pool.
+FEATURES: dict[str, Feature] = {
+    feature.name: feature
+    for feature in (
+        Feature("share", "square root of the share of the systems that have the document", _share, 4.0, 2.0),
+        Feature("height", "square root of its mean height in their rankings", _mean_height, 1.0, 1.0),
+        Feature("intercept", "1 for every document", _one, -3.5, 3.0),
+    )
+}
+
+
 class Fusion:
     """One regression over all topics: how many systems have the document, how far up, which ones, and the topic.
 
-    logit p = mu + b1 sqrt(share of systems that have it) + b2 sqrt(mean height) + sum_j d_j x_j + u_t + labels. A
-    document's height in a ranking falls with the logarithm of its rank from 1 to 0; x_j is that scaled to end at
-    SHARE_OF_RANKED, and 0 where system j did not retrieve the document. Systems are alike until judgments say
-    otherwise (d_j is near 0), topics differ (u_t). The priors are rounded from fits to all judgments of simulated
-    collections and of TREC-COVID's pool.
+    logit p = sum_f b_f f + sum_j d_j x_j + u_t + labels, with f over FEATURES; x_j is the document's height in the
+    ranking of system j, scaled to end at SHARE_OF_RANKED, and 0 where j did not retrieve it. Systems are alike until
+    judgments say otherwise (d_j is near 0), topics differ (u_t).
     """
 
-    MEAN = (4.0, 1.0, -3.5)  # b1, b2, mu
-    SPREAD = (2.0, 1.0, 3.0)
+    name: ClassVar = "fusion"
+    description: ClassVar = "one logistic regression over all topics, in which systems are alike until judgments differ"
+    citation: ClassVar = "our own; docs/predict.md describes it"
+
     SYSTEM_SPREAD = 1.0
     TOPIC_SPREAD = 1.0
-    CLUE_SPREAD = 2.0
+    LABEL_SPREAD = 2.0
     SHARE_OF_RANKED = 0.5
 
     def __init__(self, block: Block, labels: Floats | None = None) -> None:
         n_topics, k, _ = block.shape
         self.scale = None if labels is None else Scale(labels, block.present)
         self.features = self._describe(block, np.arange(n_topics), labels)
-        spread = [*self.SPREAD, *[self.SYSTEM_SPREAD] * k, *[self.CLUE_SPREAD] * (self.features.shape[2] - 3 - k)]
-        mean = np.zeros(len(spread))
-        mean[: len(self.MEAN)] = self.MEAN
-        self.prior = Normal(mean, 1 / np.square(spread))
+        own = list(FEATURES.values())
+        n_labels = 0 if labels is None else labels.shape[2]
+        mean = [feature.prior_mean for feature in own] + [0.0] * (k + n_labels)
+        spread = [feature.prior_spread for feature in own] + [self.SYSTEM_SPREAD] * k + [self.LABEL_SPREAD] * n_labels
+        self.prior = Normal(np.array(mean), 1 / np.square(spread))
 
     def _describe(self, block: Block, topics: Ints, labels: Floats | None) -> Floats:
         """Features [topic, column, feature], which come from a document's own ranks and labels."""
-        n_topics, _, n = block.shape
-        ranked = block.rank > 0
-        height = np.where(ranked, 1 - np.log(np.maximum(block.rank, 1)) / np.log(block.depth + 1), 0.0)
-        parts = [
-            np.sqrt(ranked.mean(axis=1))[:, :, None],
-            np.sqrt(height.mean(axis=1))[:, :, None],
-            np.ones((n_topics, n, 1)),
-            np.swapaxes(np.where(ranked, self.SHARE_OF_RANKED + (1 - self.SHARE_OF_RANKED) * height, 0.0), 1, 2),
-        ]
+        heights = Heights.of(block)
+        by_system = np.where(heights.ranked, self.SHARE_OF_RANKED + (1 - self.SHARE_OF_RANKED) * heights.height, 0.0)
+        parts = [feature.values(heights)[:, :, None] for feature in FEATURES.values()]
+        parts.append(np.swapaxes(by_system, 1, 2))
         if labels is not None and self.scale is not None:
             parts.append(self.scale(labels, block.present))
         return np.concatenate(parts, axis=2)
@@ -283,3 +340,6 @@ class Scale:
     def __call__(self, labels: Floats, present: Bools) -> Floats:
         known = present[:, :, None] & np.isfinite(labels)
         return np.where(known, (labels - self.mean) / self.deviation, 0.0)
+
+
+RELEVANCE_MODELS: dict[str, type[Experts] | type[Fusion]] = {model.name: model for model in (Experts, Fusion)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from fathoms.data.qrels import PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.evidence.evidence import Evidence
 from fathoms.evidence.order import Precision, Ties, default_precision, order_rows
-from fathoms.evidence.pool import Pool
+
+if TYPE_CHECKING:
+    from fathoms.evidence.pool import Pool
 
 
 @dataclass(frozen=True)

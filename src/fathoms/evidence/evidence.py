@@ -101,6 +101,11 @@ class Evidence:
         return (self.codes == UNJUDGED) | (self.codes == NEGATIVE)
 
     @cached_property
+    def first_unjudged(self) -> Ints:
+        """The rank of each topic's first unjudged document: one past the end of the ranking where all are judged."""
+        return np.where(self.unjudged.any(axis=1), self.unjudged.argmax(axis=1), self.lengths) + 1
+
+    @cached_property
     def condensed(self) -> Evidence:
         """The run with its unjudged documents taken out (LMC-depth section 2, "condensed runs")."""
         keep = self.codes >= JUDGED

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import __version__, charts
+from fathoms import charts
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run
 from fathoms.data.topics import valid_text
@@ -24,6 +24,7 @@ from fathoms.experiment.remarks import remarks
 from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure, Scores
 from fathoms.parallel import parallel_map
+from fathoms.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl

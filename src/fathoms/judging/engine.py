@@ -18,7 +18,8 @@ from fathoms.estimate.distribution import Moments, confidence, mean_of_topics
 from fathoms.estimate.relevance import Relevance
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.judging.select import DEFAULT, STRATEGIES, State, Strategy, laplacian
+from fathoms.judging.names import DEFAULT
+from fathoms.judging.select import STRATEGIES, State, Strategy, laplacian
 
 EVERY = 10  # judgments between two fits of the model (RTC section 4.2)
 SHARE = 20  # later a fit waits for a twentieth of the judgments, which changes as little

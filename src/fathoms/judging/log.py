@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from fathoms.data.files import check_writable
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.order import Precision, Ties
-from fathoms.judging.select import DEFAULT
+from fathoms.judging.names import DEFAULT
 
 FORMAT = 1
 APPLICATION = 0x6661746D  # what SQLite calls an application id: whose file this is

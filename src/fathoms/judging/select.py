@@ -33,7 +33,9 @@ ModelMaker = Callable[[Block, Floats | None], Model]
 class Strategy:
     """How documents are weighed, and where probabilities of relevance come from (None: all are 1/2)."""
 
-    help: str
+    name: str
+    description: str
+    citation: str
     weight: type[Weight]
     model: ModelMaker | None
 
@@ -206,18 +208,63 @@ class HedgeWeight(Weight):
         self.values[topic] = (weight / weight.sum()) @ self.loss[topic]
 
 
+OUR_OWN = "our own; docs/judge.md describes it"
+CARTERETTE_2006 = "Carterette, Allan and Sitaraman (2006), Minimal Test Collections for Retrieval Evaluation, SIGIR"
+CARTERETTE_2007 = "Carterette (2007), Robust Test Collections for Retrieval Evaluation, SIGIR"
+SPARCK_JONES = (
+    "Spärck Jones and van Rijsbergen (1975), Report on the Need for and Provision of an Ideal Test Collection"
+)
+
 STRATEGIES: dict[str, Strategy] = {
-    "fusion": Strategy("removes most variance, probabilities from our model (default)", VarianceWeight, Fusion),
-    "expected": Strategy("greatest expected weight, probabilities from our model", ExpectedWeight, Fusion),
-    "rtc": Strategy("robust test collections: MTC with probabilities from experts", MTCWeight, Experts),
-    "mtc": Strategy("minimal test collections: every document relevant with probability 1/2", MTCWeight, None),
-    "pool": Strategy("incremental pooling: rank by rank over all topics", PoolWeight, Fusion),
-    "depth": Strategy("depth pooling: topic by topic, shallow documents first", DepthWeight, Fusion),
-    "mtf": Strategy("move-to-front pooling", MoveToFrontWeight, Fusion),
-    "hedge": Strategy("hedge: systems that ranked relevant documents high decide", HedgeWeight, Fusion),
-    "rbp": Strategy("summed RBP weights", RBPWeight, Fusion),
+    strategy.name: strategy
+    for strategy in (
+        Strategy(
+            "fusion",
+            "removes most variance, probabilities from our model (default)",
+            OUR_OWN,
+            VarianceWeight,
+            Fusion,
+        ),
+        Strategy("expected", "greatest expected weight, probabilities from our model", OUR_OWN, ExpectedWeight, Fusion),
+        Strategy(
+            "rtc",
+            "robust test collections: MTC with probabilities from experts",
+            CARTERETTE_2007,
+            MTCWeight,
+            Experts,
+        ),
+        Strategy(
+            "mtc",
+            "minimal test collections: every document relevant with probability 1/2",
+            CARTERETTE_2006,
+            MTCWeight,
+            None,
+        ),
+        Strategy("pool", "incremental pooling: rank by rank over all topics", CARTERETTE_2007, PoolWeight, Fusion),
+        Strategy("depth", "depth pooling: topic by topic, shallow documents first", SPARCK_JONES, DepthWeight, Fusion),
+        Strategy(
+            "mtf",
+            "move-to-front pooling",
+            "Cormack, Palmer and Clarke (1998), Efficient Construction of Large Test Collections, SIGIR",
+            MoveToFrontWeight,
+            Fusion,
+        ),
+        Strategy(
+            "hedge",
+            "hedge: systems that ranked relevant documents high decide",
+            "Aslam, Pavlu and Savell (2003), A Unified Model for Metasearch, Pooling, and System Evaluation, CIKM",
+            HedgeWeight,
+            Fusion,
+        ),
+        Strategy(
+            "rbp",
+            "summed RBP weights",
+            "Moffat, Webber and Zobel (2007), Strategic System Comparisons via Targeted Relevance Judgments, SIGIR",
+            RBPWeight,
+            Fusion,
+        ),
+    )
 }
-DEFAULT = "fusion"
 
 
 def laplacian(pairs: Sequence[tuple[int, int]], k: int) -> Floats:

@@ -16,7 +16,7 @@ from fathoms.comparison.significance import paired_t
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
-from fathoms.estimate.gain_models import GAIN_MODELS, CurveFit, HybridFit, hybrid
+from fathoms.estimate.gain_models import CurveFit, HybridFit, fit_model, hybrid
 from fathoms.estimate.predict import empirical_gains, pooled_depth
 from fathoms.estimate.predictors import interpolated
 from fathoms.evidence.evidence import Floats
@@ -30,6 +30,7 @@ from fathoms.papers.rm import RMSettings as BenchSettings
 
 PAPER = "Lu, Moffat and Culpepper (2016), Modeling Relevance as a Function of Retrieval Rank"
 PERSISTENCE = 0.95
+MODELS = ("static", "constant", "linear", "zipf", "weibull")  # those of the paper; the hybrid is the best of them
 EXTRAPOLATED = ("constant", "linear", "zipf", "weibull", "hybrid")
 
 # Table 3 of the paper, Robust04 with k = d = 100: root-mean-square error and percent inside.
@@ -105,7 +106,7 @@ class Curves:
             pool = bench.depths <= depth
             evidences = (with_judgments(a, bench.qrels, pool).cut(depth) for a in bench.contributing.values())
             gains = empirical_gains(evidences, measure, depth)[0]
-            single = {name: model.fit(gains) for name, model in GAIN_MODELS.items()}
+            single = {name: fit_model(name, gains) for name in MODELS}
             return gains, {**single, "hybrid": hybrid(list(single.values()))}
 
         different = sorted(set(depths), reverse=True)  # the longest work first
@@ -194,7 +195,7 @@ def _fig_3(result: Study, qrels: Qrels, bench: Bench, d: int) -> None:
 
 
 def _table_2(result: Study, curves: Curves, depths: Sequence[int]) -> None:
-    names = [*GAIN_MODELS, "hybrid"]
+    names = [*MODELS, "hybrid"]
     rows: list[Sequence[Any]] = []
     for depth in depths:
         fits = curves.fits[depth]

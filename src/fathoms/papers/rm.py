@@ -237,8 +237,8 @@ def _fig_1(result: Study, bench: Bench, kept: np.ndarray[Any, Any], size: int) -
     for group, runs in (("contributing", bench.contributing), ("others", bench.others)):
         first = []
         for aligned in runs.values():
-            unjudged = with_judgments(aligned, bench.qrels, kept).unjudged
-            first.append(np.where(unjudged.any(axis=1), unjudged.argmax(axis=1) + 1, unjudged.shape[1] + 1))
+            evidence = with_judgments(aligned, bench.qrels, kept)
+            first.append(evidence.first_unjudged[evidence.lengths > 0])
         counts = np.histogram(np.concatenate(first), bins=[*limits, np.inf])[0]
         rows += [(group, label, float(share)) for label, share in zip(labels, counts / counts.sum(), strict=True)]
     result.add(

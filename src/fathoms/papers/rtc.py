@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import __version__
 from fathoms.comparison.correlation import correlation
 from fathoms.data.arrays import identity_of
 from fathoms.data.qrels import Qrels
@@ -29,9 +28,10 @@ from fathoms.evidence.candidates import Block, Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.order import Precision, Ties
 from fathoms.judging.engine import Engine
-from fathoms.judging.select import STRATEGIES, MTCWeight, Strategy
+from fathoms.judging.select import CARTERETTE_2007, STRATEGIES, MTCWeight, Strategy
 from fathoms.papers.output import Study, chart
 from fathoms.parallel import run_batches
+from fathoms.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,9 +47,17 @@ BOOTSTRAPS = 2000
 
 METHODS: dict[str, Strategy] = {
     "MTC": STRATEGIES["mtc"],
-    "RTC literal": Strategy("eq. 2 as printed", MTCWeight, partial(Experts, reading=LITERAL)),
+    "RTC literal": Strategy(
+        "RTC literal", "eq. 2 as printed", CARTERETTE_2007, MTCWeight, partial(Experts, reading=LITERAL)
+    ),
     "RTC": STRATEGIES["rtc"],
-    "RTC uncertain": Strategy("counts the model's uncertainty", MTCWeight, partial(Experts, reading=UNCERTAIN)),
+    "RTC uncertain": Strategy(
+        "RTC uncertain",
+        "counts the model's uncertainty",
+        CARTERETTE_2007,
+        MTCWeight,
+        partial(Experts, reading=UNCERTAIN),
+    ),
     "fusion": STRATEGIES["fusion"],
 }
 

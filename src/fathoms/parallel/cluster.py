@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fathoms.errors import FathomsError
+from fathoms.version import __version__
 
 if TYPE_CHECKING:
     pass
@@ -118,8 +119,6 @@ def check_scheduler(scheduler: str) -> str:
 
 def _check_workers(client: Any, scheduler: str) -> None:
     """Wait for a worker, and see that all of them have this version: another one may count otherwise."""
-    from fathoms import __version__
-
     try:
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError:
@@ -131,8 +130,6 @@ def _check_workers(client: Any, scheduler: str) -> None:
 
 
 def _version() -> str:
-    from fathoms import __version__
-
     return __version__
 
 

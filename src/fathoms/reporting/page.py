@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from fathoms import charts
 from fathoms.comparison import tie_sentences
@@ -11,8 +12,10 @@ from fathoms.data.trec import pluralise
 from fathoms.measures.base import Measure
 from fathoms.reporting import sections, story
 from fathoms.reporting.parts import by_measure, paragraphs, section, text
-from fathoms.reporting.report import Report
 from fathoms.reporting.script_data import as_json, data
+
+if TYPE_CHECKING:
+    from fathoms.reporting.report import Report
 
 VERDICTS = ("certain", "settled", "open", "tie")
 NO_CHARTS = "Charts are missing: they need the extra <code>report</code>, <code>pip install 'fathoms[report]'</code>."

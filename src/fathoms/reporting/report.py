@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fathoms import __version__, choices
+from fathoms import choices
 from fathoms.choices import checked
 from fathoms.comparison.audit import run_audit
 from fathoms.comparison.audit_findings import STEPS, Audit
@@ -38,6 +38,7 @@ from fathoms.judging.select import State, laplacian
 from fathoms.judging.session import known
 from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
+from fathoms.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +13,16 @@ from fathoms.comparison.audit_findings import SHARE_DEPTHS, Audit, changes
 from fathoms.comparison.compare import ESTIMATE, verdict_boxes
 from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
-from fathoms.comparison.sentences import CORRECTIONS, TESTS, sentences_of
+from fathoms.comparison.sentences import sentences_of
+from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 from fathoms.data.trec import pluralise
 from fathoms.measures.base import Measure
 from fathoms.reporting import story
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
-from fathoms.reporting.report import Report
 from fathoms.reporting.script_data import judged_counts
+
+if TYPE_CHECKING:
+    from fathoms.reporting.report import Report
 
 SHOWN = 200  # rows of a table of findings; the commands have all
 
@@ -415,7 +418,8 @@ def method(report: Report) -> str:
     made = report.comparison
     test = ""
     if made is not None:
-        how = f"{TESTS[made.test]} over topics, {CORRECTIONS.get(made.correction, 'no')} correction"
+        correction = CORRECTION_METHODS[made.correction].title
+        how = f"{SIGNIFICANCE_TESTS[made.test].title} over topics, {correction} correction"
         test = f"<p>Differences: {text(how)}, alpha {made.alpha:g}.</p>"
     words = """<dl>
 <dt>score</dt><dd>with unjudged documents taken as not relevant, as other tools do</dd>

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.compare import Pair
@@ -13,7 +14,9 @@ from fathoms.comparison.sentences import MANY, sentences_of
 from fathoms.data.trec import pluralise
 from fathoms.experiment.evaluate import some
 from fathoms.measures.base import Measure
-from fathoms.reporting.report import Judging, Report
+
+if TYPE_CHECKING:
+    from fathoms.reporting.report import Judging, Report
 
 CLAIMED = ("certain", "settled")
 TOP_PLACES = 10

@@ -1,0 +1,11 @@
+"""Names of significance tests and corrections, for the command line, which must not wait for the tests themselves.
+
+tests/test_common_registries.py sees that they are those of the registries in `significance`.
+"""
+
+from typing import Literal, get_args
+
+Test = Literal["t", "wilcoxon", "randomization", "bootstrap", "tukey"]
+Correction = Literal["none", "bonferroni", "holm", "bh"]
+TESTS: tuple[Test, ...] = get_args(Test)
+CORRECTIONS: tuple[Correction, ...] = get_args(Correction)

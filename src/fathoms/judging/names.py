@@ -1,0 +1,7 @@
+"""Names of the judging strategies, for the command line, which must not wait for the strategies themselves.
+
+tests/test_common_registries.py sees that they are those of the registry in `select`.
+"""
+
+STRATEGIES = ("fusion", "expected", "rtc", "mtc", "pool", "depth", "mtf", "hedge", "rbp")
+DEFAULT = "fusion"

@@ -1,0 +1,180 @@
+"""The import graph: each package imports only from those below it, and no module imports itself in a circle.
+
+Every module is parsed, so imports inside functions count. Those under `if TYPE_CHECKING:` do not run, and are looked at
+on their own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parent.parent / "src"
+LAYERS = (
+    "data",
+    "parallel",
+    "evidence",
+    "measures",
+    "experiment",
+    "estimate",
+    "comparison",
+    "judging",
+    "papers",
+    "reporting",
+    "api",
+    "irm",
+    "cli",
+    "__main__",
+)  # from the lowest to the highest; other modules beside the packages (errors, version, ...) are below all of them
+# A reader asks for the module of a format when it meets one, and that module makes what the reader returns. Inside this
+# package such a circle is left, as long as one of its imports waits inside a function.
+MAY_GO_ROUND = "fathoms.data."
+TOP = len(LAYERS)  # `fathoms` itself, which offers the names of all others and which no module may need
+
+
+When = Literal["at once", "when called", "for types"]
+
+
+class Import(NamedTuple):
+    """Module `importer` needs module `imported`, as line `line` says."""
+
+    importer: str
+    imported: str
+    line: int
+    when: When
+
+    def __str__(self) -> str:
+        path = self.importer.replace(".", "/")
+        return f"{path}.py, line {self.line}: imports {self.imported}"
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted((SOURCE / "fathoms").rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports_in(tree: ast.AST, when: When = "at once") -> Iterator[tuple[ast.Import | ast.ImportFrom, When]]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node, when
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from imports_in(ast.Module(node.body, []), "for types")
+            yield from imports_in(ast.Module(node.orelse, []), when)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from imports_in(node, "when called")
+        else:
+            yield from imports_in(node, when)
+
+
+def imports_of(name: str, text: str, known: set[str]) -> Iterator[Import]:
+    """What of our own a module imports; `from package import module` needs the module."""
+    for node, when in imports_in(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        else:
+            assert node.level == 0, f"{name}, line {node.lineno}: import by the full name"
+            whole = [f"{node.module}.{alias.name}" for alias in node.names]
+            targets = [one if one in known else str(node.module) for one in whole]
+        for target in dict.fromkeys(targets):
+            if target.partition(".")[0] == "fathoms":
+                yield Import(name, target, node.lineno, when)
+
+
+def graph() -> list[Import]:
+    found = modules()
+    return [one for name, path in found.items() for one in imports_of(name, path.read_text(), set(found))]
+
+
+def layer(module: str) -> int:
+    parts = module.split(".")
+    if len(parts) == 1:
+        return TOP
+    return LAYERS.index(parts[1]) if parts[1] in LAYERS else -1
+
+
+def upward(imports: list[Import]) -> list[str]:
+    return [
+        f"{one}, which is above it in LAYERS; move what both need down"
+        for one in imports
+        if layer(one.imported) > layer(one.importer)
+    ]
+
+
+def cycle(imports: list[Import]) -> list[str]:
+    """The modules of some circle, empty where there is none."""
+    needs: dict[str, list[str]] = {}
+    for one in imports:
+        needs.setdefault(one.importer, []).append(one.imported)
+    done: set[str] = set()
+
+    def search(module: str, above: list[str]) -> list[str]:
+        if module in above:
+            return [*above[above.index(module) :], module]
+        if module in done:
+            return []
+        for needed in needs.get(module, []):
+            if found := search(needed, [*above, module]):
+                return found
+        done.add(module)
+        return []
+
+    return next((found for module in list(needs) if (found := search(module, []))), [])
+
+
+def test_imports_at_run_time_go_down_only() -> None:
+    assert not upward([one for one in graph() if one.when != "for types"])
+
+
+def test_imports_for_types_go_down_only() -> None:
+    """They cost nothing at run time, but a reader has to follow them too. `fathoms` itself names everything."""
+    assert not upward([one for one in graph() if one.when == "for types"])
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    running = [one for one in graph() if one.when != "for types"]
+    inside = [one for one in running if one.importer.startswith(MAY_GO_ROUND) and one.imported.startswith(MAY_GO_ROUND)]
+    assert cycle([one for one in running if one not in inside or one.when == "at once"]) == []
+
+
+def test_every_package_has_its_layer() -> None:
+    packages = {path.parent.name for path in (SOURCE / "fathoms").glob("*/__init__.py")}
+    assert packages <= set(LAYERS), "name the package in LAYERS, where it belongs"
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "wrong"),
+    [
+        ("fathoms.data.qrels", "from fathoms.evidence.order import Ties", True),
+        ("fathoms.data.qrels", "def f():\n    import fathoms.evidence.order", True),
+        ("fathoms.data.qrels", "from fathoms import __version__", True),
+        ("fathoms.data.qrels", "from fathoms import errors", False),
+        ("fathoms.errors", "from fathoms.data import qrels", True),
+        ("fathoms.evidence.order", "from fathoms.data import qrels", False),
+    ],
+)
+def test_an_import_that_goes_up_is_seen(module: str, text: str, wrong: bool) -> None:
+    assert bool(upward(list(imports_of(module, text, set(modules()))))) == wrong
+
+
+def test_a_circle_is_seen() -> None:
+    pairs = [("a", "b"), ("b", "c"), ("c", "b")]
+    assert cycle([Import(one, other, 1, "at once") for one, other in pairs]) == ["b", "c", "b"]
+    assert cycle([Import(one, other, 1, "at once") for one, other in pairs[:2]]) == []
+
+
+def test_it_is_known_when_a_module_is_imported() -> None:
+    text = "if TYPE_CHECKING:\n    from fathoms.data import qrels\nelse:\n    from fathoms import errors\n"
+    text += "def f():\n    import fathoms.text"
+    found = imports_of("fathoms.cli.app", text, set(modules()))
+    assert {one.imported: one.when for one in found} == {
+        "fathoms.data.qrels": "for types",
+        "fathoms.errors": "at once",
+        "fathoms.text": "when called",
+    }
