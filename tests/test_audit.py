@@ -18,8 +18,9 @@ import fathoms as fm
 from fathoms.api import audit
 from fathoms.cli.app import main
 from fathoms.comparison.audit import run_audit
-from fathoms.comparison.audit_findings import COLUMNS, Audit, LeftOut, Status, changes
+from fathoms.comparison.audit_findings import LeftOut, Status, changes
 from fathoms.comparison.audit_leave_out import contributions, leave_out
+from fathoms.comparison.audit_result import COLUMNS, Audit
 from fathoms.comparison.audit_sentences import sentences
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.align import Aligned, Alignment

@@ -19,7 +19,7 @@ from fathoms.experiment.result import Result
 if TYPE_CHECKING:
     import polars as pl
 
-    from fathoms.comparison.audit_findings import Audit
+    from fathoms.comparison.audit_result import Audit
     from fathoms.comparison.compare import Comparison
     from fathoms.comparison.correlation import Correlation
     from fathoms.comparison.depth import DepthAnalysis

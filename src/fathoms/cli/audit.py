@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from fathoms.cli import options
 
 if TYPE_CHECKING:
-    from fathoms.comparison.audit_findings import Audit, Spread
+    from fathoms.comparison.audit_findings import Spread
+    from fathoms.comparison.audit_result import Audit
 
 EXAMPLES = """examples:
   fathoms audit qrels.txt runs/ --pooled pooled.txt --groups groups.tsv

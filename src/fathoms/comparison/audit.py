@@ -14,9 +14,10 @@ import numpy as np
 
 from fathoms import choices
 from fathoms.choices import checked
-from fathoms.comparison.audit_findings import Audit, found_by_depth, judged_shares, pooling_outcomes
+from fathoms.comparison.audit_findings import found_by_depth, judged_shares, pooling_outcomes
 from fathoms.comparison.audit_guidelines import Guide, listed
 from fathoms.comparison.audit_leave_out import contributions, judgments_of, leave_out
+from fathoms.comparison.audit_result import Audit
 from fathoms.errors import FathomsError
 from fathoms.estimate.predict import pooled_depth
 from fathoms.evidence.align import Aligned

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fathoms.comparison.audit_findings import Audit, changes
+from fathoms.comparison.audit_findings import changes
 from fathoms.comparison.audit_guidelines import RECALL_BASED, UTILITY_BASED
 from fathoms.data.trec import pluralise
+
+if TYPE_CHECKING:
+    from fathoms.comparison.audit_result import Audit
 
 if TYPE_CHECKING:
     pass

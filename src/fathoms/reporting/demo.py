@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fathoms.comparison.audit import run_audit
-from fathoms.comparison.audit_findings import Audit
+from fathoms.comparison.audit_result import Audit
 from fathoms.comparison.compare import Comparison, run_comparison
 from fathoms.comparison.correlation import correlation
 from fathoms.data.qrels import Qrels, read_qrels

@@ -17,7 +17,8 @@ import numpy as np
 from fathoms import choices
 from fathoms.choices import checked
 from fathoms.comparison.audit import run_audit
-from fathoms.comparison.audit_findings import STEPS, Audit
+from fathoms.comparison.audit_findings import STEPS
+from fathoms.comparison.audit_result import Audit
 from fathoms.comparison.compare import ESTIMATE, Comparison, Pair, run_comparison
 from fathoms.comparison.depth import DepthScores, scores_by_depth
 from fathoms.comparison.tie_effects import TieReport

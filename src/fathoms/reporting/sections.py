@@ -9,7 +9,8 @@ import numpy as np
 
 from fathoms import charts
 from fathoms.comparison import audit_sentences, tie_sentences
-from fathoms.comparison.audit_findings import SHARE_DEPTHS, Audit, changes
+from fathoms.comparison.audit_findings import SHARE_DEPTHS, changes
+from fathoms.comparison.audit_result import Audit
 from fathoms.comparison.compare import ESTIMATE, verdict_boxes
 from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
