@@ -394,7 +394,7 @@ def test_formats_agree(files: Path, capsys: pytest.CaptureFixture[str], made: Co
             assert row[name] == ("" if record[name] is None else str(record[name]))
     result = audit(made.qrels, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups, depth=DEPTH)
     assert [tuple(record.values()) for record in records] == result.rows()
-    frame = result.to_frame()
+    frame = result.frame
     assert tuple(frame.columns) == COLUMNS
     assert len(frame) == sum(not isinstance(row[3], str) for row in result.rows())
     sections = list(dict.fromkeys(row["section"] for row in rows))
