@@ -31,7 +31,7 @@ from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import least_depths, with_judgments
 from fathoms.experiment.evaluate import Options, aggregate, prepare_measures
 from fathoms.measures.base import Measure
-from fathoms.measures.parse import TREC_EVAL, trec_eval_name
+from fathoms.measures.parse import in_trec_eval, trec_eval_name
 from fathoms.parallel import parallel_map
 
 if TYPE_CHECKING:
@@ -42,9 +42,6 @@ MEASURES = ("AP(variant=b)@{d}", "nDCG@{d}", "RBP(p=0.8)@{d}", "RBP(p=0.95)@{d}"
 SHARE_DEPTHS = (5, 10, 20, 50, 100, 1000)
 STEPS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000)
 
-# LMC-depth section 2: recall-based measures need R or an ideal ranking, utility-based ones only what the user sees.
-RECALL_BASED = ("AP", "GMAP", "nDCG", "Q", "nERR", "R", "Rprec", "Bpref", "infAP", "SetR", "SetF", "IPrec")
-UTILITY_BASED = ("P", "RBP", "ERR", "RR", "DCG", "SDCG", "INST", "Success", "SetP")
 STANDARD = ("P", "ERR", "RBP", "AP", "nDCG", "Q")  # LMC-depth Table 2; those of trec_eval are standard too
 STANDARD_DEPTHS = (1, 5, 10, 15, 20, 30, 100, 200, 500, 1000)  # trec_eval's, and the first rank
 
@@ -460,8 +457,8 @@ class Guide:
         self.contributing = contributing
         self.others = [name for name in evidence if name not in set(contributing)]
         self.ties = ties
-        self.recall = [m for m in measures if type(m).__name__ in RECALL_BASED]
-        self.utility = [m for m in measures if type(m).__name__ in UTILITY_BASED]
+        self.recall = [m for m in measures if m.based_on == "recall"]
+        self.utility = [m for m in measures if m.based_on == "utility"]
         self.rated = [*self.recall, *self.utility]  # counts, such as NumRet, compare no systems
         self.extended = [self._extended(m) for m in self.rated if m.cutoff == "recall" or m.k is None or m.k > depth]
 
@@ -481,7 +478,7 @@ class Guide:
         odd = [
             m.name
             for m in self.rated
-            if (type(m).__name__ not in STANDARD and not {type(m).__name__, f"{type(m).__name__}@"} & TREC_EVAL.keys())
+            if (type(m).__name__ not in STANDARD and not in_trec_eval(m))
             or (m.k is not None and m.cutoff != "recall" and m.k not in STANDARD_DEPTHS)
         ]
         if odd:
@@ -856,7 +853,7 @@ def _found_said(result: Audit) -> str:
 
 def _reuse_said(result: Audit) -> list[str]:
     """One verdict, by whichever experiment is further from TREC 8's figures in the paper."""
-    rated = {m.name for m in result.measures if type(m).__name__ in (*RECALL_BASED, *UTILITY_BASED)}
+    rated = {m.name for m in result.measures if m.based_on != "neither"}
     said, severity = [], 0
     for kind, left in (("run", result.run_out), ("group", result.group_out)):
         known = [

@@ -22,7 +22,6 @@ from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.order import Precision, Ties, contradictions, default_precision
 from fathoms.evidence.pool import Rows, make_pool, unjudged_of_all, unjudged_rows
 from fathoms.measures.base import Measure, Scores
-from fathoms.measures.normalised import Normalised
 from fathoms.measures.parse import parse_measure
 from fathoms.parallel import parallel_map
 
@@ -169,7 +168,7 @@ def prepare_measures(
         raise FathomsError("no measure given")
     prepared = []
     for measure in map(parse_measure, several):
-        if bounds is not None and isinstance(measure, Normalised):
+        if bounds is not None and "bounds" in measure.params:
             measure = measure.replace(bounds=bounds)
         if universe is not None and "universe" in measure.params:
             measure = measure.replace(universe="all" if universe == "given" else universe)
@@ -236,13 +235,13 @@ def alignment(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Op
         found = parallel_map(work, groups, workers=options.workers, scheduler=options.scheduler)
         unjudged_in_all_runs = unjudged_of_all(found, qrels)
     pool = None
-    depths = [int(m.k) for m in measures if isinstance(m, Normalised) and m.needs_pool and m.k is not None]
+    depths = [int(m.k) for m in measures if m.needs_pool and m.k is not None]
     if depths:
         contributing = list(runs) if options.pooled is None else [name for name in options.pooled if name in runs]
         if options.pooled is None:
             notes.append(
                 "no list of contributing runs was given (--pooled FILE), so all given runs make the pool "
-                f"of {', '.join(m.name for m in measures if isinstance(m, Normalised) and m.needs_pool)}: "
+                f"of {', '.join(m.name for m in measures if m.needs_pool)}: "
                 "a run's value then depends on its company"
             )
         elif not contributing:

@@ -31,7 +31,6 @@ from fathoms.judging.engine import Engine
 from fathoms.judging.select import State, laplacian
 from fathoms.judging.session import JudgingSettings, known
 from fathoms.measures.base import Measure
-from fathoms.measures.normalised import Normalised
 from fathoms.parallel import parallel_map
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RBP(p=0.8)")
@@ -194,7 +193,7 @@ def _audited(
     qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Options, groups: Mapping[str, str] | None
 ) -> tuple[Audit | None, str]:
     """The audit, or why there is none: a pool may have no depth to measure."""
-    fit = [m for m in measures if not (isinstance(m, Normalised) and m.needs_pool)]
+    fit = [m for m in measures if not m.needs_pool]
     try:
         return run_audit(qrels, runs, fit or None, options, groups=groups), ""
     except FathomsError as error:
