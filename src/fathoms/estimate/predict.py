@@ -22,6 +22,7 @@ from fathoms.estimate.probabilities import RELEVANCE_MODELS, RelevanceProbabilit
 from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.experiment.evaluate import Options, aggregate, alignment, prepare_measures
+from fathoms.measures.abilities import estimates
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.gains import Binary, Graded
 from fathoms.parallel import parallel_map
@@ -66,6 +67,20 @@ def gain_table(measure: Measure, evidence: Evidence) -> tuple[Floats, float]:
     if isinstance(measure, Binary):
         return measure.relevant(evidence), 1.0
     raise FathomsError(f"{measure.name} has no estimate from predicted gains")
+
+
+def check_estimable(measure: Measure, methods: Sequence[str]) -> None:
+    """Refuse what a measure has no estimate by."""
+    can = estimates(measure)
+    if can == "none":
+        raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
+    models = [method for method in methods if method in MODEL_NAMES]
+    if can == "no gain models" and models:
+        others = [method for method in METHODS if method not in MODEL_NAMES]
+        raise FathomsError(
+            f"{measure.name} has no estimate from predicted gains, so not by {', '.join(models)}; use one of "
+            f"{', '.join(others)}"
+        )
 
 
 def judged_depth(evidence: Evidence) -> int:
@@ -249,6 +264,8 @@ def run_prediction(
     for method in methods:
         if method not in METHODS:
             raise FathomsError(f"unknown method {method!r}; known are {', '.join(METHODS)} and all")
+    for measure in measures:
+        check_estimable(measure, methods)
     notes = list(qrels.notes)
     align = alignment(qrels, runs, measures, options, notes)
     models = [method for method in methods if method in MODEL_NAMES]

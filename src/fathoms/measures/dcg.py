@@ -15,6 +15,8 @@ class DCG(Weighted):
     """Discounted cumulated gain, not normalised; can exceed 1.
 
     DCG@k = sum_{i<=k} g_i D(i)        D(i) = 1/log2(i+1), or 1/i with discount=zipf
+
+    Gains are added up as they are, so values grow with the greatest grade and with k.
     """
 
     examples: ClassVar[tuple[str, ...]] = ("DCG@10", "DCG(gain=exp)@10")
@@ -40,7 +42,7 @@ class SDCG(DCG):
     cutoff: ClassVar[str] = "required"
 
     def normaliser(self, k: int, evidence: Evidence) -> float:
-        return float(self.top_gain(evidence) * discounts(self.discount, k).sum())
+        return float(self.top_gain(evidence) * discounts(self.discount, k).sum()) or 1.0  # no grade has a gain
 
     def largest(self, evidence: Evidence) -> Floats:
         return np.ones(len(evidence))

@@ -30,6 +30,13 @@ def parse_measure(text: Any) -> Measure:
     return measure
 
 
+def find_class(text: str) -> type[Measure]:
+    """The class of a measure's name, which may lack a cut-off or whatever else a measure needs."""
+    found = _FORM.fullmatch(text)
+    cls = None if found is None else _spellings().get(_plain(found[1]))
+    return cls or type(parse_measure(text))
+
+
 def trec_eval_name(measure: Measure) -> str:
     """trec_eval's name of a measure it has too, else our own."""
     cls = type(measure)
