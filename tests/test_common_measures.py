@@ -389,7 +389,7 @@ def test_other_spellings_are_understood(written: str, meant: str) -> None:
         ("NDGC@10", "nDCG@10"),
         ("ndgc", "nDCG"),
         ("nDCG10", "nDCG@10"),
-        ("ncdg(gain=exp)@20", "nDCG(gain=exp)@20"),
+        ("nDCGG(gain=exp)@20", "nDCG(gain=exp)@20"),
         ("P10", "P@10"),
         ("P@10;", "P@10"),
         ("precison@5", "P@5"),

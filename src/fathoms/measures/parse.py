@@ -8,7 +8,6 @@ from typing import Any
 
 from fathoms.errors import FathomsError
 from fathoms.measures.base import Measure
-from fathoms.measures.counts import NumRelRet, NumRet
 from fathoms.measures.params import read_arguments, read_value
 from fathoms.measures.registry import MEASURES
 
@@ -33,8 +32,7 @@ def parse_measure(text: Any) -> Measure:
 def find_class(text: str) -> type[Measure]:
     """The class of a measure's name, which may lack a cut-off or whatever else a measure needs."""
     found = _FORM.fullmatch(text)
-    cls = None if found is None else _spellings().get(_plain(found[1]))
-    return cls or type(parse_measure(text))
+    return (_spelt(found[1]) if found else None) or type(parse_measure(text))
 
 
 def trec_eval_name(measure: Measure) -> str:
@@ -53,12 +51,17 @@ def in_trec_eval(measure: Measure) -> bool:
 
 def _read(text: str) -> Measure | None:
     found = _FORM.fullmatch(text)
-    cls = None if found is None else _spellings().get(_plain(found[1]))
+    cls = None if found is None else _spelt(found[1])
     if found is None or cls is None:
         return _from_trec_eval(text)
-    if cls is NumRet and "rel" in (found[2] or ""):
-        cls = NumRelRet  # as ir_measures prints it
+    if cls.__name__ == "NumRet" and "rel" in (found[2] or ""):
+        cls = MEASURES["NumRelRet"]  # as ir_measures prints it
     return _build(cls, found[2] or "", found[3], text)
+
+
+def _spelt(name: str) -> type[Measure] | None:
+    """The class of a name; our own spelling is found without looking at all classes."""
+    return MEASURES[name] if name in MEASURES else _spellings().get(_plain(name))
 
 
 def _plain(name: str) -> str:

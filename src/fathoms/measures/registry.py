@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
-from fathoms.measures.ap import AP, GMAP
-from fathoms.measures.base import Measure
-from fathoms.measures.bpref import Bpref
-from fathoms.measures.counts import NumQ, NumRel, NumRelRet, NumRet
-from fathoms.measures.dcg import DCG, SDCG
-from fathoms.measures.err import ERR, nERR
-from fathoms.measures.infap import infAP
-from fathoms.measures.inst import INST
-from fathoms.measures.iprec import IPrec
-from fathoms.measures.judged import Judged
-from fathoms.measures.ndcg import nDCG
-from fathoms.measures.p import P
-from fathoms.measures.q import Q
-from fathoms.measures.rbp import RBP
-from fathoms.measures.recall import R
-from fathoms.measures.rprec import Rprec
-from fathoms.measures.rr import RR
-from fathoms.measures.sets import SetF, SetP, SetR
-from fathoms.measures.success import Success
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 
-MEASURES: dict[str, type[Measure]] = {
-    cls.__name__: cls
-    for cls in (
-        *(P, R, RR, AP, nDCG, RBP, ERR, nERR, DCG, SDCG, Q, Bpref, infAP, INST, Judged, Rprec, Success),
-        *(SetP, SetR, SetF, NumQ, NumRet, NumRel, NumRelRet, IPrec, GMAP),
-    )
-}
+from fathoms.measures.base import Measure
+
+
+class Registry(Mapping[str, type[Measure]]):
+    """Classes by their names, each imported when it is first asked for: a start should not wait for all of them."""
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        self._modules = modules
+
+    def __getitem__(self, name: str) -> type[Measure]:
+        found: type[Measure] = getattr(import_module(f"fathoms.measures.{self._modules[name]}"), name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+MEASURES = Registry(  # the class, and the module in which it is
+    {
+        "P": "p",
+        "R": "recall",
+        "RR": "rr",
+        "AP": "ap",
+        "nDCG": "ndcg",
+        "RBP": "rbp",
+        "ERR": "err",
+        "nERR": "err",
+        "DCG": "dcg",
+        "SDCG": "dcg",
+        "Q": "q",
+        "Bpref": "bpref",
+        "infAP": "infap",
+        "INST": "inst",
+        "Judged": "judged",
+        "Rprec": "rprec",
+        "Success": "success",
+        "SetP": "sets",
+        "SetR": "sets",
+        "SetF": "sets",
+        "NumQ": "counts",
+        "NumRet": "counts",
+        "NumRel": "counts",
+        "NumRelRet": "counts",
+        "IPrec": "iprec",
+        "GMAP": "ap",
+    }
+)
