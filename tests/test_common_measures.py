@@ -29,13 +29,14 @@ from fathoms.estimate.gain_models import MODEL_NAMES
 from fathoms.estimate.predict import METHODS, estimate, fit_curves, run_prediction
 from fathoms.estimate.predictors import PREDICTORS
 from fathoms.evidence.align import Alignment
-from fathoms.evidence.evidence import Floats
+from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.experiment.evaluate import Options
 from fathoms.measures.abilities import estimates, tie_values
 from fathoms.measures.base import Measure
 from fathoms.measures.gains import Graded
 from fathoms.measures.parse import parse_measure, trec_eval_name
 from fathoms.measures.registry import MEASURES
+from fathoms.measures.rr import RR
 from fathoms.measures.weighted import Weighted
 from tests import slow
 from tests.blocks import block, random_case
@@ -253,6 +254,21 @@ def test_tie_values_are_those_of_all_orders(cls: type[Measure]) -> None:
             np.testing.assert_allclose(scores.tie_expected, mean, atol=TOLERANCE, err_msg=what)
 
 
+@pytest.mark.parametrize("cls", CLASSES)
+def test_joint_range_holds_all_judgings_and_orders(cls: type[Measure]) -> None:
+    has_slow_version(cls)
+    sample = cases(6, 25, gmax=2, most=4, unjudged=2, ties=0.6, outside=1)
+    for measure in map(of_all, settings(cls)):
+        joint = measure.joint_range(block(sample), measure.scores(block(sample)))
+        plain = measure.replace(universe="run").name if "universe" in measure.params else measure.name
+        if joint[0] is None or joint[1] is None or "gains" in plain:
+            continue
+        low, high = np.array([slow.joint_bounds(plain, case) for case in sample]).T
+        what = differs(cls, "some judging and order of tied documents give a value outside the joint range", measure)
+        assert (joint[0] <= low + TOLERANCE).all(), what
+        assert (joint[1] >= high - TOLERANCE).all(), what
+
+
 # -- trec_eval --------------------------------------------------------------------------------------------------------
 
 
@@ -350,6 +366,32 @@ def test_estimates_of_a_sum_are_those_of_the_mean() -> None:
     assert found is not None
     B, delta = 6 / 30, 24 / 30  # X_M = B + C delta B + delta^2 E on a scale from 0 to 1 (RM section 3)
     assert found[0][0] == pytest.approx(30 * (B + 0.91 * delta * B + delta**2 * 0.05))
+
+
+class TwiceRR(RR):
+    """A measure that is no weighted sum and can exceed 1."""
+
+    def value(self, evidence: Evidence) -> Floats:
+        return np.asarray(2 * super().value(evidence))
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        low, high = super().range(evidence, score / 2)
+        assert low is not None
+        assert high is not None
+        return 2 * low, 2 * high
+
+    def largest(self, evidence: Evidence) -> Floats:
+        return np.full(len(evidence), 2.0)
+
+
+def test_estimates_of_what_exceeds_one_are_scaled() -> None:
+    evidence = block(cases(7, 40, gmax=1, unjudged=5))
+    once, twice = RR(), TwiceRR()
+    for method in PREDICTORS:
+        half, whole = (estimate(m, evidence, m.scores(evidence), method) for m in (once, twice))
+        assert half is not None
+        assert whole is not None
+        np.testing.assert_allclose(whole[0], 2 * half[0])
 
 
 # -- names that people write ------------------------------------------------------------------------------------------

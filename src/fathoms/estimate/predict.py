@@ -43,8 +43,8 @@ JUDGED_SHARE = 0.99  # ranks at which this share of the contributing runs' docum
 def scaled_range(measure: Measure, evidence: Evidence, scores: Scores) -> tuple[Floats, Floats, Floats] | None:
     """B, delta and the scale they were divided by, for RM's predictors, which think of scores from 0 to 1.
 
-    AP, nDCG and Q take T from `bounds=rm`; all are divided by the most they could be, as the paper does with DCG (RM
-    section 3).
+    AP, nDCG and Q take T from `bounds=rm`. Weighted sums, whose unit is that of the gains, and whatever else can exceed
+    1, are divided by the most they could be, as the paper does with DCG (RM section 3).
     """
     if scores.high is None:
         return None
@@ -53,7 +53,8 @@ def scaled_range(measure: Measure, evidence: Evidence, scores: Scores) -> tuple[
         rough = measure.replace(bounds="rm").range(evidence, scores.score)[1]
         T = T if rough is None else np.maximum(rough, B)
     largest = measure.largest(evidence)
-    scale = np.where(np.isfinite(largest) & (largest > 0), largest, 1.0)
+    least = 0.0 if measure.linear_in_gains else 1.0  # ERR cannot reach 1 either, but that is not for its unit
+    scale = np.where(np.isfinite(largest) & (largest > least), largest, 1.0)
     return B / scale, (T - B) / scale, scale
 
 

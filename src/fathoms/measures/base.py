@@ -58,6 +58,7 @@ class Measure(ABC):
     range_claim: ClassVar[RangeKind] = "none"  # how good low and high are
     depends_on_order: ClassVar[bool] = True  # False: ties change nothing
     sorting_is_optimal: bool = True  # more gain further up never lowers the score, so sorting tied documents is optimal
+    linear_in_gains: ClassVar[bool] = False  # twice the gains, twice the score
     needs_whole_documents: ClassVar[bool] = False  # `predicted` has no use for fractions of documents in R or the ideal
 
     OWN: ClassVar = ("aliases", "trec_eval", "trec_eval_at", "examples", "citation")  # facts that nobody inherits

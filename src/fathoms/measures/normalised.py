@@ -68,7 +68,7 @@ class NormalisedSum(LayeredGains):
         return low, high
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
-        """Beyond the paper: expected DCG over the ideal that holds the expected documents too."""
+        """Beyond the paper: the expected sum over the ideal that holds the expected documents too."""
         n = self.depth_read(evidence)
         found = self.filled(evidence, gains)[:, :n] @ self.weight(n)
         R = self.in_layer(evidence, self.counts(evidence, self.needs_pool)) + self.more(evidence, gains)[:, None]
@@ -96,7 +96,7 @@ class NormalisedSum(LayeredGains):
         return score + ratio(change, self._ideal(evidence))
 
     def _cumulated(self, n: float) -> Floats:
-        """C(0) .. C(n), discounts cumulated."""
+        """C(0) .. C(n), weights cumulated."""
         return np.append(0.0, np.cumsum(self.weight(int(n))))
 
     def _ideal(self, evidence: Evidence) -> Floats:
@@ -175,7 +175,7 @@ class NormalisedSum(LayeredGains):
         end of its group and moves the known ones above it up a place.
 
         What the c-th of a group adds to the sum depends on c alone, and adding the m least additions of a topic is
-        the least for m documents if they rise with c. So they do, the discount being convex, and the value is exact
+        the least for m documents if they rise with c. So they do where weights are convex, and the value is exact
         but for a group across the cut-off that holds gains in between: there it is sound.
         """
         if len(self.steps(evidence)) < 2:

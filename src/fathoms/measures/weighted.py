@@ -26,6 +26,7 @@ class Weighted(Graded):
 
     based_on: ClassVar[Basis] = "utility"
     range_claim: ClassVar[RangeKind] = "exact"
+    linear_in_gains: ClassVar[bool] = True
 
     @abstractmethod
     def weight(self, n: int) -> Floats:
