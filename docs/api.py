@@ -47,7 +47,7 @@ RETURNED = {"audit": "Audit", "ties": "TieReport", "simulate": "Collection"}  # 
 # What is there for users; of all other classes everything that has a name without underscore.
 CONVERSIONS = ("to_frame", "to_pandas", "to_dict", "to_ranx")
 MEMBERS = {
-    "Measure": ("name", "k", "but"),
+    "Measure": ("name", "k", "replace"),
     "Qrels": ("topics", "topic", "documents", "grades", "levels", "max_grade", "notes", "to_text", *CONVERSIONS),
     "Run": ("name", "topics", "topic", "documents", "scores", "ranks", "tag", "notes", "metadata", *CONVERSIONS),
     "Runs": (),

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 import fathoms as fm
 from fathoms.data import trec
 from fathoms.errors import FathomsError, FathomsWarning, InputError
-from fathoms.measures.base import Measure, Param
-from fathoms.measures.parse import MEASURES
+from fathoms.measures.base import Measure
+from fathoms.measures.params import Param
+from fathoms.measures.registry import MEASURES
 from tests import slow
 from tests.blocks import block, random_case
 from tests.slow import Case, Doc

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fathoms.comparison.audit_findings import changes
-from fathoms.comparison.audit_guidelines import RECALL_BASED, UTILITY_BASED
 from fathoms.data.trec import pluralise
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def _found_said(result: Audit) -> str:
 
 def _reuse_said(result: Audit) -> list[str]:
     """One verdict, by whichever experiment is further from TREC 8's figures in the paper."""
-    rated = {m.name for m in result.measures if type(m).__name__ in (*RECALL_BASED, *UTILITY_BASED)}
+    rated = {m.name for m in result.measures if m.based_on != "neither"}
     said, severity = [], 0
     for kind, left in (("run", result.run_out), ("group", result.group_out)):
         known = [

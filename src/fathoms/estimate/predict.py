@@ -22,10 +22,9 @@ from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.evaluate import aggregate
 from fathoms.experiment.result import Result
-from fathoms.measures.base import Binary, Graded, Measure, Scores, code_table
-from fathoms.measures.cascade import nERR
-from fathoms.measures.normalised import Normalised
-from fathoms.measures.weighted import DCG, SDCG
+from fathoms.measures.abilities import estimates
+from fathoms.measures.base import Measure, Scores
+from fathoms.measures.gains import Binary, Graded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,19 +42,18 @@ JUDGED_SHARE = 0.99  # ranks at which this share of the contributing runs' docum
 def scaled_range(measure: Measure, evidence: Evidence, scores: Scores) -> tuple[Floats, Floats, Floats] | None:
     """B, delta and the scale they were divided by, for RM's predictors, which think of scores from 0 to 1.
 
-    AP, nDCG and Q take T from `bounds=rm`; DCG is divided by the most it could be (RM section 3).
+    AP, nDCG and Q take T from `bounds=rm`. Weighted sums, whose unit is that of the gains, and whatever else can exceed
+    1, are divided by the most they could be, as the paper does with DCG (RM section 3).
     """
     if scores.high is None:
         return None
     B, T = scores.score, scores.high
-    if isinstance(measure, Normalised):
+    if "bounds" in measure.params:
         rough = measure.replace(bounds="rm").range(evidence, scores.score)[1]
         T = T if rough is None else np.maximum(rough, B)
-    scale = np.ones(len(B))
-    if isinstance(measure, DCG) and not isinstance(measure, SDCG):
-        most = np.cumsum(measure.weight(max(evidence.width, int(measure.k or 1)))) * measure.top_gain(evidence)
-        read = np.minimum(evidence.lengths, measure.depth_read(evidence)) if measure.k is None else int(measure.k)
-        scale = np.broadcast_to(most[np.maximum(read, 1) - 1], B.shape)
+    largest = measure.largest(evidence)
+    least = 0.0 if measure.linear_in_gains else 1.0  # ERR cannot reach 1 either, but that is not for its unit
+    scale = np.where(np.isfinite(largest) & (largest > least), largest, 1.0)
     return B / scale, (T - B) / scale, scale
 
 
@@ -67,8 +65,22 @@ def gain_table(measure: Measure, evidence: Evidence) -> tuple[Floats, float]:
     if isinstance(measure, Graded):
         return measure.table(evidence), measure.top_gain(evidence)
     if isinstance(measure, Binary):
-        return code_table((evidence.levels >= measure.rel).astype(np.float64)), 1.0
+        return measure.relevant(evidence), 1.0
     raise FathomsError(f"{measure.name} has no estimate from predicted gains")
+
+
+def check_estimable(measure: Measure, methods: Sequence[str]) -> None:
+    """Refuse what a measure has no estimate by."""
+    can = estimates(measure)
+    if can == "none":
+        raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
+    models = [method for method in methods if method in MODEL_NAMES]
+    if can == "no gain models" and models:
+        others = [method for method in METHODS if method not in MODEL_NAMES]
+        raise FathomsError(
+            f"{measure.name} has no estimate from predicted gains, so not by {', '.join(models)}; use one of "
+            f"{', '.join(others)}"
+        )
 
 
 def judged_depth(evidence: Evidence) -> int:
@@ -164,8 +176,8 @@ def fit_curves(
 
 
 def has_closed_form(measure: Measure) -> bool:
-    """Whether the expected score is known from expected gains; nERR's ideal ranking needs whole documents."""
-    return type(measure).predicted is not Measure.predicted and not isinstance(measure, nERR)
+    """Whether the expected score is known from expected gains."""
+    return type(measure).predicted is not Measure.predicted and not measure.needs_whole_documents
 
 
 def expected_score(measure: Measure, evidence: Evidence, found: RelevanceProbabilities, run: str) -> Floats:
@@ -283,6 +295,8 @@ def run_prediction(
             raise FathomsError(f"unknown method {method!r}; known are {', '.join(METHODS)} and all")
     experiment.needs_all_topics("predict")
     measures, options, runs = list(measures), experiment.options, experiment.runs
+    for measure in measures:
+        check_estimable(measure, methods)
     experiment.prepare()
     notes = list(experiment.qrels.notes)
     align = experiment.alignment(measures, notes)
