@@ -36,14 +36,14 @@ def run(args: Namespace) -> int:
     from dataclasses import asdict
 
     from fathoms.cli import output
-    from fathoms.data import irds
+    from fathoms.data.formats import registry
     from fathoms.data.runs import expand
     from fathoms.errors import InputError
     from fathoms.evidence.check import check_files
 
     options.check_sources(args)
     output.check_target(args.format, args.output)
-    if not (args.qrels == "-" or os.path.exists(args.qrels) or irds.knows(args.qrels)):
+    if not (args.qrels == "-" or os.path.exists(args.qrels) or registry.of_object(args.qrels)):
         raise InputError("no such file", args.qrels)
     paths = expand(args.runs)
     with output.progress(len(paths), args.quiet) as step:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from fathoms.cli import options
 
 if TYPE_CHECKING:
-    from fathoms.data.trec import Table
+    from fathoms.data.lines import Table
 
 RELEVANCE_MODELS = ("experts", "fusion")
 METHODS = (

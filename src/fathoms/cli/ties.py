@@ -68,10 +68,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from fathoms.cli import output
     from fathoms.comparison.ties import KINDS, WORDS, fix_runs, tie_analysis
-    from fathoms.data.trec import pluralise
     from fathoms.errors import FathomsError
     from fathoms.experiment.evaluate import DEFAULT_MEASURES
     from fathoms.reporting import charts
+    from fathoms.text import pluralise
 
     if args.ties is not None and args.fix is None:
         raise FathomsError("--ties says in which order --fix DIR writes runs; the analysis looks at all rules")

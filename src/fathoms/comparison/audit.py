@@ -22,7 +22,6 @@ from fathoms.comparison.correlation import TIE, correlation
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import JUDGED, PADDING, Qrels, read_qrels
 from fathoms.data.runs import Names, Runs, scan_runs
-from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError, FathomsWarning
 from fathoms.estimate.predict import pooled_depth
 from fathoms.evidence.align import Aligned, Alignment
@@ -33,6 +32,7 @@ from fathoms.experiment.evaluate import Options, aggregate, prepare_measures
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import TREC_EVAL, trec_eval_name
 from fathoms.parallel import parallel_map
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import polars as pl

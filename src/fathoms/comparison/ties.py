@@ -21,7 +21,6 @@ from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import check_folder, read_bytes, whole_file
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Names, Run, Runs, scan_runs
-from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError, FathomsWarning
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
@@ -51,6 +50,7 @@ from fathoms.experiment.evaluate import (
 )
 from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,9 +11,9 @@ import numpy as np
 
 from fathoms.data.arrays import frame_of_rows, ratio
 from fathoms.data.document_values import read_values
+from fathoms.data.lines import Table
 from fathoms.data.qrels import JUDGED, PADDING, Qrels, read_qrels
 from fathoms.data.runs import Names, Runs, scan_runs
-from fathoms.data.trec import Table
 from fathoms.errors import FathomsError, FathomsWarning
 from fathoms.estimate.draws import drawn_scores
 from fathoms.estimate.gain_models import MODEL_NAMES, CurveFit, HybridFit, fit_model

@@ -18,16 +18,17 @@ from numpy.typing import NDArray
 from fathoms.data import keys
 from fathoms.data.arrays import distinct, frame_of_rows, row_sums
 from fathoms.data.document_values import read_values
+from fathoms.data.lines import Table
 from fathoms.data.qrels import JUDGED, UNJUDGED, Qrels, read_qrels
 from fathoms.data.runs import Names, Runs, scan_runs
 from fathoms.data.topics import number_topics
-from fathoms.data.trec import Table, pluralise
 from fathoms.errors import FathomsError, FathomsWarning, InputError
 from fathoms.estimate.relevance import Experts, Fusion, Model
 from fathoms.evidence.candidates import Block, Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.order import Precision, Ties, default_precision
 from fathoms.experiment.evaluate import Options
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import polars as pl

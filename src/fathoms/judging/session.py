@@ -26,13 +26,13 @@ import numpy as np
 
 from fathoms.data.files import check_writable, whole_file
 from fathoms.data.qrels import Qrels
-from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.order import Precision, Ties
 from fathoms.judging.agreement import kappa
 from fathoms.judging.engine import Engine, last_fit
 from fathoms.judging.select import DEFAULT
+from fathoms.text import pluralise
 
 Judgments = list[tuple[int, bool]]  # candidates, and whether they are relevant
 FORMAT = 1

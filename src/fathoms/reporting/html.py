@@ -20,11 +20,11 @@ from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
 from fathoms.comparison.sentences import CORRECTIONS, TESTS, sentences
 from fathoms.data.qrels import Qrels
-from fathoms.data.trec import pluralise
 from fathoms.evidence.evidence import Floats
 from fathoms.measures.base import Measure
 from fathoms.reporting import charts, story
 from fathoms.reporting.report import Informative, Report
+from fathoms.text import pluralise
 
 SHOWN = 200  # rows of a table of findings; the commands have all
 MOST_CELLS = 600_000  # numbers of the drill-down by topic: more, and later measures do without

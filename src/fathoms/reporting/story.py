@@ -10,10 +10,10 @@ from fathoms.comparison import audit, ties
 from fathoms.comparison.compare import Pair
 from fathoms.comparison.depth import stable_from, volatility
 from fathoms.comparison.sentences import MANY, sentences
-from fathoms.data.trec import pluralise
 from fathoms.experiment.evaluate import some
 from fathoms.measures.base import Measure
 from fathoms.reporting.report import Judging, Report
+from fathoms.text import pluralise
 
 CLAIMED = ("certain", "settled")
 TOP_PLACES = 10

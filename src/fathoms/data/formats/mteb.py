@@ -2,19 +2,55 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from fathoms.data.files import read_bytes, stem
-from fathoms.data.trec import pluralise
+from fathoms.data.column_names import Kind
+from fathoms.data.formats.base import Content, FileFormat, Match, ObjectFormat
+from fathoms.data.formats.json import JsonFormat
 from fathoms.errors import InputError
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
+    from fathoms.data.lines import Layout, Table
     from fathoms.data.runs import Run
 
 MODEL = "mteb_model_meta"
+
+
+class Mteb(JsonFormat):
+    name: ClassVar[str] = "mteb"
+    about: ClassVar[str] = (
+        "MTEB's predictions, `{subset: {split: {query: {document: score}}}}`, of one split of one subset"
+    )
+    reads: ClassVar[tuple[Kind, ...]] = ("run", "values")
+
+    def recognise(self, content: Content) -> Match:
+        found = content.json
+        if not isinstance(found, dict):
+            return Match.NO
+        return Match.CERTAIN if MODEL in found else Match.LIKELY if is_mteb(found) else Match.NO
+
+    def kinds(self, content: Content) -> frozenset[Kind]:
+        return frozenset({"run"})
+
+    def table(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+        return super().table(ranking(data, source), layout, source, lenient=lenient)
+
+
+class MtebDict(ObjectFormat):
+    name: ClassVar[str] = "mteb-dict"
+    about: ClassVar[str] = "a dict of MTEB's predictions"
+    reads: ClassVar[tuple[Kind, ...]] = ("run", "values")
+
+    def recognise(self, data: Any) -> bool:
+        return isinstance(data, Mapping) and is_mteb(data)
+
+    def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+        from fathoms.data import columns
+
+        return columns.table_of_dict(ranking(data, source), layout, source, lenient=lenient)
 
 
 def is_mteb(data: Mapping[Any, Any]) -> bool:
@@ -53,10 +89,13 @@ def read_mteb(source: Any, *, subset: str | None = None, split: str | None = Non
     >>> fm.read_mteb({"en": {"dev": {"q": {"d": 1.0}}, "test": {"q": {"d": 2.0}}}}, split="test").scores.tolist()
     [2.0]
     """
+    from fathoms.data.files import read_bytes, stem
     from fathoms.data.runs import read_run
 
     label = "predictions"
     if not isinstance(source, Mapping):
+        import json
+
         label = os.fspath(source)
         try:
             source = json.loads(read_bytes(label))
@@ -66,3 +105,7 @@ def read_mteb(source: Any, *, subset: str | None = None, split: str | None = Non
             raise InputError(f"expected an object as MTEB writes, found {type(source).__name__}", label)
         name = name or stem(label)
     return read_run(ranking(source, label, subset, split), name=name or "run")
+
+
+MTEB: FileFormat = Mteb()
+MTEB_DICT: ObjectFormat = MtebDict()

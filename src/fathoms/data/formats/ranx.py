@@ -1,0 +1,47 @@
+"""Runs and judgments of ranx, where that package is installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fathoms.data.column_names import Kind
+from fathoms.data.formats.base import ObjectFormat
+from fathoms.data.formats.frames import nested, package_of
+from fathoms.data.formats.text import check_whole_grades
+from fathoms.errors import FathomsError
+
+if TYPE_CHECKING:
+    from fathoms.data.lines import Layout, Table
+    from fathoms.data.qrels import Qrels
+    from fathoms.data.runs import Run
+
+
+class Ranx(ObjectFormat):
+    name: ClassVar[str] = "ranx"
+    about: ClassVar[str] = "a run or qrels of ranx"
+    reads: ClassVar[tuple[Kind, ...]] = ("run", "qrels", "values")
+    writes: ClassVar[tuple[Kind, ...]] = ("run", "qrels")
+
+    def recognise(self, data: Any) -> bool:
+        return package_of(data) == "ranx"
+
+    def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+        from fathoms.data import columns
+
+        return columns.table_of_dict(data.to_dict(), layout, source, lenient=lenient)
+
+    def write(self, data: Run | Qrels) -> Any:
+        """It orders equal scores in a way of its own, and has neither ranks nor tags."""
+        from fathoms.data.runs import Run
+
+        try:
+            import ranx
+        except ImportError:
+            raise FathomsError("the package ranx is not installed; `pip install ranx` adds it") from None
+        if isinstance(data, Run):
+            return ranx.Run(nested(data), name=data.name)
+        check_whole_grades(data, "ranx")
+        return ranx.Qrels({topic: found for topic, found in nested(data).items() if found})
+
+
+RANX: ObjectFormat = Ranx()

@@ -1,0 +1,113 @@
+"""TREC's lines: `topic Q0 document rank score tag` of a run, `topic iteration document grade` of judgments."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from fathoms.data.column_names import Kind
+from fathoms.data.formats.base import Content, FileFormat, Match
+from fathoms.data.formats.text import TextFormat, by_score, check_ids, lines_of, names_columns, places, whole
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fathoms.data.lines import Layout, Table
+    from fathoms.data.qrels import Qrels
+    from fathoms.data.runs import Run
+
+RUN_COLUMNS, QRELS_COLUMNS = 6, 4
+_ITERATION = re.compile(rb"^[ \t]*[^\s#]\S*[ \t]+(?!Q?0[ \t])(\S+)[ \t]", re.MULTILINE)  # other than 0 and Q0
+
+
+class Trec(TextFormat):
+    name: ClassVar[str] = "trec"
+    about: ClassVar[str] = (
+        "TREC's lines, `topic Q0 document rank score tag` or `topic iteration document grade`, with "
+        "[ir_metadata](ecosystem.md#ir_metadata) or without"
+    )
+    reads: ClassVar[tuple[Kind, ...]] = ("run", "qrels", "values")
+    writes: ClassVar[tuple[Kind, ...]] = ("run", "qrels")
+    endings: ClassVar[tuple[str, ...]] = (".run", ".trec", ".txt", ".res", ".qrels", ".runs")
+    loses: ClassVar[str] = "iterations of judgments"
+    fills: ClassVar[frozenset[str]] = frozenset({"ranks", "tag"})
+    no_iteration: ClassVar[str] = "has 0 in its place"
+
+    def recognise(self, content: Content) -> Match:
+        fields = content.fields
+        number = 4 if len(fields) >= RUN_COLUMNS else 3 if len(fields) == QRELS_COLUMNS else None
+        return Match.LIKELY if number is not None and _is_number(fields[number]) else Match.POSSIBLE
+
+    def kinds(self, content: Content) -> frozenset[Kind]:
+        n = len(content.fields)
+        if n >= RUN_COLUMNS:
+            return frozenset({"run"})
+        return frozenset({"qrels"} if n == QRELS_COLUMNS else {"run", "qrels"})
+
+    def read(self, content: Content, layout: Layout, source: str, *, lenient: bool) -> Table:
+        from fathoms.data import lines
+
+        if layout is lines.VALUES:  # a score or a grade is a value
+            n = len(content.fields)
+            layout = lines.RUN if n >= RUN_COLUMNS else lines.QRELS if n == QRELS_COLUMNS else layout
+        return lines.parse(content.raw, layout, source, lenient=lenient)
+
+    def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
+        from fathoms.data import metadata
+        from fathoms.data.qrels import Qrels
+
+        check_ids(data, self.name)
+        if isinstance(data, Qrels):
+            return data.to_text().encode(errors="surrogateescape")
+        return metadata.header(data.path) + run_lines(data)
+
+    def ending(self, kind: Kind) -> str:
+        return ".run" if kind == "run" else ".txt"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def run_lines(run: Run, *, whole_scores: bool = False) -> bytes:
+    """A run's lines in the order of its rows; where it has no ranks, places by score are written. With `whole_scores`
+    a whole score is 1 and not 1.0."""
+    import numpy as np
+    import polars as pl
+
+    from fathoms.data import columns
+
+    found = columns.exact_frame(run)
+    if run.ranks is None:
+        order = by_score(run)
+        ranks = np.empty(len(run), dtype=np.int64)
+        ranks[order] = places(run, order)
+        found = found.with_columns(rank=pl.Series(ranks))
+    tag = " ".join((run.tag or run.name).split()) or "run"
+    score = whole("score") if whole_scores else pl.col("score")
+    table = found.select("topic", pl.lit("Q0").alias("Q0"), "document", "rank", score, pl.lit(tag).alias("tag"))
+    return lines_of(table, " ")
+
+
+def iteration_of(path: str) -> str:
+    """The first iteration in a qrels file that is not the usual 0; nothing where there is none. No other part of
+    fathoms looks at that column, so the file is read once more."""
+    from fathoms.data.files import read_bytes
+
+    if not os.path.isfile(path):
+        return ""
+    content = Content(read_bytes(path))
+    line = content.line
+    if content.container != "text" or line is None or len(content.fields) != QRELS_COLUMNS or names_columns(content):
+        return ""
+    found = _ITERATION.search(content.raw, line.start())
+    return found[1].decode(errors="replace") if found else ""
+
+
+TREC: FileFormat = Trec()
