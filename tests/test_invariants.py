@@ -180,9 +180,9 @@ def test_order_of_lines_does_not_matter(
 
     def from_files() -> pl.DataFrame:
         paths: list[Path] = []
-        for name, lines in (("qrels", qrels_lines), ("run", run_lines)):
+        for name, written in (("qrels", qrels_lines), ("run", run_lines)):
             paths.append(folder / f"{name}.txt")
-            paths[-1].write_text("".join(lines), encoding="utf-8")
+            paths[-1].write_text("".join(written), encoding="utf-8")
         return evaluated(*paths, ties="trec")
 
     as_written = from_files()

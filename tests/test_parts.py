@@ -232,6 +232,16 @@ def test_other_text_comes_in_parts_too(tmp_path: Path, form: str, monkeypatch: p
     assert_same(result(qrels, scanned), whole)
 
 
+@pytest.mark.usefixtures("small_parts")
+def test_text_is_cut_only_where_the_topic_is_the_first_column(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    lines = [line.split() for line in lines_of([1, 11, 2, 40, 7, 3, 12, 9], seed=4)]
+    for names, columns, parts in ((b"qid docid score", (0, 2, 4), True), (b"docid qid score", (2, 0, 4), False)):
+        rows = (b" ".join(line[i] for i in columns) for line in lines)
+        path.write_bytes(b"\n".join([names, *rows, b""]))
+        assert (len(scan_runs([str(path)]).parts("a")) > 2) == parts
+
+
 def test_parquet_comes_in_parts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, qrels = tmp_path / "a.parquet", tmp_path / "qrels.txt"
     text = tmp_path / "a.run"

@@ -17,10 +17,6 @@ class InputError(FathomsError):
         self.source = source
         self.line = line
 
-    def with_more(self, text: str) -> InputError:
-        """The same with something said behind it."""
-        return InputError(self.message + text, self.source, self.line)
-
 
 class FathomsWarning(UserWarning):
     """Something a careful reader of the numbers should know; the numbers are still right as defined."""

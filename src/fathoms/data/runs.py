@@ -20,7 +20,6 @@ from fathoms.data.export import Exported
 from fathoms.data.files import is_packed, stem
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import HEAD, Content, Match
-from fathoms.data.formats.ranx import RANX
 from fathoms.data.lines import RUN, Table, Text
 from fathoms.data.load import load
 from fathoms.data.topics import number_topics
@@ -143,13 +142,18 @@ class Runs(Mapping[str, Run]):
 
 def read_run(source: Any, *, name: str | None = None, lenient: bool = False) -> Run:
     """One run from a file, a frame, a dict {topic: {document: score}}, ir_measures tuples or a ranx run."""
-    if name is None and RANX.recognise(source):
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        return replace(_run_of(load(path, RUN, lenient=lenient), name or _file_name(path), lenient), path=path)
+    if name is None and _is_ranx(source):
         name = source.name
-    table = load(source, RUN, lenient=lenient, name=name)
-    if name is None:
-        name = "run" if not isinstance(source, str | os.PathLike) else _file_name(os.fspath(source))
-    run = _run_of(table, name, lenient)
-    return replace(run, path=os.fspath(source)) if isinstance(source, str | os.PathLike) else run
+    return _run_of(load(source, RUN, lenient=lenient, name=name), name or "run", lenient)
+
+
+def _is_ranx(data: Any) -> bool:
+    from fathoms.data.formats.ranx import RANX
+
+    return RANX.recognise(data)
 
 
 def _read_part(path: str, name: str, format: str, place: tuple[Any, ...]) -> Run:
@@ -224,7 +228,7 @@ def scan_runs(source: Any, *, names: Names = "file", lenient: bool = False) -> R
     if isinstance(source, Sequence) and source:
         if all(isinstance(item, str | os.PathLike) for item in source):
             return _scan_files([os.fspath(item) for item in source], names, lenient)
-        if all(map(RANX.recognise, source)):
+        if all(map(_is_ranx, source)):
             source = [read_run(item, lenient=lenient) for item in source]
         if all(isinstance(item, Run) for item in source):
             for name in _repeated([run.name for run in source]):
@@ -238,7 +242,7 @@ def _is_run_like(value: Any) -> bool:
     """Not the ranking of one topic, so the dict that holds it is one of runs."""
     if isinstance(value, Mapping):
         return any(isinstance(inner, Mapping) for inner in value.values())
-    return isinstance(value, Run | str | os.PathLike) or hasattr(type(value), "columns") or RANX.recognise(value)
+    return isinstance(value, Run | str | os.PathLike) or hasattr(type(value), "columns") or _is_ranx(value)
 
 
 def expand(patterns: Sequence[str]) -> list[str]:

@@ -157,10 +157,7 @@ def _content(run: Run) -> bytes:
 
 def _bare(error: InputError) -> str:
     """The message with its line but without the file, which has a column of its own."""
-    place = f"line {error.line}: " if error.line is not None else ""
-    text = str(error)
-    prefix = f"{error.source}:{error.line}: " if error.line is not None else f"{error.source}: "
-    return place + text.removeprefix(prefix)
+    return error.message if error.line is None else f"line {error.line}: {error.message}"
 
 
 def _list(topics: Sequence[str], most: int = 5) -> str:

@@ -38,8 +38,9 @@ RUN_PARTS = {
     "metadata": "ir_metadata",
 }
 
-_LINE = re.compile(rb"[^\r\n]*\S[^\r\n]*")
-_JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
+# As text, since `re` compiles each when it is first needed.
+_LINE = rb"[^\r\n]*\S[^\r\n]*"
+_JSON_TOKEN = rb'(?s)"(?:[^"\\]|\\.)*"|["{}\[\],]'
 _CLOSING = {b"{": b"}", b"[": b"]"}
 
 
@@ -69,7 +70,7 @@ class Content:
     def line(self) -> re.Match[bytes] | None:
         """The first line that holds something, and no comment."""
         start = len(BOM) if self.raw.startswith(BOM) else 0
-        lines = _LINE.finditer(self.raw, start)
+        lines = re.compile(_LINE).finditer(self.raw, start)
         return next((line for line in lines if not line[0].lstrip().startswith(b"#")), None)
 
     @cached_property
@@ -86,7 +87,7 @@ class Content:
         text = self.raw[:HEAD].removeprefix(BOM)
         open_brackets: list[bytes] = []
         end = 0
-        for token in _JSON_TOKEN.finditer(text):
+        for token in re.finditer(_JSON_TOKEN, text):
             if token[0] == b'"':  # a string that the first bytes do not hold to its end
                 break
             if token[0] in _CLOSING:
@@ -164,6 +165,8 @@ class FileFormat(Format):
 
 class ObjectFormat(Format):
     """A format of Python objects, or of names that stand for data. They cannot be split."""
+
+    in_python: ClassVar[bool] = True  # and not on the command line
 
     def recognise(self, data: Any) -> bool:
         raise NotImplementedError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import Content, FileFormat, Match
@@ -21,15 +21,13 @@ COLUMNS = ["query-id", "corpus-id", "score"]
 
 
 class Beir(NamedColumns):
-    name: ClassVar[str] = "beir"
-    about: ClassVar[str] = (
-        "BEIR's `query-id<TAB>corpus-id<TAB>score` under a line of these names; of a run the same as `json`"
-    )
-    writes: ClassVar[tuple[Kind, ...]] = ("run", "qrels")
-    endings: ClassVar[tuple[str, ...]] = (".tsv",)
-    carries: ClassVar[frozenset[str]] = JSON.carries
-    loses: ClassVar[str] = "fractional grades"
-    run_as: ClassVar[str | None] = JSON.name
+    name = "beir"
+    about = "BEIR's `query-id<TAB>corpus-id<TAB>score` under a line of these names; of a run the same as `json`"
+    writes = ("run", "qrels")
+    endings = (".tsv",)
+    carries = JSON.carries
+    loses = "fractional grades"
+    run_as = JSON.name
 
     def recognise(self, content: Content) -> Match:
         return Match.CERTAIN if content.fields == COLUMNS else Match.NO

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import ObjectFormat
@@ -26,10 +26,10 @@ def package_of(data: Any) -> str:
 
 
 class Polars(ObjectFormat):
-    name: ClassVar[str] = "polars"
-    about: ClassVar[str] = "a polars frame, lazy or not"
-    reads: ClassVar[tuple[Kind, ...]] = ALL
-    writes: ClassVar[tuple[Kind, ...]] = BOTH
+    name = "polars"
+    about = "a polars frame, lazy or not"
+    reads = ALL
+    writes = BOTH
 
     def recognise(self, data: Any) -> bool:
         return package_of(data) == "polars" and hasattr(type(data), "columns")
@@ -54,8 +54,8 @@ class Polars(ObjectFormat):
 
 
 class Pandas(Polars):
-    name: ClassVar[str] = "pandas"
-    about: ClassVar[str] = "a pandas frame"
+    name = "pandas"
+    about = "a pandas frame"
 
     def recognise(self, data: Any) -> bool:
         return hasattr(type(data), "columns") and package_of(data) != "polars"
@@ -71,10 +71,10 @@ class Pandas(Polars):
 
 
 class Dict(ObjectFormat):
-    name: ClassVar[str] = "dict"
-    about: ClassVar[str] = "a dict {topic: {document: number}}"
-    reads: ClassVar[tuple[Kind, ...]] = ALL
-    writes: ClassVar[tuple[Kind, ...]] = BOTH
+    name = "dict"
+    about = "a dict {topic: {document: number}}"
+    reads = ALL
+    writes = BOTH
 
     def recognise(self, data: Any) -> bool:
         from fathoms.data.formats.mteb import is_mteb
@@ -91,9 +91,9 @@ class Dict(ObjectFormat):
 
 
 class Rows(ObjectFormat):
-    name: ClassVar[str] = "rows"
-    about: ClassVar[str] = "rows as dicts or named tuples, such as those of ir_measures"
-    reads: ClassVar[tuple[Kind, ...]] = ALL
+    name = "rows"
+    about = "rows as dicts or named tuples, such as those of ir_measures"
+    reads = ALL
 
     def recognise(self, data: Any) -> bool:
         return (

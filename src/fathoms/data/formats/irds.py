@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import ObjectFormat
 from fathoms.errors import InputError
 
@@ -16,9 +15,10 @@ PREFIX = "irds:"
 
 
 class Irds(ObjectFormat):
-    name: ClassVar[str] = "irds"
-    about: ClassVar[str] = "`irds:ID` for judgments of ir_datasets"
-    reads: ClassVar[tuple[Kind, ...]] = ("qrels",)
+    name = "irds"
+    about = "`irds:ID` for judgments of ir_datasets"
+    reads = ("qrels",)
+    in_python = False
 
     def recognise(self, data: Any) -> bool:
         """Is this an id: with the prefix, or without it but known to the package? What is a file is none."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from fathoms.data.column_names import KNOWN, QRELS_NAMES, RUN_NAMES, Kind, kinds_by_names
-from fathoms.data.formats.base import HEAD, Container, Content, FileFormat, Match
+from fathoms.data.formats.base import HEAD, Content, FileFormat, Match
 from fathoms.errors import InputError
 from fathoms.text import pluralise
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 class JsonFormat(FileFormat):
     """A dialect of JSON: it recognises its form in `content.json`, and turns what was parsed into rows."""
 
-    container: ClassVar[Container] = "json"
+    container = "json"
 
     def table(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
         """The rows of the whole value, or of a list of values where the file has one a line."""
@@ -44,18 +43,20 @@ class JsonFormat(FileFormat):
 
 
 class Json(JsonFormat):
-    name: ClassVar[str] = "json"
-    about: ClassVar[str] = "`{topic: {document: number}}`, for ranx, BEIR and pytrec_eval"
-    reads: ClassVar[tuple[Kind, ...]] = ("run", "qrels", "values")
-    writes: ClassVar[tuple[Kind, ...]] = ("run", "qrels")
-    endings: ClassVar[tuple[str, ...]] = (".json",)
-    carries: ClassVar[frozenset[str]] = frozenset({"scores"})
+    name = "json"
+    about = "`{topic: {document: number}}`, for ranx, BEIR and pytrec_eval"
+    reads = ("run", "qrels", "values")
+    writes = ("run", "qrels")
+    endings = (".json",)
+    carries = frozenset({"scores"})
 
     def recognise(self, content: Content) -> Match:
         found = content.json
         return Match.LIKELY if isinstance(found, dict) and found and _is_nested(found) else Match.POSSIBLE
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
+        import json
+
         from fathoms.data.formats.frames import nested
 
         check_fits(data, self.name)
@@ -95,6 +96,8 @@ def is_record(data: Any) -> bool:
 
 def parsed(raw: bytes, source: str, *, lenient: bool) -> tuple[Any, list[str]]:
     """The value of a file, or the list of them where it has one a line; and what was skipped."""
+    import json
+
     repeated: list[str] = []
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -132,7 +135,7 @@ def parsed(raw: bytes, source: str, *, lenient: bool) -> tuple[Any, list[str]]:
 
 
 def _reason(error: Exception) -> str:
-    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    return getattr(error, "msg", None) or str(error)
 
 
 def check_fits(data: Run | Qrels, to: str) -> None:

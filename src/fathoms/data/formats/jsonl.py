@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.data.formats.json import JsonFormat, check_fits, is_record
 
@@ -17,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class Jsonl(JsonFormat):
-    name: ClassVar[str] = "jsonl"
-    about: ClassVar[str] = "records with the columns of `parquet`, one a line; a list of them is read too"
-    reads: ClassVar[tuple[Kind, ...]] = ("run", "qrels", "values")
-    writes: ClassVar[tuple[Kind, ...]] = ("run", "qrels")
-    endings: ClassVar[tuple[str, ...]] = (".jsonl",)
-    carries: ClassVar[frozenset[str]] = frozenset({"scores", "ranks", "tag"})
+    name = "jsonl"
+    about = "records with the columns of `parquet`, one a line; a list of them is read too"
+    reads = ("run", "qrels", "values")
+    writes = ("run", "qrels")
+    endings = (".jsonl",)
+    carries = frozenset({"scores", "ranks", "tag"})
 
     def recognise(self, content: Content) -> Match:
         found = content.json

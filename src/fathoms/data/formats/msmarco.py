@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.data.formats.text import TextFormat, by_score, check_ids, lines_of, places
 
@@ -18,21 +17,21 @@ if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Run
 
-_LINE = re.compile(rb"[^\t\s]+\t(?!Q0\t)[^\t\s]+\t[0-9]+\s*")
+_LINE = rb"[^\t\s]+\t(?!Q0\t)[^\t\s]+\t[0-9]+\s*"
 
 
 class MsMarco(TextFormat):
-    name: ClassVar[str] = "msmarco"
-    about: ClassVar[str] = "MS MARCO's `topic<TAB>document<TAB>rank`; the rank is the order"
-    reads: ClassVar[tuple[Kind, ...]] = ("run",)
-    writes: ClassVar[tuple[Kind, ...]] = ("run",)
-    endings: ClassVar[tuple[str, ...]] = (".tsv",)
-    carries: ClassVar[frozenset[str]] = frozenset({"ranks"})
-    in_order: ClassVar[bool] = True
+    name = "msmarco"
+    about = "MS MARCO's `topic<TAB>document<TAB>rank`; the rank is the order"
+    reads = ("run",)
+    writes = ("run",)
+    endings = (".tsv",)
+    carries = frozenset({"ranks"})
+    in_order = True
 
     def recognise(self, content: Content) -> Match:
         line = content.line
-        return Match.NO if line is None or _LINE.fullmatch(line[0]) is None else Match.LIKELY
+        return Match.NO if line is None or re.fullmatch(_LINE, line[0]) is None else Match.LIKELY
 
     def read(self, content: Content, layout: Layout, source: str, *, lenient: bool) -> Table:
         from fathoms.data import lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import Content, FileFormat, Match, ObjectFormat
@@ -20,11 +20,9 @@ MODEL = "mteb_model_meta"
 
 
 class Mteb(JsonFormat):
-    name: ClassVar[str] = "mteb"
-    about: ClassVar[str] = (
-        "MTEB's predictions, `{subset: {split: {query: {document: score}}}}`, of one split of one subset"
-    )
-    reads: ClassVar[tuple[Kind, ...]] = ("run", "values")
+    name = "mteb"
+    about = "MTEB's predictions, `{subset: {split: {query: {document: score}}}}`, of one split of one subset"
+    reads = ("run", "values")
 
     def recognise(self, content: Content) -> Match:
         found = content.json
@@ -40,9 +38,9 @@ class Mteb(JsonFormat):
 
 
 class MtebDict(ObjectFormat):
-    name: ClassVar[str] = "mteb-dict"
-    about: ClassVar[str] = "a dict of MTEB's predictions"
-    reads: ClassVar[tuple[Kind, ...]] = ("run", "values")
+    name = "mteb-dict"
+    about = "a dict of MTEB's predictions"
+    reads = ("run", "values")
 
     def recognise(self, data: Any) -> bool:
         return isinstance(data, Mapping) and is_mteb(data)

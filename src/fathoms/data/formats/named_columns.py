@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from fathoms.data.column_names import Kind, kinds_by_names
+from fathoms.data.column_names import NAMES, Kind, kinds_by_names
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.data.formats.text import TextFormat, header_line, names_columns, read_named
 
@@ -13,15 +13,19 @@ if TYPE_CHECKING:
 
 
 class NamedColumns(TextFormat):
-    name: ClassVar[str] = "named-columns"
-    about: ClassVar[str] = "text whose first line names its columns, in any order, under the names below"
-    reads: ClassVar[tuple[Kind, ...]] = ("run", "qrels", "values")
+    name = "named-columns"
+    about = "text whose first line names its columns, in any order, under [these names](input.md#json-and-parquet)"
+    reads = ("run", "qrels", "values")
 
     def recognise(self, content: Content) -> Match:
         return Match.LIKELY if names_columns(content) else Match.NO
 
     def kinds(self, content: Content) -> frozenset[Kind]:
         return kinds_by_names(word.lower() for word in content.fields)
+
+    def split(self, path: str, content: Content) -> list[tuple[Any, ...]]:
+        """Text is cut where the first column changes, so that has to be the topic."""
+        return super().split(path, content) if content.fields[0].lower() in NAMES["topic"] else []
 
     def header(self, content: Content) -> bytes:
         return header_line(content) if names_columns(content) else b""

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from fathoms.data.column_names import KNOWN, NAMES, Kind, kinds_by_names
-from fathoms.data.formats.base import Container, Content, FileFormat, Match
+from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ ROW_GROUP = 1 << 16  # rows packed together: large files are read some groups at
 
 
 class Parquet(FileFormat):
-    name: ClassVar[str] = "parquet"
-    about: ClassVar[str] = "columns topic, document, rank, score, tag, or topic, document, grade"
-    container: ClassVar[Container] = "parquet"
-    reads: ClassVar[tuple[Kind, ...]] = ("run", "qrels", "values")
-    writes: ClassVar[tuple[Kind, ...]] = ("run", "qrels")
-    endings: ClassVar[tuple[str, ...]] = (".parquet",)
-    part_bytes: ClassVar[int | None] = 1 << 20  # some hundred thousand rows
-    carries: ClassVar[frozenset[str]] = frozenset({"scores", "ranks", "tag"})
-    compressed: ClassVar[bool] = True
+    name = "parquet"
+    about = "columns topic, document, rank, score, tag, or topic, document, grade"
+    container = "parquet"
+    reads = ("run", "qrels", "values")
+    writes = ("run", "qrels")
+    endings = (".parquet",)
+    part_bytes = 1 << 20  # some hundred thousand rows
+    carries = frozenset({"scores", "ranks", "tag"})
+    compressed = True
 
     def recognise(self, content: Content) -> Match:
         return Match.CERTAIN  # its first bytes make it the container

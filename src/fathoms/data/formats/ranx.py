@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import ObjectFormat
 from fathoms.data.formats.frames import nested, package_of
 from fathoms.data.formats.text import check_whole_grades
@@ -17,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Ranx(ObjectFormat):
-    name: ClassVar[str] = "ranx"
-    about: ClassVar[str] = "a run or qrels of ranx"
-    reads: ClassVar[tuple[Kind, ...]] = ("run", "qrels", "values")
-    writes: ClassVar[tuple[Kind, ...]] = ("run", "qrels")
+    name = "ranx"
+    about = "a run or qrels of ranx"
+    reads = ("run", "qrels", "values")
+    writes = ("run", "qrels")
 
     def recognise(self, data: Any) -> bool:
         return package_of(data) == "ranx"

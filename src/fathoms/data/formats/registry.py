@@ -1,31 +1,40 @@
 """All formats in order, and the questions that the rest of fathoms asks about them.
 
-A new format is a file beside this one, and a line in FILES or OBJECTS.
+A new format is a file beside this one, and a line in FILES; one of Python objects has its line in `objects`.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import Content, FileFormat, Match, ObjectFormat
 from fathoms.data.formats.beir import BEIR
-from fathoms.data.formats.frames import DICT, PANDAS, POLARS, ROWS
-from fathoms.data.formats.irds import IRDS
 from fathoms.data.formats.json import JSON
 from fathoms.data.formats.jsonl import JSONL
 from fathoms.data.formats.msmarco import MSMARCO
-from fathoms.data.formats.mteb import MTEB, MTEB_DICT
+from fathoms.data.formats.mteb import MTEB
 from fathoms.data.formats.named_columns import NAMED_COLUMNS
 from fathoms.data.formats.parquet import PARQUET
-from fathoms.data.formats.ranx import RANX
 from fathoms.data.formats.trec import TREC
 from fathoms.data.formats.values import VALUES
 
 # Where two match equally well, the first wins.
 FILES: tuple[FileFormat, ...] = (TREC, PARQUET, JSON, JSONL, MSMARCO, BEIR, NAMED_COLUMNS, MTEB, VALUES)
-OBJECTS: tuple[ObjectFormat, ...] = (POLARS, PANDAS, DICT, ROWS, RANX, MTEB_DICT, IRDS)
+
+
+@cache
+def objects() -> tuple[ObjectFormat, ...]:
+    """Formats of what is in memory, or has a name that is not that of a file."""
+    from fathoms.data.formats.frames import DICT, PANDAS, POLARS, ROWS
+    from fathoms.data.formats.irds import IRDS
+    from fathoms.data.formats.mteb import MTEB_DICT
+    from fathoms.data.formats.ranx import RANX
+
+    return POLARS, PANDAS, DICT, ROWS, RANX, MTEB_DICT, IRDS
 
 
 def recognise(content: Content, kinds: Iterable[Kind]) -> tuple[FileFormat, Match]:
@@ -37,8 +46,10 @@ def recognise(content: Content, kinds: Iterable[Kind]) -> tuple[FileFormat, Matc
 
 
 def of_object(data: Any, kind: Kind | None = None) -> ObjectFormat | None:
-    """The format of a Python object, or of a name that stands for data; None where there is none (a file's name)."""
-    able = (format for format in OBJECTS if kind is None or kind in format.reads)
+    """The format of a Python object, or of a name that stands for data; None where there is none, as for a file."""
+    if isinstance(data, str) and os.path.exists(data):
+        return None
+    able = (format for format in objects() if kind is None or kind in format.reads)
     return next((format for format in able if format.recognise(data)), None)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fathoms.data.column_names import NAMES
 from fathoms.data.formats.base import Content, FileFormat, Match
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class TextFormat(FileFormat):
     """Lines of text. Every part starts like the whole: with the line that names the columns, if there is one."""
 
-    part_bytes: ClassVar[int | None] = SPAN
+    part_bytes = SPAN
 
     def header(self, content: Content) -> bytes:
         """The line that names the columns, in formats that have one."""

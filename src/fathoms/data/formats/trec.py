@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import Content, FileFormat, Match
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from fathoms.data.runs import Run
 
 RUN_COLUMNS, QRELS_COLUMNS = 6, 4
-_ITERATION = re.compile(rb"^[ \t]*[^\s#]\S*[ \t]+(?!Q?0[ \t])(\S+)[ \t]", re.MULTILINE)  # other than 0 and Q0
+_ITERATION = rb"(?m)^[ \t]*[^\s#]\S*[ \t]+(?!Q?0[ \t])(\S+)[ \t]"  # other than 0 and Q0
 
 
 class Trec(TextFormat):
-    name: ClassVar[str] = "trec"
-    about: ClassVar[str] = (
+    name = "trec"
+    about = (
         "TREC's lines, `topic Q0 document rank score tag` or `topic iteration document grade`, with "
         "[ir_metadata](ecosystem.md#ir_metadata) or without"
     )
-    reads: ClassVar[tuple[Kind, ...]] = ("run", "qrels", "values")
-    writes: ClassVar[tuple[Kind, ...]] = ("run", "qrels")
-    endings: ClassVar[tuple[str, ...]] = (".run", ".trec", ".txt", ".res", ".qrels", ".runs")
-    loses: ClassVar[str] = "iterations of judgments"
-    fills: ClassVar[frozenset[str]] = frozenset({"ranks", "tag"})
-    no_iteration: ClassVar[str] = "has 0 in its place"
+    reads = ("run", "qrels", "values")
+    writes = ("run", "qrels")
+    endings = (".run", ".trec", ".txt", ".res", ".qrels", ".runs")
+    loses = "iterations of judgments"
+    fills = frozenset({"ranks", "tag"})
+    no_iteration = "has 0 in its place"
 
     def recognise(self, content: Content) -> Match:
         fields = content.fields
@@ -106,7 +106,7 @@ def iteration_of(path: str) -> str:
     line = content.line
     if content.container != "text" or line is None or len(content.fields) != QRELS_COLUMNS or names_columns(content):
         return ""
-    found = _ITERATION.search(content.raw, line.start())
+    found = re.compile(_ITERATION).search(content.raw, line.start())
     return found[1].decode(errors="replace") if found else ""
 
 

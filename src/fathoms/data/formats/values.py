@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.data.formats.text import TextFormat, names_columns
 
@@ -15,9 +14,9 @@ COLUMNS = 3
 
 
 class Values(TextFormat):
-    name: ClassVar[str] = "values"
-    about: ClassVar[str] = "lines `topic document value`, where labels or probabilities are asked for"
-    reads: ClassVar[tuple[Kind, ...]] = ("values",)
+    name = "values"
+    about = "lines `topic document value`, where labels or probabilities are asked for"
+    reads = ("values",)
 
     def recognise(self, content: Content) -> Match:
         fits = len(content.fields) == COLUMNS and not names_columns(content)
