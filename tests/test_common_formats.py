@@ -5,8 +5,10 @@ Formats that can be written make their examples themselves; those that are only 
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,13 +19,14 @@ import polars as pl
 import pytest
 
 import fathoms as fm
+from fathoms.data import formats
 from fathoms.data.column_names import Kind
 from fathoms.data.convert import content as written
 from fathoms.data.convert import losses
 from fathoms.data.document_values import read_values
 from fathoms.data.files import PACKED_ENDINGS, compress
 from fathoms.data.formats import registry
-from fathoms.data.formats.base import BOM, HEAD, Content, FileFormat, Match, ObjectFormat
+from fathoms.data.formats.base import BOM, HEAD, Content, FileFormat, Format, Match, ObjectFormat
 from fathoms.data.lines import QRELS, RUN, VALUES
 from fathoms.data.load import load
 from fathoms.data.sniff import kind_of
@@ -143,6 +146,15 @@ def test_facts_are_declared(format: FileFormat | ObjectFormat) -> None:
     assert set(format.writes) <= set(format.reads), "what is written can be read again"
     if isinstance(format, FileFormat) and format.writes:
         assert format.endings, "a format that is written needs `endings`; the first one is used for files in a folder"
+
+
+@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules(formats.__path__)])
+def test_every_file_is_registered(module: str) -> None:
+    found = vars(importlib.import_module(f"{formats.__name__}.{module}")).values()
+    registered = [*registry.FILES, *registry.objects()]
+    for format in found:
+        if isinstance(format, Format):
+            assert format in registered, f"put the format of {module}.py into FILES or objects() of registry.py"
 
 
 def test_names_are_unique() -> None:

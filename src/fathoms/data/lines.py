@@ -8,7 +8,7 @@ time, and numbers are computed digit by digit for all lines at once. Only lines 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,7 @@ ZERO_BYTES = 64  # zero bytes kept after the text
 PIECE = 1 << 24  # bytes parsed at a time, so that the index arrays stay small beside a large file
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """The columns of a line, and what the rows are for."""
 
     kind: Kind
@@ -57,7 +56,7 @@ QRELS = Layout("qrels", ("topic", "iteration", "document", "grade"), number="gra
 VALUES = Layout("values", ("topic", "document", "value"), number="value", rest_in_last=False, finite=True)
 
 
-@dataclass
+@dataclass(eq=False)
 class Table:
     """Parsed lines (or rows of a frame), the number of the line each came from, and what was skipped on the way."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,14 +91,16 @@ class RunFile:
         A part gives an InputError where the whole might be read, and knows no line numbers.
         """
         try:
-            if os.path.getsize(self.path) <= registry.smallest_part():
+            size = os.path.getsize(self.path)
+            if size <= registry.smallest_part():
                 return [self]
             with open(self.path, "rb") as file:
                 content = Content(file.read(HEAD), self.path)
             if is_packed(content.raw) or content.line is None:
                 return [self]
             format, match = registry.recognise(content, ["run"])
-            places = format.split(self.path, content) if match > Match.POSSIBLE else []
+            splits = match > Match.POSSIBLE and format.part_bytes is not None and size > format.part_bytes
+            places = format.split(self.path, content) if splits else []
         except OSError:  # reading it will say what is wrong
             return [self]
         return [partial(_read_part, self.path, self.name, format.name, place) for place in places] or [self]
@@ -260,6 +261,8 @@ def expand(patterns: Sequence[str]) -> list[str]:
                 raise InputError("the folder holds no files; expected run files in it", pattern)
             paths += inside
         else:
+            import glob
+
             found = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
             if not found:
                 kind = "no file matches this pattern" if glob.has_magic(pattern) else "no such file or folder"

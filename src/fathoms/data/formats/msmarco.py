@@ -36,8 +36,9 @@ class MsMarco(TextFormat):
     def read(self, content: Content, layout: Layout, source: str, *, lenient: bool) -> Table:
         from fathoms.data import lines
 
-        columns = replace(layout, columns=("topic", "document", "rank"), number="rank", rest_in_last=False, finite=True)
-        table = lines.parse(content.raw, columns, source, lenient=lenient)
+        names = ("topic", "document", "rank")
+        ranks = layout._replace(columns=names, number="rank", rest_in_last=False, finite=True)
+        table = lines.parse(content.raw, ranks, source, lenient=lenient)
         return replace(table, number=-table.number)
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:

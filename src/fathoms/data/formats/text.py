@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fathoms.data.column_names import NAMES
@@ -80,7 +79,7 @@ def _named_layout(words: list[str], layout: Layout) -> Layout | None:
         elif wanted != "rank":
             return None
     columns = tuple(name if name != "tag" or i == len(names) - 1 else "" for i, name in enumerate(names))
-    return replace(layout, columns=columns, rest_in_last=False)
+    return layout._replace(columns=columns, rest_in_last=False)
 
 
 # -- out ------------------------------------------------------------------------------------------------------
