@@ -22,7 +22,8 @@ import zstandard
 
 import fathoms as fm
 from fathoms.data import lines
-from fathoms.data.files import stem, whole_file
+from fathoms.data.file_names import stem
+from fathoms.data.files import whole_file
 from fathoms.data.topics import topic_order
 
 QRELS = b"1 0 a 1\n1 0 b 0\n1 0 c 2\n2 0 a 1\n2 0 d 0\n"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fathoms.comparison.external_scores import compare_scores as compare_scores
     from fathoms.comparison.external_scores import read_scores as read_scores
     from fathoms.comparison.ties import ties as ties
-    from fathoms.data.formats.mteb import read_mteb as read_mteb
+    from fathoms.data.mteb import read_mteb as read_mteb
     from fathoms.data.qrels import Qrels as Qrels
     from fathoms.data.qrels import read_qrels as read_qrels
     from fathoms.data.runs import Run as Run
@@ -45,7 +45,7 @@ _HOMES = {
     "compare_scores": "comparison.external_scores",
     "read_scores": "comparison.external_scores",
     "ties": "comparison.ties",
-    "read_mteb": "data.formats.mteb",
+    "read_mteb": "data.mteb",
     "Qrels": "data.qrels",
     "read_qrels": "data.qrels",
     "Run": "data.runs",

@@ -76,7 +76,7 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
     from fathoms.comparison.compare import run_comparison
     from fathoms.comparison.sentences import sentences
-    from fathoms.data.files import stem
+    from fathoms.data.file_names import stem
 
     if args.qrels == "none":
         return _run_on_scores(args)

@@ -103,7 +103,7 @@ def _sources(patterns: list[str]) -> list[str]:
 
 
 def _name(source: str) -> str:
-    from fathoms.data.files import stem
+    from fathoms.data.file_names import stem
 
     return "stdin" if source == "-" else stem(source)
 
@@ -205,7 +205,7 @@ def _kind(source: str, args: Namespace) -> Kind:
 
 
 def _read(source: str, kind: Kind, args: Namespace) -> Run | Qrels:
-    from fathoms.data.formats.mteb import read_mteb
+    from fathoms.data.mteb import read_mteb
     from fathoms.data.qrels import read_qrels
     from fathoms.data.runs import read_run
 

@@ -254,7 +254,7 @@ def _settings(
     """What the flags say, or on resuming what the session says; a flag that says something else is an error."""
     from dataclasses import replace
 
-    from fathoms.data.files import stem
+    from fathoms.data.file_names import stem
     from fathoms.errors import FathomsError, InputError
     from fathoms.evidence.order import default_precision
     from fathoms.judging.session import JudgingSettings

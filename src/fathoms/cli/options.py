@@ -212,7 +212,8 @@ def pooled_names(args: Namespace, runs: Collection[str], notes: list[str]) -> tu
     """Run names from the list of contributing runs, whether written as names or as files."""
     if args.pooled is None:
         return None
-    from fathoms.data.files import read_bytes, stem
+    from fathoms.data.file_names import stem
+    from fathoms.data.files import read_bytes
     from fathoms.errors import InputError
 
     names = [line.strip() for line in read_bytes(args.pooled).decode(errors="surrogateescape").splitlines()]
@@ -228,7 +229,8 @@ def pooled_names(args: Namespace, runs: Collection[str], notes: list[str]) -> tu
 
 def read_groups(path: Path, runs: Collection[str]) -> dict[str, str]:
     """The team of each run, whether runs are written as names or as files."""
-    from fathoms.data.files import read_bytes, stem
+    from fathoms.data.file_names import stem
+    from fathoms.data.files import read_bytes
     from fathoms.errors import InputError
 
     groups: dict[str, str] = {}

@@ -20,7 +20,8 @@ import numpy as np
 from fathoms.comparison.compare import EQUAL, Comparison, Pair, compared
 from fathoms.comparison.significance import Correction, Test, corrected, effect_size, interval, p_values
 from fathoms.data.arrays import frame_of_rows
-from fathoms.data.files import read_bytes, stem
+from fathoms.data.file_names import stem
+from fathoms.data.files import read_bytes
 from fathoms.data.formats.base import BOM, Content
 from fathoms.data.runs import expand
 from fathoms.data.topics import topic_order

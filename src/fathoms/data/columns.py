@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from fathoms.data.column_names import KNOWN, NAMES
 from fathoms.data.lines import Layout, Table, Text
-from fathoms.data.qrels import Qrels
-from fathoms.data.runs import Run
+from fathoms.data.topics import valid_text
 from fathoms.errors import InputError
 from fathoms.text import pluralise
+
+if TYPE_CHECKING:
+    from fathoms.data.qrels import Qrels
+    from fathoms.data.runs import Run
 
 BLOCK = 1 << 16  # rows made byte strings at a time
 
@@ -242,7 +245,7 @@ def exact_frame(data: Run | Qrels) -> pl.DataFrame:
     """All there is of a run or of judgments; ids are bytes where some are no UTF-8."""
     topics = np.array([topic.encode(errors="surrogateescape") for topic in data.topics], dtype="S")
     ids = {"topic": _ids_column(topics).gather(data.topic), "document": _ids_column(data.documents)}
-    if isinstance(data, Qrels):
+    if data.kind == "qrels":
         return pl.DataFrame(ids | {"grade": data.grades})
     numbers = {"rank": _ranks(data.ranks, len(data)), "score": data.scores}
     return pl.DataFrame(ids | numbers).with_columns(tag=pl.lit(data.tag))
@@ -265,3 +268,18 @@ def _ranks(ranks: NDArray[np.float64] | None, n: int) -> pl.Series:
     known = ranks[~np.isnan(ranks)]
     whole = (np.abs(known) < 1 << 53).all() and (known == np.round(known)).all()
     return column.cast(pl.Int64) if whole else column
+
+
+def nested(data: Run | Qrels) -> dict[str, dict[str, float]]:
+    """{topic: {document: number}}, documents in the order of the rows: what BEIR, pytrec_eval and ranx take."""
+    numbers = data.grades if data.kind == "qrels" else data.scores
+    order = np.argsort(data.topic, kind="stable")
+    documents = [id.decode(errors="backslashreplace") for id in data.documents[order].tolist()]
+    values = numbers[order].tolist()
+    if data.kind == "qrels":
+        values = [int(value) if value.is_integer() else value for value in values]
+    ends = np.cumsum(np.bincount(data.topic, minlength=len(data.topics))).tolist()
+    found = {}
+    for topic, start, end in zip(data.topics, [0, *ends], ends, strict=False):
+        found[valid_text(topic)] = dict(zip(documents[start:end], values[start:end], strict=True))
+    return found

@@ -5,15 +5,19 @@ What a format cannot carry is said in a note (`losses`), and what would come bac
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fathoms.data import metadata
+from fathoms.data.files import read_bytes
 from fathoms.data.formats import registry
-from fathoms.data.formats.base import RUN_PARTS
-from fathoms.data.formats.trec import iteration_of
+from fathoms.data.formats.base import RUN_PARTS, Content
+from fathoms.data.formats.text import names_columns
+from fathoms.data.formats.trec import QRELS_COLUMNS
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run, RunFile
 from fathoms.errors import FathomsError
@@ -22,19 +26,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fathoms.data.column_names import Kind
+_ITERATION = rb"(?m)^[ \t]*[^\s#]\S*[ \t]+(?!Q?0[ \t])(\S+)[ \t]"  # other than 0 and Q0
 
 
 def content(data: Run | Qrels, to: str, rows: NDArray[np.int64] | None = None) -> bytes:
     """The file's bytes. `rows` is the order of the lines in formats that have nothing else to say it with."""
     format = registry.by_name(to)
-    kind: Kind = "run" if isinstance(data, Run) else "qrels"
+    kind = data.kind
     if kind not in format.writes:
-        able = ", ".join(other.name for other in registry.writable(kind))
+        others = ", ".join(other.name for other in registry.writable(kind))
         words = {"run": "runs", "qrels": "judgments", "values": "values"}
         raise FathomsError(
-            f"{to} is a format of {' and '.join(words[kind] for kind in format.writes)}; formats of {words[kind]} are "
-            f"{able}"
+            f"{to} is a format of {' and '.join(words[able] for able in format.writes)}; formats of {words[kind]} are "
+            f"{others}"
         )
     return format.write(data, rows)
 
@@ -43,8 +47,8 @@ def losses(data: Run | Qrels, to: str) -> list[str]:
     """What of this run, or of these judgments, a format does not carry, and what it makes up."""
     format = registry.by_name(to)
     source = data.source
-    if isinstance(data, Qrels):
-        found = iteration_of(source)
+    if data.kind == "qrels":
+        found = _iteration(source)
         said = f"{source}: the iteration column is not kept (found {found}); {format.name} {format.no_iteration}"
         return [said] if found else []
     missing = {"ranks": data.ranks is None, "tag": not data.tag}
@@ -57,6 +61,19 @@ def losses(data: Run | Qrels, to: str) -> list[str]:
     if "tag" in format.fills and missing["tag"]:
         notes.append(f"{source}: has no tag; the name {data.name} is written")
     return notes
+
+
+def _iteration(path: str) -> str:
+    """The first iteration in a qrels file that is not the usual 0; nothing where there is none. No other part of
+    fathoms looks at that column, so the file is read once more."""
+    if not os.path.isfile(path):
+        return ""
+    content = Content(read_bytes(path))
+    line = content.line
+    if content.container != "text" or line is None or len(content.fields) != QRELS_COLUMNS or names_columns(content):
+        return ""
+    found = re.compile(_ITERATION).search(content.raw, line.start())
+    return found[1].decode(errors="replace") if found else ""
 
 
 def _listed(parts: Sequence[str]) -> str:

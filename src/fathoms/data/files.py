@@ -117,21 +117,6 @@ def compress(raw: bytes, path: str) -> bytes:
     return raw
 
 
-def stem(path: str | os.PathLike[str]) -> str:
-    """The file's name without folder, compression and known endings: `runs/bm25.run.gz` is `bm25`."""
-    from fathoms.data.formats import registry
-
-    name = Path(path).name
-    known = (*PACKED_ENDINGS, *registry.endings())
-    while True:
-        for ending in known:
-            if name.lower().endswith(ending) and len(name) > len(ending):
-                name = name[: -len(ending)]
-                break
-        else:
-            return name
-
-
 def check_writable(target: Path) -> None:
     """Raise before the work, not after it, where its result could not be written."""
     if str(target) == "-":  # standard input, where files are read

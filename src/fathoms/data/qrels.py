@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ MOST_LEVELS = 32_000  # codes are 16-bit integers
 @dataclass(frozen=True, eq=False)
 class Qrels(Exported):
     """Judgments in the order of their file. A negative grade means unjudged, as in trec_eval."""
+
+    kind: ClassVar[Literal["qrels"]] = "qrels"
 
     topics: list[str]
     topic: NDArray[np.int32]

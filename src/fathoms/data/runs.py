@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from fathoms.data import keys
 from fathoms.data.arrays import identity_of
 from fathoms.data.export import Exported
-from fathoms.data.files import is_packed, stem
+from fathoms.data.file_names import stem
+from fathoms.data.files import is_packed
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import HEAD, Content, Match
 from fathoms.data.lines import RUN, Table, Text
@@ -31,6 +32,8 @@ Names = Literal["file", "tag"]
 @dataclass(frozen=True, eq=False)
 class Run(Exported):
     """One system's documents in the order of their file; which order counts is decided by a tie policy."""
+
+    kind: ClassVar[Literal["run"]] = "run"
 
     name: str
     topics: list[str]

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from fathoms.data import metadata
-from fathoms.data.files import stem
+from fathoms.data.file_names import stem
 from fathoms.data.qrels import JUDGED, Qrels, read_qrels
 from fathoms.data.runs import Run, read_run
 from fathoms.errors import FathomsError, InputError

@@ -34,9 +34,8 @@ class Beir(NamedColumns):
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
         from fathoms.data import columns
-        from fathoms.data.qrels import Qrels
 
-        if not isinstance(data, Qrels):
+        if data.kind == "run":
             return JSON.write(data)
         check_ids(data, self.name)
         check_whole_grades(data, "BEIR")

@@ -87,7 +87,9 @@ class Dict(ObjectFormat):
         return columns.table_of_dict(data, layout, source, lenient=lenient)
 
     def write(self, data: Run | Qrels) -> dict[str, dict[str, float]]:
-        return nested(data)
+        from fathoms.data import columns
+
+        return columns.nested(data)
 
 
 class Rows(ObjectFormat):
@@ -113,26 +115,6 @@ class Rows(ObjectFormat):
 
 def _is_row(row: Any) -> bool:
     return isinstance(row, Mapping) or hasattr(row, "_asdict")
-
-
-def nested(data: Run | Qrels) -> dict[str, dict[str, float]]:
-    """{topic: {document: number}}, documents in the order of the rows: what BEIR, pytrec_eval and ranx take."""
-    import numpy as np
-
-    from fathoms.data.qrels import Qrels
-    from fathoms.data.topics import valid_text
-
-    numbers = data.grades if isinstance(data, Qrels) else data.scores
-    order = np.argsort(data.topic, kind="stable")
-    documents = [id.decode(errors="backslashreplace") for id in data.documents[order].tolist()]
-    values = numbers[order].tolist()
-    if isinstance(data, Qrels):
-        values = [int(value) if value.is_integer() else value for value in values]
-    ends = np.cumsum(np.bincount(data.topic, minlength=len(data.topics))).tolist()
-    found = {}
-    for topic, start, end in zip(data.topics, [0, *ends], ends, strict=False):
-        found[valid_text(topic)] = dict(zip(documents[start:end], values[start:end], strict=True))
-    return found
 
 
 POLARS = Polars()

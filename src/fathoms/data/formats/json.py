@@ -57,11 +57,11 @@ class Json(JsonFormat):
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
         import json
 
-        from fathoms.data.formats.frames import nested
+        from fathoms.data import columns
 
         check_fits(data, self.name)
         # Compact, but a topic a line, so that people can look into it.
-        lines = (f"{json.dumps(topic)}: {json.dumps(found)}" for topic, found in nested(data).items())
+        lines = (f"{json.dumps(topic)}: {json.dumps(found)}" for topic, found in columns.nested(data).items())
         return ("{" + ",\n ".join(lines) + "}\n").encode()
 
 
@@ -144,11 +144,10 @@ def check_fits(data: Run | Qrels, to: str) -> None:
     import polars as pl
 
     from fathoms.data import columns
-    from fathoms.data.runs import Run
 
     if pl.Binary in columns.exact_frame(data).dtypes:
         raise InputError(f"has ids that are no UTF-8, so {to} cannot carry them; parquet and trec can", data.source)
-    numbers = [data.scores, data.ranks] if isinstance(data, Run) else []
+    numbers = [data.scores, data.ranks] if data.kind == "run" else []
     if any(column is not None and np.isinf(column).any() for column in numbers):
         raise InputError(f"has infinite numbers, which {to} cannot carry; parquet and trec can", data.source)
 

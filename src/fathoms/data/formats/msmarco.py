@@ -45,9 +45,8 @@ class MsMarco(TextFormat):
         import polars as pl
 
         from fathoms.data import columns
-        from fathoms.data.runs import Run
 
-        assert isinstance(data, Run)
+        assert data.kind == "run"
         check_ids(data, self.name)
         order = by_score(data) if rows is None else rows
         ids = columns.exact_frame(data).select(pl.col("topic", "document").gather(order))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.data.lines import Layout, Table
-    from fathoms.data.runs import Run
 
 MODEL = "mteb_model_meta"
 
@@ -78,31 +76,6 @@ def _chosen(parts: Mapping[str, Any], wanted: str | None, what: str, source: str
             source,
         )
     return parts[wanted if wanted is not None else next(iter(parts))]
-
-
-def read_mteb(source: Any, *, subset: str | None = None, split: str | None = None, name: str | None = None) -> Run:
-    """A run from MTEB's predictions, a file or a dict {subset: {split: {query: {document: score}}}}.
-
-    >>> import fathoms as fm
-    >>> fm.read_mteb({"en": {"dev": {"q": {"d": 1.0}}, "test": {"q": {"d": 2.0}}}}, split="test").scores.tolist()
-    [2.0]
-    """
-    from fathoms.data.files import read_bytes, stem
-    from fathoms.data.runs import read_run
-
-    label = "predictions"
-    if not isinstance(source, Mapping):
-        import json
-
-        label = os.fspath(source)
-        try:
-            source = json.loads(read_bytes(label))
-        except ValueError as error:
-            raise InputError(f"is not valid JSON: {error}", label) from None
-        if not isinstance(source, Mapping):
-            raise InputError(f"expected an object as MTEB writes, found {type(source).__name__}", label)
-        name = name or stem(label)
-    return read_run(ranking(source, label, subset, split), name=name or "run")
 
 
 MTEB: FileFormat = Mteb()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fathoms.data.formats.base import ObjectFormat
-from fathoms.data.formats.frames import nested, package_of
+from fathoms.data.formats.frames import package_of
 from fathoms.data.formats.text import check_whole_grades
 from fathoms.errors import FathomsError
 
@@ -31,16 +31,16 @@ class Ranx(ObjectFormat):
 
     def write(self, data: Run | Qrels) -> Any:
         """It orders equal scores in a way of its own, and has neither ranks nor tags."""
-        from fathoms.data.runs import Run
+        from fathoms.data import columns
 
         try:
             import ranx
         except ImportError:
             raise FathomsError("the package ranx is not installed; `pip install ranx` adds it") from None
-        if isinstance(data, Run):
-            return ranx.Run(nested(data), name=data.name)
+        if data.kind == "run":
+            return ranx.Run(columns.nested(data), name=data.name)
         check_whole_grades(data, "ranx")
-        return ranx.Qrels({topic: found for topic, found in nested(data).items() if found})
+        return ranx.Qrels({topic: found for topic, found in columns.nested(data).items() if found})
 
 
 RANX: ObjectFormat = Ranx()

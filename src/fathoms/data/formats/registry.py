@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from fathoms.data.column_names import Kind
+from fathoms.data.files import PACKED_ENDINGS
 from fathoms.data.formats.base import Content, FileFormat, Match, ObjectFormat
 from fathoms.data.formats.beir import BEIR
 from fathoms.data.formats.json import JSON
@@ -59,8 +60,6 @@ def by_name(name: str) -> FileFormat:
 
 def by_ending(path: str, kind: Kind) -> FileFormat | None:
     """The format in which the ending of a file asks to be written, if it does."""
-    from fathoms.data.files import PACKED_ENDINGS
-
     name = path.lower()
     for ending in PACKED_ENDINGS:
         name = name.removesuffix(ending)

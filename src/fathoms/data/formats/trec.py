@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import re
 from typing import TYPE_CHECKING
 
 from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import Content, FileFormat, Match
-from fathoms.data.formats.text import TextFormat, by_score, check_ids, lines_of, names_columns, places, whole
+from fathoms.data.formats.text import TextFormat, by_score, check_ids, lines_of, places, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from fathoms.data.runs import Run
 
 RUN_COLUMNS, QRELS_COLUMNS = 6, 4
-_ITERATION = rb"(?m)^[ \t]*[^\s#]\S*[ \t]+(?!Q?0[ \t])(\S+)[ \t]"  # other than 0 and Q0
 
 
 class Trec(TextFormat):
@@ -56,10 +53,9 @@ class Trec(TextFormat):
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
         from fathoms.data import metadata
-        from fathoms.data.qrels import Qrels
 
         check_ids(data, self.name)
-        if isinstance(data, Qrels):
+        if data.kind == "qrels":
             return data.to_text().encode(errors="surrogateescape")
         return metadata.header(data.path) + run_lines(data)
 
@@ -93,21 +89,6 @@ def run_lines(run: Run, *, whole_scores: bool = False) -> bytes:
     score = whole("score") if whole_scores else pl.col("score")
     table = found.select("topic", pl.lit("Q0").alias("Q0"), "document", "rank", score, pl.lit(tag).alias("tag"))
     return lines_of(table, " ")
-
-
-def iteration_of(path: str) -> str:
-    """The first iteration in a qrels file that is not the usual 0; nothing where there is none. No other part of
-    fathoms looks at that column, so the file is read once more."""
-    from fathoms.data.files import read_bytes
-
-    if not os.path.isfile(path):
-        return ""
-    content = Content(read_bytes(path))
-    line = content.line
-    if content.container != "text" or line is None or len(content.fields) != QRELS_COLUMNS or names_columns(content):
-        return ""
-    found = re.compile(_ITERATION).search(content.raw, line.start())
-    return found[1].decode(errors="replace") if found else ""
 
 
 TREC: FileFormat = Trec()
