@@ -102,7 +102,7 @@ TABLE = [
     Bad(
         "a document twice in one topic of a run",
         run=RUN + b"1 Q0 a 4 0.5 t\n",
-        error="bad.run:6: topic 1: document a stands there twice (first in line 1); --lenient keeps the first",
+        error="bad.run:6: topic 1: document a occurs twice (first in line 1); --lenient keeps the first",
         warning="bad.run: skipped 1 document that the topic had already, kept the first (line 6",
     ),
     Bad(
@@ -130,7 +130,7 @@ TABLE = [
     Bad(
         "a key twice in a JSON object",
         run=b'{"1": {"a": 3, "a": 2}}',
-        error="bad.run: the key 'a' stands twice in one object; --lenient keeps the first",
+        error="bad.run: the key 'a' occurs twice in one object; --lenient keeps the first",
         warning="bad.run: skipped 1 bad part: 1 repeated key, kept the first",
     ),
     Bad(

@@ -102,7 +102,7 @@ def _pooling(result: Audit) -> str:
 def _left_out(result: Audit) -> str:
     from fathoms.cli.output import aligned_text
     from fathoms.comparison.audit_findings import changes
-    from fathoms.data.trec import pluralise
+    from fathoms.text import pluralise
 
     header = ["measure"]
     rows = [[measure.name] for measure in result.measures]

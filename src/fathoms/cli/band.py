@@ -161,9 +161,9 @@ def _losses(args: Namespace, runs: Runs, notes: list[str]) -> list[tuple[Any, ..
 
 def _write(args: Namespace, runs: Runs, notes: list[str]) -> None:
     from fathoms.data.files import whole_file
-    from fathoms.data.trec import pluralise
     from fathoms.errors import FathomsError
     from fathoms.evidence.banding import banded_run
+    from fathoms.text import pluralise
 
     files = {name: args.output / f"{name.replace('/', '_')}.run" for name in runs}
     if len(set(files.values())) < len(files):

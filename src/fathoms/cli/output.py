@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import check_writable, whole_file
-from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.evaluate import COLUMNS, Evaluation, RunScores
 from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import trec_eval_name
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -74,9 +74,9 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
     from fathoms.comparison.tie_effects import KINDS, WORDS
     from fathoms.comparison.ties import fix_runs
-    from fathoms.data.trec import pluralise
     from fathoms.errors import FathomsError
     from fathoms.experiment.evaluate import DEFAULT_MEASURES
+    from fathoms.text import pluralise
 
     if args.ties is not None and args.fix is None:
         raise FathomsError("--ties says in which order --fix DIR writes runs; the analysis looks at all rules")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from fathoms.data.qrels import JUDGED, PADDING, Qrels
 from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Bools, Evidence
 from fathoms.evidence.pool import with_judgments
-
-if TYPE_CHECKING:
-    pass
 
 SHARE_DEPTHS = (5, 10, 20, 50, 100, 1000)
 STEPS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000)

@@ -17,11 +17,11 @@ from fathoms.comparison.audit_findings import (
 from fathoms.comparison.audit_leave_out import topic_scores
 from fathoms.comparison.correlation import TIE, correlation
 from fathoms.data.qrels import JUDGED, PADDING
-from fathoms.data.trec import pluralise
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.order import Ties
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import in_trec_eval, trec_eval_name
+from fathoms.text import pluralise
 from fathoms.version import __version__
 
 STANDARD = ("P", "ERR", "RBP", "AP", "nDCG", "Q")  # LMC-depth Table 2; those of trec_eval are standard too

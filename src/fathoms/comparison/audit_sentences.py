@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fathoms.comparison.audit_findings import changes
-from fathoms.data.trec import pluralise
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.comparison.audit_result import Audit
-
-if TYPE_CHECKING:
-    pass
 
 FEW_LEFT, MANY_LEFT = 0.05, 0.2  # relevant share of the documents last pooled; a fifth is what ClueWeb still had
 # Mean change in percent, from Table 5: at most as on TREC 8, at least as on ClueWeb.

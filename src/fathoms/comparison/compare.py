@@ -22,7 +22,7 @@ from fathoms.comparison.significance import (
     interval,
     p_values,
 )
-from fathoms.data.files import stem
+from fathoms.data.file_names import stem
 from fathoms.errors import FathomsError
 from fathoms.estimate.predict import estimate
 from fathoms.evidence.evidence import Evidence, Floats, Ints

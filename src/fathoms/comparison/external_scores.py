@@ -32,12 +32,14 @@ from fathoms.comparison.significance import (
     p_values,
 )
 from fathoms.data.arrays import frame_of_rows
-from fathoms.data.files import PARQUET, read_bytes, stem
+from fathoms.data.file_names import stem
+from fathoms.data.files import read_bytes
+from fathoms.data.formats.base import BOM, Content
 from fathoms.data.runs import expand
 from fathoms.data.topics import topic_order
-from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError, FathomsWarning, InputError
 from fathoms.measures.parse import parse_measure
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,13 +75,13 @@ def _name(path: str) -> str:
 
 def _rows(raw: bytes, path: str) -> list[Row]:
     name = _name(path)
-    if raw.startswith(PARQUET):
+    container = Content(raw).container
+    if container == "parquet":
         return _of_records(_parquet_records(raw, path), name, path)
-    text = raw.removeprefix(b"\xef\xbb\xbf").decode(errors="surrogateescape")
-    first = text.lstrip()[:1]
-    if not first:
+    text = raw.removeprefix(BOM).decode(errors="surrogateescape")
+    if not text.strip():
         raise InputError("the file is empty; expected scores by topic", path)
-    if first in "[{":
+    if container == "json":
         return _of_records(_json_records(text, path), name, path)
     header = text.split("\n", 1)[0].rstrip("\r")
     for separator in ("\t", ","):

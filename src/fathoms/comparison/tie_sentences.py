@@ -8,9 +8,9 @@ import numpy as np
 
 from fathoms.comparison.correlation import TIE
 from fathoms.comparison.tie_anomalies import Affected, affected
-from fathoms.data.trec import pluralise
 from fathoms.experiment.evaluate import some
 from fathoms.measures.base import Measure
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.comparison.tie_effects import TieReport

@@ -19,15 +19,16 @@ from fathoms.choices import checked
 from fathoms.data import keys
 from fathoms.data.arrays import distinct, row_sums
 from fathoms.data.document_values import read_values
+from fathoms.data.lines import Table
 from fathoms.data.qrels import JUDGED, UNJUDGED, Qrels
 from fathoms.data.topics import number_topics
-from fathoms.data.trec import Table, pluralise
 from fathoms.errors import FathomsError, InputError
 from fathoms.estimate.relevance import RELEVANCE_MODELS, Model
 from fathoms.evidence.candidates import Block, Candidates, gathered
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.result import Result
+from fathoms.text import pluralise
 
 COLUMNS = ("topic", "document", "probability", "judged")
 WORDS = COLUMNS[:2]

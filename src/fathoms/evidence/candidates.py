@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
+from fathoms.data.lines import Text
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run
 from fathoms.data.topics import topic_order
-from fathoms.data.trec import Text
 from fathoms.errors import FathomsError
 from fathoms.evidence.align import Ranked, rank
 from fathoms.evidence.evidence import Bools, Floats, Ints

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
+from fathoms.data.lines import Text
 from fathoms.data.qrels import PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.data.topics import topic_order
-from fathoms.data.trec import Text
 from fathoms.evidence.evidence import Evidence, PoolEvidence
 from fathoms.evidence.order import Precision, Ties
 

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from fathoms import choices
 from fathoms.choices import checked
-from fathoms.data.files import read_bytes, stem
+from fathoms.data.file_names import stem
+from fathoms.data.files import read_bytes
+from fathoms.data.formats import registry
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Names, Run, Runs, scan_runs
 from fathoms.errors import FathomsError, InputError
@@ -358,9 +360,7 @@ def prepare_measures(
 
 def _check_there(path: str) -> None:
     """That a file of judgments exists is found out at once, though it is read when it is used."""
-    from fathoms.data import irds
-
-    if path != "-" and not os.path.exists(path) and not irds.knows(path):
+    if path != "-" and not os.path.exists(path) and registry.of_object(path) is None:
         raise InputError("no such file", path)
 
 

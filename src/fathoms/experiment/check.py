@@ -15,12 +15,12 @@ from fathoms.choices import is_path
 from fathoms.data import metadata
 from fathoms.data.qrels import JUDGED, Qrels, read_qrels
 from fathoms.data.runs import Run
-from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.order import contradictions, risen, upside_down
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.result import Result
+from fathoms.text import pluralise
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -190,10 +190,7 @@ def _content(run: Run) -> bytes:
 
 def _bare(error: InputError) -> str:
     """The message with its line but without the file, which has a column of its own."""
-    place = f"line {error.line}: " if error.line is not None else ""
-    text = str(error)
-    prefix = f"{error.source}:{error.line}: " if error.line is not None else f"{error.source}: "
-    return place + text.removeprefix(prefix)
+    return error.message if error.line is None else f"line {error.line}: {error.message}"
 
 
 def _list(topics: Sequence[str], most: int = 5) -> str:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from fathoms import charts
 from fathoms.comparison import tie_sentences
-from fathoms.data.trec import pluralise
 from fathoms.measures.base import Measure
 from fathoms.reporting import sections, story
 from fathoms.reporting.parts import by_measure, paragraphs, section, text
 from fathoms.reporting.script_data import as_json, data
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report

@@ -16,11 +16,11 @@ from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
 from fathoms.comparison.sentences import sentences_of
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
-from fathoms.data.trec import pluralise
 from fathoms.measures.base import Measure
 from fathoms.reporting import story
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
 from fathoms.reporting.script_data import judged_counts
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report

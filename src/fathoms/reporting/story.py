@@ -11,9 +11,9 @@ from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.compare import Pair
 from fathoms.comparison.depth import stable_from, volatility
 from fathoms.comparison.sentences import MANY, sentences_of
-from fathoms.data.trec import pluralise
 from fathoms.experiment.evaluate import some
 from fathoms.measures.base import Measure
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Judging, Report
