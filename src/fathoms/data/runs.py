@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from fathoms.data import keys
 from fathoms.data.arrays import identity_of
 from fathoms.data.export import Exported
-from fathoms.data.file_names import PACKED_ENDINGS, stem
-from fathoms.data.files import is_packed
+from fathoms.data.file_names import stem
+from fathoms.data.files import PACKED_ENDINGS, is_packed
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import HEAD, Content, Match
 from fathoms.data.lines import RUN, Table, Text
