@@ -20,7 +20,7 @@ from fathoms.text import pluralise
 
 def read_values(source: Any, *, lenient: bool = False) -> Table:
     """Rows of topic, document and value, each document of a topic once."""
-    table = load(source, VALUES, lenient=lenient, name="evidence")
+    table = load(source, VALUES, lenient=lenient, name="labels")
     topics, topic = number_topics(table.topic)
     first = keys.repeats(keys.topic_keys(keys.document_keys(table.document), topic), table.document)
     if not first.size:

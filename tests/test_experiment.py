@@ -1,0 +1,357 @@
+"""Experiment: one noun for judgments, runs and how to read them; each run is read and ranked once for all analyses."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fathoms as fm
+from fathoms.cli.app import main
+from fathoms.data.simulate import write
+from fathoms.evidence import align
+from fathoms.evidence.align import rank, reranked
+from fathoms.evidence.order import Ties, default_precision
+from fathoms.experiment import base
+from fathoms.experiment.result import Result
+
+MEASURES = ["AP", "nDCG@10", "P@5"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("experiment") / "sim"
+    write(fm.simulate(systems=4, n_topics=6, n_docs=300, depth=50, pool_depth=8, seed=5), folder)
+    return folder
+
+
+@pytest.fixture
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fm.Experiment, "warn", False)
+
+
+def experiment(folder: Path, **options: Any) -> fm.Experiment:
+    found = fm.Experiment(folder / "qrels.txt", folder / "runs", workers=1, **options)
+    found.warn = False
+    return found
+
+
+def results(exp: fm.Experiment) -> Iterator[Result]:
+    yield exp.evaluate(MEASURES)
+    yield exp.compare("AP")
+    yield exp.predict("AP", ["smoothed", "fusion"])
+    yield exp.depth(["nDCG"], range(1, 11))
+    yield exp.ties("AP")
+    yield exp.audit()
+    yield exp.check()
+    yield exp.pool(depth=5)
+    yield exp.evaluate_depths("nDCG", [1, 5])
+    yield exp.probabilities()
+    yield exp.confidence("P@5", draws=20)
+    yield exp.report(None, ["AP"])
+
+
+# -- read once --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each run is looked up among the judgments."""
+    found: Counter[str] = Counter()
+
+    def counting(run: fm.Run, *args: Any) -> Any:
+        found[run.name] += 1
+        return rank(run, *args)
+
+    monkeypatch.setattr(align, "rank", counting)
+    monkeypatch.setattr(base, "rank", counting)
+    return found
+
+
+def test_each_run_is_read_and_ranked_once_for_all_methods(
+    folder: Path, counted: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: Counter[str] = Counter()
+    whole = fm.Runs.__getitem__
+
+    def reading(runs: fm.Runs, name: str) -> fm.Run:
+        read[name] += 1
+        return whole(runs, name)
+
+    monkeypatch.setattr(fm.Runs, "__getitem__", reading)
+    exp = experiment(folder)
+    monkeypatch.setattr(exp, "check", lambda: exp.evaluate("AP"))  # it is about files, and reads them itself
+    for result in results(exp):
+        assert len(result.frame)
+    assert read == counted == dict.fromkeys(exp.runs, 1)
+
+
+def test_without_memory_runs_are_read_again_and_results_are_the_same(folder: Path, counted: Counter[str]) -> None:
+    kept, again = experiment(folder), experiment(folder, memory_mb=0)
+    for one, other in zip(results(kept), results(again), strict=True):
+        assert one.frame.equals(other.frame), type(one).__name__
+        assert one.sentences == other.sentences
+    assert min(counted.values()) > 2
+
+
+def test_a_budget_keeps_the_first_runs_that_fit(folder: Path) -> None:
+    whole = experiment(folder)
+    need = [whole.runs.bytes_in_memory(name) for name in whole.runs]
+    some = experiment(folder, memory_mb=(need[0] + need[1]) / 1e6)
+    assert [some.keeps(name) for name in some.runs] == [True, True, False, False]
+
+
+POLICIES: list[Ties] = ["trec", "run", "rank", "score-rank"]
+
+
+@given(st.data())
+def test_another_order_of_a_ranked_run_is_that_of_ranking_it_anew(data: st.DataObject) -> None:
+    documents = data.draw(st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1))
+    rows = [
+        {"qid": topic, "docno": d, "score": float(data.draw(st.integers(0, 2))), "rank": data.draw(st.integers(0, 3))}
+        for topic in ("1", "2", "9")
+        for d in documents
+    ]
+    run, qrels = fm.read_run(pl.DataFrame(rows)), fm.read_qrels({"1": {"a": 1, "b": 0}, "2": {"c": 2}})
+    first, second = data.draw(st.sampled_from(POLICIES)), data.draw(st.sampled_from(POLICIES))
+    there = reranked(rank(run, qrels, first, "float64"), qrels, second, default_precision(second))
+    anew = rank(run, qrels, second, default_precision(second))
+    for name in ("rows", "topic", "rank", "tied", "keys", "judgment", "codes"):
+        np.testing.assert_array_equal(getattr(there, name), getattr(anew, name), err_msg=name)
+
+
+# -- results ----------------------------------------------------------------------------------------------------------
+
+
+def test_results_are_small_objects(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+    for result in results(experiment(folder)):
+        frame = result.to_pandas()
+        assert list(frame.columns) == result.frame.columns
+        assert len(frame) == len(result.frame)
+        assert all(isinstance(sentence, str) for sentence in result.sentences)
+        page = result._repr_html_()
+        assert "<table" in page
+        assert all(note.split("<")[0][:20] in page for note in result.notes)
+
+
+def test_functions_are_the_methods(folder: Path, quiet: None) -> None:
+    qrels, runs = folder / "qrels.txt", folder / "runs"
+    exp = experiment(folder)
+    assert fm.evaluate(qrels, runs, MEASURES).equals(exp.evaluate(MEASURES).frame)
+    assert fm.compare(qrels, runs, "AP", test="wilcoxon").equals(exp.compare("AP", test="wilcoxon").frame)
+    assert fm.predict(qrels, runs, "AP", "linear").equals(exp.predict("AP", "linear").frame)
+    assert fm.ties(qrels, runs, "AP").frame.equals(exp.ties("AP").frame)
+    assert fm.audit(qrels, runs).frame.equals(exp.audit().frame)
+    assert fm.depth(qrels, runs, depths="1:5").equals(exp.depth(depths=[1, 2, 3, 4, 5]).frame)
+    assert fm.pool(runs, depth=3).equals(fm.Experiment(None, runs).pool(depth=3).frame)
+    assert fm.check(qrels, runs).findings == exp.check().findings
+
+
+CHARTS = ["evaluate", "compare", "predict", "depth", "ties", "audit", "report"]
+
+
+def charted(exp: fm.Experiment, name: str) -> Any:
+    return exp.report(None, "AP") if name == "report" else getattr(exp, name)()
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_charts_are_altairs(folder: Path, name: str) -> None:
+    import altair as alt
+
+    chart = charted(experiment(folder), name).chart()
+    assert isinstance(chart, alt.TopLevelMixin)
+    assert "vconcat" in chart.to_dict() or "layer" in chart.to_dict() or "mark" in chart.to_dict()
+
+
+def test_without_altair_a_chart_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fathoms.charts.available", lambda: False)
+    with pytest.raises(fm.FathomsError, match=r"pip install 'fathoms\[report\]'"):
+        experiment(folder).evaluate("AP").chart()
+    with pytest.raises(fm.FathomsError, match="there is no chart of a Check"):
+        experiment(folder).check().chart()
+
+
+def test_notes_are_warnings_unless_nobody_wants_them() -> None:
+    exp = fm.Experiment({"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 1.0}})
+    with pytest.warns(fm.FathomsWarning, match="topics without documents count 0"):
+        found = exp.evaluate("P@1")
+    assert found.notes
+
+
+def test_judging_by_an_experiment(folder: Path, tmp_path: Path) -> None:
+    exp = experiment(folder)
+    session = exp.judge(tmp_path / "s.db", depth=20)
+    task = session.next()
+    assert task is not None
+    session.grade(task.topic, task.document, 1, "me")
+    session.close()
+    again = exp.judge(tmp_path / "s.db", resume=True)
+    assert again.judged == 1
+    again.close()
+    with pytest.raises(fm.FathomsError, match="judging has no setting color"):
+        exp.judge(tmp_path / "other.db", color="blue")
+
+
+def test_a_report_is_written_whole(folder: Path, tmp_path: Path) -> None:
+    experiment(folder).report(tmp_path / "r.html", "AP")
+    assert (tmp_path / "r.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+
+# -- arguments --------------------------------------------------------------------------------------------------------
+
+BAD_OPTIONS = [
+    ({"ties": "Trec"}, "ties: expected one of trec, run, rank, score-rank, expected, found 'Trec'"),
+    ({"topics": "intersection"}, "topics: expected one of all, intersect, found 'intersection'"),
+    ({"junk": "a"}, "junk: expected a negative grade, such as -2, found 'a'"),
+    ({"junk": 2}, "junk: expected a negative grade, such as -2, found 2"),
+    ({"score_precision": "double"}, "score_precision: expected one of float32, float64"),
+    ({"names": "path"}, "names: expected one of file, tag"),
+    ({"bounds": "tight"}, "bounds: expected one of exact, rm"),
+    ({"universe": "many"}, "universe: expected run, all, a number of documents or inf, found 'many'"),
+    ({"universe": -1}, "universe: expected run, all, a number of documents or inf, found -1"),
+    ({"workers": 0}, "workers: expected a whole number from 1 on, found 0"),
+    ({"workers": 1.5}, "workers: expected a whole number from 1 on, found 1.5"),
+    ({"seed": -1}, "seed: expected a whole number from 0 on, found -1"),
+    ({"scheduler": "nowhere"}, "nowhere"),
+    ({"pooled": []}, "names no run"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_OPTIONS)
+def test_bad_options_are_errors(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(fm.FathomsError) as caught:
+        fm.Experiment({"1": {"a": 1}}, {"1": {"a": 1.0}}, **options)
+    assert message in str(caught.value)
+    with pytest.raises(fm.FathomsError):
+        fm.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, "P@1", **options)
+
+
+BAD_ARGUMENTS = [
+    ("compare", {"correction": "foo"}, "correction: expected one of none, bonferroni, holm, bh, found 'foo'"),
+    ("compare", {"test": "ttest"}, "test: expected one of t, wilcoxon, randomization, bootstrap, tukey, found 'ttest'"),
+    ("compare", {"alpha": 5}, "alpha: expected a number between 0 and 1, found 5"),
+    ("compare", {"baseline": "nobody"}, "the baseline 'nobody' is not among the runs"),
+    ("predict", {"method": "magic"}, "unknown method 'magic'"),
+    ("predict", {"method": "fusion", "to_depth": 0}, "to_depth: expected a whole number from 1 on, found 0"),
+    ("depth", {"depths": "deep"}, "depths: expected depths such as 1:50, 10:100:10 or 1,5,10, found 'deep'"),
+    ("depth", {"correlation": "kappa"}, "correlation: expected one of tau, tau_ap, rbo, pearson, found 'kappa'"),
+    ("depth", {"reference": 77}, "the reference depth 77 is not among the depths"),
+    ("audit", {"depth": 0}, "depth: expected a whole number from 1 on, found 0"),
+    ("ties", {"depth": "x"}, "depth: expected a whole number from 1 on, found 'x'"),
+    ("pool", {}, "either a depth or a budget"),
+    ("pool", {"depth": 3, "prefix_order": "random"}, "prefix_order: expected one of file, shuffle, found 'random'"),
+    ("report", {"alpha": 0}, "alpha: expected a number between 0 and 1, found 0"),
+    ("confidence", {"draws": 0}, "draws: expected a whole number from 1 on, found 0"),
+]
+
+
+@pytest.mark.parametrize(("method", "arguments", "message"), BAD_ARGUMENTS)
+def test_bad_arguments_are_errors(folder: Path, method: str, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(fm.FathomsError) as caught:
+        getattr(experiment(folder), method)(**arguments)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--ties Trec", "expected one of trec, run, rank, score-rank, expected, found 'Trec'"),
+        ("--topics intersection", "expected one of all, intersect, found 'intersection'"),
+        ("--nonrelevant-grade 2", "expected a negative grade, such as -2, found '2'"),
+        ("--universe many", "expected run, all, a number of documents or inf, found 'many'"),
+        ("--workers 0", "expected a whole number from 1 on, found '0'"),
+    ],
+)
+def test_the_command_line_says_the_same(
+    folder: Path, flags: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["eval", str(folder / "qrels.txt"), str(folder / "runs"), *flags.split()])
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_intersect_is_refused_where_it_would_be_ignored(folder: Path) -> None:
+    exp = experiment(folder, topics="intersect")
+    assert len(exp.evaluate("AP").frame) == 4
+    for method in ("compare", "predict", "depth", "ties", "audit", "report"):
+        with pytest.raises(fm.FathomsError, match="works on all topics"):
+            getattr(exp, method)()
+
+
+def test_given_is_another_word_for_all(folder: Path) -> None:
+    both = [experiment(folder, universe=word).evaluate("AP") for word in ("given", "all")]
+    assert both[0].frame.equals(both[1].frame)
+    assert both[0].measures[0].name == "AP(universe=all)"
+
+
+def test_contributing_runs_and_teams_from_files(folder: Path, tmp_path: Path) -> None:
+    exp = experiment(folder, pooled=folder / "pooled.txt", groups=folder / "groups.tsv")
+    assert exp.contributing() == (folder / "pooled.txt").read_text().split()
+    assert exp.groups is not None
+    assert set(exp.groups) == set(exp.runs)
+    (tmp_path / "other.txt").write_text("sys1\nsys99\n")
+    assert "1 of 2 contributing runs are not given: sys99" in experiment(folder, pooled=tmp_path / "other.txt").notes[0]
+
+
+# -- old spellings ----------------------------------------------------------------------------------------------------
+
+
+def test_old_spellings_go_on_working_with_a_note(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["eval", str(folder / "qrels.txt"), str(folder / "runs"), "--junk=-2", "-m", "P@5"])
+    assert stopped.value.code == 0
+    assert "fathoms: note: --junk is now called --nonrelevant-grade" in capsys.readouterr().err
+    labels = {"101": {"DOC-0000003": 1.0}}
+    qrels, runs = folder / "qrels.txt", folder / "runs"
+    with pytest.warns(DeprecationWarning, match="evidence= is now called labels="), pytest.warns(fm.FathomsWarning):
+        old = fm.probabilities(qrels, runs, evidence=[labels])
+    with pytest.warns(fm.FathomsWarning):
+        assert old.equals(fm.probabilities(qrels, runs, labels=[labels]))
+
+
+# -- Evaluator --------------------------------------------------------------------------------------------------------
+
+
+def test_an_evaluator_agrees_with_pytrec_eval(folder: Path) -> None:
+    qrels, runs = fm.read_qrels(folder / "qrels.txt"), fm.read_runs(folder / "runs")
+    ours = fm.Evaluator(qrels, ["AP", "nDCG@10", "RR"])
+    whole = {topic: {doc: int(grade) for doc, grade in found.items()} for topic, found in qrels.to_dict().items()}
+    theirs = pytrec_eval.RelevanceEvaluator(whole, {"map", "ndcg_cut_10", "recip_rank"})
+    names = {"AP": "map", "nDCG@10": "ndcg_cut_10", "RR": "recip_rank"}
+    for name in runs:
+        run = runs[name].to_dict()
+        found, expected = ours.evaluate(run), theirs.evaluate(run)
+        assert found.keys() == expected.keys()
+        for topic, values in found.items():
+            assert values == pytest.approx({m: expected[topic][names[m]] for m in names})
+        means = {m: np.mean([values[names[m]] for values in expected.values()]) for m in names}
+        assert ours.mean(run) == pytest.approx(means)
+
+
+def test_an_evaluator_has_ranges_where_asked(folder: Path) -> None:
+    evaluator = fm.Evaluator(folder / "qrels.txt", ["P@5"], ranges=True)
+    path = folder / "runs" / "sys4.run"
+    frame = fm.evaluate(folder / "qrels.txt", path, "P@5")
+    mean = evaluator.mean(path)
+    assert list(mean) == ["P@5", "P@5.low", "P@5.high", "P@5.tie_low", "P@5.tie_high", "P@5.tie_expected"]
+    assert list(mean.values()) == list(frame.row(0)[3:])
+    assert set(evaluator.evaluate(path)["101"]) == set(mean)
+
+
+def test_an_evaluator_counts_missing_topics_unless_asked_not_to() -> None:
+    qrels, run = {"1": {"a": 1}, "2": {"b": 1}}, {"1": {"a": 1.0}}
+    assert fm.Evaluator(qrels, "P@1").mean(run) == {"P@1": 0.5}
+    assert fm.Evaluator(qrels, "P@1", topics="intersect").evaluate(run) == {"1": {"P@1": 1.0}}
+    with pytest.raises(fm.FathomsError, match="depends on other runs"):
+        fm.Evaluator(qrels, "AP(universe=all)")
