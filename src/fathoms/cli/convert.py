@@ -1,6 +1,6 @@
 """Write runs or judgments in another format. parquet is the fastest to read.
 
-The format is that of OUT's ending, or --to; .gz, .zst, .bz2 and .xz behind it compress. Several IN go to a folder. What
+The format is that of OUT's ending, or --to; .gz, .zst, .bz2 and .xz after it compress. Several IN go to a folder. What
 a format cannot carry is said; numbers are the same to the last bit.
 """
 
