@@ -45,10 +45,8 @@ def lost(format: FileFormat) -> str:
 
 def endings(format: FileFormat) -> str:
     text = " ".join(f"`{ending}`" for ending in format.endings)
-    others = [other for other in registry.writable() if other is not format]
-    if not any(set(other.endings) & set(format.endings) for other in others):
-        return text
-    return f"{text}, of {'judgments' if format.run_as else ' and '.join(KINDS[kind] for kind in format.writes)}"
+    kinds = registry.kinds_of_ending(format)
+    return f"{text}, of {KINDS[kinds[0]]}" if len(kinds) == 1 else text
 
 
 def write_table() -> str:

@@ -484,7 +484,7 @@ def test_ids_that_are_no_utf8_leave_as_they_came(tmp_path: Path) -> None:
         (QRELS, RUN, "note", "bad.txt: 2 topics, 5 judgments; grades 0: 2, 1: 2, 2: 1"),
         (QRELS, RUN, "note", "bad.run: judged: 80.0% of all"),
         (QRELS + b"3 0 a 0\n", RUN, "note", "topic 3 has no relevant document"),
-        (QRELS, RUN.replace(b"a 1 3", b"a first 3"), "warning", "has ranks that are no numbers"),
+        (QRELS, RUN.replace(b"a 1 3", b"a first 3"), "warning", "has ranks that are not numbers"),
         (QRELS, b"1 Q0 a 1 1 t\n1 Q0 c 2 2 t\n", "warning", "the rank column contradicts the scores in 1 of 1 topics"),
         (QRELS, b"1 Q0 a 1 1 t\n1 Q0 c 2 2 t\n", "note", "scores rise from one line to the next in 1 places"),
         (QRELS, b"9 Q0 a 1 1 t\n", "warning", "no topic matches: the run has '9', the judgments '1'"),

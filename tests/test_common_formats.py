@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fathoms as fm
 from fathoms.data import formats
@@ -212,6 +214,39 @@ def test_a_run_is_not_taken_for_judgments(case: Case, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(example(case.format, case.kind))
     assert kind_of(str(path)) in (case.kind, None), "`kinds` says the wrong one"
+
+
+def starts(part: Any, whole: Any) -> bool:
+    """Is one the start of the other: all that it has but for the last item is as in the whole?"""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        names = list(part)
+        return names == list(whole)[: len(names)] and starts(list(part.values()), list(whole.values()))
+    if isinstance(part, list) and isinstance(whole, list):
+        complete = part[:-1] == whole[: max(len(part) - 1, 0)]
+        return complete and len(part) <= len(whole) and (not part or starts(part[-1], whole[len(part) - 1]))
+    return bool(part == whole)
+
+
+VALUE = st.recursive(
+    st.none() | st.integers(-9, 9) | st.text('a"\\\\[]{},:é', max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('a"{,é', max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(VALUE, max_size=3) | st.dictionaries(st.text("ab{", max_size=2), VALUE, max_size=3), st.booleans())
+def test_as_much_json_as_the_first_bytes_hold(value: Any, ascii: bool) -> None:
+    raw = json.dumps(value, ensure_ascii=ascii).encode()
+    assert Content(raw + b'\n{"another": 1}').json == value
+    for end in range(1, len(raw)):
+        found = Content(raw[:end]).json
+        assert type(found) is type(value)
+        assert starts(found, value), (raw[:end], found)
+
+
+@pytest.mark.parametrize("raw", [b"{]", b"[}", b'{"a" 1}', b"[" * 50_000, b"{1: 2}", b"[,]"])
+def test_what_is_no_json(raw: bytes) -> None:
+    assert Content(raw).json is None
 
 
 # -- read -----------------------------------------------------------------------------------------------------------

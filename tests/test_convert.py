@@ -158,7 +158,7 @@ def test_ids_that_are_no_utf8_and_ranks_that_are_no_numbers(tmp_path: Path) -> N
         assert (back.topics, back.documents.tolist()) == (["\udce9"], [b"d\xff", b"b"])
         assert (back.scores.tolist(), str(back.ranks)) == ([1.5, 1.25], "[ 1. nan]")
     for form in ("json", "jsonl"):
-        with pytest.raises(fm.InputError, match="no UTF-8, so json"):
+        with pytest.raises(fm.InputError, match="not valid UTF-8, so json"):
             content(run, form)
     assert run.to_frame()["document"].to_list() == ["d\\xff", "b"]
     assert list(run.to_dict()) == ["\\xe9"]

@@ -1,6 +1,6 @@
 """Write runs or judgments in another format. parquet is the fastest to read.
 
-The format is that of OUT's ending, or --to; .gz, .zst, .bz2 and .xz behind it compress. Several IN go to a folder. What
+The format is that of OUT's ending, or --to; .gz, .zst, .bz2 and .xz after it compress. Several IN go to a folder. What
 a format cannot carry is said; numbers are the same to the last bit.
 """
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fathoms.data.column_names import Kind
-    from fathoms.data.formats.base import FileFormat
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Run
 
-WHAT = {"run": "documents", "qrels": "judgments"}
+WHAT = {"run": "documents", "qrels": "judgments"}  # that a file has
+WHOSE = {"run": "runs", "qrels": "judgments"}
 EXAMPLES = """examples:
   fathoms convert bm25.run.gz -o bm25.parquet
   fathoms convert runs/ -o fast/ --to parquet
@@ -35,16 +35,12 @@ EXAMPLES = """examples:
 
 def _formats() -> str:
     """The formats that can be written, with their endings, for the end of the help."""
-    rows = [(format.name, " ".join(format.endings), _of(format)) for format in registry.writable()]
-    return "formats:\n" + "".join(f"  {name:<10}{endings}{of}\n" for name, endings, of in rows)
-
-
-def _of(format: FileFormat) -> str:
-    """Where an ending means different things: which of them."""
-    shared = any(set(other.endings) & set(format.endings) for other in registry.writable() if other is not format)
-    if not shared:
-        return ""
-    return ", of a run" if "run" in format.writes and format.run_as is None else ", of judgments"
+    lines = []
+    for format in registry.writable():
+        kinds = registry.kinds_of_ending(format)
+        only = f", of {WHOSE[kinds[0]]}" if len(kinds) == 1 else ""
+        lines.append(f"  {format.name:<10}{' '.join(format.endings)}{only}\n")
+    return "formats:\n" + "".join(lines)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -154,7 +150,7 @@ def _convert(source: str, folder: Path | None, args: Namespace) -> tuple[Path, s
     kind = _kind(source, args)
     format = registry.by_ending(args.output, kind) if args.to is None else registry.by_name(args.to)
     if format is None:
-        raise FathomsError(f"{args.output}: its ending names no format of {WHAT[kind]}; say --to")
+        raise FathomsError(f"{args.output}: its ending names no format of {WHOSE[kind]}; say --to")
     target = Path(args.output) if folder is None else folder / (_name(source) + format.ending(kind))
     check_not_read(target, [source])
     plain = not args.lenient and args.subset is None and args.split is None and os.path.isfile(source)

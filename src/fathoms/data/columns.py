@@ -79,7 +79,7 @@ def _from_columns(columns: dict[str, Any], source: str) -> pl.DataFrame:
 
 
 def _not_unicode(source: str) -> NoReturn:
-    raise InputError("holds an id that is no valid Unicode text", source) from None
+    raise InputError("holds an id that is not valid Unicode text", source) from None
 
 
 def _from_dict(data: Any, layout: Layout, source: str) -> pl.DataFrame:

@@ -102,7 +102,7 @@ class Lookup:
 
 
 def repeats(keys: Keys, documents: Text) -> NDArray[np.int64]:
-    """For each row the first row of its (topic, document) pair, or an empty array where no pair stands twice."""
+    """For each row the first row of its (topic, document) pair, or an empty array where no pair occurs twice."""
     ordered = np.sort(keys)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     none = np.empty(0, dtype=np.int64)

@@ -39,12 +39,13 @@ def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> 
         if match > Match.POSSIBLE or content.line is None:
             raise
         names = ", ".join(format.name for format in registry.readable(layout.kind))
-        message = f"{error.message}; formats of {WORDS[layout.kind]}: {names}"
+        message = f"{error.message}; formats that are read as {WORDS[layout.kind]}: {names}"
         raise InputError(message, error.source, error.line) from None
 
 
 def _refuse_object(data: Any, kind: Kind, name: str | None) -> NoReturn:
-    able = ", ".join(format.about for format in registry.objects() if kind in format.reads)
+    able = "; ".join(format.about for format in registry.objects() if kind in format.reads)
     raise InputError(
-        f"cannot read {WORDS[kind]} from {type(data).__name__}; give the name of a file, or {able}", name or kind
+        f"cannot read {WORDS[kind]} from {type(data).__name__}; give the name of a file, or one of these: {able}",
+        name or kind,
     )

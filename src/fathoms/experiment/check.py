@@ -117,7 +117,7 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
     for note in run.notes:
         yield Finding("warning", file, note.removeprefix(f"{run.source}: "))
     if run.ranks is not None and np.isnan(run.ranks).any():
-        yield Finding("warning", file, "has ranks that are no numbers, so --ties rank and score-rank do not apply")
+        yield Finding("warning", file, "has ranks that are not numbers, so --ties rank and score-rank do not apply")
     wrong = contradictions(run)
     if wrong.any():
         topics = [topic for topic, is_wrong in zip(run.topics, wrong, strict=True) if is_wrong]

@@ -146,7 +146,9 @@ def check_fits(data: Run | Qrels, to: str) -> None:
     from fathoms.data import columns
 
     if pl.Binary in columns.exact_frame(data).dtypes:
-        raise InputError(f"has ids that are no UTF-8, so {to} cannot carry them; parquet and trec can", data.source)
+        raise InputError(
+            f"has ids that are not valid UTF-8, so {to} cannot carry them; parquet and trec can", data.source
+        )
     numbers = [data.scores, data.ranks] if data.kind == "run" else []
     if any(column is not None and np.isinf(column).any() for column in numbers):
         raise InputError(f"has infinite numbers, which {to} cannot carry; parquet and trec can", data.source)

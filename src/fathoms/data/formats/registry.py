@@ -71,6 +71,11 @@ def writable(kind: Kind | None = None) -> list[FileFormat]:
     return [format for format in FILES if (format.writes if kind is None else kind in format.writes)]
 
 
+def kinds_of_ending(format: FileFormat) -> list[Kind]:
+    """For what its endings ask for this format; another one may have them for the rest."""
+    return [kind for kind in format.writes if by_ending(format.endings[0], kind) is format]
+
+
 def readable(kind: Kind) -> list[FileFormat]:
     return [format for format in FILES if kind in format.reads]
 
