@@ -14,8 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from fathoms.cli.measures import CUTOFFS, other_ranges, plain, summary
 from fathoms.measures.base import Measure
-from fathoms.measures.gains import Binary, Graded
-from fathoms.measures.ideal import Normalised
+from fathoms.measures.gains import Graded
 from fathoms.measures.params import show_value
 from fathoms.measures.registry import MEASURES
 
@@ -47,8 +46,8 @@ def other_names() -> str:
 def shared_parameters() -> str:
     unscaled = [name for name, cls in MEASURES.items() if issubclass(cls, Graded) and not cls.exp_is_scaled]
     rows = []
-    for name in SHARED:
-        about = next(cls for cls in (Graded, Binary, Normalised) if name in cls.params).about_param(name)
+    for name in Graded.params:
+        about = Graded.about_param(name)
         if name == "gain":
             about += f", but 2^grade - 1 for {', '.join(unscaled[:-1])} and {unscaled[-1]}"
         rows.append((f"`{name}`", about))

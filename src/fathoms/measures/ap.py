@@ -9,7 +9,7 @@ import numpy as np
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, MixedGroups
-from fathoms.measures.base import RangeKind
+from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.gains import Binary
 from fathoms.measures.ideal import Normalised, variant_of_R
 from fathoms.measures.ties import pair_change
@@ -141,6 +141,7 @@ class GMAP(AP):
 
     trec_eval = "gm_map"
     citation = "S. Robertson (2006). On GMAP: and other transformations."
+    based_on: ClassVar[Basis] = "recall"
     cutoff: ClassVar[str] = "none"
     aggregate: ClassVar[str] = "geometric"
     least: ClassVar[float] = 0.00001

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from fathoms.evidence.evidence import Evidence, Floats
+from fathoms.measures.base import Basis
 from fathoms.measures.params import param
 from fathoms.measures.weighted import Weighted, discounts
 
@@ -39,6 +40,7 @@ class SDCG(DCG):
 
     examples = ("SDCG@10",)
     citation = "S. D. Ravana, A. Moffat (2010). Estimating system effectiveness scores with incomplete evidence."
+    based_on: ClassVar[Basis] = "utility"
     cutoff: ClassVar[str] = "required"
 
     def normaliser(self, k: int, evidence: Evidence) -> float:

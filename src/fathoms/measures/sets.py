@@ -33,6 +33,7 @@ class SetR(R):
 
     trec_eval = "set_recall"
     citation = "C. W. Cleverdon (1967). The Cranfield tests on index language devices."
+    based_on: ClassVar[Basis] = "recall"
     cutoff: ClassVar[str] = "none"
     depends_on_order: ClassVar[bool] = False
 
