@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import fathoms as fm
-from fathoms.cli.app import main
 from fathoms.comparison.audit import audit, run_audit
 from fathoms.comparison.audit_findings import COLUMNS, Audit, LeftOut, Status, changes
 from fathoms.comparison.audit_leave_out import contributions, leave_out
@@ -24,7 +23,8 @@ from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.pool import with_judgments
 from fathoms.experiment.evaluate import Options
-from tests.test_collections import collection
+from tests.commands import finished
+from tests.real import collection
 
 Ranking = dict[str, list[str]]  # by topic
 Grades = dict[str, dict[str, float]]
@@ -370,11 +370,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Collection) -> 
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as exit:
-        main(["audit", *words])
-    assert isinstance(exit.value.code, int)
-    return exit.value.code, *capsys.readouterr()
+    return finished(capsys, "audit", *words)
 
 
 GIVEN = ("sim/qrels.txt", "sim/runs", "--pooled", "sim/pooled.txt", "--groups", "sim/groups.tsv")

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from itertools import groupby
 from pathlib import Path
@@ -18,9 +18,7 @@ import pytest
 
 import fathoms as fm
 from fathoms import charts
-from fathoms.cli.app import main
 from fathoms.data.runs import Runs
-from fathoms.data.simulate import write
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import candidates
 from fathoms.experiment.evaluate import Options, prepare_measures
@@ -31,6 +29,7 @@ from fathoms.reporting import script_data, sections, story
 from fathoms.reporting.demo import Demo, demonstrate
 from fathoms.reporting.parts import text as safe
 from fathoms.reporting.report import DEFAULT_MEASURES, Report, checksum, judging_of, run_report
+from tests.commands import status as run
 
 EVIL = "<script>alert('run')</script>&\"'"
 
@@ -80,10 +79,8 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("report") / "sim"
-    write(fm.simulate(systems=6, n_topics=7, n_docs=300, depth=60, pool_depth=8, seed=3), folder)
-    return folder
+def folder(simulated: Callable[..., Path]) -> Path:
+    return simulated(systems=6, n_topics=7, n_docs=300, depth=60, pool_depth=8, seed=3)
 
 
 def make(qrels: Any, runs: Any, measures: Any = DEFAULT_MEASURES, **options: Any) -> Report:
@@ -517,12 +514,6 @@ def test_judging_of_two_systems_can_be_settled() -> None:
 
 
 # -- the command ------------------------------------------------------------------------------------------------------
-
-
-def run(*words: str) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(words)
-    return int(stopped.value.code or 0)
 
 
 def test_the_command_writes_the_page_and_its_own_line(folder: Path, tmp_path: Path) -> None:
