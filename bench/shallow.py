@@ -27,8 +27,6 @@ from fathoms.data.runs import Runs
 from fathoms.estimate.draws import SAMPLES, drawn_scores, pairs
 from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
 from fathoms.estimate.relevance import RELEVANCE_MODELS
-from fathoms.evidence.pool import pool_judgments
-from fathoms.experiment.evaluate import Options
 
 METHODS = ("simplistic", "smoothed", "weibull", "hybrid", "experts", "fusion")
 EDGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
@@ -89,14 +87,13 @@ def main() -> None:
     warnings.simplefilter("ignore", fm.FathomsWarning)
     full, runs = fm.read_qrels(args.folder / "qrels.txt"), fm.read_runs(args.folder / "runs")
     pooled = [name for name in (args.folder / "pooled.txt").read_text().split() if name in runs]
-    shallow = full.keep(
-        pool_judgments((runs[name] for name in pooled), full, "trec", "float32", depth=args.depth, budget=None)
-    )
+    shallow = fm.Experiment(full, runs, pooled=pooled).pool(depth=args.depth).qrels
+    assert shallow is not None
     print(f"{len(shallow):,} of {len(full):,} judgments\n")
     print(errors(shallow, full, runs, pooled, measures, args.to_depth), flush=True)
     for method in RELEVANCE_MODELS:
         start = time.perf_counter()
-        found = relevance_probabilities(shallow, runs, method, Options(), to_depth=args.to_depth, samples=SAMPLES)
+        found = relevance_probabilities(fm.Experiment(shallow, runs), method, to_depth=args.to_depth, samples=SAMPLES)
         seconds = time.perf_counter() - start
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(f"{method}: {len(found.candidates):,} documents, {seconds:.1f} s, at most {most:.1f} GB so far\n")

@@ -18,10 +18,7 @@ from pathlib import Path
 import pytrec_eval
 from timing import show, show_header
 
-from fathoms.comparison.ties import tie_analysis
-from fathoms.data.qrels import read_qrels
-from fathoms.data.runs import scan_runs
-from fathoms.experiment.evaluate import DEFAULT_MEASURES, Options, prepare_measures
+import fathoms as fm
 
 THEIRS = {"map", "ndcg_cut_10", "P_10", "recip_rank"}  # it has no RBP
 ORDERS = 5
@@ -33,10 +30,8 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=10)
     args = parser.parse_args()
     start = time.perf_counter()
-    runs = scan_runs(args.folder / "runs")
-    report = tie_analysis(
-        read_qrels(args.folder / "qrels.txt"), runs, prepare_measures(DEFAULT_MEASURES), Options(workers=2)
-    )
+    experiment = fm.Experiment(args.folder / "qrels.txt", args.folder / "runs", workers=2)
+    report = experiment.ties()
     rows = {kind: sum(1 for _ in report.rows(kind)) for kind in ("runs", "scores", "pairs", "places")}
     ours = time.perf_counter() - start
 

@@ -47,7 +47,7 @@ RETURNED = {"audit": "Audit", "ties": "TieReport", "simulate": "Collection"}  # 
 # What is there for users; of all other classes everything that has a name without underscore.
 CONVERSIONS = ("to_frame", "to_pandas", "to_dict", "to_ranx")
 MEMBERS = {
-    "Measure": ("name", "k", "but"),
+    "Measure": ("name", "k", "replace"),
     "Qrels": ("topics", "topic", "documents", "grades", "levels", "max_grade", "notes", "to_text", *CONVERSIONS),
     "Run": ("name", "topics", "topic", "documents", "scores", "ranks", "tag", "notes", "metadata", *CONVERSIONS),
     "Runs": (),
@@ -193,7 +193,9 @@ def members(name: str, found: type) -> list[str]:
 
     fields = vars(found).get("__annotations__", {})
     lines = [f"- `{field}: {kind}`" for field, kind in fields.items() if wanted(field)]
-    for member, value in vars(found).items():
+    inherited = {member: getattr(found, member) for member in MEMBERS.get(name, ()) if hasattr(found, member)}
+    own = inherited | dict(vars(found))
+    for member, value in own.items():
         if not wanted(member):
             continue
         made = getattr(value, "fget", None) or getattr(value, "func", value)  # what a property was made of

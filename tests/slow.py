@@ -109,6 +109,11 @@ PARAMETERS = {
     "SetR": BINARY,
     "SetF": BINARY | {"beta"},
     "IPrec": BINARY,
+    "GMAP": BINARY | {"variant"},
+    "NumQ": set[str](),
+    "NumRet": set[str](),
+    "NumRel": {"rel"},
+    "NumRelRet": {"rel"},
 }
 CHOICES = {
     "gain": {"binary", "raw", "linear", "exp"},
@@ -391,6 +396,26 @@ def interpolated_precision(spec: Spec, ranking: Docs, known: Docs, gmax: int, ta
     return best
 
 
+def floored_average_precision(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    return max(average_precision(spec, ranking, known, gmax, tail), 0.00001)
+
+
+def number_of_topics(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    return 1.0
+
+
+def number_retrieved(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    return len(ranking)
+
+
+def number_relevant(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    return count(spec, known)
+
+
+def number_relevant_retrieved(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    return count(spec, ranking)
+
+
 FUNCTIONS: dict[str, Callable[[Spec, Docs, Docs, int, bool], float]] = {
     "P": precision,
     "R": recall,
@@ -413,6 +438,11 @@ FUNCTIONS: dict[str, Callable[[Spec, Docs, Docs, int, bool], float]] = {
     "SetR": set_recall,
     "SetF": set_f,
     "IPrec": interpolated_precision,
+    "GMAP": floored_average_precision,
+    "NumQ": number_of_topics,
+    "NumRet": number_retrieved,
+    "NumRel": number_relevant,
+    "NumRelRet": number_relevant_retrieved,
 }
 RANGELESS = ("Bpref", "infAP", "Judged")
 

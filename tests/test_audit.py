@@ -15,14 +15,15 @@ import numpy as np
 import pytest
 
 import fathoms as fm
-from fathoms.comparison.audit import audit, run_audit
-from fathoms.comparison.audit_findings import COLUMNS, Audit, LeftOut, Status, changes
+from fathoms.api import audit
+from fathoms.comparison.audit import run_audit
+from fathoms.comparison.audit_findings import LeftOut, Status, changes
 from fathoms.comparison.audit_leave_out import contributions, leave_out
+from fathoms.comparison.audit_result import COLUMNS, Audit
 from fathoms.comparison.audit_sentences import sentences
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.pool import with_judgments
-from fathoms.experiment.evaluate import Options
 from tests.commands import finished
 from tests.real import collection
 
@@ -389,7 +390,7 @@ def test_formats_agree(files: Path, capsys: pytest.CaptureFixture[str], made: Co
             assert row[name] == ("" if record[name] is None else str(record[name]))
     result = audit(made.qrels, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups, depth=DEPTH)
     assert [tuple(record.values()) for record in records] == result.rows()
-    frame = result.to_frame()
+    frame = result.frame
     assert tuple(frame.columns) == COLUMNS
     assert len(frame) == sum(not isinstance(row[3], str) for row in result.rows())
     sections = list(dict.fromkeys(row["section"] for row in rows))
@@ -515,9 +516,10 @@ def test_trec8_depth_100_with_each_team_left_out() -> None:
 def test_trec8_table_5() -> None:
     """As docs/audit.md prints it."""
     folder = collection("trec8-adhoc")
-    options = Options(pooled=tuple((folder / "pooled.txt").read_text().split()))
-    qrels, runs = fm.read_qrels(folder / "qrels.txt"), fm.scan_runs(folder / "runs")
-    found = run_audit(qrels, runs, None, options, groups=teams_of(folder), depth=10)
+    experiment = fm.Experiment(
+        folder / "qrels.txt", folder / "runs", pooled=folder / "pooled.txt", groups=teams_of(folder)
+    )
+    found = run_audit(experiment, depth=10)
     table = {
         (kind, one.measure): (round(one.percent.mean, 2), round(one.rank.mean, 2))
         for kind, left in (("run", found.run_out), ("group", found.group_out))

@@ -71,7 +71,7 @@ TABLE = [
     Bad(
         "a document twice in one topic of a run",
         run=RUN + b"1 Q0 a 4 0.5 t\n",
-        error="bad.run:6: topic 1: document a stands there twice (first in line 1); --lenient keeps the first",
+        error="bad.run:6: topic 1: document a occurs twice (first in line 1); --lenient keeps the first",
         warning="bad.run: skipped 1 document that the topic had already, kept the first (line 6",
     ),
     Bad(
@@ -99,7 +99,7 @@ TABLE = [
     Bad(
         "a key twice in a JSON object",
         run=b'{"1": {"a": 3, "a": 2}}',
-        error="bad.run: the key 'a' stands twice in one object; --lenient keeps the first",
+        error="bad.run: the key 'a' occurs twice in one object; --lenient keeps the first",
         warning="bad.run: skipped 1 bad part: 1 repeated key, kept the first",
     ),
     Bad(
@@ -210,14 +210,17 @@ def test_each_row_stands_in_the_page(bad: Bad) -> None:
         ("eval qrels.txt good.run -m RBP(p=1.5)", "p must lie between 0 and 1, found 1.5"),
         ("eval qrels.txt good.run -m AP(foo=1)", "AP has no parameter 'foo'; it takes"),
         ("eval qrels.txt good.run -m AP(variant=z)@5", "variant must be one of a, b, c"),
-        ("eval qrels.txt good.run --universe many", "expected run, all, a number or inf, found 'many'"),
-        ("eval qrels.txt good.run --universe=-1", "universe must be run, all, a number"),
-        ("eval qrels.txt good.run --universe nan", "universe must be run, all, a number"),
-        ("eval qrels.txt good.run --nonrelevant-grade 2", "junk must be a negative grade, such as -2, found 2"),
+        ("eval qrels.txt good.run --universe many", "expected run, all, a number of documents or inf, found 'many'"),
+        ("eval qrels.txt good.run --universe=-1", "expected run, all, a number of documents or inf"),
+        ("eval qrels.txt good.run --universe nan", "expected run, all, a number of documents or inf"),
+        ("eval qrels.txt good.run --nonrelevant-grade 2", "expected a negative grade, such as -2, found '2'"),
         ("eval qrels.txt good.run --nonrelevant-grade spam", "argument --nonrelevant-grade"),
         ("eval qrels.txt good.run --workers 0", "expected a whole number from 1 on, found '0'"),
         ("eval qrels.txt good.run --seed=-1", "expected a whole number from 0 on, found '-1'"),
-        ("eval qrels.txt good.run --format xml", "invalid choice: 'xml'"),
+        (
+            "eval qrels.txt good.run --format xml",
+            "trec_eval, latex, found 'xml'",
+        ),
         ("eval qrels.txt good.run --format parquet", "parquet is not for the screen; name a file with -o"),
         ("eval qrels.txt good.run -o empty", "empty: is a folder, expected the name of a file to write"),
         ("eval qrels.txt good.run -o nope/out", "nope/out: cannot be written: there is no folder nope"),

@@ -12,7 +12,6 @@ import fathoms as fm
 from fathoms.comparison.agreement import Evaluated, agreement
 from fathoms.comparison.correlation import correlation
 from fathoms.comparison.depth import panes, reference_depth, scores_by_depth, stable_from, volatility
-from fathoms.experiment.evaluate import Options
 from tests.commands import status
 
 
@@ -25,7 +24,7 @@ def test_every_depth_is_that_of_its_own_evaluation(folder: Path) -> None:
     qrels, runs = fm.read_qrels(folder / "qrels.txt"), fm.read_runs(folder / "runs")
     depths = [1, 3, 10, 15, 40]
     names = ["AP(variant=b)", "nDCG", "RBP(p=0.95)", "ERR", "RR", "P", "Q", "nDCG(judged_only=True)"]
-    result = scores_by_depth(qrels, runs, names, depths, Options())
+    result = scores_by_depth(fm.Experiment(qrels, runs), names, depths)
     for name, scores in result.scores.items():
         for place, depth in enumerate(depths):
             frame = fm.evaluate(qrels, runs, f"{name}@{depth}", by_topic=True)
@@ -44,7 +43,7 @@ def test_every_depth_is_that_of_its_own_evaluation(folder: Path) -> None:
 
 def test_volatility_is_symmetric_with_itself_and_not_across(folder: Path) -> None:
     qrels, runs = fm.read_qrels(folder / "qrels.txt"), fm.read_runs(folder / "runs")
-    result = scores_by_depth(qrels, runs, ["P", "RR"], range(1, 21), Options())
+    result = scores_by_depth(fm.Experiment(qrels, runs), ["P", "RR"], range(1, 21))
     matrix = volatility(result, "P")
     np.testing.assert_allclose(matrix, matrix.T)
     np.testing.assert_allclose(np.diag(matrix), 1)

@@ -23,9 +23,6 @@ from typing import Any, NamedTuple
 import pytest
 
 import fathoms
-from fathoms.measures.base import Measure
-from fathoms.measures.parse import MEASURES, TREC_EVAL
-from fathoms.measures.sets import Tally
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -112,40 +109,6 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert other.exists(), target
         if anchor:
             assert anchor in anchors(other.read_text(encoding="utf-8")), target
-
-
-# The reference page
-
-
-def reference() -> str:
-    return (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
-
-
-def table_of_measures() -> dict[str, list[str]]:
-    """The cells of each measure's row: range, tie values, trec_eval's name."""
-    rows = re.findall(r"^\| \[(\w+)\]\(#\w+\) \|(.*)\|$", reference(), re.MULTILINE)
-    return {name: [cell.strip() for cell in cells.split("|")] for name, cells in rows}
-
-
-def test_the_table_has_every_measure() -> None:
-    assert sorted(table_of_measures()) == sorted(MEASURES)
-
-
-@pytest.mark.parametrize(("name", "cls"), MEASURES.items())
-def test_reference_says_what_the_code_does(name: str, cls: type[Measure]) -> None:
-    range_is, ties, theirs = table_of_measures()[name]
-    assert range_is.split()[0].rstrip(",") == cls.range_is
-    if issubclass(cls, Tally):
-        assert ties == "none"
-    else:
-        assert ("shuffles" in ties) == (cls.expected is Measure.expected)
-    names = {TREC_EVAL[key] for key in (name, f"{name}@") if key in TREC_EVAL}
-    assert set(re.findall(r"`([^`]+)`", theirs)) == names
-    entry = re.search(rf"^### {name}\n(.*?)(?=^##|\Z)", reference(), re.MULTILINE | re.DOTALL)
-    assert entry is not None
-    for parameter in cls.params:
-        shared = parameter in ("rel", "gain", "gains", "max_grade", "judged_only", "bounds", "universe")
-        assert shared or f"`{parameter}" in entry[1], f"{name} has a parameter {parameter}"
 
 
 def test_the_site_has_every_page_once() -> None:

@@ -20,7 +20,6 @@ from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_pro
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.candidates import candidates
 from fathoms.evidence.evidence import Floats
-from fathoms.experiment.evaluate import Options
 from fathoms.measures.parse import parse_measure
 from tests import slow
 
@@ -71,7 +70,7 @@ def scored(rankings: dict[str, dict[str, list[str]]]) -> dict[str, dict[str, dic
 def small() -> RelevanceProbabilities:
     """The collection with probabilities set by hand."""
     qrels, runs = fm.read_qrels(Q), fm.read_runs(scored(RUNS))
-    found = relevance_probabilities(qrels, runs, "fusion", Options())
+    found = relevance_probabilities(fm.Experiment(qrels, runs), "fusion")
     documents = [document.decode() for document in found.candidates.documents]
     topics = [found.candidates.topics[i] for i in found.candidates.topic]
     keys = list(zip(topics, documents, strict=True))
@@ -164,9 +163,7 @@ def test_a_document_is_relevant_for_all_systems_or_for_none() -> None:
     """P@1 of two systems with the same first document never differ, and R counts each document once."""
     q = {"1": {"z": 1}}
     runs = scored({"x": {"1": ["a", "b"]}, "y": {"1": ["a", "c"]}})
-    found = relevance_probabilities(
-        fm.read_qrels(q | {"2": {"b": 1}}), fm.read_runs(runs | scored({"w": {"2": ["b"]}})), "fusion", Options()
-    )
+    found = relevance_probabilities(fm.Experiment(q | {"2": {"b": 1}}, runs | scored({"w": {"2": ["b"]}})), "fusion")
     first = fm.parse_measure("P@1")
     scores = drawn_scores(found, ["x", "y"], [first], 200)[first]
     np.testing.assert_array_equal(scores[:, 0], scores[:, 1])
@@ -230,7 +227,7 @@ def test_expected_AP_is_that_of_moments() -> None:
     """Where no judged relevant document is outside the runs, the two count the same R."""
     q = {topic: {doc: grade for doc, grade in known.items() if doc != "z"} for topic, known in Q.items()}
     qrels, runs = fm.read_qrels(q), fm.read_runs(scored(RUNS))
-    found = relevance_probabilities(qrels, runs, "fusion", Options())
+    found = relevance_probabilities(fm.Experiment(qrels, runs), "fusion")
     block = found.candidates.block()
     moments = Moments(block, np.append(found.probability, 0.0)[block.number])
     align = Alignment(qrels)
@@ -259,7 +256,7 @@ def spread(found: RelevanceProbabilities) -> tuple[Floats, Floats, Floats, Float
 
 def test_with_many_relevant_documents_the_normal_approximation_holds() -> None:
     made = fm.simulate(systems=5, n_topics=25, depth=100, pool_depth=10, seed=1)
-    found = relevance_probabilities(fm.read_qrels(made.qrels), fm.read_runs(made.runs), "fusion", Options())
+    found = relevance_probabilities(fm.Experiment(made.qrels, made.runs), "fusion")
     assert (found.counts[:, 1:].sum(axis=1) + found.expected_more).min() > 4
     expectation, normal, mean, drawn = spread(found)
     np.testing.assert_allclose(expectation, mean, atol=0.005)
@@ -286,9 +283,9 @@ def test_the_models_own_uncertainty_is_drawn_too() -> None:
     few = fm.read_qrels(made.qrels)
     few = few.keep(np.arange(len(few)) % 12 == 0)
     runs = fm.read_runs(made.runs)
-    sampled = relevance_probabilities(few, runs, "fusion", Options(), samples=SAMPLES, seed=1)
+    sampled = relevance_probabilities(fm.Experiment(few, runs), "fusion", samples=SAMPLES, seed=1)
     assert sampled.samples.shape == (SAMPLES, len(sampled.candidates))
-    given = relevance_probabilities(few, runs, "fusion", Options())
+    given = relevance_probabilities(fm.Experiment(few, runs), "fusion")
     np.testing.assert_array_equal(sampled.probability, given.probability)
     assert (sampled.samples[:, sampled.judged] == sampled.probability[sampled.judged]).all()
     middle = np.median(sampled.samples[:, ~sampled.judged], axis=0)  # the logit is symmetric, so its median stays

@@ -21,7 +21,7 @@ import fathoms as fm
 from fathoms import irm
 from fathoms.data import metadata
 from fathoms.data.simulate import write
-from fathoms.measures.parse import MEASURES
+from fathoms.measures.registry import MEASURES
 from tests.commands import Command, status
 from tests.test_reading import GRADES, QRELS, RUN, cells
 

@@ -29,7 +29,7 @@ from fathoms.estimate.predictors import (
 from fathoms.estimate.tuning import rmse, surface, tune
 from fathoms.evidence.align import Alignment, rank
 from fathoms.evidence.pool import judged_depths, make_pool, prefix, prefix_by_topic, prefix_order, with_judgments
-from fathoms.measures.base import Graded
+from fathoms.measures.gains import Graded
 from tests import slow
 from tests.blocks import block, random_case
 from tests.commands import status as run_cli

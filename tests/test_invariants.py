@@ -16,10 +16,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import fathoms as fm
-from fathoms.data import trec
+from fathoms.data import lines
 from fathoms.errors import FathomsError, FathomsWarning, InputError
-from fathoms.measures.base import Measure, Param
-from fathoms.measures.parse import MEASURES
+from fathoms.measures.base import Measure
+from fathoms.measures.params import Param
+from fathoms.measures.registry import MEASURES
 from tests import slow
 from tests.blocks import block, random_case
 from tests.slow import Case, Doc
@@ -180,9 +181,9 @@ def test_order_of_lines_does_not_matter(
 
     def from_files() -> pl.DataFrame:
         paths: list[Path] = []
-        for name, lines in (("qrels", qrels_lines), ("run", run_lines)):
+        for name, written in (("qrels", qrels_lines), ("run", run_lines)):
             paths.append(folder / f"{name}.txt")
-            paths[-1].write_text("".join(lines), encoding="utf-8")
+            paths[-1].write_text("".join(written), encoding="utf-8")
         return evaluated(*paths, ties="trec")
 
     as_written = from_files()
@@ -285,14 +286,14 @@ def run_text(draw: st.DrawFn) -> bytes:
 
 
 @MANY
-@given(run_text(), st.sampled_from([trec.PIECE, 100, 8]))
-@example(b"1 Q0 d 1 9999999999999999999 tag\n", trec.PIECE)
+@given(run_text(), st.sampled_from([lines.PIECE, 100, 8]))
+@example(b"1 Q0 d 1 9999999999999999999 tag\n", lines.PIECE)
 @example(b"1 Q0 d 1 1 tag\n# a comment past the first piece\n2 Q0 d 1 1 tag\n", 8)
 def test_reader_sees_what_a_plain_loop_sees(raw: bytes, piece: int) -> None:
     expected = plain_rows(raw)
     assume(expected)
-    with patch.object(trec, "PIECE", piece):  # pieces as small as a line
-        table = trec.parse(raw, trec.RUN, "run.txt")
+    with patch.object(lines, "PIECE", piece):  # pieces as small as a line
+        table = lines.parse(raw, lines.RUN, "run.txt")
     assert table.rank is not None
     rows = zip(table.topic.tolist(), table.document.tolist(), table.number.tolist(), table.rank.tolist(), strict=True)
     assert list(rows) == expected
@@ -302,11 +303,11 @@ def test_reader_sees_what_a_plain_loop_sees(raw: bytes, piece: int) -> None:
 @given(st.sampled_from([b"", b"\n\n", b"# nothing\n", b"1 Q0 d 1\n", b" \t\r\n", b"1 Q0 d 1 score tag\n"]))
 def test_a_file_without_rows_is_an_error_that_says_so(raw: bytes) -> None:
     with pytest.raises(InputError, match=r"run\.txt"):
-        trec.parse(raw, trec.RUN, "run.txt")
+        lines.parse(raw, lines.RUN, "run.txt")
 
 
 def test_reader_keeps_line_numbers() -> None:
-    table = trec.parse(b"# head\n1 Q0 a 1 2 t\n\n1  Q0 b 2 1 t", trec.RUN, "run.txt")
+    table = lines.parse(b"# head\n1 Q0 a 1 2 t\n\n1  Q0 b 2 1 t", lines.RUN, "run.txt")
     assert [table.line(row) for row in range(2)] == [2, 4]
     assert np.array_equal(table.number, [2, 1])
 
@@ -334,7 +335,7 @@ def test_numbers_are_rounded_as_python_does(texts: list[str]) -> None:
     raw = [text.encode() for text in texts if text]
     if raw:
         width = -(-max(map(len, raw)) // 8) * 8
-        found = trec._numbers(np.array(raw, dtype=f"S{width}"), np.array([len(text) for text in raw], dtype=np.int32))
+        found = lines._numbers(np.array(raw, dtype=f"S{width}"), np.array([len(text) for text in raw], dtype=np.int32))
         assert list(map(repr, found.tolist())) == [repr(number(text)) for text in texts if text]
 
 
@@ -344,5 +345,5 @@ def test_numbers_half_way_between_two_doubles_are_rounded_to_even(seed: int) -> 
     wholes = rng.integers(1 << 52, 1 << 53, size=2000).tolist()
     halves = [f"{whole}.5" for whole in wholes] + [f"{whole // 4}.{whole % 4 * 250 + 125:03d}" for whole in wholes]
     text = np.array([half.encode() for half in halves], dtype="S24")
-    found = trec._numbers(text, np.array([len(half) for half in halves], dtype=np.int32))
+    found = lines._numbers(text, np.array([len(half) for half in halves], dtype=np.int32))
     assert found.tolist() == [float(half) for half in halves]

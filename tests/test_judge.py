@@ -780,7 +780,7 @@ def test_bad_usage(judge: Command) -> None:
         (("--export", "no/q.txt"), {}, "there is no folder no"),
         (("--confidence", "0.5"), {}, "expected a probability between 0.5 and 1"),
         (("--confidence", "x"), {}, "expected a probability between 0.5 and 1"),
-        (("--strategy", "best"), {}, "invalid choice: 'best'"),
+        (("--strategy", "best"), {}, "found 'best'"),
         (("--rel", "2"), {}, "rel must be a grade from 1 to 1"),
         (("--baseline", "sys9"), {}, "the baseline 'sys9' is not among the runs: sys1, sys2"),
         (("--docs", "absent"), {}, "absent: no such file"),

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -19,10 +18,12 @@ import fathoms as fm
 from fathoms.data import runs as runs_module
 from fathoms.data import split as spans_module
 from fathoms.data.convert import pack_in_parts
-from fathoms.data.qrels import read_qrels
+from fathoms.data.formats.parquet import Parquet
+from fathoms.data.formats.text import TextFormat
 from fathoms.data.runs import RunFile, Runs, read_run, scan_runs
 from fathoms.data.split import LOOK, read_span, topic_spans
-from fathoms.experiment.evaluate import Evaluation, Options, prepare_measures, run_evaluation
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.evaluate import Evaluation, run_evaluation
 
 MEASURES = ["AP", "nDCG@5", "RBP(p=0.8)", "ERR@10", "INST@10", "NumRet", "GMAP", "Judged@3"]
 
@@ -51,12 +52,12 @@ def qrels_of(topics: list[int], seed: int) -> bytes:
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of three hundred bytes instead of megabytes."""
-    monkeypatch.setattr(runs_module, "topic_spans", partial(topic_spans, size=300))
+    monkeypatch.setattr(TextFormat, "part_bytes", 300)
 
 
 def result(qrels: Path, runs: Runs, **settings: str) -> Evaluation:
-    options = Options(workers=1, **settings)  # type: ignore[arg-type]
-    return run_evaluation(read_qrels(qrels), runs, prepare_measures(MEASURES), options, by_topic=True)
+    experiment = BaseExperiment(qrels, runs, workers=1, memory_mb=0, **settings)  # type: ignore[arg-type]
+    return run_evaluation(experiment, experiment.measures(MEASURES), by_topic=True)
 
 
 def assert_same(found: Evaluation, expected: Evaluation) -> None:
@@ -180,12 +181,13 @@ def test_parts_cover_the_file_and_cut_no_topic(tmp_path: Path, seed: int) -> Non
 
 
 @pytest.mark.parametrize("ending", [".gz", ".parquet", ".json"])
+@pytest.mark.usefixtures("small_parts")
 def test_what_is_no_plain_text_is_one_part(tmp_path: Path, ending: str) -> None:
     import gzip
     import json
 
     path = tmp_path / f"a{ending}"
-    lines = lines_of([1, 2, 3], seed=1)
+    lines = lines_of([1, 2, 3, 4, 5, 6], seed=1)
     if ending == ".gz":
         path.write_bytes(gzip.compress(b"".join(lines)))
     elif ending == ".json":
@@ -193,7 +195,8 @@ def test_what_is_no_plain_text_is_one_part(tmp_path: Path, ending: str) -> None:
     else:
         columns = {"topic": ["1"] * 99, "document": [f"d{i}" for i in range(99)], "score": range(99)}
         pl.DataFrame(columns).write_parquet(path)
-    assert topic_spans(str(path), 50) == [(0, path.stat().st_size)]
+    assert path.stat().st_size > 300
+    assert len(scan_runs([str(path)]).parts("a")) == 1
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -229,13 +232,23 @@ def test_other_text_comes_in_parts_too(tmp_path: Path, form: str, monkeypatch: p
     assert_same(result(qrels, scanned), whole)
 
 
+@pytest.mark.usefixtures("small_parts")
+def test_text_is_cut_only_where_the_topic_is_the_first_column(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    lines = [line.split() for line in lines_of([1, 11, 2, 40, 7, 3, 12, 9], seed=4)]
+    for names, columns, parts in ((b"qid docid score", (0, 2, 4), True), (b"docid qid score", (2, 0, 4), False)):
+        rows = (b" ".join(line[i] for i in columns) for line in lines)
+        path.write_bytes(b"\n".join([names, *rows, b""]))
+        assert (len(scan_runs([str(path)]).parts("a")) > 2) == parts
+
+
 def test_parquet_comes_in_parts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, qrels = tmp_path / "a.parquet", tmp_path / "qrels.txt"
     text = tmp_path / "a.run"
     text.write_bytes(b"".join(lines_of([1, 11, 2, 40, 7, 3, 12, 9], seed=4)))
     qrels.write_bytes(qrels_of([1, 11, 2, 7, 3, 12, 9], seed=5))
     read_run(text).to_frame().write_parquet(path)
-    monkeypatch.setattr(runs_module, "ROWS_SPAN", path.stat().st_size // 3)
+    monkeypatch.setattr(Parquet, "part_bytes", path.stat().st_size // 3)
     scanned = scan_runs([str(path)])
     assert len(scanned.parts("a")) == 3
     whole = result(qrels, Runs({"a": read_run(path, name="a")}))
@@ -249,7 +262,7 @@ def test_a_large_run_is_packed_part_by_part(tmp_path: Path, change: str) -> None
     path, target = tmp_path / "a.run", tmp_path / "a.parquet"
     path.write_bytes(b"".join(CHANGES[change](lines_of([1, 11, 2, 40, 7, 3, 12, 9], seed=4))))
     whole = read_run(path)
-    assert pack_in_parts(RunFile(str(path), "a", lenient=False), target) == (len(whole), 8, [])
+    assert pack_in_parts(RunFile(str(path), "a", lenient=False), "parquet", target) == (len(whole), 8, [])
     assert pl.read_parquet(target).equals(whole.to_frame())
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
 
@@ -261,7 +274,7 @@ def test_a_large_run_is_packed_part_by_part(tmp_path: Path, change: str) -> None
 def test_what_cannot_be_packed_part_by_part_is_left_to_the_whole(tmp_path: Path, odd: bytes) -> None:
     path = tmp_path / "a.run"
     path.write_bytes(b"".join([*lines_of([1, 11, 2, 40, 7, 3, 12, 9], seed=4), odd]))
-    packed = pack_in_parts(RunFile(str(path), "a", lenient=False), tmp_path / "a.parquet")
+    packed = pack_in_parts(RunFile(str(path), "a", lenient=False), "parquet", tmp_path / "a.parquet")
     assert packed is None if b" x " not in odd else packed is not None and packed[0] == len(read_run(path))
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
 

@@ -19,7 +19,6 @@ from fathoms.estimate.predict import METHODS
 from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
 from fathoms.estimate.relevance import RELEVANCE_MODELS
 from fathoms.evidence.evidence import Floats
-from fathoms.experiment.evaluate import Options
 from tests.commands import status as run_cli
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
@@ -32,7 +31,7 @@ def made() -> Collection:
 
 
 def found_in(made: Collection, method: str, **more: object) -> RelevanceProbabilities:
-    return relevance_probabilities(fm.read_qrels(made.qrels), fm.read_runs(made.runs), method, Options(), **more)  # type: ignore[arg-type]
+    return relevance_probabilities(fm.Experiment(made.qrels, made.runs), method, **more)  # type: ignore[arg-type]
 
 
 def truth_of(made: Collection, found: RelevanceProbabilities) -> Floats:
@@ -165,7 +164,7 @@ def test_labels_help_as_much_as_they_are_worth(method: str, made: Collection) ->
     open_, y = ~plain.judged, truth_of(made, plain)
 
     def brier(wrong: float) -> float:
-        found = found_in(made, method, evidence=[read_values(noisy_labels(made, wrong))])
+        found = found_in(made, method, labels=[noisy_labels(made, wrong)])
         return float(((found.probability - y)[open_] ** 2).mean())
 
     without = float(((plain.probability - y)[open_] ** 2).mean())
@@ -224,14 +223,14 @@ def test_lenient_keeps_the_first_value(tmp_path: Path) -> None:
 
 def test_ids_that_match_nothing_are_shown(made: Collection) -> None:
     with pytest.raises(fm.InputError, match=r"none of its 2 documents was retrieved.*topic q1 .*D7.*DOC-"):
-        fm.probabilities(made.qrels, made.runs, evidence=[{"q1": {"D7": 1.0}, "q2": {"D8": 0.0}}])
+        fm.probabilities(made.qrels, made.runs, labels=[{"q1": {"D7": 1.0}, "q2": {"D8": 0.0}}])
 
 
 def test_evidence_on_unjudged_documents_alone_is_said(made: Collection) -> None:
     found = fm.probabilities(made.qrels, made.runs).filter(judged=0).head(5)
     labels = {found["topic"][0]: dict.fromkeys(found.filter(topic=found["topic"][0])["document"], 1.0)}
     with pytest.warns(fm.FathomsWarning, match="cannot be learnt"):
-        fm.probabilities(made.qrels, made.runs, evidence=[labels])
+        fm.probabilities(made.qrels, made.runs, labels=[labels])
 
 
 def test_language_models_labels_are_worth_something() -> None:
@@ -251,7 +250,7 @@ def test_language_models_labels_are_worth_something() -> None:
     teach = human.filter(pl.col("lot") < 0.5).select("topic", "document", "grade")
 
     def brier(files: list[Path]) -> float:
-        found = fm.probabilities(teach, run, "fusion", evidence=files).filter(judged=0)
+        found = fm.probabilities(teach, run, "fusion", labels=files).filter(judged=0)
         both = found.join(human, on=["topic", "document"])
         assert both.height == human.height - teach.height
         return float(((both["probability"] - (both["grade"] > 0)) ** 2).to_numpy().mean())

@@ -21,8 +21,9 @@ import pytest
 import zstandard
 
 import fathoms as fm
-from fathoms.data import trec
-from fathoms.data.files import stem, whole_file
+from fathoms.data import lines
+from fathoms.data.file_names import stem
+from fathoms.data.files import whole_file
 from fathoms.data.topics import topic_order
 
 QRELS = b"1 0 a 1\n1 0 b 0\n1 0 c 2\n2 0 a 1\n2 0 d 0\n"
@@ -104,7 +105,7 @@ def test_every_form_of_text_reads_the_same(tmp_path: Path, form: str) -> None:
 def test_a_file_read_in_pieces_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, piece: int
 ) -> None:
-    monkeypatch.setattr(trec, "PIECE", piece)
+    monkeypatch.setattr(lines, "PIECE", piece)
     assert cells(run_of(tmp_path, TEXTS[form](RUN))) == SCORES
     with pytest.raises(fm.InputError, match=r":6: expected 6 columns .* found 2: '9 Q0'"):
         run_of(tmp_path, RUN + b"9 Q0\n")
@@ -391,8 +392,8 @@ def test_bad_frames_and_dicts(data: Any, message: str) -> None:
         (b"[" * 100_000, "is not valid JSON"),
         (b'{"1": {"a": ' + b"9" * 5000 + b"}}", "is not valid JSON"),
         (b"[1, 2]", "expected a list of records or an object"),
-        (b'{"1": {"a": 1, "a": 1}}', "the key 'a' stands twice in one object; --lenient keeps the first"),
-        (b'{"1": {"a": 1}, "1": {"b": 1}}', "the key '1' stands twice"),
+        (b'{"1": {"a": 1, "a": 1}}', "the key 'a' occurs twice in one object; --lenient keeps the first"),
+        (b'{"1": {"a": 1}, "1": {"b": 1}}', "the key '1' occurs twice"),
         (b'{"bm25": {"1": {"a": 1}}}', "found dict for 'bm25'"),
         (b'{"1": {"\\udcff": 1}}', "no valid Unicode"),
         (b"PAR1", "is not a readable parquet file"),

@@ -9,7 +9,6 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,14 @@ import pytest
 
 import fathoms as fm
 from fathoms import charts
+from fathoms.comparison.compare import verdict_boxes
 from fathoms.data.runs import Runs
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import candidates
-from fathoms.experiment.evaluate import Options, prepare_measures
 from fathoms.judging.engine import Engine
 from fathoms.judging.session import known
 from fathoms.reporting import page as html
-from fathoms.reporting import script_data, sections, story
+from fathoms.reporting import script_data, story
 from fathoms.reporting.demo import Demo, demonstrate
 from fathoms.reporting.parts import text as safe
 from fathoms.reporting.report import DEFAULT_MEASURES, Report, checksum, judging_of, run_report
@@ -84,8 +83,8 @@ def folder(simulated: Callable[..., Path]) -> Path:
 
 
 def make(qrels: Any, runs: Any, measures: Any = DEFAULT_MEASURES, **options: Any) -> Report:
-    settings = Options(**{"workers": 1, **options})
-    return run_report(fm.read_qrels(qrels), fm.read_runs(runs), prepare_measures(measures), settings)
+    experiment = fm.Experiment(qrels, runs, **{"workers": 1, **options})
+    return run_report(experiment, experiment.measures(measures))
 
 
 @pytest.fixture(scope="module")
@@ -485,16 +484,18 @@ def test_systems_expected_to_overtake_the_first_are_named() -> None:
 # -- small parts ------------------------------------------------------------------------------------------------------
 
 
-def test_stretches_are_groups() -> None:
-    rng = np.random.default_rng(0)
-    for n in (1, 2, 30):
-        line = rng.choice(["a", "b", ""], size=n).tolist()
-        expected, at = [], 0
-        for value, group in groupby(line):
-            size = len(list(group))
-            expected.append((at, at + size, value))
-            at += size
-        assert list(sections._stretches(line)) == expected
+def test_verdicts_fill_the_matrix_both_ways(report: Report) -> None:
+    """Boxes of neighbours with one verdict, taken apart again, are the verdicts of all pairs."""
+    measure = report.measures[0]
+    frame, names = verdict_boxes(report.pairs(measure))
+    assert names[0] == report.ranked(measure)[0].run
+    cells = {
+        (names[row - 1], names[column - 1]): verdict
+        for row, start, stop, verdict in frame.iter_rows()
+        for column in range(start, stop + 1)
+    }
+    pairs = {(pair.run_a, pair.run_b): pair.verdict for pair in report.pairs(measure)}
+    assert cells == pairs | {(b, a): verdict for (a, b), verdict in pairs.items()}
 
 
 def test_checksums_are_of_the_files(folder: Path, report: Report) -> None:
@@ -508,7 +509,7 @@ def test_checksums_are_of_the_files(folder: Path, report: Report) -> None:
 def test_judging_of_two_systems_can_be_settled() -> None:
     """Everything is judged, so nothing is open and nothing is left to judge."""
     qrels = fm.read_qrels(QRELS | {"1": {"a": 1, "b": 0, "x": 0}, "2": {"c": 1, "d": 0, "y": 0}})
-    found = judging_of(qrels, fm.read_runs({"A": A, "B": B}), ["A", "B"], Options())
+    found = judging_of(fm.Experiment(qrels, {"A": A, "B": B}), ["A", "B"])
     assert (found.documents, found.judged, found.open_pairs, found.first) == (6, 6, [], [])
     assert story.judging_told(found)[0].endswith("everything they retrieved is judged.")
 

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 import fathoms as fm
 from fathoms import charts
+from fathoms.api import ties
 from fathoms.comparison.tie_anomalies import Anomalies, affected, anomalies
 from fathoms.comparison.tie_effects import COLUMNS, KINDS, RULES, Means
 from fathoms.comparison.tie_sentences import sentences
-from fathoms.comparison.ties import fix_runs, ties
+from fathoms.comparison.ties import fix_runs
 from fathoms.data.qrels import JUDGED
 from fathoms.data.simulate import write as write_collection
 from fathoms.errors import FathomsError
@@ -335,7 +336,7 @@ def test_summary_says_what_the_tables_hold(folder: Path, capsys: pytest.CaptureF
 def test_each_kind_in_each_format(folder: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
     files = ("sim/qrels.txt", "sim/runs", "-m", "RR", "-m", "AP", "--show", kind)
     report = ties(folder / "sim/qrels.txt", folder / "sim/runs", ["RR", "AP"])
-    frame = report.frame(kind)  # type: ignore[arg-type]
+    frame = report.table(kind)  # type: ignore[arg-type]
     assert called(*files, "--format", "tsv") == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out), delimiter="\t"))
     assert tuple(rows[0]) == KINDS[kind]  # type: ignore[index]

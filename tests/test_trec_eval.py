@@ -310,7 +310,7 @@ def test_a_document_twice_is_an_error(call: Call) -> None:
         file.write(GOLDEN["run"][0] + "\n")
     status, out, err = call("q", "r")
     assert (status, out) == (2, "")
-    assert "stands there twice" in err
+    assert "occurs twice" in err
     assert "That flag is one of `fathoms eval`; trec_eval would stop here too" in err
 
 

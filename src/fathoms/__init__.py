@@ -13,11 +13,21 @@ from typing import TYPE_CHECKING, Any
 from fathoms.version import __version__
 
 if TYPE_CHECKING:
-    from fathoms.comparison.audit import audit as audit
-    from fathoms.comparison.compare import compare as compare
+    from fathoms.api import Experiment as Experiment
+    from fathoms.api import audit as audit
+    from fathoms.api import check as check
+    from fathoms.api import compare as compare
+    from fathoms.api import confidence as confidence
+    from fathoms.api import depth as depth
+    from fathoms.api import evaluate as evaluate
+    from fathoms.api import evaluate_depths as evaluate_depths
+    from fathoms.api import pool as pool
+    from fathoms.api import predict as predict
+    from fathoms.api import probabilities as probabilities
+    from fathoms.api import report as report
+    from fathoms.api import ties as ties
     from fathoms.comparison.external_scores import compare_scores as compare_scores
     from fathoms.comparison.external_scores import read_scores as read_scores
-    from fathoms.comparison.ties import ties as ties
     from fathoms.data.mteb import read_mteb as read_mteb
     from fathoms.data.qrels import Qrels as Qrels
     from fathoms.data.qrels import read_qrels as read_qrels
@@ -30,21 +40,33 @@ if TYPE_CHECKING:
     from fathoms.errors import FathomsError as FathomsError
     from fathoms.errors import FathomsWarning as FathomsWarning
     from fathoms.errors import InputError as InputError
-    from fathoms.estimate.draws import confidence as confidence
-    from fathoms.estimate.predict import predict as predict
-    from fathoms.estimate.probabilities import probabilities as probabilities
-    from fathoms.experiment.depths import evaluate_depths as evaluate_depths
-    from fathoms.experiment.evaluate import evaluate as evaluate
+    from fathoms.experiment.evaluator import Evaluator as Evaluator
     from fathoms.measures.base import Measure as Measure
     from fathoms.measures.parse import parse_measure as parse_measure
 
 # Names are found when first used, so that `fathoms --help` does not wait for numpy.
 _HOMES = {
-    "audit": "comparison.audit",
-    "compare": "comparison.compare",
+    **dict.fromkeys(
+        (
+            "Experiment",
+            "audit",
+            "check",
+            "compare",
+            "confidence",
+            "depth",
+            "evaluate",
+            "evaluate_depths",
+            "pool",
+            "predict",
+            "probabilities",
+            "report",
+            "ties",
+        ),
+        "api",
+    ),
+    "Evaluator": "experiment.evaluator",
     "compare_scores": "comparison.external_scores",
     "read_scores": "comparison.external_scores",
-    "ties": "comparison.ties",
     "read_mteb": "data.mteb",
     "Qrels": "data.qrels",
     "read_qrels": "data.qrels",
@@ -58,12 +80,7 @@ _HOMES = {
     "FathomsWarning": "errors",
     "InputError": "errors",
     "Measure": "measures.base",
-    "evaluate": "experiment.evaluate",
-    "evaluate_depths": "experiment.depths",
     "parse_measure": "measures.parse",
-    "confidence": "estimate.draws",
-    "predict": "estimate.predict",
-    "probabilities": "estimate.probabilities",
 }
 __all__ = ["__version__", *_HOMES]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fathoms.errors import FathomsError
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -20,6 +22,11 @@ def available() -> bool:
     from importlib.util import find_spec
 
     return find_spec("altair") is not None and find_spec("vl_convert") is not None
+
+
+def require() -> None:
+    if not available():
+        raise FathomsError("charts need the extra `report`: pip install 'fathoms[report]'")
 
 
 def _finish(chart: Any, title: str, width: int = 420, height: int = 280) -> Any:
@@ -255,8 +262,8 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
         scale=alt.Scale(type="sqrt", scheme=alt.SchemeParams(name="viridis", extent=[0.85, 0])),
     )
     means = ("pessimistic", "trec", "expected", "optimistic")
-    told = [alt.Tooltip("run:N"), *(alt.Tooltip(f"{name}:Q", format=".5f") for name in means), alt.Tooltip("tied:Q")]
-    base = alt.Chart(data).encode(y=up, color=colour, tooltip=told, description="tooltip:N")
+    tooltip = [alt.Tooltip("run:N"), *(alt.Tooltip(f"{name}:Q", format=".5f") for name in means), alt.Tooltip("tied:Q")]
+    base = alt.Chart(data).encode(y=up, color=colour, tooltip=tooltip, description="tooltip:N")
     reach = alt.Scale(domain=[max(left - edge, 0), right + edge], nice=False)
     across = alt.X("pessimistic:Q", title=f"mean {measure}", scale=reach)
     lines = base.mark_rule(strokeWidth=2).encode(x=across, x2="optimistic:Q")
@@ -271,7 +278,7 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
             shape=alt.Shape(
                 "order:N", title="order", scale=alt.Scale(domain=["trec", "expected"], range=["circle", "triangle-up"])
             ),
-            tooltip=told,
+            tooltip=tooltip,
             description="tooltip:N",
         )
     )
@@ -355,7 +362,7 @@ def _places(names: Sequence[str], what: str, *, slanted: bool = True) -> dict[st
 
 
 def _hit(frame: pl.DataFrame, at: Any, height: float) -> Any:
-    """Invisible lines from top to bottom, which tell of their place (column `told`) where marks are thin."""
+    """Invisible lines from top to bottom, which tell of their place (column `tooltip`) where marks are thin."""
     import altair as alt
 
     lines = alt.Chart(frame).mark_rule(opacity=0, strokeWidth=WIDE / max(len(frame), 1))
@@ -365,7 +372,7 @@ def _hit(frame: pl.DataFrame, at: Any, height: float) -> Any:
 def ranges(frame: pl.DataFrame, measure: str) -> Any:
     """Each system's score inside its range, best first.
 
-    Columns: place, run, score, low, high, tie_low, tie_high, estimate, told.
+    Columns: place, run, score, low, high, tie_low, tie_high, estimate, tooltip.
     """
     import altair as alt
 
@@ -426,7 +433,7 @@ def verdict_matrix(frame: pl.DataFrame, names: Sequence[str]) -> Any:
 def topic_spread(frame: pl.DataFrame, measure: str) -> Any:
     """How the systems' scores spread on each topic: all, the middle half and the median; a topic is a link.
 
-    Columns: place, topic, low, q1, median, q3, high, told, link.
+    Columns: place, topic, low, q1, median, q3, high, tooltip, link.
     """
     import altair as alt
 
@@ -446,13 +453,13 @@ def topic_spread(frame: pl.DataFrame, measure: str) -> Any:
 
 
 def depth_lines(frame: pl.DataFrame, chosen: Sequence[str], measure: str, pooled: int) -> Any:
-    """Score against depth, one line a system; those chosen in colour. Columns: run, depth, score, told."""
+    """Score against depth, one line a system; those chosen in colour. Columns: run, depth, score, tooltip."""
     import altair as alt
     import polars as pl
 
     x = alt.X("depth:Q", title="depth of evaluation (documents, log scale)", scale=alt.Scale(type="log", nice=False))
     y = alt.Y("score:Q", title=f"{measure} at that depth, mean over topics")
-    told = {"detail": "run:N", "description": "tooltip:N"}
+    tooltip = {"detail": "run:N", "description": "tooltip:N"}
     rest = alt.Chart(frame.filter(~pl.col("run").is_in(list(chosen)))).mark_line(
         strokeWidth=1, opacity=0.45, color="#8C8C8C"
     )
@@ -470,12 +477,12 @@ def depth_lines(frame: pl.DataFrame, chosen: Sequence[str], measure: str, pooled
         )
     )
     rule = alt.Chart(pl.DataFrame({"depth": [max(pooled, 1)]})).mark_rule(strokeDash=[4, 3], aria=False)
-    layers = [rest.encode(x=x, y=y, **told), named.encode(x=x, y=y, **told), rule.encode(x="depth:Q")]
+    layers = [rest.encode(x=x, y=y, **tooltip), named.encode(x=x, y=y, **tooltip), rule.encode(x="depth:Q")]
     return _finish(alt.layer(*layers), f"{measure} against depth", 450, 340)
 
 
 def changed(frame: pl.DataFrame, measure: str) -> Any:
-    """What became of each run's score without its own contribution. Columns: full, percent, told."""
+    """What became of each run's score without its own contribution. Columns: full, percent, tooltip."""
     import altair as alt
     import polars as pl
 
@@ -493,7 +500,7 @@ def changed(frame: pl.DataFrame, measure: str) -> Any:
 
 
 def curves(frame: pl.DataFrame, axes: tuple[str, str], *, log: bool = False) -> Any:
-    """A curve a group, from columns x, y, group and told."""
+    """A curve a group, from columns x, y, group and tooltip."""
     import altair as alt
 
     groups = frame["group"].unique(maintain_order=True).to_list()

@@ -13,6 +13,7 @@ class InputError(FathomsError):
     def __init__(self, message: str, source: str | None = None, line: int | None = None) -> None:
         place = "" if source is None else f"{source}:{line}: " if line is not None else f"{source}: "
         super().__init__(place + message)
+        self.message = message
         self.source = source
         self.line = line
 

@@ -35,10 +35,12 @@ from typing import TYPE_CHECKING, Any
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Run, Runs, read_run
 from fathoms.errors import FathomsError, FathomsWarning
-from fathoms.experiment.evaluate import Options, run_evaluation
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.evaluate import run_evaluation
 from fathoms.measures.base import Measure as OurMeasure
 from fathoms.measures.base import Scores
-from fathoms.measures.parse import MEASURES, parse_measure
+from fathoms.measures.parse import parse_measure
+from fathoms.measures.registry import MEASURES
 
 try:
     import ir_measures
@@ -106,8 +108,7 @@ class FathomsMeasure(theirs.Measure):  # type: ignore[misc]
 
     def _check_value(self) -> None:
         ours, value = self.measure, self.value
-        ranged = ours.range_is != "none" and not getattr(ours, "judged_only", False)
-        if value in ("low", "high", RESIDUAL) and not ranged:
+        if value in ("low", "high", RESIDUAL) and ours.range_is == "none":
             raise FathomsError(f"{self}: {ours.name} has no range, so there is no {value}")
         if value in (RESIDUAL, "tie_expected") and ours.aggregate == "geometric":
             raise FathomsError(
@@ -134,8 +135,8 @@ class FathomsEvaluator(providers.Evaluator):  # type: ignore[misc]
         read = self._run(run)
         _say(read.notes)
         runs = Runs({read.name: read})
-        options = Options(workers=1)
-        found = run_evaluation(self.qrels, runs, list(dict.fromkeys(ours.values())), options).runs[0]
+        experiment = BaseExperiment(self.qrels, runs, workers=1)
+        found = run_evaluation(experiment, list(dict.fromkeys(ours.values()))).runs[0]
         for measure, our in ours.items():
             for topic, value in zip(found.topics, _column(measure, found.scores[our]), strict=True):
                 yield ir_measures.Metric(query_id=topic, measure=measure, value=value)
@@ -186,7 +187,9 @@ def _value(name: str, ours: type[OurMeasure]) -> FathomsMeasure:
     at = "recall" if ours.cutoff == "recall" else "cutoff"
     params = {at: theirs.ParamInfo(desc="level of recall" if at == "recall" else "ranking cutoff threshold")}
     for one, param in ours.params.items():
-        params[one] = theirs.ParamInfo() if param.always_shown else theirs.ParamInfo(default=param.default)
+        about = ours.about_param(one)
+        default = {} if param.always_shown else {"default": param.default}
+        params[one] = theirs.ParamInfo(desc=about, **default)
     params["value"] = theirs.ParamInfo(choices=VALUES, default="score", desc="score, or what else of it")
     members = {
         "__name__": PREFIX + name,
@@ -197,7 +200,7 @@ def _value(name: str, ours: type[OurMeasure]) -> FathomsMeasure:
         "ALWAYS": {one: param.default for one, param in ours.params.items() if param.always_shown},
         "__doc__": ours.__doc__,
         "PRETTY_NAME": f"{name} of fathoms",
-        "SHORT_DESC": (ours.__doc__ or "").split("\n")[0],
+        "SHORT_DESC": ours.description(),
     }
     measure: FathomsMeasure = type(f"_{name}", (FathomsMeasure,), members)()
     return measure

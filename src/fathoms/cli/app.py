@@ -26,6 +26,7 @@ COMMANDS = {
     "judge": "judge the most telling documents first, until it is clear which system is better",
     "band": "how precise scores need to be: geometric bands, and what they cost",
     "report": "all of it on one page, to read and to pass on",
+    "measures": "the measures, and what each can do",
     "papers": "a paper's tables and figures on your collection",
     "check": "is every file sound: errors, warnings and notes",
     "convert": "runs and judgments in other formats: parquet, TREC, JSON, MS MARCO, BEIR",

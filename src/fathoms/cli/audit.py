@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from fathoms.cli import options
 
 if TYPE_CHECKING:
-    from fathoms.comparison.audit_findings import Audit, Spread
+    from fathoms.comparison.audit_findings import Spread
+    from fathoms.comparison.audit_result import Audit
 
 EXAMPLES = """examples:
   fathoms audit qrels.txt runs/ --pooled pooled.txt --groups groups.tsv
@@ -43,21 +44,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.comparison.audit import run_audit
-    from fathoms.comparison.audit_findings import COLUMNS
 
-    given = options.read_inputs(args)
-    groups = None if args.groups is None else options.read_groups(args.groups, given.runs)
-    with output.progress(len(given.runs), args.quiet) as step:
-        result = run_audit(
-            given.qrels, given.runs, args.measures, given.settings, groups=groups, depth=args.depth, progress=step
-        )
-    if not args.quiet:
-        output.say_notes(given.notes + result.notes)
+    exp = options.experiment(args)
+    with output.progress(len(exp.runs), args.quiet) as step:
+        result = exp.audit(args.measures, depth=args.depth, progress=step)
+    output.say_notes(exp, result, args)
     if args.format == "table":
         output.put(_table(result), args.output)
     else:
-        output.put_rows(COLUMNS, result.rows(), args)
+        output.put_result(result, args)
     return 0
 
 
@@ -107,7 +102,7 @@ def _pooling(result: Audit) -> str:
 def _left_out(result: Audit) -> str:
     from fathoms.cli.output import aligned_text
     from fathoms.comparison.audit_findings import changes
-    from fathoms.data.trec import pluralise
+    from fathoms.text import pluralise
 
     header = ["measure"]
     rows = [[measure.name] for measure in result.measures]

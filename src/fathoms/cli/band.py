@@ -71,7 +71,7 @@ def loss(text: str) -> float:
 
 
 def run(args: Namespace) -> int:
-    from fathoms.cli.output import say_notes
+    from fathoms.cli.output import warn
     from fathoms.data.files import check_folder
     from fathoms.data.runs import scan_runs
     from fathoms.errors import FathomsError
@@ -97,12 +97,12 @@ def run(args: Namespace) -> int:
     if args.output is not None:
         _write(args, runs, notes)
     if not args.quiet:
-        say_notes(list(dict.fromkeys(notes)))
+        warn(dict.fromkeys(notes))
     return 0
 
 
 def _measures(args: Namespace, default: tuple[str, ...]) -> list[Measure]:
-    from fathoms.experiment.evaluate import prepare_measures
+    from fathoms.experiment.base import prepare_measures
 
     return prepare_measures(args.measures or default)
 
@@ -133,7 +133,8 @@ def _losses(args: Namespace, runs: Runs, notes: list[str]) -> list[tuple[Any, ..
 
     from fathoms.data.qrels import read_qrels
     from fathoms.evidence.align import Aligned, Alignment
-    from fathoms.experiment.evaluate import Options, topic_notes
+    from fathoms.experiment.base import Options
+    from fathoms.experiment.evaluate import topic_notes
     from fathoms.measures.banding import banded_score, worst_loss
 
     measures = _measures(args, (*DEFAULT_MEASURES, "AP"))
@@ -160,9 +161,9 @@ def _losses(args: Namespace, runs: Runs, notes: list[str]) -> list[tuple[Any, ..
 
 def _write(args: Namespace, runs: Runs, notes: list[str]) -> None:
     from fathoms.data.files import whole_file
-    from fathoms.data.trec import pluralise
     from fathoms.errors import FathomsError
     from fathoms.evidence.banding import banded_run
+    from fathoms.text import pluralise
 
     files = {name: args.output / f"{name.replace('/', '_')}.run" for name in runs}
     if len(set(files.values())) < len(files):

@@ -6,8 +6,6 @@ Exit status 1 if there are errors, with --strict also if there are warnings; 2 i
 
 from __future__ import annotations
 
-import os
-import sys
 from argparse import ArgumentParser, Namespace
 
 from fathoms.cli import options
@@ -32,33 +30,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from collections import Counter
-    from dataclasses import asdict
-
     from fathoms.cli import output
-    from fathoms.data import irds
-    from fathoms.data.runs import expand
-    from fathoms.errors import InputError
-    from fathoms.evidence.check import check_files
 
-    options.check_sources(args)
-    output.check_target(args.format, args.output)
-    if not (args.qrels == "-" or os.path.exists(args.qrels) or irds.knows(args.qrels)):
-        raise InputError("no such file", args.qrels)
-    paths = expand(args.runs)
-    with output.progress(len(paths), args.quiet) as step:
-        findings = list(check_files(args.qrels, paths, junk=args.junk, progress=step))
+    exp = options.experiment(args, memory_mb=0)
+    with output.progress(len(exp.runs), args.quiet) as step:
+        found = exp.check(progress=step)
     if args.format == "table":
-        text = "".join(f"{finding.level:7}  {finding.file}: {finding.message}\n" for finding in findings)
-    elif args.format == "json":
-        text = output.records([asdict(finding) for finding in findings])
+        text = "".join(f"{finding.level:7}  {finding.file}: {finding.message}\n" for finding in found.findings)
+        output.put(text, args.output)
     else:
-        rows = ((finding.level, finding.file, finding.message) for finding in findings)
-        text = output.delimited(("level", "file", "message"), rows, "\t")
-    output.put(text, args.output)
-    counts = Counter[str](finding.level for finding in findings)
-    if not args.quiet:
-        levels = ("error", "warning", "note")
-        total = ", ".join(f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}" for level in levels)
-        print(f"fathoms: {len(paths) + 1} files: {total}", file=sys.stderr)
-    return 1 if counts["error"] or (args.strict and counts["warning"]) else 0
+        output.put_result(found, args)
+    output.say_sentences(found, args)
+    return 1 if found.count("error") or (args.strict and found.count("warning")) else 0

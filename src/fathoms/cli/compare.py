@@ -10,10 +10,11 @@ csv, json or parquet of `fathoms eval --by-topic`): differences, intervals and p
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from fathoms.cli import options
+from fathoms.comparison.names import CORRECTIONS, TESTS
 
 if TYPE_CHECKING:
     from fathoms.comparison.compare import Comparison
@@ -41,19 +42,21 @@ OF_RUNS = {
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
     options.add_measures(parser)
-    parser.add_argument(
+    options.add_choice(
+        parser,
         "--test",
-        choices=("t", "wilcoxon", "randomization", "bootstrap", "tukey"),
+        choices=TESTS,
         default="t",
         help="significance test, paired by topic (t)",
     )
-    parser.add_argument(
+    options.add_choice(
+        parser,
         "--correction",
-        choices=("none", "bonferroni", "holm", "bh"),
+        choices=CORRECTIONS,
         default="holm",
         help="for making many comparisons; each measure's pairs together (holm)",
     )
-    parser.add_argument("--alpha", metavar="A", type=share, default=0.05, help="significance level (0.05)")
+    parser.add_argument("--alpha", metavar="A", type=options.share, default=0.05, help="significance level (0.05)")
     parser.add_argument("--baseline", metavar="RUN", help="compare each run with this one only (a name, or its file)")
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "latex"))
     options.add_order(parser)
@@ -62,47 +65,29 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_work(parser)
 
 
-def share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1:
-        raise ArgumentTypeError(f"expected a number between 0 and 1, found {text!r}")
-    return value
-
-
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.comparison.compare import run_comparison
-    from fathoms.comparison.sentences import sentences
-    from fathoms.data.files import stem
 
     if args.qrels == "none":
         return _run_on_scores(args)
-    given = options.read_inputs(args, ("AP",))
-    baseline = args.baseline if args.baseline is None or args.baseline in given.runs else stem(args.baseline)
-    with output.progress(len(given.runs), args.quiet) as step:
-        result = run_comparison(
-            given.qrels,
-            given.runs,
-            given.measures,
-            given.settings,
+    exp = options.experiment(args)
+    with output.progress(len(exp.runs), args.quiet) as step:
+        result = exp.compare(
+            args.measures or "AP",
             test=args.test,
             correction=args.correction,
             alpha=args.alpha,
-            baseline=baseline,
+            baseline=args.baseline,
             progress=step,
         )
-    if not args.quiet:
-        output.say_notes(given.notes + result.notes)
-    _write(result, sentences(result), args)
+    output.say_notes(exp, result, args)
+    _write(result, args)
     return 0
 
 
 def _run_on_scores(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.comparison.external_scores import comparison_of_scores, sentences
+    from fathoms.comparison.external_scores import comparison_of_scores
     from fathoms.errors import FathomsError
 
     useless = [f"--{name.replace('_', '-')}" for name, default in OF_RUNS.items() if getattr(args, name) != default]
@@ -120,21 +105,20 @@ def _run_on_scores(args: Namespace) -> int:
         seed=args.seed,
     )
     if not args.quiet:
-        output.say_notes(result.notes)
-    _write(result, sentences(result), args)
+        output.warn(result.notes)
+    _write(result, args)
     return 0
 
 
-def _write(result: Comparison, told: list[str], args: Namespace) -> None:
+def _write(result: Comparison, args: Namespace) -> None:
     from fathoms.cli import output
-    from fathoms.comparison.compare import COLUMNS, WORDS
 
     if args.format == "table":
-        output.put(_table(result, [] if args.quiet else told), args.output)
+        output.put(_table(result, [] if args.quiet else result.sentences), args.output)
     elif args.format == "latex":
-        output.put(_latex(result, told), args.output)
+        output.put(_latex(result), args.output)
     else:
-        output.put_rows(COLUMNS, [pair.row() for pair in result.pairs], args, WORDS)
+        output.put_result(result, args)
 
 
 def _number(value: float | None, signed: bool = True) -> str:
@@ -143,7 +127,7 @@ def _number(value: float | None, signed: bool = True) -> str:
     return f"{value:+.4f}" if signed else "<.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def _table(result: Comparison, told: list[str]) -> str:
+def _table(result: Comparison, sentences: list[str]) -> str:
     from fathoms.cli.output import aligned_text
 
     header = [
@@ -172,10 +156,10 @@ def _table(result: Comparison, told: list[str]) -> str:
         for pair in result.pairs
     ]
     text = aligned_text(header, rows, numbers_from=4)
-    return text + "\n" + "\n".join(told) + "\n" if told else text
+    return text + "\n" + "\n".join(sentences) + "\n" if sentences else text
 
 
-def _latex(result: Comparison, told: list[str]) -> str:
+def _latex(result: Comparison) -> str:
     """A booktabs table; the difference with its range over judgments below and above, and the caption to go with it."""
     from fathoms.cli.output import latex_escape
 
@@ -196,5 +180,5 @@ def _latex(result: Comparison, told: list[str]) -> str:
         ]
         lines.append(" & ".join(cells) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [f"% {sentence}" for sentence in told]
+    lines += [f"% {sentence}" for sentence in result.sentences]
     return "\n".join(lines) + "\n"

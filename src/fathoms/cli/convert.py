@@ -1,8 +1,7 @@
-"""Write runs or judgments in another format: trec, parquet (fast to read), json, jsonl, msmarco or beir.
+"""Write runs or judgments in another format. parquet is the fastest to read.
 
-The format is that of OUT's ending, or --to: .run .trec .txt .res .qrels are trec, .parquet, .json and .jsonl what they
-say, .tsv is msmarco for a run and beir for judgments; .gz, .zst, .bz2 and .xz behind it compress. Several IN go to a
-folder. What a format cannot carry is said; numbers are the same to the last bit.
+The format is that of OUT's ending, or --to; .gz, .zst, .bz2 and .xz behind it compress. Several IN go to a folder. What
+a format cannot carry is said; numbers are the same to the last bit.
 """
 
 from __future__ import annotations
@@ -14,16 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fathoms.cli import options
+from fathoms.data.formats import registry
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fathoms.data.convert import Format
+    from fathoms.data.column_names import Kind
+    from fathoms.data.formats.base import FileFormat
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Run
-    from fathoms.data.sniff import Kind
 
+WHAT = {"run": "documents", "qrels": "judgments"}
 EXAMPLES = """examples:
   fathoms convert bm25.run.gz -o bm25.parquet
   fathoms convert runs/ -o fast/ --to parquet
@@ -32,7 +33,22 @@ EXAMPLES = """examples:
   fathoms convert predictions.json -o model.run --split test"""
 
 
+def _formats() -> str:
+    """The formats that can be written, with their endings, for the end of the help."""
+    rows = [(format.name, " ".join(format.endings), _of(format)) for format in registry.writable()]
+    return "formats:\n" + "".join(f"  {name:<10}{endings}{of}\n" for name, endings, of in rows)
+
+
+def _of(format: FileFormat) -> str:
+    """Where an ending means different things: which of them."""
+    shared = any(set(other.endings) & set(format.endings) for other in registry.writable() if other is not format)
+    if not shared:
+        return ""
+    return ", of a run" if "run" in format.writes and format.run_as is None else ", of judgments"
+
+
 def add_arguments(parser: ArgumentParser) -> None:
+    parser.epilog = f"{_formats()}\n{EXAMPLES}"
     parser.add_argument(
         "sources", metavar="IN", nargs="+", help="files, folders or quoted globs; - for stdin; irds:ID for judgments"
     )
@@ -45,7 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--to",
-        choices=("trec", "parquet", "json", "jsonl", "msmarco", "beir"),
+        choices=[format.name for format in registry.writable()],
         help="format, where OUT's ending does not say it",
     )
     parser.add_argument("--kind", choices=("run", "qrels"), help="what IN is, if its content does not say")
@@ -70,7 +86,7 @@ def run(args: Namespace) -> int:
         for source in sources:
             target, rows, notes = _convert(source, folder, args)
             if not args.quiet:
-                output.say_notes(notes)
+                output.warn(notes)
                 print(f"fathoms: {target}: {rows}", file=sys.stderr)
             step(source)
     return 0
@@ -78,17 +94,16 @@ def run(args: Namespace) -> int:
 
 def _sources(patterns: list[str]) -> list[str]:
     """Files, and ids of datasets as they are."""
-    from fathoms.data import irds
     from fathoms.data.runs import expand
 
     found: list[str] = []
     for pattern in patterns:
-        found += [pattern] if irds.knows(pattern) else expand([pattern])
+        found += [pattern] if registry.of_object(pattern) else expand([pattern])
     return list(dict.fromkeys(found))
 
 
 def _name(source: str) -> str:
-    from fathoms.data.files import stem
+    from fathoms.data.file_names import stem
 
     return "stdin" if source == "-" else stem(source)
 
@@ -96,19 +111,18 @@ def _name(source: str) -> str:
 def _folder(args: Namespace, sources: list[str]) -> Path | None:
     """The folder to write to, made where it is not there; None for a single file. What is wrong is said here, before
     anything is read."""
-    from fathoms.data import convert
     from fathoms.data.files import PACKED_ENDINGS, check_folder, check_writable
     from fathoms.errors import FathomsError, InputError
 
-    by_ending = convert.format_of(args.output, "run")
+    by_ending = registry.by_ending(args.output, "run") or registry.by_ending(args.output, "qrels")
     is_folder = args.output.endswith("/") or os.path.isdir(args.output)
     if len(sources) == 1 and not is_folder:
         if args.to is None and by_ending is None:
-            raise FathomsError(
-                f"{args.output}: its ending names no format; say --to, or end in .run, .parquet, .json, .jsonl or .tsv"
-            )
-        if (args.to or by_ending) == "parquet" and args.output.lower().endswith(PACKED_ENDINGS):
-            raise FathomsError(f"{args.output}: parquet is compressed in itself; leave the last ending out")
+            known = ", ".join(registry.endings())
+            raise FathomsError(f"{args.output}: its ending names no format; say --to, or end in one of {known}")
+        format = by_ending if args.to is None else registry.by_name(args.to)
+        if format is not None and format.compressed and args.output.lower().endswith(PACKED_ENDINGS):
+            raise FathomsError(f"{args.output}: {format.name} is compressed in itself; leave the last ending out")
         check_writable(Path(args.output))
         return None
     if by_ending is not None and not is_folder:
@@ -117,7 +131,7 @@ def _folder(args: Namespace, sources: list[str]) -> Path | None:
             "a folder of that name"
         )
     if args.to is None:
-        raise FathomsError(f"{args.output}: a folder's name tells no format; say --to, such as --to parquet")
+        raise FathomsError(f"{args.output}: the name of a folder says no format; say --to, such as --to parquet")
     check_folder(args.output)
     seen: dict[str, str] = {}
     for source in sources:
@@ -135,25 +149,26 @@ def _convert(source: str, folder: Path | None, args: Namespace) -> tuple[Path, s
     from fathoms.data import convert
     from fathoms.data.files import check_not_read, compress, whole_file
     from fathoms.data.runs import RunFile
+    from fathoms.errors import FathomsError
 
     kind = _kind(source, args)
-    to: Format | None = args.to or convert.format_of(args.output, kind)
-    assert to is not None  # or `_folder` would have said so
-    target = Path(args.output) if folder is None else folder / (_name(source) + convert.ending_of(to, kind))
+    format = registry.by_ending(args.output, kind) if args.to is None else registry.by_name(args.to)
+    if format is None:
+        raise FathomsError(f"{args.output}: its ending names no format of {WHAT[kind]}; say --to")
+    target = Path(args.output) if folder is None else folder / (_name(source) + format.ending(kind))
     check_not_read(target, [source])
     plain = not args.lenient and args.subset is None and args.split is None and os.path.isfile(source)
     with whole_file(target) as path:
         packed = None
-        if plain and kind == "run" and to == "parquet":
-            packed = convert.pack_in_parts(RunFile(source, _name(source), lenient=False), path)
+        if plain and kind == "run":
+            packed = convert.pack_in_parts(RunFile(source, _name(source), lenient=False), format.name, path)
         if packed is None:
             data = _read(source, kind, args)
-            raw = convert.content(data, to, None if to != "msmarco" else _order(data, args.ties))
+            raw = convert.content(data, format.name, _order(data, args.ties) if format.in_order else None)
             path.write_bytes(compress(raw, os.fspath(target)))
-            packed = len(data), len(data.topics), [*data.notes, *convert.losses(data, to)]
+            packed = len(data), len(data.topics), [*data.notes, *convert.losses(data, format.name)]
     rows, topics, notes = packed
-    what = "documents" if kind == "run" else "judgments"
-    return target, f"{rows:,} {what} of {topics:,} topics as {to}", notes
+    return target, f"{rows:,} {WHAT[kind]} of {topics:,} topics as {format.name}", notes
 
 
 def _order(data: Run | Qrels, ties: Literal["trec", "run", "rank", "score-rank"]) -> NDArray[np.int64] | None:
@@ -170,18 +185,16 @@ def _order(data: Run | Qrels, ties: Literal["trec", "run", "rank", "score-rank"]
 
 
 def _kind(source: str, args: Namespace) -> Kind:
-    from fathoms.data.irds import knows
     from fathoms.data.sniff import kind_of
     from fathoms.errors import FathomsError
 
     if args.subset is not None or args.split is not None:
         return "run"
-    if args.kind is None and args.to == "msmarco":
-        kind: Kind | None = "run"
-    elif args.kind is None and knows(source):
-        kind = "qrels"
-    else:
-        kind = args.kind
+    kind: Kind | None = args.kind
+    if kind is None:
+        named = registry.of_object(source)
+        possible = named.reads if named else registry.by_name(args.to).writes if args.to else ()
+        kind = possible[0] if len(possible) == 1 else None
     if kind is None and source == "-":
         raise FathomsError("standard input can be read once only; say --kind run or --kind qrels")
     if kind is None:

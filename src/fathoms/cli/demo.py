@@ -73,7 +73,7 @@ def _report(folder: Path) -> None:
 def told(found: Demo) -> str:
     from fathoms.comparison.audit_sentences import sentences as of_audit
     from fathoms.comparison.sentences import sentences as of_comparison
-    from fathoms.data.trec import pluralise
+    from fathoms.text import pluralise
 
     pooled, judged = found.collection.pooled, found.judged
     right = ", ".join(f"{right} of {of} {verdict} pairs" for verdict, (right, of) in found.right.items() if of)

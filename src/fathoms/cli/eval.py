@@ -9,21 +9,23 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from fathoms import choices
 from fathoms.cli import options
 
 EXAMPLES = """examples:
   fathoms eval qrels.txt runs/
   fathoms eval qrels.txt bm25.run.gz -m AP -m 'RBP(p=0.8)' --by-topic --format tsv -o scores.tsv
-  fathoms eval qrels.txt 'runs/*.run' -m AP@100 --universe given --ties expected"""
+  fathoms eval qrels.txt 'runs/*.run' -m AP@100 --universe all --ties expected"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
     options.add_measures(parser)
     parser.add_argument("-q", "--by-topic", action="store_true", help="a row for each topic too")
-    parser.add_argument(
+    options.add_choice(
+        parser,
         "--topics",
-        choices=("all", "intersect"),
+        choices=choices.TOPICS,
         default="all",
         help="mean over all topics of the qrels (default), or over those the run has too, as trec_eval does",
     )
@@ -41,24 +43,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from dataclasses import replace
-
     from fathoms.cli import output
     from fathoms.data.files import check_folder
-    from fathoms.experiment.evaluate import DEFAULT_MEASURES, run_evaluation
+    from fathoms.experiment.evaluate import DEFAULT_MEASURES
     from fathoms.parallel import finished
 
     if args.resume is not None:
         check_folder(args.resume)
-    given = options.read_inputs(args, DEFAULT_MEASURES)
-    # trec_eval's format has no place for ranges, so they need not be computed.
-    settings = replace(given.settings, resume=args.resume, scores_only=args.format == "trec_eval")
-    with output.progress(sum(len(given.runs.parts(name)) for name in given.runs), args.quiet) as step:
-        result = run_evaluation(
-            given.qrels, given.runs, given.measures, settings, by_topic=args.by_topic, progress=step
+    exp = options.experiment(args, memory_mb=0)
+    with output.progress(sum(len(exp.runs.parts(name)) for name in exp.runs), args.quiet) as step:
+        result = exp.evaluate(
+            args.measures or DEFAULT_MEASURES,
+            by_topic=args.by_topic,
+            scores_only=args.format == "trec_eval",  # which has no place for ranges
+            resume=args.resume,
+            progress=step,
         )
-    if not args.quiet:
-        output.say_notes(given.notes + result.notes)
+    output.say_notes(exp, result, args)
     output.write(result, args)
     if args.resume is not None:
         finished(args.resume)

@@ -21,8 +21,6 @@ from fathoms.judging.names import DEFAULT, STRATEGIES
 
 if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
-    from fathoms.data.runs import Runs
-    from fathoms.judging.log import JudgingSettings
     from fathoms.judging.session import Session
     from fathoms.judging.texts import TextSources
 
@@ -46,6 +44,9 @@ DEMO: dict[str, Any] = {  # some 70 judgments settle it
 OPEN_PAIRS = 20  # shown in the summary
 
 
+SETTINGS = ("strategy", "until", "seed", "depth", "ties", "baseline", "max_grade", "rel", "double")
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "qrels", metavar="QRELS", nargs="?", help="judgments, lines `topic iteration document grade`; none for none"
@@ -62,8 +63,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--topic-texts", metavar="FILE", help="texts of topics: TSV, JSON lines or TREC's SGML")
     parser.add_argument("--docs", metavar="FILE|DIR", help="texts of documents: the same, or a folder of files")
-    parser.add_argument(
-        "--strategy", choices=STRATEGIES, help=f"how the next document is chosen ({DEFAULT}); see docs/judge.md"
+    options.add_choice(
+        parser,
+        "--strategy",
+        choices=STRATEGIES,
+        help=f"how the next document is chosen ({DEFAULT}); see docs/judge.md",
     )
     parser.add_argument(
         "--confidence", metavar="P", dest="until", type=_probability, help="confidence that settles a pair (0.95)"
@@ -190,14 +194,12 @@ def _prepare_demo(args: Namespace, stack: ExitStack) -> None:
 
 
 def _judge(args: Namespace) -> int:
+    from fathoms.api import Experiment
     from fathoms.cli import output
     from fathoms.data.files import check_writable
     from fathoms.data.qrels import read_qrels
-    from fathoms.data.runs import scan_runs
     from fathoms.errors import FathomsError
-    from fathoms.evidence.candidates import candidates
-    from fathoms.judging.log import Log, check_new
-    from fathoms.judging.session import Session
+    from fathoms.judging.opening import open_session
     from fathoms.judging.terminal import Conversation
 
     options.check_sources(args)
@@ -206,27 +208,29 @@ def _judge(args: Namespace) -> int:
     if args.export is not None:
         check_writable(args.export)
     with ExitStack() as stack:
-        log = None
-        if args.resume:
-            log = Log.open(args.session)
-            stack.callback(log.close)
-        else:
-            check_new(args.session)
-        qrels = None if args.qrels == "none" else read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
+        exp = Experiment(
+            None if args.qrels == "none" else args.qrels,
+            args.runs,
+            lenient=args.lenient,
+            junk=args.junk,
+            names=args.names,
+            memory_mb=0,
+        )
         oracle = None if args.oracle is None else read_qrels(args.oracle, lenient=args.lenient, junk=args.junk)
-        runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
-        if len(runs) < 2:
-            raise FathomsError("judging is for telling systems apart, so it takes two runs or more; found one")
-        settings = _settings(args, None if log is None else log.settings(), qrels, oracle, runs)
-        found = candidates(runs, settings.depth, settings.ties, settings.precision)
-        texts = _open_texts(args, found.topics, found.documents.tolist())
-        if log is None:
-            session = Session.begin(args.session, settings, found, qrels)
-            stack.callback(session.close)
-        else:
-            session = Session.resume(log, settings, found, qrels)
+        asked = {name: getattr(args, name) for name in SETTINGS} | {"precision": args.score_precision}
+        opened: list[TextSources] = []
+        session = open_session(
+            exp,
+            args.session,
+            asked,
+            resume=args.resume,
+            oracle=oracle,
+            first=lambda found: opened.append(_open_texts(args, found.topics, found.documents.tolist())),
+        )
+        stack.callback(session.close)
+        found, (texts,) = session.candidates, opened
         if not args.quiet:
-            output.say_notes(_notes(qrels, oracle, found.topics))
+            output.warn(_notes(session.qrels, oracle, found.topics))
             _say_texts(texts, len(found.topics), len(set(found.documents.tolist())))
         try:
             if args.web:
@@ -241,46 +245,6 @@ def _judge(args: Namespace) -> int:
         output.put(_summary(session), None)
         _finish(session, args)
     return 0
-
-
-def _settings(
-    args: Namespace, stored: JudgingSettings | None, qrels: Qrels | None, oracle: Qrels | None, runs: Runs
-) -> JudgingSettings:
-    """What the flags say, or on resuming what the session says; a flag that says something else is an error."""
-    from dataclasses import replace
-
-    from fathoms.data.files import stem
-    from fathoms.errors import FathomsError, InputError
-    from fathoms.evidence.order import default_precision
-    from fathoms.judging.log import JudgingSettings
-
-    asked: dict[str, Any] = {
-        name: getattr(args, name)
-        for name in ("strategy", "until", "seed", "depth", "ties", "baseline", "max_grade", "rel", "double")
-    }
-    asked["precision"] = args.score_precision
-    if args.baseline is not None:
-        asked["baseline"] = args.baseline if args.baseline in runs else stem(args.baseline)
-        if asked["baseline"] not in runs:
-            raise FathomsError(f"the baseline {args.baseline!r} is not among the runs: {', '.join(list(runs)[:5])}")
-    asked = {name: value for name, value in asked.items() if value is not None}
-    if stored is None:
-        asked.setdefault("precision", default_precision(asked.get("ties", "trec")))
-        greatest = max((known.max_grade for known in (qrels, oracle) if known is not None), default=1)
-        asked.setdefault("max_grade", int(greatest))
-        return JudgingSettings(**asked)
-    for name, value in asked.items():
-        then = getattr(stored, name)
-        if name != "until" and value != then:
-            flag = {"precision": "score-precision", "until": "confidence", "double": "judge-twice"}.get(
-                name, name.replace("_", "-")
-            )
-            raise InputError(
-                f"was begun with --{flag} {then}, found {value}; leave the flag out, or begin another session with "
-                "--session FILE",
-                str(args.session),
-            )
-    return replace(stored, until=asked.get("until", stored.until))
 
 
 def _notes(qrels: Qrels | None, oracle: Qrels | None, topics: list[str]) -> list[str]:

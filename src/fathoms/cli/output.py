@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import check_writable, whole_file
-from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError
+from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.evaluate import COLUMNS, Evaluation, RunScores
+from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import trec_eval_name
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -31,9 +33,21 @@ def check_target(format: str, output: Path | None) -> None:
         check_writable(output)
 
 
-def say_notes(notes: list[str]) -> None:
+def warn(notes: Iterable[str]) -> None:
     for note in notes:
         print(f"fathoms: warning: {note}", file=sys.stderr)
+
+
+def say_notes(experiment: BaseExperiment, result: Result, args: Namespace) -> None:
+    """What a careful reader should know of the files and of the numbers."""
+    if not args.quiet:
+        warn(dict.fromkeys([*experiment.notes, *result.notes]))
+
+
+def say_sentences(result: Result, args: Namespace) -> None:
+    if not args.quiet:
+        for sentence in result.sentences:
+            print(f"fathoms: {sentence}", file=sys.stderr)
 
 
 @contextmanager
@@ -60,7 +74,12 @@ def write(result: Evaluation, args: Namespace) -> None:
     elif args.format == "table":
         put(table(result, wide=args.output is not None, quiet=args.quiet), args.output)
     else:
-        put_rows(COLUMNS, list(result.rows()), args, words=COLUMNS[:3])
+        put_result(result, args)
+
+
+def put_result(result: Result, args: Namespace) -> None:
+    """A result for programs: tsv, csv, json or parquet."""
+    put_rows(result.columns, list(result.rows()), args, result.words)
 
 
 def put_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], args: Namespace, words: Sequence[str] = ()) -> None:
@@ -82,6 +101,12 @@ def put(text: str, output: Path | None) -> None:
     else:
         with whole_file(output) as path:
             path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
+
+
+def save_chart(chart: Any, path: Path) -> None:
+    """A picture in the form that the file's name asks for; HTML that needs no network."""
+    with whole_file(path) as temporary:
+        chart.save(temporary, **({"inline": True} if path.suffix == ".html" else {}))
 
 
 def aligned_text(header: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int) -> str:
@@ -228,7 +253,7 @@ def table(result: Evaluation, *, wide: bool, quiet: bool) -> str:
         console.print(grid)
         console.print()
     if not quiet:
-        for line in remarks(result):
+        for line in result.sentences:
             console.print(line, soft_wrap=True)
     return buffer.getvalue()
 
@@ -268,56 +293,3 @@ def _bar(values: dict[str, float | None], greatest: float) -> Text:
         cells[at[0]], cells[at[2]] = "├", "┤"
     cells[at[1]] = "●"
     return Text("".join(cells))
-
-
-def remarks(result: Evaluation) -> list[str]:
-    """What the numbers hang on: unjudged documents, ties, ranks that contradict scores, missing topics."""
-    lines = []
-    means = [(run.run, measure.name, run.mean(measure)) for run in result.runs for measure in result.measures]
-    unjudged, read = sum(run.unjudged for run in result.runs), sum(run.read for run in result.runs)
-    if unjudged:
-        widest = _widest(means, "low", "high")
-        detail = f"; the widest range is {widest[0]:.4f}, {widest[2]} of {widest[1]}" if widest else ""
-        lines.append(f"Unjudged: {unjudged / read:.1%} of the documents read ({unjudged:,} of {read:,}){detail}.")
-    moved = [mean for mean in means if _width(mean[2], "tie_low", "tie_high") > 1e-12]
-    most = _widest(moved, "tie_low", "tie_high")
-    if most:
-        lines.append(
-            f"Ties: another order of tied documents changes {len(moved)} of {len(means)} scores, by up to "
-            f"{most[0]:.4f} ({most[2]} of {most[1]}); see `fathoms ties`."
-        )
-    contradicted = [run.run for run in result.runs if run.rank_order_differs]
-    if contradicted:
-        shown = ", ".join(contradicted[:3]) + (f" and {len(contradicted) - 3} more" if len(contradicted) > 3 else "")
-        lines.append(
-            f"Ranks: the rank column contradicts the scores, and following it would change scores, in {shown}; "
-            "see `fathoms ties`."
-        )
-    errors = [
-        (float(scores.tie_error.max(initial=0)), measure.name)
-        for run in result.runs
-        for measure, scores in run.scores.items()
-        if scores.tie_error is not None
-    ]
-    if errors and max(errors)[0] > 0:
-        lines.append(
-            f"Simulated: tie_expected of {max(errors)[1]} is a mean over seeded shuffles; the standard error of a "
-            f"topic's is at most {max(errors)[0]:.4f}."
-        )
-    missing = sum(bool(run.missing) for run in result.runs)
-    if missing:
-        lines.append(f"Topics: {missing} of {len(result.runs)} runs lack topics of the qrels.")
-    return lines
-
-
-Mean = tuple[str, str, dict[str, float | None]]
-
-
-def _width(values: dict[str, float | None], low: str, high: str) -> float:
-    least, most = values[low], values[high]
-    return 0.0 if least is None or most is None else most - least
-
-
-def _widest(means: list[Mean], low: str, high: str) -> tuple[float, str, str] | None:
-    widths = [(_width(values, low, high), run, measure) for run, measure, values in means]
-    return max(widths, default=None)

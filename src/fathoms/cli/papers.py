@@ -59,21 +59,18 @@ def run(args: Namespace) -> int:
 
     from fathoms.cli import output
     from fathoms.data.files import check_folder
-    from fathoms.data.qrels import read_qrels
-    from fathoms.data.runs import Runs, scan_runs
+    from fathoms.data.runs import Runs
     from fathoms.evidence.order import Precision, Ties
     from fathoms.papers import depth, gain, rm, rtc, ties
     from fathoms.papers.output import write_study
     from fathoms.parallel import finished
 
-    options.check_sources(args)
     check_folder(args.output)
-    qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
-    runs = scan_runs(options.run_files(args), names=args.names, lenient=args.lenient)
-    notes: list[str] = []
-    pooled = options.pooled_names(args, runs, notes)
     precision: Precision = args.score_precision or "float64"
     order: Ties = args.ties or ("run" if args.paper == "ties" else "trec")
+    args.ties = order
+    exp = options.experiment(args, memory_mb=0)
+    qrels, runs, pooled = exp.qrels, exp.runs, exp.options.pooled
 
     where: dict[str, Any] = {"workers": args.workers, "scheduler": args.scheduler}
 
@@ -85,8 +82,7 @@ def run(args: Namespace) -> int:
         settings = rm.RMSettings(order, precision, args.prefix_order, seed=args.seed, **where)
         study = rm.study(qrels, runs, pooled, settings, progress=progress)
     elif args.paper == "depth":
-        teams = None if args.groups is None else options.read_groups(args.groups, runs)
-        settings_of_depth = depth.DepthSettings(order, precision, args.depth, teams, **where)
+        settings_of_depth = depth.DepthSettings(order, precision, args.depth, exp.groups, **where)
         study = depth.study(qrels, runs, pooled, settings_of_depth, progress=progress)
     elif args.paper == "ties":
         study = ties.study(qrels, runs, ties.TiesSettings(order, precision, **where), progress=progress)
@@ -104,7 +100,7 @@ def run(args: Namespace) -> int:
     undrawn = write_study(study, args.output)
     finished(args.output)
     if not args.quiet:
-        output.say_notes([*notes, *qrels.notes])
+        output.warn([*exp.notes, *qrels.notes])
         if undrawn and not any(exhibit.chart is not None for exhibit in study.exhibits):
             print("fathoms: figures are written as data only; install fathoms[report] to draw them", file=sys.stderr)
         print(f"fathoms: {len(study.exhibits)} tables and figures; read {args.output}/index.md", file=sys.stderr)

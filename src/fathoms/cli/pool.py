@@ -10,6 +10,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from fathoms import choices
 from fathoms.cli import options
 
 EXAMPLES = """examples:
@@ -25,9 +26,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     size.add_argument("--depth", metavar="D", type=options.at_least_one, help="the top D documents of each run")
     size.add_argument("--budget", metavar="N", type=options.at_least_one, help="N documents, shallowest first")
     parser.add_argument("--per-topic", action="store_true", help="--budget is for each topic")
-    parser.add_argument(
+    options.add_choice(
+        parser,
         "--prefix-order",
-        choices=("file", "shuffle"),
+        choices=choices.PREFIX_ORDERS,
         default="file",
         help="which documents of one depth come first: those first in the qrels (or by id), or a seeded shuffle",
     )
@@ -41,34 +43,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.data.qrels import read_qrels
-    from fathoms.data.runs import scan_runs
-    from fathoms.errors import FathomsError
-    from fathoms.evidence.order import default_precision
-    from fathoms.evidence.pool import pool_documents, pool_judgments
 
-    options.check_sources(args)
-    output.check_target("tsv", args.output)
-    runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
-    notes: list[str] = []
-    pooled = options.pooled_names(args, runs, notes)
-    names = [name for name in (pooled or runs) if name in runs]
-    if not names:
-        raise FathomsError(f"none of the runs named in {args.pooled} is among the given ones")
-    precision = args.score_precision or default_precision(args.ties)
-    seed = args.seed if args.prefix_order == "shuffle" else None
-    size = {"depth": args.depth, "budget": args.budget, "per_topic": args.per_topic, "seed": seed}
-    if args.qrels is None:
-        rows = pool_documents([runs[name] for name in names], args.ties, precision, **size)
-        text = output.delimited(("topic", "document", "depth"), rows, "\t")
-        what = f"{len(rows):,} documents to judge"
+    exp = options.experiment(args, memory_mb=0)
+    found = exp.pool(depth=args.depth, budget=args.budget, per_topic=args.per_topic, prefix_order=args.prefix_order)
+    if found.qrels is None:
+        text = output.delimited(found.columns, found.rows(), "\t")
+        what = f"{len(found.documents):,} documents to judge"
     else:
-        qrels = read_qrels(args.qrels, lenient=args.lenient, junk=args.junk)
-        kept = pool_judgments((runs[name] for name in names), qrels, args.ties, precision, **size)
-        text = qrels.keep(kept).to_text()
-        what = f"{int(kept.sum()):,} of {len(qrels):,} judgments"
+        text = found.qrels.to_text()
+        what = f"{len(found.qrels):,} of {len(exp.qrels):,} judgments"
     output.put(text, args.output)
+    output.say_notes(exp, found, args)
     if not args.quiet:
-        output.say_notes(notes)
-        print(f"fathoms: {what}, pooled from {len(names)} runs", file=sys.stderr)
+        print(f"fathoms: {what}, pooled from {found.pooled_from} runs", file=sys.stderr)
     return 0

@@ -11,29 +11,16 @@ document a probability of relevance from the ranks of all given runs, all judgme
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fathoms.cli import options
+from fathoms.estimate.names import METHODS, RELEVANCE_MODELS
 
 if TYPE_CHECKING:
-    from fathoms.data.trec import Table
+    from fathoms.experiment.result import Result
 
-RELEVANCE_MODELS = ("experts", "fusion")
-METHODS = (
-    "simplistic",
-    "background",
-    "interpolated",
-    "smoothed",
-    "static",
-    "constant",
-    "linear",
-    "zipf",
-    "weibull",
-    "hybrid",
-    *RELEVANCE_MODELS,
-)
 DRAWS = 1000
 MEASURES = ("P@10", "RBP(p=0.8)", "AP")
 EXAMPLES = """examples:
@@ -47,7 +34,8 @@ EXAMPLES = """examples:
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
     options.add_measures(parser)
-    parser.add_argument(
+    options.add_choice(
+        parser,
         "--method",
         choices=(*METHODS, "all"),
         help="how to estimate (smoothed; fusion with --probabilities and --confidence)",
@@ -114,15 +102,29 @@ def constants(text: str) -> tuple[float, float]:
 
 
 def run(args: Namespace) -> int:
-    from fathoms.data.document_values import read_values
+    from fathoms.cli import output
 
     method = _method(args)
-    given = options.read_inputs(args, MEASURES)
-    evidence = [read_values(file, lenient=args.lenient) for file in args.labels]
-    if args.probabilities or args.confidence:
-        _from_probabilities(args, given, method, evidence)
+    exp = options.experiment(args)
+    measures, more = args.measures or MEASURES, {"labels": args.labels, "to_depth": args.to_depth}
+    result: Result
+    if args.probabilities:
+        result = exp.probabilities(method, **more)
+    elif args.confidence:
+        result = exp.confidence(measures, method, draws=args.draws or DRAWS, **more)
     else:
-        _estimates(args, given, method, evidence)
+        result = exp.predict(
+            measures, method, by_topic=args.by_topic, depth=args.depth, constants=args.constants, **more
+        )
+    output.say_notes(exp, result, args)
+    output.say_sentences(result, args)
+    if args.format != "table":
+        output.put_result(result, args)
+    elif args.probabilities or args.confidence:
+        shown = [[f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in result.rows()]
+        output.put(output.aligned_text(result.columns, shown, numbers_from=len(result.words)), args.output)
+    else:
+        output.put(_table(list(result.rows())), args.output)
     return 0
 
 
@@ -142,67 +144,7 @@ def _method(args: Namespace) -> str:
     return method
 
 
-def _estimates(args: Namespace, given: options.Inputs, method: str, evidence: list[Table]) -> None:
-    from fathoms.cli import output
-    from fathoms.estimate.predict import COLUMNS, WORDS, run_prediction
-    from fathoms.estimate.predictors import Constants
-
-    methods = METHODS if method == "all" else (method,)
-    result = run_prediction(
-        given.qrels,
-        given.runs,
-        given.measures,
-        methods,
-        given.settings,
-        by_topic=args.by_topic,
-        depth=args.depth,
-        constants=None if args.constants is None else Constants(*args.constants),
-        evidence=evidence,
-        to_depth=args.to_depth,
-    )
-    if not args.quiet:
-        output.say_notes(given.notes + result.notes)
-        moved = ", ".join(f"{method} {count:,}" for method, count in result.clipped.items() if count)
-        if moved:
-            each = result.estimates // max(1, len(methods))
-            print(f"fathoms: moved into their range: {moved} (of {each:,} estimates each)", file=sys.stderr)
-    if args.format == "table":
-        output.put(_table(result.rows), args.output)
-    else:
-        output.put_rows(COLUMNS, result.rows, args, WORDS)
-
-
-def _from_probabilities(args: Namespace, given: options.Inputs, method: str, evidence: list[Table]) -> None:
-    from fathoms.cli import output
-    from fathoms.estimate import draws, probabilities
-
-    found = probabilities.relevance_probabilities(
-        given.qrels,
-        given.runs,
-        method,
-        given.settings,
-        evidence,
-        args.to_depth,
-        samples=draws.SAMPLES if args.confidence else 0,
-        seed=given.settings.seed,
-    )
-    if not args.quiet:
-        output.say_notes(given.qrels.notes + given.notes + found.notes)
-    columns: tuple[str, ...] = probabilities.COLUMNS
-    words: tuple[str, ...] = probabilities.WORDS
-    if args.probabilities:
-        rows = found.rows()
-    else:
-        columns, words = draws.COLUMNS, draws.WORDS
-        rows = draws.pair_rows(found, list(given.runs), given.measures, args.draws or DRAWS, given.settings.seed)
-    if args.format == "table":
-        shown = [[f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
-        output.put(output.aligned_text(columns, shown, numbers_from=len(words)), args.output)
-    else:
-        output.put_rows(columns, rows, args, words)
-
-
-def _table(rows: list[tuple[object, ...]]) -> str:
+def _table(rows: list[Sequence[object]]) -> str:
     """One line a run, measure and topic; the methods side by side."""
     from fathoms.cli.output import aligned_text
 

@@ -12,12 +12,11 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from fathoms.cli import options
-from fathoms.cli.compare import share
 
 EXAMPLES = """examples:
   fathoms report qrels.txt runs/ -o report.html
   fathoms report qrels.txt runs/ -m nDCG@10 -m 'RBP(p=0.8)' --pooled pooled.txt --groups groups.tsv -o report.html"""
-STAGES = 8  # what `reporting` tells of
+STAGES = 8  # that `run_report` speaks of
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -26,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, default=Path("report.html"), help="file to write (report.html)"
     )
-    parser.add_argument("--alpha", metavar="A", type=share, default=0.05, help="significance level (0.05)")
+    parser.add_argument("--alpha", metavar="A", type=options.share, default=0.05, help="significance level (0.05)")
     parser.add_argument(
         "--groups", metavar="FILE", type=Path, help="each run's team, lines `run<TAB>team`; to leave out whole teams"
     )
@@ -39,25 +38,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
-    from fathoms.reporting.page import page
-    from fathoms.reporting.report import DEFAULT_MEASURES, run_report
 
-    given = options.read_inputs(args, DEFAULT_MEASURES)
-    groups = None if args.groups is None else options.read_groups(args.groups, given.runs)
+    exp = options.experiment(args)
     with output.progress(STAGES, args.quiet, "report") as step:
-        found = run_report(
-            given.qrels,
-            given.runs,
-            given.measures,
-            given.settings,
-            groups=groups,
-            alpha=args.alpha,
-            command=command_line(args),
-            progress=step,
-        )
-    if not args.quiet:
-        output.say_notes(given.notes + found.notes)
-    output.put(page(found), args.output)
+        found = exp.report(args.output, args.measures, alpha=args.alpha, command=command_line(args), progress=step)
+    output.say_notes(exp, found, args)
     if not args.quiet:
         print(f"fathoms: {args.output} is ready; open it in a browser", file=sys.stderr)
     return 0

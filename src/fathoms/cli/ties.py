@@ -15,6 +15,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from fathoms import choices
 from fathoms.cli import options
 from fathoms.cli.depth import PICTURES
 
@@ -35,7 +36,8 @@ MANY = 60  # pairs in a table; the other formats have all
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
     options.add_measures(parser)
-    parser.add_argument(
+    options.add_choice(
+        parser,
         "--show",
         choices=("summary", "runs", "scores", "pairs", "places"),
         help="what to show: a summary of everything (default of the table), what is odd about each run, each run's "
@@ -48,16 +50,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="count ties above and across place K (default: the deepest cut-off of the measures, or 10)",
     )
     parser.add_argument("--fix", metavar="DIR", type=Path, help="write the runs without ties to this folder")
-    parser.add_argument(
+    options.add_choice(
+        parser,
         "--ties",
         choices=("trec", "run", "rank", "score-rank"),
         help="the order that --fix writes: trec (default; score, then document id descending), run (that of the file), "
         "rank (the rank column), score-rank (score, then rank)",
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
-    parser.add_argument(
+    options.add_choice(
+        parser,
         "--score-precision",
-        choices=("float32", "float64"),
+        choices=choices.PRECISIONS,
         help="how scores are compared; default float32, as trec_eval, but float64 under score-rank and in the counts",
     )
     options.add_ranges(parser)
@@ -69,36 +73,35 @@ def run(args: Namespace) -> int:
     from fathoms import charts
     from fathoms.cli import output
     from fathoms.comparison.tie_effects import KINDS, WORDS
-    from fathoms.comparison.ties import fix_runs, tie_analysis
-    from fathoms.data.trec import pluralise
+    from fathoms.comparison.ties import fix_runs
     from fathoms.errors import FathomsError
     from fathoms.experiment.evaluate import DEFAULT_MEASURES
+    from fathoms.text import pluralise
 
     if args.ties is not None and args.fix is None:
         raise FathomsError("--ties says in which order --fix DIR writes runs; the analysis looks at all rules")
     rule: Ties = args.ties or "trec"
     args.ties = "trec"
     draws = args.output is not None and args.output.suffix in PICTURES
-    if draws and not charts.available():
-        raise FathomsError("pictures need the extra `report`: pip install 'fathoms[report]'")
+    if draws:
+        charts.require()
     if draws and args.format == "parquet":
         raise FathomsError(f"{args.output}: is a picture; parquet needs a file of its own")
     show: Kind | Literal["summary"] = args.show or ("summary" if args.format == "table" else "scores")
     if show == "summary" and args.format != "table":
         raise FathomsError(f"the summary is a table; for {args.format} choose --show {', '.join(KINDS)}")
-    given = options.read_inputs(args, DEFAULT_MEASURES)
+    exp = options.experiment(args)
     if args.fix is not None:
-        written = fix_runs(given.runs, args.fix, rule, args.score_precision, keep=[args.qrels])
+        written = fix_runs(exp.runs, args.fix, rule, args.score_precision, keep=[args.qrels])
         if not args.quiet:
             print(
                 f"fathoms: {pluralise(len(written), 'run')} in the order {rule} written to {args.fix}", file=sys.stderr
             )
-    with output.progress(len(given.runs), args.quiet) as step:
-        report = tie_analysis(given.qrels, given.runs, given.measures, given.settings, depth=args.depth, progress=step)
-    if not args.quiet:
-        output.say_notes(given.notes + report.notes)
+    with output.progress(len(exp.runs), args.quiet) as step:
+        report = exp.ties(args.measures or DEFAULT_MEASURES, depth=args.depth, progress=step)
+    output.say_notes(exp, report, args)
     if draws:
-        _draw(report, args.output)
+        output.save_chart(report.chart(), args.output)
         args.output = None
     if show == "summary":
         output.put(_summary(report), args.output)
@@ -107,17 +110,6 @@ def run(args: Namespace) -> int:
     else:
         output.put_rows(KINDS[show], list(report.rows(show)), args, WORDS)
     return 0
-
-
-def _draw(report: TieReport, path: Path) -> None:
-    from fathoms import charts
-    from fathoms.data.files import whole_file
-
-    measure = report.measures[0].name
-    scores = report.scores
-    chart = charts.tie_segments(scores.filter(scores["measure"] == measure).join(report.anomalies, on="run"), measure)
-    with whole_file(path) as temporary:
-        chart.save(temporary, **({"inline": True} if path.suffix == ".html" else {}))
 
 
 # -- tables ---------------------------------------------------------------------------------------------------
@@ -149,9 +141,8 @@ def _cell(value: Any) -> str:
 
 
 def _summary(report: TieReport) -> str:
-    from fathoms.comparison.tie_sentences import sentences
 
-    parts = ["\n".join(sentences(report)), _runs(report), _places(report)]
+    parts = ["\n".join(report.sentences), _runs(report), _places(report)]
     return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
 
 

@@ -155,9 +155,9 @@ def run(args: Namespace) -> int:
     )
     notes += _topic_notes(aligned, args.complete)
     if notes:
-        from fathoms.cli.output import say_notes
+        from fathoms.cli.output import warn
 
-        say_notes(notes)
+        warn(notes)
     if args.by_topic:
         sys.stdout.write(_by_topic(evidence.topics, columns, values))
     if not args.nosummary:

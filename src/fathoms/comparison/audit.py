@@ -7,38 +7,30 @@ system if it, or all of its team, had not contributed (Table 5), and the guideli
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from fathoms.comparison.audit_findings import Audit, found_by_depth, judged_shares, pooling_outcomes
+from fathoms import choices
+from fathoms.choices import checked
+from fathoms.comparison.audit_findings import found_by_depth, judged_shares, pooling_outcomes
 from fathoms.comparison.audit_guidelines import Guide, listed
 from fathoms.comparison.audit_leave_out import contributions, judgments_of, leave_out
-from fathoms.data.qrels import Qrels, read_qrels
-from fathoms.data.runs import Names, Runs, scan_runs
-from fathoms.errors import FathomsError, FathomsWarning
+from fathoms.comparison.audit_result import Audit
+from fathoms.errors import FathomsError
 from fathoms.estimate.predict import pooled_depth
-from fathoms.evidence.align import Aligned, Alignment
-from fathoms.evidence.order import Precision, Ties
+from fathoms.evidence.align import Aligned
 from fathoms.evidence.pool import least_depths, with_judgments
-from fathoms.experiment.evaluate import Options, prepare_measures
-from fathoms.parallel import parallel_map
-
-if TYPE_CHECKING:
-    pass
+from fathoms.experiment.base import BaseExperiment
 
 MEASURES = ("AP(variant=b)@{d}", "nDCG@{d}", "RBP(p=0.8)@{d}", "RBP(p=0.95)@{d}")  # those of Table 5, with k = d
 
 
 def run_audit(
-    qrels: Qrels,
-    runs: Runs,
-    measures: Sequence[Any] | None,
-    options: Options,
+    experiment: BaseExperiment,
+    measures: Sequence[Any] | Any | None = None,
     *,
-    groups: Mapping[str, str] | None = None,
     depth: int | None = None,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Audit:
@@ -47,16 +39,25 @@ def run_audit(
     Without `depth` the pool is as deep as the contributing runs are judged, and guidelines and judged shares look at
     all judgments; with it, at those that a pool of that depth has.
     """
+    if depth is not None:
+        depth = checked("depth", choices.whole_number, depth)
+    experiment.needs_all_topics("audit")
+    prepared = None if measures is None else experiment.measures(measures)
+    qrels, options = experiment.qrels, experiment.options
     notes = list(qrels.notes)
-    contributing = _contributing(runs, options, notes)
-    prepared = None if measures is None else prepare_measures(list(measures))
+    if options.pooled is None:
+        notes.append(
+            "no list of contributing runs was given (--pooled FILE), so all given runs are taken to have contributed "
+            "to the pool"
+        )
+    contributing = experiment.contributing()
     for measure in prepared or ():
         if measure.needs_pool:
             raise FathomsError(
                 f"{measure.name} takes R or its ideal from the pool of depth k, which is another one for each run left "
                 "out; audit a variant that uses all judgments"
             )
-    aligned, in_file_order = _align_all(qrels, runs, options, notes, progress)
+    aligned, in_file_order = _align_all(experiment, notes, progress)
     pooled = [aligned[name] for name in contributing]
     d = depth or pooled_depth(one.evidence for one in pooled)
     if d < 1:
@@ -64,12 +65,12 @@ def run_audit(
             "the contributing runs are not judged through their first rank, so the pool has no depth to measure; "
             "name them (--pooled FILE) or the depth (--depth D)"
         )
-    chosen = prepared or prepare_measures([name.format(d=d) for name in MEASURES])
+    chosen = prepared or experiment.measures([name.format(d=d) for name in MEASURES])
     depths = least_depths(pooled, len(qrels))
     in_pool = depths <= d
     kept = np.ones(len(qrels), dtype=bool) if depth is None else in_pool
     found, steps = found_by_depth(qrels, depths, d)
-    teams = _teams(contributing, groups, notes)
+    teams = _teams(contributing, experiment.groups, notes)
     alone = {name: [name] for name in contributing}
     left = {}
     for kind, units in (("run", alone), ("group", teams)):
@@ -107,39 +108,21 @@ def run_audit(
     )
 
 
-def _contributing(runs: Runs, options: Options, notes: list[str]) -> list[str]:
-    if not runs:
-        raise FathomsError("no run given")
-    if options.pooled is None:
-        notes.append(
-            "no list of contributing runs was given (--pooled FILE), so all given runs are taken to have contributed "
-            "to the pool"
-        )
-        return list(runs)
-    chosen = [name for name in dict.fromkeys(options.pooled) if name in runs]
-    if not chosen:
-        raise FathomsError(
-            f"none of the contributing runs is among the given ones; the list starts with {options.pooled[0]!r}, "
-            f"the runs with {next(iter(runs))!r}"
-        )
-    return chosen
-
-
 def _align_all(
-    qrels: Qrels, runs: Runs, options: Options, notes: list[str], progress: Callable[[str], None]
+    experiment: BaseExperiment, notes: list[str], progress: Callable[[str], None]
 ) -> tuple[dict[str, Aligned], dict[str, Aligned]]:
     """Every run in the order asked for, and those that the order of their file would rank otherwise in that order."""
-    align = Alignment(qrels, options.ties, options.precision, trace=True, seed=options.seed)
+    experiment.prepare()
+    align = experiment.alignment([], notes, trace=True)
 
     def one(name: str) -> tuple[list[str], Aligned, Aligned | None]:
-        run = runs[name]
-        asked = align(run)
-        filed = None if options.ties == "run" else align(run, ties="run")
+        asked = experiment.align(name, align)
+        filed = None if experiment.options.ties == "run" else experiment.align(name, align, "run")
         same = filed is None or np.array_equal(judgments_of(filed), judgments_of(asked))
-        return run.notes, asked, None if same else filed
+        return experiment.run(name).notes, asked, None if same else filed
 
-    results = parallel_map(one, runs, workers=options.workers, scheduler=options.scheduler, progress=progress)
-    found = dict(zip(runs, results, strict=True))
+    results = experiment.map(one, progress=progress)
+    found = dict(zip(experiment.runs, results, strict=True))
     notes += [note for said, _, _ in found.values() for note in said]
     lacking = [f"{name} ({len(asked.missing)})" for name, (_, asked, _) in found.items() if asked.missing]
     if lacking:
@@ -161,43 +144,3 @@ def _teams(contributing: Sequence[str], groups: Mapping[str, str] | None, notes:
     if unknown:
         notes.append(f"{len(unknown)} of {len(contributing)} contributing runs have no group: {listed(unknown)}")
     return teams
-
-
-def audit(
-    qrels: Any,
-    runs: Any,
-    measures: Sequence[Any] | None = None,
-    *,
-    pooled: Sequence[str] | None = None,
-    groups: Mapping[str, str] | None = None,
-    depth: int | None = None,
-    ties: Ties = "trec",
-    score_precision: Precision | None = None,
-    lenient: bool = False,
-    junk: float | None = None,
-    names: Names = "file",
-    workers: int = 2,
-    scheduler: str | None = None,
-) -> Audit:
-    """Can this collection be trusted, and reused for systems that did not contribute to its pool?
-
-    `pooled` names the contributing runs (default: all), `groups` gives runs their teams, `depth` is that of the pool
-    (default: measured). Measures default to AP(variant=b), nDCG, RBP(p=0.8) and RBP(p=0.95) at that depth.
-
-    >>> qrels = {"1": {"a": 1, "b": 1, "c": 0}}
-    >>> runs = {"A": {"1": {"a": 2.0, "b": 1.0}}, "B": {"1": {"a": 2.0, "c": 1.0}}}
-    >>> found = audit(qrels, runs, ["P@2"], pooled=["A", "B"], depth=2)
-    >>> [(one.run, one.full, one.without) for one in found.run_out]
-    [('A', 1.0, 0.5), ('B', 0.5, 0.5)]
-    """
-    result = run_audit(
-        read_qrels(qrels, lenient=lenient, junk=junk),
-        scan_runs(runs, names=names, lenient=lenient),
-        measures,
-        Options(ties, score_precision, "all", None if pooled is None else tuple(pooled), workers, scheduler=scheduler),
-        groups=groups,
-        depth=depth,
-    )
-    for note in result.notes:
-        warnings.warn(note, FathomsWarning, stacklevel=2)
-    return result

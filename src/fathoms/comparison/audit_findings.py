@@ -1,4 +1,4 @@
-"""What an audit finds: how fast pooling finds relevant documents, what it leaves unjudged, and all figures as rows.
+"""What an audit finds: how fast pooling finds relevant documents, what it leaves unjudged.
 
 Tables and figures are those of Lu, Moffat and Culpepper (LMC-depth).
 """
@@ -6,24 +6,18 @@ Tables and figures are those of Lu, Moffat and Culpepper (LMC-depth).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import JUDGED, PADDING, Qrels
 from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Bools, Evidence
 from fathoms.evidence.pool import with_judgments
-from fathoms.measures.base import Measure
 
-if TYPE_CHECKING:
-    import polars as pl
-
-COLUMNS = ("section", "item", "measure", "value", "spread")
 SHARE_DEPTHS = (5, 10, 20, 50, 100, 1000)
 STEPS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000)
 SAME_ORDER = 0.9  # Kendall's tau from which on two orders of systems are held to be equivalent (section 3)
@@ -115,95 +109,6 @@ class Guideline:
     name: str
     status: Status
     evidence: str
-
-
-@dataclass(frozen=True, eq=False)
-class Audit:
-    """All findings on a collection."""
-
-    qrels: Qrels
-    measures: list[Measure]
-    depth: int
-    depth_asked: bool
-    contributing: list[str]
-    others: list[str]
-    groups: dict[str, list[str]]  # contributing runs by team; empty where teams are not known
-    in_pool: int  # judgments in the pool of that depth
-    found: list[Spread]  # relevant documents a topic at depth 1, 2, ...
-    steps: list[Step]
-    pooling: list[Pooling]
-    run_out: list[LeftOut]
-    group_out: list[LeftOut]
-    shares: dict[str, dict[int, float | None]]  # judged share of each run by depth
-    extended: list[Extended]
-    guidelines: list[Guideline]
-    notes: list[str] = field(default_factory=list)
-
-    def share(self, names: Iterable[str], k: int) -> Spread | None:
-        """The judged share of the top k, mean over some of the runs."""
-        found = (self.shares[name][k] for name in names)
-        return Spread.of([share for share in found if share is not None])
-
-    def rows(self) -> list[tuple[str, str, str, float | str | None, float | None]]:
-        """Everything, one row a figure, as in COLUMNS; `value` is text for guidelines and their evidence."""
-        rows: list[tuple[str, str, str, float | str | None, float | None]] = [
-            ("collection", item, "", value, None)
-            for item, value in (
-                ("topics", float(len(self.qrels.topics))),
-                ("judgments", float((self.qrels.grades >= 0).sum())),
-                ("relevant", float((self.qrels.grades >= 1).sum())),
-                ("contributing runs", float(len(self.contributing))),
-                ("other runs", float(len(self.others))),
-                ("groups", float(len(self.groups))),
-                ("pool depth", float(self.depth)),
-                ("judgments in the pool", float(self.in_pool)),
-            )
-        ]
-        rows += [("found", str(d), "relevant", s.mean, s.deviation) for d, s in enumerate(self.found, 1)]
-        for step in self.steps:
-            span = str(step.deep) if step.deep == step.shallow + 1 else f"{step.shallow + 1}-{step.deep}"
-            rows += [("rate", span, "judged", float(step.judged), None), ("rate", span, "share", step.rate, None)]
-        for pool in self.pooling:
-            depth = "all" if pool.depth is None else str(pool.depth)
-            for name, spread in (
-                ("RelInPool", pool.rel_in_pool),
-                ("RankUnj", pool.rank_unjudged),
-                ("NumRelPast", pool.rel_past),
-            ):
-                if spread is not None:
-                    rows.append(("pooling", depth, name, spread.mean, spread.deviation))
-        for kind, left in (("run", self.run_out), ("group", self.group_out)):
-            for one_change in changes(left):
-                name, percent, moved = one_change.measure, one_change.percent, one_change.rank
-                if percent is not None:
-                    rows.append((f"{kind}-out-percent", "all", name, percent.mean, percent.deviation))
-                    rows.append((f"{kind}-out-percent", "median", name, one_change.median, None))
-                rows.append((f"{kind}-out-rank", "all", name, moved.mean, moved.deviation))
-            for one in left:
-                rows.append((f"{kind}-out-percent", one.run, one.measure, one.percent, None))
-                rows.append((f"{kind}-out-rank", one.run, one.measure, float(one.rank_change), None))
-        for name, shares in self.shares.items():
-            rows += [("judged-share", name, f"Judged@{k}", share, None) for k, share in shares.items()]
-        for beyond in self.extended:
-            for item, value in (
-                ("judged below the pool", beyond.judged),
-                ("tau", beyond.tau),
-                ("coverage", beyond.coverage),
-                ("inversion", beyond.inversion),
-            ):
-                rows.append(("extended", item, beyond.measure, value, None))
-        for guideline in self.guidelines:
-            item = f"{guideline.number} {guideline.name}"
-            rows += [
-                ("guideline", item, "", guideline.status, None),
-                ("evidence", item, "", guideline.evidence, None),
-            ]
-        return rows
-
-    def to_frame(self) -> pl.DataFrame:
-        """The figures as a frame; guidelines, which are words, are in `guidelines`."""
-        rows = [row for row in self.rows() if not isinstance(row[3], str)]
-        return frame_of_rows(COLUMNS, rows, COLUMNS[:3])
 
 
 @dataclass(frozen=True)

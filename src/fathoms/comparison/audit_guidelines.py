@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,19 +17,13 @@ from fathoms.comparison.audit_findings import (
 from fathoms.comparison.audit_leave_out import topic_scores
 from fathoms.comparison.correlation import TIE, correlation
 from fathoms.data.qrels import JUDGED, PADDING
-from fathoms.data.trec import pluralise
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.order import Ties
 from fathoms.measures.base import Measure
-from fathoms.measures.parse import TREC_EVAL, trec_eval_name
+from fathoms.measures.parse import in_trec_eval, trec_eval_name
+from fathoms.text import pluralise
 from fathoms.version import __version__
 
-if TYPE_CHECKING:
-    pass
-
-# LMC-depth section 2: recall-based measures need R or an ideal ranking, utility-based ones only what the user sees.
-RECALL_BASED = ("AP", "GMAP", "nDCG", "Q", "nERR", "R", "Rprec", "Bpref", "infAP", "SetR", "SetF", "IPrec")
-UTILITY_BASED = ("P", "RBP", "ERR", "RR", "DCG", "SDCG", "INST", "Success", "SetP")
 STANDARD = ("P", "ERR", "RBP", "AP", "nDCG", "Q")  # LMC-depth Table 2; those of trec_eval are standard too
 STANDARD_DEPTHS = (1, 5, 10, 15, 20, 30, 100, 200, 500, 1000)  # trec_eval's, and the first rank
 ENOUGH_JUDGED = 0.95
@@ -58,8 +51,8 @@ class Guide:
         self.contributing = contributing
         self.others = [name for name in evidence if name not in set(contributing)]
         self.ties = ties
-        self.recall = [m for m in measures if type(m).__name__ in RECALL_BASED]
-        self.utility = [m for m in measures if type(m).__name__ in UTILITY_BASED]
+        self.recall = [m for m in measures if m.based_on == "recall"]
+        self.utility = [m for m in measures if m.based_on == "utility"]
         self.rated = [*self.recall, *self.utility]  # counts, such as NumRet, compare no systems
         self.extended = [self._extended(m) for m in self.rated if m.cutoff == "recall" or m.k is None or m.k > depth]
 
@@ -79,7 +72,7 @@ class Guide:
         odd = [
             m.name
             for m in self.rated
-            if (type(m).__name__ not in STANDARD and not {type(m).__name__, f"{type(m).__name__}@"} & TREC_EVAL.keys())
+            if (type(m).__name__ not in STANDARD and not in_trec_eval(m))
             or (m.k is not None and m.cutoff != "recall" and m.k not in STANDARD_DEPTHS)
         ]
         if odd:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,6 @@ from fathoms.evidence.pool import with_judgments
 from fathoms.experiment.evaluate import aggregate
 from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fathoms.comparison.audit_findings import Audit, changes
-from fathoms.comparison.audit_guidelines import RECALL_BASED, UTILITY_BASED
-from fathoms.data.trec import pluralise
+from fathoms.comparison.audit_findings import changes
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
-    pass
+    from fathoms.comparison.audit_result import Audit
 
 FEW_LEFT, MANY_LEFT = 0.05, 0.2  # relevant share of the documents last pooled; a fifth is what ClueWeb still had
 # Mean change in percent, from Table 5: at most as on TREC 8, at least as on ClueWeb.
@@ -51,7 +50,7 @@ def _found_said(result: Audit) -> str:
 
 def _reuse_said(result: Audit) -> list[str]:
     """One verdict, by whichever experiment is further from TREC 8's figures in the paper."""
-    rated = {m.name for m in result.measures if type(m).__name__ in (*RECALL_BASED, *UTILITY_BASED)}
+    rated = {m.name for m in result.measures if m.based_on != "neither"}
     said, severity = [], 0
     for kind, left in (("run", result.run_out), ("group", result.group_out)):
         known = [

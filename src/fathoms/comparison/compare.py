@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from fathoms import charts, choices
+from fathoms.choices import checked
 from fathoms.comparison.differences import UnjudgedWeights, sound_range, unjudged_weights, weighted_range
-from fathoms.comparison.significance import Correction, Test, corrected, effect_size, interval, p_values
-from fathoms.data.arrays import frame_of_rows
-from fathoms.data.qrels import Qrels, read_qrels
-from fathoms.data.runs import Names, Runs, scan_runs
-from fathoms.errors import FathomsError, FathomsWarning
+from fathoms.comparison.significance import (
+    CORRECTIONS,
+    TESTS,
+    Correction,
+    Test,
+    corrected,
+    effect_size,
+    interval,
+    p_values,
+)
+from fathoms.data.file_names import stem
+from fathoms.errors import FathomsError
 from fathoms.estimate.predict import estimate
-from fathoms.evidence.align import rank
 from fathoms.evidence.evidence import Evidence, Floats, Ints
-from fathoms.evidence.order import Precision, Ties, default_precision
 from fathoms.evidence.pool import make_pool
-from fathoms.experiment.evaluate import Options, alignment, prepare_measures
+from fathoms.experiment.base import BaseExperiment, Options
+from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.weighted import Weighted
-from fathoms.parallel import parallel_map
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,7 +79,12 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Result):
+    """All pairs compared, and how."""
+
+    columns: ClassVar = COLUMNS
+    words: ClassVar = WORDS
+
     pairs: list[Pair]
     alpha: float
     test: Test
@@ -80,9 +92,20 @@ class Comparison:
     topics: int
     notes: list[str] = field(default_factory=list)
 
-    def to_frame(self) -> pl.DataFrame:
-        rows = [pair.row() for pair in self.pairs]
-        return frame_of_rows(COLUMNS, rows, WORDS)
+    def rows(self) -> list[tuple[Any, ...]]:
+        return [pair.row() for pair in self.pairs]
+
+    @property
+    def sentences(self) -> list[str]:
+        from fathoms.comparison.sentences import sentences
+
+        return sentences(self)
+
+    def chart(self) -> Any:
+        """Which differences of the first measure can be claimed, the best runs first."""
+        charts.require()
+        frame, names = verdict_boxes([pair for pair in self.pairs if pair.measure == self.pairs[0].measure])
+        return charts.verdict_matrix(frame, names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +128,8 @@ def other_depths(measure: Measure) -> tuple[int, ...]:
 
 
 def run_comparison(
-    qrels: Qrels,
-    runs: Runs,
-    measures: list[Measure],
-    options: Options,
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
     *,
     test: Test = "t",
     correction: Correction = "holm",
@@ -117,34 +138,46 @@ def run_comparison(
     progress: Callable[[str], None] = lambda run: None,
 ) -> Comparison:
     """Look at each run on its own, a few at a time, and then at all pairs."""
-    names = list(runs)
+    checked("test", choices.one_of, TESTS, test)
+    checked("correction", choices.one_of, CORRECTIONS, correction)
+    alpha = checked("alpha", choices.share, alpha)
+    experiment.needs_all_topics("compare")
+    names, options, measures = list(experiment.runs), experiment.options, list(measures)
     if len(names) < 2:
         raise FathomsError("a comparison needs at least two runs")
-    if baseline is not None and baseline not in names:
-        raise FathomsError(f"the baseline {baseline!r} is not among the runs: {', '.join(names[:5])}")
+    baseline = chosen_baseline(baseline, names)
+    experiment.prepare()
+    qrels = experiment.qrels
     notes = list(qrels.notes)
-    align = alignment(qrels, runs, measures, options, notes)
-    precision = options.precision or default_precision(options.ties)
+    align = experiment.alignment(measures, notes)
     weighted = [m for m in measures if isinstance(m, Weighted) and not m.judged_only and options.ties != "expected"]
     pool = None
     if weighted:
         depth = max(int(m.k or 10**9) for m in weighted)
-        pool = make_pool((rank(runs[name], qrels, options.ties, precision) for name in names), qrels, depth)
+        pool = make_pool(map(experiment.ranked, names), qrels, depth)
 
     def one(name: str) -> _System:
-        run = runs[name]
-        evidence = align(run).evidence
+        ranked = experiment.ranked(name)
+        evidence = align.of(ranked).evidence
         found = _system(evidence, measures)
         if pool is None:
             return found
-        ranked = rank(run, qrels, options.ties, precision)
         return replace(found, unjudged={m: unjudged_weights(ranked, pool, m, evidence) for m in weighted})
 
-    systems = parallel_map(one, names, workers=options.workers, scheduler=options.scheduler, progress=progress)
+    systems = experiment.map(one, progress=progress)
     pairs: list[Pair] = []
     for measure in measures:
         pairs += _pairs(measure, names, systems, len(qrels.topics), test, correction, alpha, baseline, options)
     return Comparison(pairs, alpha, test, correction, len(qrels.topics), notes)
+
+
+def chosen_baseline(baseline: str | None, names: Sequence[str]) -> str | None:
+    """The run to compare with, given by its name or as its file."""
+    if baseline is None or baseline in names:
+        return baseline
+    if stem(baseline) not in names:
+        raise FathomsError(f"the baseline {baseline!r} is not among the runs: {', '.join(names[:5])}")
+    return stem(baseline)
 
 
 def _system(evidence: Evidence, measures: list[Measure]) -> _System:
@@ -247,48 +280,25 @@ def _pairs(
     return pairs
 
 
-def compare(
-    qrels: Any,
-    runs: Any,
-    measures: Sequence[Any] | Any = "AP",
-    *,
-    test: Test = "t",
-    correction: Correction = "holm",
-    alpha: float = 0.05,
-    baseline: str | None = None,
-    ties: Ties = "trec",
-    score_precision: Precision | None = None,
-    universe: str | float | None = None,
-    pooled: Sequence[str] | None = None,
-    lenient: bool = False,
-    junk: float | None = None,
-    names: Names = "file",
-    workers: int = 2,
-    scheduler: str | None = None,
-    seed: int = 0,
-) -> pl.DataFrame:
-    """Compare all pairs of runs, or all with a baseline: one row a pair and measure.
+def verdict_boxes(pairs: Sequence[Pair], names: Sequence[str] = ()) -> tuple[pl.DataFrame, list[str]]:
+    """The verdicts of one measure as boxes of a matrix, both ways, and the runs in its order: as given, or best first.
 
-    The columns are run_a, run_b, measure, diff (of the means), diff_low and diff_high (over all ways of judging),
-    ci_low and ci_high, p, p_corrected, verdict: `certain` (no way of judging turns it), `settled` (significant, and
-    neither ties nor the point estimate turn it), `tie`, or `open`.
-
-    >>> import fathoms as fm
-    >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1, "d": 0}}
-    >>> runs = {"good": {"1": {"a": 2.0}, "2": {"c": 2.0}}, "bad": {"1": {"b": 2.0}, "2": {"d": 2.0}}}
-    >>> fm.compare(qrels, runs, "P@1")["verdict"].to_list()
-    ['certain']
+    Neighbours with the same verdict are one box, so that 140 runs stay small.
     """
-    result = run_comparison(
-        read_qrels(qrels, lenient=lenient, junk=junk),
-        scan_runs(runs, names=names, lenient=lenient),
-        prepare_measures(measures, universe=universe),
-        Options(ties, score_precision, "all", None if pooled is None else tuple(pooled), workers, seed, scheduler),
-        test=test,
-        correction=correction,
-        alpha=alpha,
-        baseline=baseline,
-    )
-    for note in result.notes:
-        warnings.warn(note, FathomsWarning, stacklevel=2)
-    return result.to_frame()
+    import polars as pl
+
+    if not names:
+        wins: dict[str, float] = {name: 0.0 for pair in pairs for name in (pair.run_a, pair.run_b)}
+        for pair in pairs:
+            wins[pair.run_a] += pair.diff
+            wins[pair.run_b] -= pair.diff
+        names = sorted(wins, key=lambda name: (-wins[name], name))
+    verdicts = {(pair.run_a, pair.run_b): pair.verdict for pair in pairs}
+    boxes: list[tuple[int, int, int, str]] = []
+    for row, a in enumerate(names, 1):
+        cells = [(place, verdicts.get((a, b)) or verdicts.get((b, a))) for place, b in enumerate(names, 1)]
+        for verdict, run in groupby(cells, key=lambda cell: cell[1]):
+            places = [place for place, _ in run]
+            if verdict is not None:
+                boxes.append((row, places[0], places[-1], verdict))
+    return pl.DataFrame(boxes, schema=["row", "start", "stop", "verdict"], orient="row"), list(names)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from fathoms import charts, choices
+from fathoms.choices import checked
 from fathoms.comparison.agreement import Evaluated, agreement
-from fathoms.comparison.correlation import Correlation, correlation, correlation_matrix
-from fathoms.data.qrels import Qrels
-from fathoms.data.runs import Runs
+from fathoms.comparison.correlation import Correlation, correlation, correlation_matrix, swaps
 from fathoms.errors import FathomsError
 from fathoms.estimate.predict import judged_depth
 from fathoms.evidence.evidence import Floats
+from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.depths import depth_scores
-from fathoms.experiment.evaluate import Options, alignment
+from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
-from fathoms.parallel import parallel_map
+
+if TYPE_CHECKING:
+    import polars as pl
 
 PANES = ("discrimination", "median_p", "coverage", "inversion", "tau", "pearson")
 STABLE = 0.9  # two orderings with a tau of this are taken for equivalent (Voorhees 2001)
@@ -50,26 +54,27 @@ def measures_by_depth(names: Sequence[str], depths: Sequence[int]) -> list[Measu
 
 
 def scores_by_depth(
-    qrels: Qrels,
-    runs: Runs,
+    experiment: BaseExperiment,
     names: Sequence[str],
     depths: Sequence[int],
-    options: Options,
     systems: Sequence[str] | None = None,
+    progress: Callable[[str], None] = lambda run: None,
 ) -> DepthScores:
     """Scores of all runs, or of some of them."""
-    systems = list(runs if systems is None else systems)
+    systems = list(experiment.runs if systems is None else systems)
     measures = measures_by_depth(names, depths)
-    notes = list(qrels.notes)
-    align = alignment(qrels, runs, measures, options, notes)
+    experiment.prepare()
+    notes = list(experiment.qrels.notes)
+    align = experiment.alignment(measures, notes)
 
     def one(run: str) -> tuple[int, list[Floats]]:
-        evidence = align(runs[run]).evidence
+        evidence = experiment.align(run, align).evidence
         return judged_depth(evidence), [depth_scores(measure, evidence, depths) for measure in measures]
 
-    found = parallel_map(one, systems, workers=options.workers, scheduler=options.scheduler)
+    found = experiment.map(one, systems, progress)
+    contributing = experiment.options.pooled
     judged = [
-        depth for run, (depth, _) in zip(systems, found, strict=True) if options.pooled is None or run in options.pooled
+        depth for run, (depth, _) in zip(systems, found, strict=True) if contributing is None or run in contributing
     ]
     pooled = int(np.median(judged)) if judged else 0
     scores = {
@@ -116,3 +121,99 @@ def stable_from(matrix: Floats, depths: Sequence[int]) -> int | None:
         if (matrix[place:, place:] >= STABLE).all():
             return depth
     return None
+
+
+@dataclass(frozen=True, eq=False)
+class DepthAnalysis(Result):
+    """How much depends on the depth of evaluation: for each measure the figures by depth, against a reference."""
+
+    columns: ClassVar = ("measure", "depth", *PANES)
+    words: ClassVar = ("measure",)
+
+    found: DepthScores
+    reference: int
+    correlation: Correlation
+    alpha: float
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        return self.found.notes
+
+    @property
+    def measures(self) -> list[str]:
+        return list(self.found.scores)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        return [
+            (measure, *(row[name] for name in ("depth", *PANES)))
+            for measure in self.measures
+            for row in panes(self.found, measure, self.reference, self.alpha)
+        ]
+
+    @property
+    def sentences(self) -> list[str]:
+        found, kind = self.found, self.correlation
+        lines = [f"runs are judged to about depth {found.pooled}; compared with depth {self.reference}"]
+        for measure in self.measures:
+            start = stable_from(volatility(found, measure, kind=kind), found.depths)
+            what = f"from depth {start} on" if start is not None else "at no depth"
+            lines.append(f"{measure}: {kind} between any two depths is 0.9 or more {what}")
+            means = found.means(measure)
+            changed = swaps(means[found.depths.index(self.reference)], means[-1])
+            if changed:
+                better, worse = (found.runs[i] for i in changed[0])
+                lines.append(
+                    f"{measure}: {len(changed):,} pairs change places from depth {self.reference} to "
+                    f"{found.depths[-1]}, such as {better} and {worse}"
+                )
+        return lines
+
+    def volatility(self, cross: bool = False) -> pl.DataFrame:
+        """The correlation of the orderings at every two depths, of the first measure or of the first two."""
+        import polars as pl
+
+        first, second = self.measures[0], self.measures[1] if cross else None
+        matrix = volatility(self.found, first, second, self.correlation)
+        depths = self.found.depths
+        cells = [(a, b, float(matrix[i, j])) for i, a in enumerate(depths) for j, b in enumerate(depths)]
+        head = (f"{first} depth", f"{second or first} depth_2", self.correlation)
+        return pl.DataFrame(cells, schema=list(head), orient="row")
+
+    def scores(self) -> list[tuple[str, str, int, float]]:
+        """The mean score of every run at every depth: run, measure, depth, score."""
+        return [
+            (run, measure, depth, float(value))
+            for measure in self.measures
+            for place, depth in enumerate(self.found.depths)
+            for run, value in zip(self.found.runs, self.found.means(measure)[place], strict=True)
+        ]
+
+    def chart(self, cross: bool = False) -> Any:
+        """The volatility matrix."""
+        charts.require()
+        frame = self.volatility(cross)
+        across, up, value = frame.columns
+        label = up.removesuffix("_2") + " " * (up.removesuffix("_2") == across)  # two columns cannot have one name
+        return charts.volatility(frame.rename({up: label}), across, label, value, pooled=self.found.pooled)
+
+
+def run_depth_analysis(
+    experiment: BaseExperiment,
+    measures: Sequence[Any] | Any = ("nDCG",),
+    depths: Any = range(1, 51),
+    *,
+    correlation: Correlation = "tau",
+    reference: int | None = None,
+    alpha: float = 0.05,
+    progress: Callable[[str], None] = lambda run: None,
+) -> DepthAnalysis:
+    """Scores, separations and orderings at many depths; `reference` is the depth to compare with (the pool's)."""
+    checked("correlation", choices.one_of, choices.CORRELATIONS, correlation)
+    wanted, alpha = checked("depths", choices.depths, depths), checked("alpha", choices.share, alpha)
+    experiment.needs_all_topics("depth")
+    names = [str(name) for name in ([measures] if isinstance(measures, str | Measure) else measures)]
+    found = scores_by_depth(experiment, names, wanted, progress=progress)
+    reference = reference or reference_depth(found)
+    if reference not in found.depths:
+        raise FathomsError(f"the reference depth {reference} is not among the depths")
+    return DepthAnalysis(found, reference, correlation, alpha)

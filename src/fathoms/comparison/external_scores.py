@@ -17,9 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fathoms.comparison.compare import EQUAL, Comparison, Pair, compared
+from fathoms import choices
+from fathoms.choices import checked
+from fathoms.comparison.compare import EQUAL, Comparison, Pair, chosen_baseline, compared
 from fathoms.comparison.significance import (
+    CORRECTIONS,
     SIGNIFICANCE_TESTS,
+    TESTS,
     Correction,
     Test,
     corrected,
@@ -28,12 +32,14 @@ from fathoms.comparison.significance import (
     p_values,
 )
 from fathoms.data.arrays import frame_of_rows
-from fathoms.data.files import PARQUET, read_bytes, stem
+from fathoms.data.file_names import stem
+from fathoms.data.files import read_bytes
+from fathoms.data.formats.base import BOM, Content
 from fathoms.data.runs import expand
 from fathoms.data.topics import topic_order
-from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError, FathomsWarning, InputError
 from fathoms.measures.parse import parse_measure
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,13 +75,13 @@ def _name(path: str) -> str:
 
 def _rows(raw: bytes, path: str) -> list[Row]:
     name = _name(path)
-    if raw.startswith(PARQUET):
+    container = Content(raw).container
+    if container == "parquet":
         return _of_records(_parquet_records(raw, path), name, path)
-    text = raw.removeprefix(b"\xef\xbb\xbf").decode(errors="surrogateescape")
-    first = text.lstrip()[:1]
-    if not first:
+    text = raw.removeprefix(BOM).decode(errors="surrogateescape")
+    if not text.strip():
         raise InputError("the file is empty; expected scores by topic", path)
-    if first in "[{":
+    if container == "json":
         return _of_records(_json_records(text, path), name, path)
     header = text.split("\n", 1)[0].rstrip("\r")
     for separator in ("\t", ","):
@@ -195,7 +201,15 @@ def compare_scores(
     )
     for note in result.notes:
         warnings.warn(note, FathomsWarning, stacklevel=2)
-    return result.to_frame()
+    return result.frame
+
+
+class ScoreComparison(Comparison):
+    """A comparison of scores that were computed elsewhere: nothing is known of judgments and ties."""
+
+    @property
+    def sentences(self) -> list[str]:
+        return sentences(self)
 
 
 def comparison_of_scores(
@@ -207,9 +221,12 @@ def comparison_of_scores(
     alpha: float = 0.05,
     baseline: str | None = None,
     seed: int = 0,
-) -> Comparison:
+) -> ScoreComparison:
     import polars as pl
 
+    checked("test", choices.one_of, TESTS, test)
+    checked("correction", choices.one_of, CORRECTIONS, correction)
+    alpha = checked("alpha", choices.share, alpha)
     table = scores if isinstance(scores, pl.DataFrame) else read_scores(scores)
     table = table.filter(pl.col("topic") != MEAN, pl.col("score").is_not_null())
     runs = table["run"].unique(maintain_order=True).to_list()
@@ -217,8 +234,9 @@ def comparison_of_scores(
         raise FathomsError(
             "a comparison needs the scores by topic of at least two runs (trec_eval prints them with -q)"
         )
-    if baseline is not None and baseline not in runs and (baseline := _name(baseline)) not in runs:
-        raise FathomsError(f"the baseline {baseline!r} is not among the runs: {', '.join(runs[:5])}")
+    if baseline is not None and baseline not in runs:
+        baseline = _name(baseline)
+    baseline = chosen_baseline(baseline, runs)
     notes: list[str] = []
     pairs: list[Pair] = []
     n_topics = 0
@@ -226,7 +244,7 @@ def comparison_of_scores(
         values, topics = _block(table.filter(pl.col("measure") == measure), measure, runs, notes)
         n_topics = max(n_topics, len(topics))
         pairs += _pairs(measure, runs, values, test, correction, alpha, baseline, seed)
-    return Comparison(pairs, alpha, test, correction, n_topics, notes)
+    return ScoreComparison(pairs, alpha, test, correction, n_topics, notes)
 
 
 def _measures(measures: Sequence[Any] | Any | None, table: pl.DataFrame) -> list[str]:

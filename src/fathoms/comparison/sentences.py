@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
-from fathoms.comparison.compare import Comparison, Pair
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 
-MANY = 3  # more pairs than this are counted, not told one by one
+if TYPE_CHECKING:
+    from fathoms.comparison.compare import Comparison, Pair
+
+MANY = 3  # more pairs than this are counted, not described one by one
 
 
 def sentences(result: Comparison) -> list[str]:
     """One paragraph a measure; pair by pair where there are few."""
-    told = []
-    for measure in dict.fromkeys(pair.measure for pair in result.pairs):
-        pairs = [pair for pair in result.pairs if pair.measure == measure]
-        if len(pairs) <= MANY:
-            told += [sentence(pair, result) for pair in pairs]
-        else:
-            told.append(_counted(measure, pairs, result))
-    return told
+    measures = dict.fromkeys(pair.measure for pair in result.pairs)
+    return [sentence for measure in measures for sentence in sentences_of(result, measure)]
+
+
+def sentences_of(result: Comparison, measure: str) -> list[str]:
+    """What can be said by one measure."""
+    pairs = [pair for pair in result.pairs if pair.measure == measure]
+    if len(pairs) <= MANY:
+        return [sentence(pair, result) for pair in pairs]
+    return [_counted(measure, pairs, result)]
 
 
 def sentence(pair: Pair, result: Comparison) -> str:

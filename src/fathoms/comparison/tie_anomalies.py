@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +22,6 @@ from fathoms.evidence.order import (
     tied_with_above,
     upside_down,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

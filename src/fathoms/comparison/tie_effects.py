@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import astuple, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from fathoms import charts
 from fathoms.comparison.correlation import TIE
 from fathoms.comparison.tie_anomalies import Anomalies
 from fathoms.data.arrays import frame_of_rows
-from fathoms.data.runs import Run
-from fathoms.evidence.align import Alignment
+from fathoms.evidence.align import Alignment, Ranked, reranked
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
-from fathoms.evidence.order import (
-    Rows,
-    Ties,
-    default_precision,
-    order_rows,
-)
-from fathoms.experiment.evaluate import (
-    aggregate,
-)
+from fathoms.evidence.order import Ties, default_precision
+from fathoms.experiment.evaluate import aggregate
+from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
 
 if TYPE_CHECKING:
@@ -76,6 +70,9 @@ class Means:
         means = self.columns[rule]
         return None if np.isnan(means).any() else _ahead(means, means) + 1
 
+    def places_by_rule(self) -> list[Ints | None]:
+        return [self.places(rule) for rule in RULES]
+
     def extreme_places(self) -> tuple[Ints, Ints]:
         """The best and the worst place each run could take, every run's tied documents in some order."""
         low, high = self.columns["pessimistic"], self.columns["optimistic"]
@@ -93,8 +90,11 @@ def _ahead(theirs: Floats, own: Floats) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class TieReport:
+class TieReport(Result):
     """Anomalies of all runs, and for each measure what the order of tied documents does to scores, pairs and places."""
+
+    columns: ClassVar = KINDS["scores"]
+    words: ClassVar = WORDS
 
     measures: list[Measure]
     found: list[Anomalies]
@@ -106,7 +106,7 @@ class TieReport:
     def names(self) -> list[str]:
         return [one.run for one in self.found]
 
-    def rows(self, kind: Kind) -> Iterator[tuple[Any, ...]]:
+    def rows(self, kind: Kind = "scores") -> Iterator[tuple[Any, ...]]:
         """The rows of one of KINDS."""
         if kind == "runs":
             yield from map(astuple, self.found)
@@ -114,7 +114,7 @@ class TieReport:
         for measure in self.measures:
             yield from getattr(self, f"_{kind}")(measure)
 
-    def frame(self, kind: Kind) -> pl.DataFrame:
+    def table(self, kind: Kind) -> pl.DataFrame:
         """One of KINDS as a polars frame, whole numbers as such."""
         import polars as pl
 
@@ -126,19 +126,32 @@ class TieReport:
 
     @property
     def anomalies(self) -> pl.DataFrame:
-        return self.frame("runs")
+        return self.table("runs")
 
     @property
     def scores(self) -> pl.DataFrame:
-        return self.frame("scores")
+        return self.table("scores")
 
     @property
     def pairs(self) -> pl.DataFrame:
-        return self.frame("pairs")
+        return self.table("pairs")
 
     @property
     def places(self) -> pl.DataFrame:
-        return self.frame("places")
+        return self.table("places")
+
+    @property
+    def sentences(self) -> list[str]:
+        from fathoms.comparison.tie_sentences import sentences
+
+        return sentences(self)
+
+    def chart(self) -> Any:
+        """Each run from its worst to its best order of tied documents, under the first measure."""
+        charts.require()
+        measure = self.measures[0].name
+        scores = self.scores
+        return charts.tie_segments(scores.filter(scores["measure"] == measure).join(self.anomalies, on="run"), measure)
 
     def _scores(self, measure: Measure) -> Iterator[tuple[Any, ...]]:
         columns = [_values(self.means[measure].columns[name]) for name in COLUMNS]
@@ -155,7 +168,7 @@ class TieReport:
 
     def _places(self, measure: Measure) -> Iterator[tuple[Any, ...]]:
         means = self.means[measure]
-        taken = [means.places(rule) for rule in RULES]
+        taken = means.places_by_rule()
         columns = [[None] * len(self.names) if p is None else p.tolist() for p in (*taken, *means.extreme_places())]
         for run, *places in zip(self.names, *columns, strict=True):
             yield (run, measure.name, *places)
@@ -166,10 +179,10 @@ def _values(numbers: Floats) -> list[float | None]:
 
 
 def means_of(
-    run: Run, align: Alignment, evidence: Evidence, measures: list[Measure]
+    ranked: Ranked, align: Alignment, evidence: Evidence, measures: list[Measure]
 ) -> dict[Measure, dict[str, float]]:
     """Each measure's mean under each rule and at each limit; nan where there is none."""
-    others = _other_orders(run, align, evidence)
+    others = _other_orders(ranked, align)
     chunks = list(evidence.chunks())
     means = {}
     for m in measures:
@@ -197,27 +210,16 @@ def _joined(parts: list[Floats | None]) -> Floats | None:
     return np.concatenate(known) if len(known) == len(parts) else None
 
 
-def _other_orders(run: Run, align: Alignment, evidence: Evidence) -> dict[str, Evidence]:
+def _other_orders(ranked: Ranked, align: Alignment) -> dict[str, Evidence]:
     """The evidence in the order of the other rules: the same documents, so nothing has to be looked up again."""
     policies: dict[str, Ties] = {"file_order": "run"}
-    if run.ranks is not None and not np.isnan(run.ranks).any():
+    ranks = ranked.run.ranks
+    if ranks is not None and not np.isnan(ranks).any():
         policies["score_rank"] = "score-rank"
-    of_topic = np.array([align.qrels.index.get(topic, -1) for topic in run.topics], dtype=np.int32)
-    topic = of_topic[run.topic]
-    rows = np.flatnonzero(topic >= 0)
-
-    def ordered(policy: Ties) -> Rows:
-        return order_rows(run, rows, topic[rows], policy, align.precision or default_precision(policy))[0]
-
-    held = np.arange(evidence.width) < evidence.lengths[:, None]
-    code = np.empty(len(run), dtype=evidence.codes.dtype)
-    code[ordered("trec")] = evidence.codes[held]
-    others = {}
-    for rule, policy in policies.items():
-        codes = evidence.codes.copy()
-        codes[held] = code[ordered(policy)]
-        others[rule] = replace(evidence, codes=codes, _cache={})
-    return others
+    return {
+        rule: align.of(reranked(ranked, align.qrels, policy, align.precision or default_precision(policy))).evidence
+        for rule, policy in policies.items()
+    }
 
 
 def _reordered(measure: Measure, evidence: Evidence, other: Evidence, score: Floats | None) -> Floats | None:

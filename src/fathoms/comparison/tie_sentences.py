@@ -8,23 +8,20 @@ import numpy as np
 
 from fathoms.comparison.correlation import TIE
 from fathoms.comparison.tie_anomalies import Affected, affected
-from fathoms.comparison.tie_effects import RULES, TieReport
-from fathoms.data.trec import pluralise
-from fathoms.experiment.evaluate import (
-    some,
-)
+from fathoms.experiment.evaluate import some
 from fathoms.measures.base import Measure
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
-    pass
+    from fathoms.comparison.tie_effects import TieReport
 
 
 def sentences(report: TieReport) -> list[str]:
     """What there is to know, first of the files and then of each measure."""
-    return [*_of_files(report), *(_of_measure(report, measure) for measure in report.measures)]
+    return [*of_files(report), *(of_measure(report, measure) for measure in report.measures)]
 
 
-def _of_files(report: TieReport) -> list[str]:
+def of_files(report: TieReport) -> list[str]:
     found, k = report.found, report.depth
     tied, wrong = affected(found)
 
@@ -64,7 +61,7 @@ def _of_files(report: TieReport) -> list[str]:
     return told
 
 
-def _of_measure(report: TieReport, measure: Measure) -> str:
+def of_measure(report: TieReport, measure: Measure) -> str:
     means = report.means[measure]
     width = means.columns["optimistic"] - means.columns["pessimistic"]
     moved = int((width > TIE).sum())
@@ -84,7 +81,7 @@ def _of_measure(report: TieReport, measure: Measure) -> str:
     elif len(changes):
         told.append("Which of two runs is ahead does not depend on it.")
     best, worst = means.extreme_places()
-    taken = np.stack([places for places in map(means.places, RULES) if places is not None])
+    taken = np.stack([places for places in means.places_by_rule() if places is not None])
     differ, movable = int((np.ptp(taken, axis=0) > 0).sum()), int((worst > best).sum())
     if differ or movable:
         far = int(np.argmax(worst - best))

@@ -7,68 +7,56 @@ Be?" (YMT-ties), sections 2 and 3.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from fathoms import choices
+from fathoms.choices import checked
 from fathoms.comparison.tie_anomalies import Anomalies, anomalies
 from fathoms.comparison.tie_effects import COLUMNS, Means, TieReport, means_of
 from fathoms.data.files import check_folder, whole_file
-from fathoms.data.qrels import Qrels, read_qrels
-from fathoms.data.runs import Names, Runs, scan_runs
-from fathoms.errors import FathomsError, FathomsWarning
+from fathoms.data.runs import scan_runs
+from fathoms.errors import FathomsError
 from fathoms.evidence.align import Aligned
-from fathoms.evidence.order import (
-    Precision,
-    Ties,
-    canonical,
-    default_precision,
-)
-from fathoms.experiment.evaluate import (
-    DEFAULT_MEASURES,
-    Options,
-    alignment,
-    prepare_measures,
-    topic_notes,
-)
+from fathoms.evidence.order import Precision, Ties, canonical, default_precision
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.evaluate import topic_notes
 from fathoms.measures.base import Measure
-from fathoms.parallel import parallel_map
-
-if TYPE_CHECKING:
-    pass
 
 
-def tie_analysis(
-    qrels: Qrels,
-    runs: Runs,
-    measures: list[Measure],
-    options: Options,
+def run_tie_analysis(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
     *,
     depth: int | None = None,
     progress: Callable[[str], None] = lambda run: None,
 ) -> TieReport:
-    """Look at each run on its own, a few at a time; `depth` defaults to the deepest cut-off, or 10."""
-    if not runs:
-        raise FathomsError("no run given")
-    options = replace(options, ties="trec")
+    """Look at each run on its own, a few at a time; `depth` defaults to the deepest cut-off, or 10.
+
+    The rule to compare others with is trec_eval's, whatever the experiment's is.
+    """
+    measures, qrels, options = list(measures), experiment.qrels, experiment.options
+    experiment.needs_all_topics("ties")
     if depth is None:
         depth = max((int(m.k) for m in measures if m.k is not None and m.cutoff != "recall"), default=10)
+    place = checked("depth", choices.whole_number, depth)
+    experiment.prepare()
     notes = list(qrels.notes)
-    align = alignment(qrels, runs, measures, options, notes)
+    align = replace(experiment.alignment(measures, notes), ties="trec")
 
     def one(name: str) -> tuple[Anomalies, dict[Measure, dict[str, float]], Aligned, list[str]]:
-        run = runs[name]
-        found = anomalies(run, options.precision or "float64", depth)
-        aligned = align(run)
-        means = means_of(run, align, aligned.evidence, measures)
+        ranked = experiment.ranked(name, "trec")
+        found = anomalies(ranked.run, options.precision or "float64", place)
+        aligned = align.of(ranked)
+        means = means_of(ranked, align, aligned.evidence, measures)
         without = replace(aligned, evidence=aligned.evidence.select([]))  # the names are all that is still needed
-        return found, means, without, run.notes
+        return found, means, without, ranked.run.notes
 
-    results = parallel_map(one, runs, workers=options.workers, scheduler=options.scheduler, progress=progress)
+    results = experiment.map(one, progress=progress)
     notes += [note for _, _, _, of_run in results for note in of_run]
     notes += topic_notes([aligned for _, _, aligned, _ in results], qrels, options)
     return TieReport(
@@ -78,47 +66,9 @@ def tie_analysis(
             m: Means({name: np.array([means[m][name] for _, means, _, _ in results]) for name in COLUMNS})
             for m in measures
         },
-        depth,
+        place,
         notes,
     )
-
-
-def ties(
-    qrels: Any,
-    runs: Any,
-    measures: Sequence[Any] | Any = DEFAULT_MEASURES,
-    *,
-    depth: int | None = None,
-    score_precision: Precision | None = None,
-    universe: str | float | None = None,
-    pooled: Sequence[str] | None = None,
-    lenient: bool = False,
-    junk: float | None = None,
-    names: Names = "file",
-    workers: int = 2,
-    scheduler: str | None = None,
-    seed: int = 0,
-) -> TieReport:
-    """Who has ties and contradictions, and what they could change.
-
-    The report has four polars frames: `anomalies` of each run, `scores` under each rule and at the limits, `pairs` of
-    runs and whether the rule decides who is ahead, and the `places` each run takes and could take.
-
-    >>> import fathoms as fm
-    >>> report = fm.ties({"1": {"a": 1, "b": 0}}, {"1": {"a": 1.0, "b": 1.0}}, "RR")
-    >>> report.scores.select("trec", "expected", "pessimistic", "optimistic").row(0)
-    (0.5, 0.75, 0.5, 1.0)
-    """
-    report = tie_analysis(
-        read_qrels(qrels, lenient=lenient, junk=junk),
-        scan_runs(runs, names=names, lenient=lenient),
-        prepare_measures(measures, universe=universe),
-        Options("trec", score_precision, "all", None if pooled is None else tuple(pooled), workers, seed, scheduler),
-        depth=depth,
-    )
-    for note in report.notes:
-        warnings.warn(note, FathomsWarning, stacklevel=2)
-    return report
 
 
 def fix_runs(

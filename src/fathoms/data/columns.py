@@ -1,50 +1,43 @@
-"""Everything that is not TREC text: frames, dicts, parquet, JSON and ir_measures tuples, to one frame of columns."""
+"""Between polars frames and our tables, both ways; dicts and rows become frames first."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from io import BytesIO
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathoms.data.load import NAMES, is_ranx
-from fathoms.data.trec import Layout, Table, Text, pluralise
+from fathoms.data.column_names import KNOWN, NAMES
+from fathoms.data.lines import Layout, Table, Text
+from fathoms.data.topics import valid_text
 from fathoms.errors import InputError
+from fathoms.text import pluralise
+
+if TYPE_CHECKING:
+    from fathoms.data.qrels import Qrels
+    from fathoms.data.runs import Run
 
 BLOCK = 1 << 16  # rows made byte strings at a time
-KNOWN = {name for names in NAMES.values() for name in names} | {"run", "tag"}
 
 
-def table_of(data: Any, layout: Layout, source: str, *, lenient: bool = False) -> Table:
-    """Rows from a frame, a {topic: {document: number}} dict, ranx's objects, or rows as dicts or named tuples."""
-    if is_ranx(data):
-        data = data.to_dict()
-    if isinstance(data, Mapping):
-        from fathoms.data import mteb
+def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+    """Rows from {topic: {document: number}}."""
+    try:
+        return table_of_frame(_from_dict(data, layout, source), layout, source, lenient=lenient)
+    except UnicodeEncodeError:
+        _not_unicode(source)
 
-        if mteb.is_mteb(data):
-            data = mteb.ranking(data, source)
-        try:
-            return _checked(_from_dict(data, layout, source), layout, source, lenient)
-        except UnicodeEncodeError:
-            _not_unicode(source)
-    if hasattr(type(data), "columns"):
-        return _checked(frame_of(data, source), layout, source, lenient)
-    if isinstance(data, Iterable):
-        rows = [row._asdict() if hasattr(row, "_asdict") else row for row in data]
-        if all(isinstance(row, Mapping) for row in rows):
-            names = dict.fromkeys(str(name) for row in rows for name in row)
-            columns = {name: [row.get(name) for row in rows] for name in names}
-            return _checked(_from_columns(columns, source), layout, source, lenient)
-    raise InputError(
-        f"cannot read a {layout.kind} from {type(data).__name__}; give a file name, a polars or pandas frame, "
-        "a dict {topic: {document: number}}, or ir_measures tuples",
-        source,
-    )
+
+def table_of_rows(rows: Sequence[Any], layout: Layout, source: str, *, lenient: bool) -> Table:
+    """Rows from dicts, in which columns may be missing."""
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            raise InputError(f"row {number}: expected a dict or a named tuple, found {type(row).__name__}", source)
+    names = dict.fromkeys(str(name) for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return table_of_frame(_from_columns(columns, source), layout, source, lenient=lenient)
 
 
 def frame_of(data: Any, source: str) -> pl.DataFrame:
@@ -89,93 +82,9 @@ def _not_unicode(source: str) -> NoReturn:
     raise InputError("holds an id that is no valid Unicode text", source) from None
 
 
-def parse_parquet(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
-    try:
-        names = [name for name in pl.read_parquet_schema(BytesIO(raw)) if name in KNOWN]
-        # Of the tag only the first row is used, so the column is not unpacked with the others.
-        frame = pl.read_parquet(raw, columns=[name for name in names if name != "tag"])
-        tag = pl.read_parquet(raw, columns=["tag"], n_rows=1) if "tag" in names else None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise InputError(f"is not a readable parquet file ({error})", source) from None
-    return _checked(frame, layout, source, lenient, tag)
-
-
-def parquet_part(path: str, layout: Layout, number: int, of: int) -> Table:
-    """The rows of one of several parts of a file, cut where the topic changes; `number` counts from 0."""
-    try:
-        rows = pl.scan_parquet(path)
-        names = [name for name in rows.collect_schema().names() if name in KNOWN]
-        topics = rows.select(next(name for name in NAMES["topic"] if name in names))
-        length = rows.select(pl.len()).collect().item()
-        start, stop = (_next_topic(topics, length * n // of, length) for n in (number, number + 1))
-        frame = rows.select(names).slice(start, stop - start).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, StopIteration) as error:
-        raise InputError(f"is not a readable parquet file ({error})", path) from None
-    return _checked(frame, layout, path, lenient=False)
-
-
-def _next_topic(topics: pl.LazyFrame, row: int, length: int) -> int:
-    """The first row from `row` on whose topic is not that of the row before it; all rows, where there is none."""
-    look = BLOCK
-    while 0 < row < length:
-        some = topics.slice(row - 1, look).collect().to_series()
-        if (changes := np.flatnonzero((some != some[0]).to_numpy())).size:
-            return row - 1 + int(changes[0])
-        row, look = row - 1 + len(some), 4 * look
-    return row
-
-
-def parse_json(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
-    """A {topic: {document: number}} object, a list of records, or one record a line (JSONL)."""
-    repeated: list[str] = []
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """An object with the first of equal keys; json itself would keep the last one and say nothing."""
-        found: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in found:
-                repeated.append(key)
-            else:
-                found[key] = value
-        return found
-
-    skipped: list[str] = []
-    try:
-        data = json.loads(raw, object_pairs_hook=once)
-    except (ValueError, RecursionError) as whole:
-        repeated.clear()
-        data = []
-        for number, line in enumerate(raw.splitlines(), 1):
-            try:
-                data += [json.loads(line, object_pairs_hook=once)] if line.strip() else []
-            except (ValueError, RecursionError) as error:
-                if not data:  # not one record a line, so what was wrong with the whole counts
-                    place = whole.lineno if isinstance(whole, json.JSONDecodeError) else None
-                    raise InputError(f"is not valid JSON: {_reason(whole)}", source, place) from None
-                if not lenient:
-                    raise InputError(f"is not valid JSON: {_reason(error)}", source, number) from None
-                skipped.append(f"line {number}: {_reason(error)}")
-    if repeated:
-        message = f"the key {repeated[0]!r} stands twice in one object"
-        if not lenient:
-            raise InputError(f"{message}; --lenient keeps the first", source)
-        skipped.append(f"{pluralise(len(repeated), 'repeated key')}, kept the first ({message})")
-    if isinstance(data, dict) and data.keys() & KNOWN and not any(isinstance(v, dict) for v in data.values()):
-        data = [data]  # JSONL of a single line
-    if isinstance(data, list) and not all(isinstance(row, dict) for row in data):
-        raise InputError("expected a list of records or an object {topic: {document: number}}", source)
-    table = table_of(data, layout, source, lenient=lenient)
-    if skipped:
-        more = "; ..." if len(skipped) > 3 else ""
-        table.skipped.append(f"{source}: skipped {pluralise(len(skipped), 'bad part')}: {'; '.join(skipped[:3])}{more}")
-    return table
-
-
-def _reason(error: Exception) -> str:
-    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-
-
-def _from_dict(data: Mapping[Any, Any], layout: Layout, source: str) -> pl.DataFrame:
+def _from_dict(data: Any, layout: Layout, source: str) -> pl.DataFrame:
+    if not isinstance(data, Mapping):
+        raise InputError(f"expected {{topic: {{document: {layout.number}}}}}, found {type(data).__name__}", source)
     topics: list[str] = []
     documents: list[str] = []
     numbers: list[Any] = []
@@ -191,12 +100,15 @@ def _from_dict(data: Mapping[Any, Any], layout: Layout, source: str) -> pl.DataF
     try:
         column = pl.Series(numbers, dtype=pl.Float64, strict=True)
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
-        # As text, which tells later what was found where a number was expected.
+        # As text, so that it can be said later what was found where a number was expected.
         column = pl.Series([str(float(n)) if isinstance(n, np.number) else str(n) for n in numbers])
     return pl.DataFrame({"topic": topics, "document": documents, layout.number: column})
 
 
-def _checked(frame: pl.DataFrame, layout: Layout, source: str, lenient: bool, tag: pl.DataFrame | None = None) -> Table:
+def table_of_frame(
+    frame: pl.DataFrame, layout: Layout, source: str, *, lenient: bool, tag: pl.DataFrame | None = None
+) -> Table:
+    """Rows from a frame, checked; `tag` has that column where the frame was read without it."""
     if frame.is_empty():
         raise InputError(f"has no rows; expected a {layout.kind}", source)
     columns: dict[str, pl.Series] = {}
@@ -324,3 +236,50 @@ def _numbers(column: pl.Series, source: str) -> NDArray[np.float64]:
 def _shown(text: bytes | str) -> str:
     shown = text.decode(errors="replace") if isinstance(text, bytes) else text
     return shown.replace("\0", "\\0") or "none"
+
+
+# -- out ------------------------------------------------------------------------------------------------------
+
+
+def exact_frame(data: Run | Qrels) -> pl.DataFrame:
+    """All there is of a run or of judgments; ids are bytes where some are no UTF-8."""
+    topics = np.array([topic.encode(errors="surrogateescape") for topic in data.topics], dtype="S")
+    ids = {"topic": _ids_column(topics).gather(data.topic), "document": _ids_column(data.documents)}
+    if data.kind == "qrels":
+        return pl.DataFrame(ids | {"grade": data.grades})
+    numbers = {"rank": _ranks(data.ranks, len(data)), "score": data.scores}
+    return pl.DataFrame(ids | numbers).with_columns(tag=pl.lit(data.tag))
+
+
+def _ids_column(ids: Text) -> pl.Series:
+    """Ids as text, or as bytes where some are no UTF-8."""
+    column = pl.Series(ids, dtype=pl.Binary)
+    try:
+        return column.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        return column
+
+
+def _ranks(ranks: NDArray[np.float64] | None, n: int) -> pl.Series:
+    """Whole numbers where they are, and null where the column held no number."""
+    if ranks is None:
+        return pl.Series([None] * n, dtype=pl.Int64)
+    column = pl.Series(ranks).fill_nan(None)
+    known = ranks[~np.isnan(ranks)]
+    whole = (np.abs(known) < 1 << 53).all() and (known == np.round(known)).all()
+    return column.cast(pl.Int64) if whole else column
+
+
+def nested(data: Run | Qrels) -> dict[str, dict[str, float]]:
+    """{topic: {document: number}}, documents in the order of the rows: what BEIR, pytrec_eval and ranx take."""
+    numbers = data.grades if data.kind == "qrels" else data.scores
+    order = np.argsort(data.topic, kind="stable")
+    documents = [id.decode(errors="backslashreplace") for id in data.documents[order].tolist()]
+    values = numbers[order].tolist()
+    if data.kind == "qrels":
+        values = [int(value) if value.is_integer() else value for value in values]
+    ends = np.cumsum(np.bincount(data.topic, minlength=len(data.topics))).tolist()
+    found = {}
+    for topic, start, end in zip(data.topics, [0, *ends], ends, strict=False):
+        found[valid_text(topic)] = dict(zip(documents[start:end], values[start:end], strict=True))
+    return found

@@ -13,21 +13,8 @@ from typing import Any
 from fathoms.errors import InputError
 
 PACKED_ENDINGS = (".gz", ".zst", ".bz2", ".xz")
-KNOWN_ENDINGS = (
-    *PACKED_ENDINGS,
-    ".run",
-    ".runs",
-    ".txt",
-    ".res",
-    ".trec",
-    ".tsv",
-    ".json",
-    ".jsonl",
-    ".parquet",
-)
 # What files start with.
 GZIP, ZSTD, BZIP2, XZ = PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00")
-PARQUET = b"PAR1"
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -42,6 +29,11 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: no file's name holds a zero byte
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", name) from None
     return decompress(raw, name)
+
+
+def is_packed(raw: bytes) -> bool:
+    """Do these first bytes say that a file is compressed?"""
+    return raw.startswith(PACKED)
 
 
 def decompress(raw: bytes, source: str) -> bytes:
@@ -123,18 +115,6 @@ def compress(raw: bytes, path: str) -> bytes:
 
         return lzma.compress(raw)
     return raw
-
-
-def stem(path: str | os.PathLike[str]) -> str:
-    """The file's name without folder, compression and known endings: `runs/bm25.run.gz` is `bm25`."""
-    name = Path(path).name
-    while True:
-        for ending in KNOWN_ENDINGS:
-            if name.lower().endswith(ending) and len(name) > len(ending):
-                name = name[: -len(ending)]
-                break
-        else:
-            return name
 
 
 def check_writable(target: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.trec import Text
+from fathoms.data.lines import Text
 
 Keys = NDArray[np.uint64]
 _ODD = np.uint64(0x9E3779B97F4A7C15)

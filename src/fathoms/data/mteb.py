@@ -1,49 +1,17 @@
-"""MTEB's predictions of retrieval tasks: {subset: {split: {query: {document: score}}}}, beside the model's name."""
+"""A run from MTEB's predictions, where they hold several subsets or splits."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fathoms.data.files import read_bytes, stem
-from fathoms.data.trec import pluralise
+from fathoms.data.file_names import stem
+from fathoms.data.files import read_bytes
+from fathoms.data.formats.json import parsed
+from fathoms.data.formats.mteb import ranking
+from fathoms.data.runs import Run, read_run
 from fathoms.errors import InputError
-
-if TYPE_CHECKING:
-    from fathoms.data.runs import Run
-
-MODEL = "mteb_model_meta"
-
-
-def is_mteb(data: Mapping[Any, Any]) -> bool:
-    """Four levels deep, whatever is called what; runs have two, and several runs three."""
-    depth, inner = 0, {name: part for name, part in data.items() if name != MODEL}
-    while isinstance(inner, Mapping) and inner:
-        depth, inner = depth + 1, next(iter(inner.values()))
-    return depth == 4
-
-
-def ranking(data: Mapping[Any, Any], source: str, subset: str | None = None, split: str | None = None) -> Any:
-    """One split of one subset; where there are several, somebody has to say which."""
-    splits = _chosen({str(name): inner for name, inner in data.items() if name != MODEL}, subset, "subset", source)
-    if not isinstance(splits, Mapping):
-        raise InputError(f"expected {{subset: {{split: ...}}}} as MTEB writes, found {type(splits).__name__}", source)
-    return _chosen({str(name): inner for name, inner in splits.items()}, split, "split", source)
-
-
-def _chosen(parts: Mapping[str, Any], wanted: str | None, what: str, source: str) -> Any:
-    names = ", ".join(parts) or "none"
-    if wanted is not None and wanted not in parts:
-        raise InputError(f"has no {what} {wanted!r}; those it has: {names}", source)
-    if wanted is None and len(parts) != 1:
-        raise InputError(
-            f"holds {pluralise(len(parts), what)} of MTEB's predictions ({names}), expected one; choose with "
-            f"`fathoms convert --{what}` or fm.read_mteb(..., {what}=...)",
-            source,
-        )
-    return parts[wanted if wanted is not None else next(iter(parts))]
 
 
 def read_mteb(source: Any, *, subset: str | None = None, split: str | None = None, name: str | None = None) -> Run:
@@ -53,15 +21,10 @@ def read_mteb(source: Any, *, subset: str | None = None, split: str | None = Non
     >>> fm.read_mteb({"en": {"dev": {"q": {"d": 1.0}}, "test": {"q": {"d": 2.0}}}}, split="test").scores.tolist()
     [2.0]
     """
-    from fathoms.data.runs import read_run
-
     label = "predictions"
     if not isinstance(source, Mapping):
         label = os.fspath(source)
-        try:
-            source = json.loads(read_bytes(label))
-        except ValueError as error:
-            raise InputError(f"is not valid JSON: {error}", label) from None
+        source, _ = parsed(read_bytes(label), label, lenient=False)
         if not isinstance(source, Mapping):
             raise InputError(f"expected an object as MTEB writes, found {type(source).__name__}", label)
         name = name or stem(label)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
 from fathoms.data.arrays import distinct, identity_of
+from fathoms.data.export import Exported
+from fathoms.data.lines import QRELS, Text
 from fathoms.data.load import load
 from fathoms.data.topics import number_topics, topic_order
-from fathoms.data.trec import QRELS, Text, pluralise
 from fathoms.errors import FathomsError, InputError
-
-if TYPE_CHECKING:
-    import polars as pl
+from fathoms.text import pluralise
 
 # Codes of documents without a usable grade; codes from JUDGED on are places in the table of grades.
 PADDING, UNJUDGED, NEGATIVE, JUDGED = 0, 1, 2, 3
@@ -25,8 +24,10 @@ MOST_LEVELS = 32_000  # codes are 16-bit integers
 
 
 @dataclass(frozen=True, eq=False)
-class Qrels:
+class Qrels(Exported):
     """Judgments in the order of their file. A negative grade means unjudged, as in trec_eval."""
+
+    kind: ClassVar[Literal["qrels"]] = "qrels"
 
     topics: list[str]
     topic: NDArray[np.int32]
@@ -92,30 +93,6 @@ class Qrels:
 
     def __repr__(self) -> str:
         return f"<Qrels {self.source}: {len(self.topics)} topics, {len(self):,} judgments>"
-
-    def to_frame(self) -> pl.DataFrame:
-        """A polars frame with columns topic, document, grade."""
-        from fathoms.data import convert
-
-        return convert.frame(self)
-
-    def to_pandas(self) -> Any:
-        """The same as a pandas frame."""
-        from fathoms.data import convert
-
-        return convert.pandas_frame(self)
-
-    def to_dict(self) -> dict[str, dict[str, float]]:
-        """{topic: {document: grade}}, as BEIR, pytrec_eval and ranx have them; whole grades are integers."""
-        from fathoms.data import convert
-
-        return convert.nested(self)
-
-    def to_ranx(self) -> Any:
-        """A `ranx.Qrels`, where that package is installed."""
-        from fathoms.data import convert
-
-        return convert.ranx_object(self)
 
 
 def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None) -> Qrels:

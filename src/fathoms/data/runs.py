@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
 from fathoms.data.arrays import identity_of
-from fathoms.data.files import PARQUET, stem
-from fathoms.data.load import RANKS_LINE, first_line, header, is_ranx, load, parse
-from fathoms.data.split import LOOK, ROWS_SPAN, Span, read_span, topic_spans
+from fathoms.data.export import Exported
+from fathoms.data.file_names import stem
+from fathoms.data.files import PACKED_ENDINGS, is_packed
+from fathoms.data.formats import registry
+from fathoms.data.formats.base import HEAD, Content, Match
+from fathoms.data.lines import RUN, Table, Text
+from fathoms.data.load import load
 from fathoms.data.topics import number_topics
-from fathoms.data.trec import RUN, Table, Text, pluralise
 from fathoms.errors import FathomsError, InputError
-
-if TYPE_CHECKING:
-    import polars as pl
+from fathoms.text import pluralise
 
 Names = Literal["file", "tag"]
+BYTES_A_LINE = 100  # that a line of a run takes in memory once it is read and ranked
+PLAIN_LINE, PACKED_LINE = 40, 8  # bytes that a line takes on disk, in plain text and compressed
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Exported):
     """One system's documents in the order of their file; which order counts is decided by a tie policy."""
+
+    kind: ClassVar[Literal["run"]] = "run"
 
     name: str
     topics: list[str]
@@ -49,12 +53,9 @@ class Run:
         """As a run file, in the order of the rows; the rank column needs to be there."""
         if self.ranks is None:
             raise ValueError("a run without ranks has no file form")
-        topics = [topic.encode(errors="surrogateescape") for topic in self.topics]
-        tag = (self.tag or self.name).encode(errors="surrogateescape")
-        # Scores of a written run come from its ranks, so there are far fewer of them than lines.
-        texts = {score: repr(score).removesuffix(".0").encode() for score in set(self.scores.tolist())}
-        rows = zip(self.topic.tolist(), self.documents.tolist(), self.ranks.tolist(), self.scores.tolist(), strict=True)
-        return b"".join(b"%b Q0 %b %d %b %b\n" % (topics[t], d, r, texts[s], tag) for t, d, r, s in rows)
+        from fathoms.data.formats.trec import run_lines
+
+        return run_lines(self, whole_scores=True)
 
     def __len__(self) -> int:
         return len(self.topic)
@@ -64,30 +65,6 @@ class Run:
 
     def identity(self) -> tuple[Any, ...]:
         return (identity_of(self.topics, self.topic, self.documents, self.scores, self.ranks),)
-
-    def to_frame(self) -> pl.DataFrame:
-        """A polars frame with columns topic, document, rank, score, tag, in the order of the rows."""
-        from fathoms.data import convert
-
-        return convert.frame(self)
-
-    def to_pandas(self) -> Any:
-        """The same as a pandas frame."""
-        from fathoms.data import convert
-
-        return convert.pandas_frame(self)
-
-    def to_dict(self) -> dict[str, dict[str, float]]:
-        """{topic: {document: score}}, as BEIR, pytrec_eval and ranx have them."""
-        from fathoms.data import convert
-
-        return convert.nested(self)
-
-    def to_ranx(self) -> Any:
-        """A `ranx.Run`, where that package is installed; ranx orders equal scores in a way of its own."""
-        from fathoms.data import convert
-
-        return convert.ranx_object(self)
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
@@ -108,6 +85,10 @@ class RunFile:
     def __call__(self) -> Run:
         return read_run(self.path, name=self.name, lenient=self.lenient)
 
+    @property
+    def is_stream(self) -> bool:
+        return not os.path.isfile(self.path)
+
     def identity(self) -> tuple[Any, ...]:
         stat = os.stat(self.path)
         return self.path, self.lenient, stat.st_size, stat.st_mtime_ns
@@ -118,19 +99,22 @@ class RunFile:
 
         A part gives an InputError where the whole might be read, and knows no line numbers.
         """
+        if self.is_stream:
+            return [self]
         try:
+            size = os.path.getsize(self.path)
+            if size <= registry.smallest_part():
+                return [self]
             with open(self.path, "rb") as file:
-                head = file.read(LOOK)
-            if head.startswith(PARQUET):
-                n = os.path.getsize(self.path) // ROWS_SPAN
-                return [partial(_read_rows, self.path, self.name, i, n) for i in range(n)] if n > 1 else [self]
-            spans = topic_spans(self.path)
+                content = Content(file.read(HEAD), self.path)
+            if is_packed(content.raw) or content.line is None:
+                return [self]
+            format, match = registry.recognise(content, ["run"])
+            splits = match > Match.POSSIBLE and format.part_bytes is not None and size > format.part_bytes
+            places = format.split(self.path, content) if splits else []
         except OSError:  # reading it will say what is wrong
             return [self]
-        form = _form(head)
-        if len(spans) == 1 or form is None:
-            return [self]
-        return [partial(_read_part, self.path, self.name, span, form) for span in spans]
+        return [partial(_read_part, self.path, self.name, format.name, place) for place in places] or [self]
 
 
 class Runs(Mapping[str, Run]):
@@ -141,7 +125,28 @@ class Runs(Mapping[str, Run]):
 
     def __getitem__(self, name: str) -> Run:
         run = self._runs[name]
-        return run if isinstance(run, Run) else run()
+        if isinstance(run, Run):
+            return run
+        read = run()
+        if run.is_stream:
+            self._runs[name] = read
+        return read
+
+    def read_streams(self) -> None:
+        """Read what can be read once only, standard input and pipes, before anybody else tries."""
+        for name, run in list(self._runs.items()):
+            if isinstance(run, RunFile) and run.is_stream:
+                self._runs[name] = run()
+
+    def read(self, name: str, *, lenient: bool) -> Run:
+        """The run, with errors of its file skipped or not."""
+        run = self._runs[name]
+        return run if isinstance(run, Run) else replace(run, lenient=lenient)()
+
+    def file_of(self, name: str) -> str:
+        """Where the run comes from: its file, or what it was called."""
+        run = self._runs[name]
+        return run.source if isinstance(run, Run) else run.path
 
     def parts(self, name: str) -> list[Callable[[], Run]]:
         """What gives the run in parts that may be scored on their own, as `RunFile.parts` says; often a single one."""
@@ -153,6 +158,16 @@ class Runs(Mapping[str, Run]):
         """The size of all files that are there, 0 where a run is in memory."""
         files = [run.path for run in self._runs.values() if isinstance(run, RunFile)]
         return sum(map(os.path.getsize, filter(os.path.exists, files))) if len(files) == len(self._runs) else 0
+
+    def bytes_in_memory(self, name: str) -> int:
+        """About how much memory the run takes once it is read and ranked."""
+        run = self._runs[name]
+        if isinstance(run, Run):
+            return len(run) * BYTES_A_LINE
+        if run.is_stream:
+            return 0
+        packed = run.path.lower().endswith((*PACKED_ENDINGS, ".parquet"))
+        return os.path.getsize(run.path) // (PACKED_LINE if packed else PLAIN_LINE) * BYTES_A_LINE
 
     def identity(self, name: str) -> tuple[Any, ...]:
         """What tells the run from others: path, size and time of its file, or a hash of what is in memory."""
@@ -170,42 +185,22 @@ class Runs(Mapping[str, Run]):
 
 def read_run(source: Any, *, name: str | None = None, lenient: bool = False) -> Run:
     """One run from a file, a frame, a dict {topic: {document: score}}, ir_measures tuples or a ranx run."""
-    if name is None and is_ranx(source):
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        return replace(_run_of(load(path, RUN, lenient=lenient), name or _file_name(path), lenient), path=path)
+    if name is None and _is_ranx(source):
         name = source.name
-    table = load(source, RUN, lenient=lenient, name=name)
-    if name is None:
-        name = "run" if not isinstance(source, str | os.PathLike) else _file_name(os.fspath(source))
-    run = _run_of(table, name, lenient)
-    return replace(run, path=os.fspath(source)) if isinstance(source, str | os.PathLike) else run
+    return _run_of(load(source, RUN, lenient=lenient, name=name), name or "run", lenient)
 
 
-Form = tuple[bytes, bool]  # the line that names the columns, if any, and whether lines are MS MARCO's
+def _is_ranx(data: Any) -> bool:
+    from fathoms.data.formats.ranx import RANX
+
+    return RANX.recognise(data)
 
 
-def _form(raw: bytes) -> Form | None:
-    """What the first line says of all others; None where there is no line."""
-    line = first_line(raw)
-    return None if line is None else (header(line[0]), RANKS_LINE.fullmatch(line[0]) is not None)
-
-
-def _read_part(path: str, name: str, span: Span, form: Form) -> Run:
-    """Lines of a run file, after the one that names its columns where there is one. What is wrong with them is said
-    better by whoever reads the file as a whole."""
-    raw = read_span(path, span)
-    if span[0]:
-        raw = form[0] + raw
-    if _form(raw) != form:
-        raise InputError("has lines of two forms", path)
-    if not raw.endswith(b"\n"):  # carriage returns end lines where a whole file has nothing else that does
-        raw += b"\n"
-    return _run_of(parse(raw, RUN, path), name, lenient=False)
-
-
-def _read_rows(path: str, name: str, number: int, of: int) -> Run:
-    """One of several parts of a parquet file."""
-    from fathoms.data import columns
-
-    return _run_of(columns.parquet_part(path, RUN, number, of), name, lenient=False)
+def _read_part(path: str, name: str, format: str, place: tuple[Any, ...]) -> Run:
+    return _run_of(registry.by_name(format).read_part(path, place, RUN), name, lenient=False)
 
 
 def _run_of(table: Table, name: str, lenient: bool) -> Run:
@@ -219,7 +214,7 @@ def _run_of(table: Table, name: str, lenient: bool) -> Run:
         row = int((~kept).argmax())
         count = int((~kept).sum())
         message = (
-            f"topic {topics[topic[row]]}: document {documents[row].decode(errors='replace')} stands there twice "
+            f"topic {topics[topic[row]]}: document {documents[row].decode(errors='replace')} occurs twice "
             f"(first in {table.place(int(first[row]))})"
         )
         if not lenient:
@@ -276,7 +271,7 @@ def scan_runs(source: Any, *, names: Names = "file", lenient: bool = False) -> R
     if isinstance(source, Sequence) and source:
         if all(isinstance(item, str | os.PathLike) for item in source):
             return _scan_files([os.fspath(item) for item in source], names, lenient)
-        if all(map(is_ranx, source)):
+        if all(map(_is_ranx, source)):
             source = [read_run(item, lenient=lenient) for item in source]
         if all(isinstance(item, Run) for item in source):
             for name in _repeated([run.name for run in source]):
@@ -290,7 +285,7 @@ def _is_run_like(value: Any) -> bool:
     """Not the ranking of one topic, so the dict that holds it is one of runs."""
     if isinstance(value, Mapping):
         return any(isinstance(inner, Mapping) for inner in value.values())
-    return isinstance(value, Run | str | os.PathLike) or hasattr(type(value), "columns") or is_ranx(value)
+    return isinstance(value, Run | str | os.PathLike) or hasattr(type(value), "columns") or _is_ranx(value)
 
 
 def expand(patterns: Sequence[str]) -> list[str]:
@@ -308,6 +303,8 @@ def expand(patterns: Sequence[str]) -> list[str]:
                 raise InputError("the folder holds no files; expected run files in it", pattern)
             paths += inside
         else:
+            import glob
+
             found = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
             if not found:
                 kind = "no file matches this pattern" if glob.has_magic(pattern) else "no such file or folder"
@@ -327,8 +324,7 @@ def _scan_files(patterns: Sequence[str], names: Names, lenient: bool) -> Runs:
         chosen = _file_names(paths)
     runs: dict[str, Run | RunFile] = {}
     for name, path in zip(chosen, paths, strict=True):
-        reader = RunFile(path, name, lenient)
-        runs[name] = reader if os.path.isfile(path) else reader()  # standard input and pipes can be read once only
+        runs[name] = RunFile(path, name, lenient)
     return Runs(runs)
 
 

@@ -11,28 +11,23 @@ import os
 import re
 from typing import BinaryIO
 
-from fathoms.data.files import PACKED, PARQUET
-
 Span = tuple[int, int]  # first byte, and the first one after
 
 SPAN = 4 << 20  # bytes: some eighty thousand lines
 LOOK = 1 << 16  # bytes looked at a time for the next topic
-ROWS_SPAN = 1 << 20  # bytes of a parquet file: some hundred thousand rows
-_NOT_TEXT = (*PACKED, PARQUET)
 _FIRST = re.compile(rb"([^\s#]\S*)[ \t]")
 
 
 def topic_spans(path: str, size: int = SPAN) -> list[Span]:
-    """Parts of some `size` bytes, or more where a topic is longer; a single one where the file is no plain text."""
+    """Parts of a text file of some `size` bytes, or more where a topic is longer."""
     with open(path, "rb") as file:
         length = os.fstat(file.fileno()).st_size
         cuts = [0]
-        if _is_plain(file.read(64)):
-            while cuts[-1] + size < length:
-                cut = _next_topic(file, cuts[-1] + size)
-                if cut is None:
-                    break
-                cuts.append(cut)
+        while cuts[-1] + size < length:
+            cut = _next_topic(file, cuts[-1] + size)
+            if cut is None:
+                break
+            cuts.append(cut)
     return list(zip(cuts, [*cuts[1:], length], strict=True))
 
 
@@ -40,10 +35,6 @@ def read_span(path: str, span: Span) -> bytes:
     with open(path, "rb") as file:
         file.seek(span[0])
         return file.read(span[1] - span[0])
-
-
-def _is_plain(head: bytes) -> bool:
-    return not head.startswith(_NOT_TEXT) and head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"[")
 
 
 def _next_topic(file: BinaryIO, start: int) -> int | None:

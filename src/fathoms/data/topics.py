@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.trec import Text
+from fathoms.data.lines import Text
 
 
 def number_topics(column: Text) -> tuple[list[str], NDArray[np.int32]]:

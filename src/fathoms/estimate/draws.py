@@ -9,52 +9,48 @@ turn. Draw i depends on the seed and on i alone.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import frame_of_rows
-from fathoms.data.document_values import read_values
-from fathoms.data.qrels import JUDGED, PADDING, read_qrels
-from fathoms.data.runs import Names, scan_runs
-from fathoms.errors import FathomsError, FathomsWarning
+from fathoms import choices
+from fathoms.choices import checked
+from fathoms.data.qrels import JUDGED, PADDING
+from fathoms.errors import FathomsError
 from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
 from fathoms.evidence.evidence import CHUNK_CELLS, Evidence, Floats, Ints
-from fathoms.evidence.order import Precision, Ties
-from fathoms.experiment.evaluate import Options, aggregate, prepare_measures
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.evaluate import aggregate
+from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
-
-if TYPE_CHECKING:
-    import polars as pl
 
 COLUMNS = ("run_a", "run_b", "measure", "diff", "sd", "p_better", "mc_error")
 WORDS = COLUMNS[:3]
 SAME = 1e-12  # differences below this are ties
+DRAWS = 1000
 SAMPLES = 100  # of the model's coefficients
 
 
 class SampledJudgments:
     """Draws of what complete judgments may say: each gives all candidates a code, and topics their counts."""
 
-    def __init__(self, chances: RelevanceProbabilities, seed: int) -> None:
-        grades, shares = chances.grades
+    def __init__(self, found: RelevanceProbabilities, seed: int) -> None:
+        grades, shares = found.grades
         self.seed = seed
-        self.codes = np.append(np.maximum(chances.codes, JUDGED), PADDING).astype(
-            np.int16
-        )  # the last is where -1 points
-        self.open = np.flatnonzero(~chances.judged)
-        believed = chances.samples if len(chances.samples) else chances.probability[None, :]
+        # The last code is where -1 points.
+        self.codes = np.append(np.maximum(found.codes, JUDGED), PADDING).astype(np.int16)
+        self.open = np.flatnonzero(~found.judged)
+        believed = found.samples if len(found.samples) else found.probability[None, :]
         self.chance = believed[:, self.open]
-        self.topic = chances.candidates.topic[self.open].astype(np.int64)
-        self.level = np.searchsorted(chances.levels, grades)
+        self.topic = found.candidates.topic[self.open].astype(np.int64)
+        self.level = np.searchsorted(found.levels, grades)
         self.up_to = np.cumsum(shares)[:-1]
-        self.counts = chances.counts.copy()
+        self.counts = found.counts.copy()
         self.counts[:, 0] += np.bincount(self.topic, minlength=len(self.counts))  # not relevant until drawn
 
     def draw(self, first: int, last: int) -> tuple[NDArray[np.int16], Ints]:
@@ -76,7 +72,7 @@ class SampledJudgments:
 
 
 def drawn_scores(
-    chances: RelevanceProbabilities,
+    found: RelevanceProbabilities,
     runs: Sequence[str],
     measures: Sequence[Measure],
     draws: int,
@@ -91,36 +87,36 @@ def drawn_scores(
                 f"{measure.name} counts the relevant documents of a pool of depth k, which is not drawn; "
                 "use another variant"
             )
-    worlds = SampledJudgments(chances, seed)
-    n_topics = len(chances.qrels.topics)
+    sampled = SampledJudgments(found, seed)
+    n_topics = len(found.qrels.topics)
     scores = {measure: np.empty((draws, len(runs), n_topics)) for measure in measures}
-    step = max(1, cells // max(1, n_topics * chances.candidates.depth))
+    step = max(1, cells // max(1, n_topics * found.candidates.depth))
     for first in range(0, draws, step):
         last = min(first + step, draws)
-        codes, counts = worlds.draw(first, last)
+        codes, counts = sampled.draw(first, last)
         for number, run in enumerate(runs):
-            place = chances.place[run]
+            place = found.place[run]
             for measure in measures:
                 width = place.shape[1]
                 if measure.k is not None and measure.cutoff != "recall":
                     width = min(int(measure.k), width)
-                evidence = _stacked(chances, place, codes[:, place[:, :width]], counts)
+                evidence = _stacked(found, place, codes[:, place[:, :width]], counts)
                 scores[measure][first:last, number] = measure.value(evidence).reshape(-1, n_topics)
     return scores
 
 
 def _stacked(
-    chances: RelevanceProbabilities, place: NDArray[np.int32], codes: NDArray[np.int16], counts: Ints
+    found: RelevanceProbabilities, place: NDArray[np.int32], codes: NDArray[np.int16], counts: Ints
 ) -> Evidence:
     """Several draws of a run's [draw, topic, rank] as one block, a row a draw and topic."""
     n, n_topics, width = codes.shape
     return Evidence(
-        topics=chances.qrels.topics * n,
+        topics=found.qrels.topics * n,
         codes=codes.reshape(n * n_topics, width),
         tied=np.zeros((n * n_topics, width), dtype=bool),
         lengths=np.tile((place >= 0).sum(axis=1), n),
-        levels=chances.levels,
-        max_grade=chances.qrels.max_grade,
+        levels=found.levels,
+        max_grade=found.qrels.max_grade,
         counts=counts.reshape(n * n_topics, -1),
         topic_numbers=np.tile(np.arange(n_topics), n),
     )
@@ -158,14 +154,14 @@ def pairs(measure: Measure, scores: Floats, samples: int = 1) -> Pairs:
 
 
 def pair_rows(
-    chances: RelevanceProbabilities, runs: Sequence[str], measures: Sequence[Measure], draws: int, seed: int
+    found: RelevanceProbabilities, runs: Sequence[str], measures: Sequence[Measure], draws: int, seed: int
 ) -> list[tuple[Any, ...]]:
     """Rows as in COLUMNS: measure by measure, each pair of runs once."""
     rows: list[tuple[Any, ...]] = []
     for measure in measures:
-        scores = drawn_scores(chances, runs, [measure], draws, seed)[measure]
-        found = pairs(measure, scores, len(chances.samples))
-        columns = [found.diff.tolist(), found.sd.tolist(), found.p_better.tolist(), found.mc_error.tolist()]
+        scores = drawn_scores(found, runs, [measure], draws, seed)[measure]
+        said = pairs(measure, scores, len(found.samples))
+        columns = [column.tolist() for column in (said.diff, said.sd, said.p_better, said.mc_error)]
         rows += [
             (runs[a], runs[b], measure.name, *(column[a][b] for column in columns))
             for a, b in combinations(range(len(runs)), 2)
@@ -173,44 +169,31 @@ def pair_rows(
     return rows
 
 
-def confidence(
-    qrels: Any,
-    runs: Any,
-    measures: Sequence[Any] | Any = ("P@10", "RBP(p=0.8)", "AP"),
+@dataclass(frozen=True, eq=False)
+class Confidence(Result):
+    """How sure it is, for each pair of runs, that one is better than the other once everything is judged."""
+
+    columns: ClassVar = COLUMNS
+    words: ClassVar = WORDS
+
+    pairs: list[tuple[Any, ...]]
+    notes: list[str]
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        return self.pairs
+
+
+def run_confidence(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
     method: str = "fusion",
     *,
-    draws: int = 1000,
-    evidence: Sequence[Any] = (),
+    draws: int = DRAWS,
+    labels: Sequence[Any] = (),
     to_depth: int | None = None,
-    seed: int = 0,
-    ties: Ties = "trec",
-    score_precision: Precision | None = None,
-    lenient: bool = False,
-    junk: float | None = None,
-    names: Names = "file",
-) -> pl.DataFrame:
-    """How sure is it, for each pair of runs, that A is better than B once everything is judged?
-
-    Columns: run_a, run_b, measure, diff (expected difference of the means over topics), sd, p_better (probability that
-    A is better) and mc_error (standard error of p_better from the number of draws). `method`, `evidence` and `to_depth`
-    are those of `fm.probabilities`.
-
-    >>> import fathoms as fm
-    >>> runs = {"x": {"1": {"a": 3.0, "b": 2.0}}, "y": {"1": {"b": 3.0, "a": 2.0}}}
-    >>> fm.confidence({"1": {"a": 1, "b": 0}}, runs, "P@1")["p_better"].to_list()
-    [1.0]
-    """
-    found = relevance_probabilities(
-        read_qrels(qrels, lenient=lenient, junk=junk),
-        scan_runs(runs, names=names, lenient=lenient),
-        method,
-        Options(ties, score_precision),
-        [read_values(one, lenient=lenient) for one in evidence],
-        to_depth,
-        samples=SAMPLES,
-        seed=seed,
-    )
-    for note in found.notes:
-        warnings.warn(note, FathomsWarning, stacklevel=2)
-    rows = pair_rows(found, found.candidates.names, prepare_measures(measures), draws, seed)
-    return frame_of_rows(COLUMNS, rows, WORDS)
+) -> Confidence:
+    """The relevance of all unjudged documents drawn many times, and how often each run comes out ahead."""
+    draws = checked("draws", choices.whole_number, draws)
+    seed = experiment.options.seed
+    found = relevance_probabilities(experiment, method, labels, to_depth, samples=SAMPLES, seed=seed)
+    return Confidence(pair_rows(found, found.candidates.names, measures, draws, seed), found.notes)

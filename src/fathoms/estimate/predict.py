@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import frame_of_rows, ratio
-from fathoms.data.document_values import read_values
-from fathoms.data.qrels import JUDGED, PADDING, Qrels, read_qrels
-from fathoms.data.runs import Names, Runs, scan_runs
-from fathoms.data.trec import Table
-from fathoms.errors import FathomsError, FathomsWarning
+from fathoms import charts
+from fathoms.data.arrays import ratio
+from fathoms.data.qrels import JUDGED, PADDING
+from fathoms.data.topics import valid_text
+from fathoms.errors import FathomsError
 from fathoms.estimate.draws import drawn_scores
 from fathoms.estimate.gain_models import MODEL_NAMES, CurveFit, HybridFit, fit_model
 from fathoms.estimate.predictors import PREDICTORS, PUBLISHED, Constants, rm_predict
 from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
 from fathoms.estimate.relevance import RELEVANCE_MODELS
 from fathoms.evidence.evidence import Bools, Evidence, Floats
-from fathoms.evidence.order import Precision, Ties
-from fathoms.experiment.evaluate import Options, aggregate, alignment, prepare_measures
-from fathoms.measures.base import Binary, Graded, Measure, Scores, code_table
-from fathoms.measures.cascade import nERR
-from fathoms.measures.normalised import Normalised
-from fathoms.measures.weighted import DCG, SDCG
-from fathoms.parallel import parallel_map
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.evaluate import aggregate
+from fathoms.experiment.result import Result
+from fathoms.measures.abilities import estimates
+from fathoms.measures.base import Measure, Scores
+from fathoms.measures.gains import Binary, Graded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,19 +42,18 @@ JUDGED_SHARE = 0.99  # ranks at which this share of the contributing runs' docum
 def scaled_range(measure: Measure, evidence: Evidence, scores: Scores) -> tuple[Floats, Floats, Floats] | None:
     """B, delta and the scale they were divided by, for RM's predictors, which think of scores from 0 to 1.
 
-    AP, nDCG and Q take T from `bounds=rm`; DCG is divided by the most it could be (RM section 3).
+    AP, nDCG and Q take T from `bounds=rm`. Weighted sums, whose unit is that of the gains, and whatever else can exceed
+    1, are divided by the most they could be, as the paper does with DCG (RM section 3).
     """
     if scores.high is None:
         return None
     B, T = scores.score, scores.high
-    if isinstance(measure, Normalised):
+    if "bounds" in measure.params:
         rough = measure.replace(bounds="rm").range(evidence, scores.score)[1]
         T = T if rough is None else np.maximum(rough, B)
-    scale = np.ones(len(B))
-    if isinstance(measure, DCG) and not isinstance(measure, SDCG):
-        most = np.cumsum(measure.weight(max(evidence.width, int(measure.k or 1)))) * measure.top_gain(evidence)
-        read = np.minimum(evidence.lengths, measure.depth_read(evidence)) if measure.k is None else int(measure.k)
-        scale = np.broadcast_to(most[np.maximum(read, 1) - 1], B.shape)
+    largest = measure.largest(evidence)
+    least = 0.0 if measure.linear_in_gains else 1.0  # ERR cannot reach 1 either, but that is not for its unit
+    scale = np.where(np.isfinite(largest) & (largest > least), largest, 1.0)
     return B / scale, (T - B) / scale, scale
 
 
@@ -69,8 +65,22 @@ def gain_table(measure: Measure, evidence: Evidence) -> tuple[Floats, float]:
     if isinstance(measure, Graded):
         return measure.table(evidence), measure.top_gain(evidence)
     if isinstance(measure, Binary):
-        return code_table((evidence.levels >= measure.rel).astype(np.float64)), 1.0
+        return measure.relevant(evidence), 1.0
     raise FathomsError(f"{measure.name} has no estimate from predicted gains")
+
+
+def check_estimable(measure: Measure, methods: Sequence[str]) -> None:
+    """Refuse what a measure has no estimate by."""
+    can = estimates(measure)
+    if can == "none":
+        raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
+    models = [method for method in methods if method in MODEL_NAMES]
+    if can == "no gain models" and models:
+        others = [method for method in METHODS if method not in MODEL_NAMES]
+        raise FathomsError(
+            f"{measure.name} has no estimate from predicted gains, so not by {', '.join(models)}; use one of "
+            f"{', '.join(others)}"
+        )
 
 
 def judged_depth(evidence: Evidence) -> int:
@@ -166,8 +176,8 @@ def fit_curves(
 
 
 def has_closed_form(measure: Measure) -> bool:
-    """Whether the expected score is known from expected gains; nERR's ideal ranking needs whole documents."""
-    return type(measure).predicted is not Measure.predicted and not isinstance(measure, nERR)
+    """Whether the expected score is known from expected gains."""
+    return type(measure).predicted is not Measure.predicted and not measure.needs_whole_documents
 
 
 def expected_score(measure: Measure, evidence: Evidence, found: RelevanceProbabilities, run: str) -> Floats:
@@ -193,16 +203,45 @@ def expected_score(measure: Measure, evidence: Evidence, found: RelevanceProbabi
 
 
 @dataclass(frozen=True, eq=False)
-class Prediction:
+class Prediction(Result):
     """Rows as in COLUMNS, how often an estimate had to be moved into its range, and what else to know."""
 
-    rows: list[tuple[Any, ...]]
+    columns: ClassVar = COLUMNS
+    words: ClassVar = WORDS
+
+    estimates_found: list[tuple[Any, ...]]
     clipped: dict[str, int]
     estimates: int
     notes: list[str] = field(default_factory=list)
 
-    def to_frame(self) -> pl.DataFrame:
-        return frame_of_rows(COLUMNS, self.rows, WORDS)
+    def rows(self) -> list[tuple[Any, ...]]:
+        return self.estimates_found
+
+    @property
+    def sentences(self) -> list[str]:
+        moved = ", ".join(f"{method} {count:,}" for method, count in self.clipped.items() if count)
+        each = self.estimates // max(1, len(self.clipped))
+        return [f"moved into their range: {moved} (of {each:,} estimates each)"] if moved else []
+
+    def chart(self) -> Any:
+        """The estimates of the first measure inside the ranges of the runs, by the first method."""
+        charts.require()
+        first, method = self.estimates_found[0][2], self.estimates_found[0][6]
+        rows = [row for row in self.estimates_found if (row[1], row[2], row[6]) == ("all", first, method)]
+        return charts.ranges(_points(sorted(rows, key=lambda row: -(row[7] or 0.0))), str(first))
+
+
+def _points(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
+    """Estimates as the points of a chart of ranges, which has no orders of ties here."""
+    import polars as pl
+
+    points = [
+        (place, valid_text(run), score, low, high, None, None, estimate, f"{place}. {valid_text(run)}: {estimate:.4f}")
+        for place, (run, _, _, score, low, high, _, estimate) in enumerate(rows, 1)
+    ]
+    numbers = ("score", "low", "high", "tie_low", "tie_high", "estimate")
+    schema: Any = {"place": pl.Int64, "run": pl.String, **dict.fromkeys(numbers, pl.Float64), "tooltip": pl.String}
+    return pl.DataFrame(points, schema=schema, orient="row")
 
 
 def estimate(
@@ -239,39 +278,44 @@ def kept_inside(raw: Floats, scores: Scores) -> tuple[Floats, Bools] | None:
 
 
 def run_prediction(
-    qrels: Qrels,
-    runs: Runs,
-    measures: list[Measure],
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
     methods: Sequence[str],
-    options: Options,
     *,
     by_topic: bool = False,
     depth: int | None = None,
     constants: Constants | None = None,
-    evidence: Sequence[Table] = (),
+    labels: Sequence[Any] = (),
     to_depth: int | None = None,
+    progress: Callable[[str], None] = lambda run: None,
 ) -> Prediction:
+    """Estimates of every run, measure and method; `labels` are numbers for documents, for models of relevance."""
     for method in methods:
         if method not in METHODS:
             raise FathomsError(f"unknown method {method!r}; known are {', '.join(METHODS)} and all")
-    notes = list(qrels.notes)
-    align = alignment(qrels, runs, measures, options, notes)
+    experiment.needs_all_topics("predict")
+    measures, options, runs = list(measures), experiment.options, experiment.runs
+    for measure in measures:
+        check_estimable(measure, methods)
+    experiment.prepare()
+    notes = list(experiment.qrels.notes)
+    align = experiment.alignment(measures, notes)
     models = [method for method in methods if method in MODEL_NAMES]
     curves = None
     if models:
         if options.pooled is None:
-            contributing, seen = contributing_runs({name: align(runs[name]).evidence for name in runs}, notes)
+            contributing, seen = contributing_runs(
+                {name: experiment.align(name, align).evidence for name in runs}, notes
+            )
         else:
-            contributing = [align(runs[name]).evidence for name in options.pooled if name in runs]
-            if not contributing:
-                raise FathomsError("none of the contributing runs is among the given ones")
+            contributing = [experiment.align(name, align).evidence for name in experiment.contributing()]
             seen = max(pooled_depth(contributing), 2)
         depth = depth or seen
         curves, fit_notes = fit_curves(contributing, measures, models, depth)
         notes += [f"fitted at depth {depth}: {note}" for note in fit_notes]
     expectations = {
         method: _expectations(
-            relevance_probabilities(qrels, runs, method, options, evidence, to_depth), measures, options.seed, notes
+            relevance_probabilities(experiment, method, labels, to_depth), measures, options.seed, notes
         )
         for method in methods
         if method in RELEVANCE_MODELS
@@ -281,7 +325,7 @@ def run_prediction(
         rows: list[tuple[Any, ...]] = []
         clipped = dict.fromkeys(methods, 0)
         total = 0
-        known = align(runs[name]).evidence
+        known = experiment.align(name, align).evidence
         for measure in measures:
             scores = measure.scores(known)
             for method in methods:
@@ -304,7 +348,7 @@ def run_prediction(
                 rows.append((name, "all", measure.name, *means, method, aggregate(measure, values)))
         return rows, clipped, total
 
-    results = parallel_map(one, runs, workers=options.workers, scheduler=options.scheduler)
+    results = experiment.map(one, progress=progress)
     return Prediction(
         [row for rows, _, _ in results for row in rows],
         {method: sum(clipped[method] for _, clipped, _ in results) for method in methods},
@@ -329,53 +373,5 @@ def _expectations(
     return expected
 
 
-def predict(
-    qrels: Any,
-    runs: Any,
-    measures: Sequence[Any] | Any = ("P@10", "RBP(p=0.8)", "AP"),
-    method: str | Sequence[str] = "smoothed",
-    *,
-    by_topic: bool = False,
-    depth: int | None = None,
-    constants: tuple[float, float] | None = None,
-    evidence: Sequence[Any] = (),
-    to_depth: int | None = None,
-    ties: Ties = "trec",
-    score_precision: Precision | None = None,
-    pooled: Sequence[str] | None = None,
-    universe: str | float | None = None,
-    lenient: bool = False,
-    junk: float | None = None,
-    names: Names = "file",
-    workers: int = 2,
-    scheduler: str | None = None,
-    seed: int = 0,
-) -> pl.DataFrame:
-    """Estimate what scores will be once the unjudged documents are judged: one row a run, measure and method.
-
-    `method` is one of RM's predictors (simplistic, background, interpolated, smoothed; `constants` sets their C and
-    E), one of LMC-gain's models (static, constant, linear, zipf, weibull, hybrid; fitted at `depth`), a model of each
-    document's probability of relevance (experts: RTC's; fusion: ours; both take `evidence` and `to_depth`, as
-    `fm.probabilities` does), or `all`.
-
-    >>> import fathoms as fm
-    >>> frame = fm.predict({"1": {"a": 1, "b": 0}}, {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}, "P@3", "background")
-    >>> round(frame["estimate"][0], 4)
-    0.3433
-    """
-    chosen = METHODS if method == "all" else (method,) if isinstance(method, str) else tuple(method)
-    result = run_prediction(
-        read_qrels(qrels, lenient=lenient, junk=junk),
-        scan_runs(runs, names=names, lenient=lenient),
-        prepare_measures(measures, universe=universe),
-        chosen,
-        Options(ties, score_precision, "all", None if pooled is None else tuple(pooled), workers, seed, scheduler),
-        by_topic=by_topic,
-        depth=depth,
-        constants=None if constants is None else Constants(*constants),
-        evidence=[read_values(one, lenient=lenient) for one in evidence],
-        to_depth=to_depth,
-    )
-    for note in result.notes:
-        warnings.warn(note, FathomsWarning, stacklevel=2)
-    return result.to_frame()
+def chosen_methods(method: str | Sequence[str]) -> tuple[str, ...]:
+    return METHODS if method == "all" else (method,) if isinstance(method, str) else tuple(method)

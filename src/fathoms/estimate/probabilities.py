@@ -6,31 +6,29 @@ all documents of the runs a few topics at a time, so that memory holds the judge
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms import choices
+from fathoms.choices import checked
 from fathoms.data import keys
-from fathoms.data.arrays import distinct, frame_of_rows, row_sums
+from fathoms.data.arrays import distinct, row_sums
 from fathoms.data.document_values import read_values
-from fathoms.data.qrels import JUDGED, UNJUDGED, Qrels, read_qrels
-from fathoms.data.runs import Names, Runs, scan_runs
+from fathoms.data.lines import Table
+from fathoms.data.qrels import JUDGED, UNJUDGED, Qrels
 from fathoms.data.topics import number_topics
-from fathoms.data.trec import Table, pluralise
-from fathoms.errors import FathomsError, FathomsWarning, InputError
+from fathoms.errors import FathomsError, InputError
 from fathoms.estimate.relevance import RELEVANCE_MODELS, Model
-from fathoms.evidence.candidates import Block, Candidates, candidates
+from fathoms.evidence.candidates import Block, Candidates, gathered
 from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.evidence.order import Precision, Ties, default_precision
-from fathoms.experiment.evaluate import Options
-
-if TYPE_CHECKING:
-    import polars as pl
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.result import Result
+from fathoms.text import pluralise
 
 COLUMNS = ("topic", "document", "probability", "judged")
 WORDS = COLUMNS[:2]
@@ -38,8 +36,11 @@ CELLS = 8_000_000  # systems times documents worked on at a time
 
 
 @dataclass(frozen=True, eq=False)
-class RelevanceProbabilities:
+class RelevanceProbabilities(Result):
     """The documents of all given runs on the judged topics, and how likely each is relevant, of a grade above 0."""
+
+    columns: ClassVar = COLUMNS
+    words: ClassVar = WORDS
 
     qrels: Qrels
     candidates: Candidates
@@ -97,11 +98,9 @@ class RelevanceProbabilities:
 
 
 def relevance_probabilities(
-    qrels: Qrels,
-    runs: Runs,
+    experiment: BaseExperiment,
     method: str,
-    options: Options,
-    evidence: Sequence[Table] = (),
+    labels: Sequence[Any] = (),
     to_depth: int | None = None,
     *,
     samples: int = 0,
@@ -109,23 +108,27 @@ def relevance_probabilities(
 ) -> RelevanceProbabilities:
     """Probabilities of relevance for all documents of the runs on the topics of the judgments.
 
-    With `to_depth`, judging will stop there: unjudged documents that no run has in its top `to_depth` count as not
-    relevant, as they will in scores.
+    `labels` are files, frames or dicts of numbers for documents. With `to_depth`, judging will stop there: unjudged
+    documents that no run has in its top `to_depth` count as not relevant, as they will in scores.
     """
     if method not in RELEVANCE_MODELS:
         raise FathomsError(f"{method} gives no probabilities of relevance; {' and '.join(RELEVANCE_MODELS)} do")
-    precision = options.precision or default_precision(options.ties)
-    found = candidates(runs, None, options.ties, precision, qrels.topics)
+    if to_depth is not None:
+        to_depth = checked("to_depth", choices.whole_number, to_depth)
+    tables = [read_values(one, lenient=experiment.lenient) for one in labels]
+    experiment.prepare()
+    qrels, names = experiment.qrels, list(experiment.runs)
+    found = gathered(names, [experiment.ranked(name) for name in names], qrels.topics, None)
     judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(found.documents), found.topic), found.documents)
     codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
     judged, relevant = codes >= JUDGED, codes > JUDGED
     notes: list[str] = []
     if not judged.any():
         raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
-    labels = np.stack([_label_column(table, found, judged, notes) for table in evidence], axis=1) if evidence else None
+    values = np.stack([_label_column(table, found, judged, notes) for table in tables], axis=1) if tables else None
 
     def labels_of(block: Block, first: int = 0) -> Floats | None:
-        return None if labels is None else np.where(block.present[:, :, None], labels[block.number + first], np.nan)
+        return None if values is None else np.where(block.present[:, :, None], values[block.number + first], np.nan)
 
     known = _only(found, judged).block()
     model: Model = RELEVANCE_MODELS[method](known, labels_of(known))
@@ -201,41 +204,3 @@ def _label_column(table: Table, found: Candidates, judged: Bools, notes: list[st
     if not learnt_from:
         notes.append(f"{table.source}: none of its documents is judged, so what its values mean cannot be learnt")
     return label
-
-
-def probabilities(
-    qrels: Any,
-    runs: Any,
-    method: str = "fusion",
-    *,
-    evidence: Sequence[Any] = (),
-    to_depth: int | None = None,
-    ties: Ties = "trec",
-    score_precision: Precision | None = None,
-    lenient: bool = False,
-    junk: float | None = None,
-    names: Names = "file",
-) -> pl.DataFrame:
-    """How likely is each document of the runs relevant? One row a topic and document.
-
-    Columns: topic, document, probability (0 or 1 where judged), judged (0 or 1). `method` is `fusion` (our model) or
-    `experts` (Carterette 2007, "Robust test collections"); `evidence` are further files, frames or dicts of numbers
-    for documents, such as labels of a language model. With `to_depth` unjudged documents below that rank in every run
-    have probability 0: nobody is going to judge them.
-
-    >>> import fathoms as fm
-    >>> runs = {"x": {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}, "y": {"1": {"c": 3.0, "a": 2.0, "d": 1.0}}}
-    >>> fm.probabilities({"1": {"a": 1, "b": 0}}, runs)["judged"].to_list()
-    [1.0, 1.0, 0.0, 0.0]
-    """
-    found = relevance_probabilities(
-        read_qrels(qrels, lenient=lenient, junk=junk),
-        scan_runs(runs, names=names, lenient=lenient),
-        method,
-        Options(ties, score_precision),
-        [read_values(one, lenient=lenient) for one in evidence],
-        to_depth,
-    )
-    for note in found.notes:
-        warnings.warn(note, FathomsWarning, stacklevel=2)
-    return frame_of_rows(COLUMNS, found.rows(), WORDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
+from fathoms.data.lines import Text
 from fathoms.data.qrels import Qrels
-from fathoms.data.runs import Runs
+from fathoms.data.runs import Run
 from fathoms.data.topics import topic_order
-from fathoms.data.trec import Text
 from fathoms.errors import FathomsError
 from fathoms.evidence.align import Ranked, rank
 from fathoms.evidence.evidence import Bools, Floats, Ints
@@ -136,7 +136,7 @@ class Block:
 
 
 def candidates(
-    runs: Runs, depth: int | None, ties: Ties, precision: Precision, topics: Sequence[str] | None = None
+    runs: Mapping[str, Run], depth: int | None, ties: Ties, precision: Precision, topics: Sequence[str] | None = None
 ) -> Candidates:
     """Gather the top `depth` documents of each run (all by default), for the given topics or all those of the runs."""
     if not runs:
@@ -147,7 +147,12 @@ def candidates(
         topics = [found[i] for i in topic_order(found)]
     nothing = np.empty(0, dtype=np.int32)
     blank = Qrels(list(topics), nothing, np.empty(0, dtype="S8"), np.empty(0))
-    ranked = [_top(rank(run, blank, ties, precision), depth) for run in read]
+    return gathered(list(runs), [rank(run, blank, ties, precision) for run in read], blank.topics, depth)
+
+
+def gathered(names: list[str], rankings: Sequence[Ranked], topics: list[str], depth: int | None) -> Candidates:
+    """The top `depth` documents of runs that are ranked already, on these topics."""
+    ranked = [_top(one, depth) for one in rankings]
     topic, pair_keys, documents, _ = union(
         [(one.topic, one.keys, one.run.documents[one.rows], one.rank.astype(np.int32)) for one in ranked]
     )
@@ -155,10 +160,10 @@ def candidates(
     topic, pair_keys, documents = topic[order], pair_keys[order], documents[order]
     lookup = keys.Lookup(pair_keys, documents)
     deepest = max((int(one.rank.max(initial=1)) for one in ranked), default=1)
-    place = np.full((len(ranked), len(blank.topics), deepest), -1, dtype=np.int32)
+    place = np.full((len(ranked), len(topics), deepest), -1, dtype=np.int32)
     for system, one in enumerate(ranked):
         place[system, one.topic, one.rank - 1] = lookup.find(one.keys, one.run.documents, one.rows)
-    return Candidates(list(runs), blank.topics, topic, documents, place)
+    return Candidates(names, topics, topic, documents, place)
 
 
 def _top(ranked: Ranked, depth: int | None) -> Ranked:

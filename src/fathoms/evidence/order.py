@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data.keys import words
+from fathoms.data.lines import Text
 from fathoms.data.runs import Run
-from fathoms.data.trec import Text
 from fathoms.errors import InputError
 
 Ties = Literal["trec", "run", "rank", "score-rank", "expected"]

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
+from fathoms.data.lines import Text
 from fathoms.data.qrels import PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.data.topics import topic_order
-from fathoms.data.trec import Text
 from fathoms.evidence.evidence import Evidence, PoolEvidence
 from fathoms.evidence.order import Precision, Ties
 
@@ -207,10 +207,8 @@ def _chosen(
 
 
 def pool_judgments(
-    runs: Iterable[Run],
+    rankings: Iterable[Ranked],
     qrels: Qrels,
-    ties: Ties,
-    precision: Precision,
     *,
     depth: int | None = None,
     budget: int | None = None,
@@ -218,9 +216,7 @@ def pool_judgments(
     seed: int | None = None,
 ) -> NDArray[np.bool_]:
     """Which judgments a pool of that depth, or of that many documents, would have had."""
-    from fathoms.evidence.align import rank
-
-    depths = judged_depths((rank(run, qrels, ties, precision) for run in runs), qrels)
+    depths = judged_depths(rankings, qrels)
     rng = None if seed is None else np.random.default_rng(seed)
     return _chosen(prefix_order(depths, rng), qrels.topic, depths, depth, budget, per_topic)
 

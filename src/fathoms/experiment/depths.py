@@ -2,24 +2,58 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fathoms.data.qrels import read_qrels
-from fathoms.data.runs import scan_runs
-from fathoms.errors import FathomsError, FathomsWarning
+from fathoms import choices
+from fathoms.choices import checked
+from fathoms.data.topics import valid_text
 from fathoms.evidence.evidence import Evidence, Floats
-from fathoms.evidence.order import Precision, Ties
-from fathoms.experiment.evaluate import Options, alignment
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
-from fathoms.parallel import parallel_map
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class DepthTable(Result):
+    """Scores of one measure at many depths, run by run."""
+
+    measure: str
+    depths: list[int]
+    topics: list[str]
+    scores: dict[str, Floats]  # by run: [topic, depth]
+    by_topic: bool
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """Columns run, topic, measure, depth, score; the row of topic `all` is the mean."""
+        import polars as pl
+
+        parts = []
+        for run, scores in self.scores.items():
+            topics = [*map(valid_text, self.topics), "all"] if self.by_topic else ["all"]
+            means = scores.mean(axis=0)[None, :]
+            parts.append(
+                pl.DataFrame(
+                    {
+                        "run": valid_text(run),
+                        "topic": np.repeat(topics, len(self.depths)),
+                        "measure": self.measure,
+                        "depth": np.tile(self.depths, len(topics)),
+                        "score": (np.vstack([scores, means]) if self.by_topic else means).ravel(),
+                    }
+                )
+            )
+        return pl.concat(parts)
 
 
 def depth_scores(measure: Measure, evidence: Evidence, depths: Sequence[int]) -> Floats:
@@ -27,61 +61,16 @@ def depth_scores(measure: Measure, evidence: Evidence, depths: Sequence[int]) ->
     return np.concatenate([measure.at_depths(chunk, depths) for chunk in evidence.chunks()])
 
 
-def evaluate_depths(
-    qrels: Any,
-    runs: Any,
-    measure: Any,
-    depths: Sequence[int],
-    *,
-    by_topic: bool = False,
-    ties: Ties = "trec",
-    score_precision: Precision | None = None,
-    pooled: Sequence[str] | None = None,
-    lenient: bool = False,
-    junk: float | None = None,
-    workers: int = 2,
-    scheduler: str | None = None,
-) -> pl.DataFrame:
-    """Scores of one measure, given without cut-off, at many depths: columns run, topic, measure, depth, score.
-
-    >>> import fathoms as fm
-    >>> fm.evaluate_depths({"1": {"a": 1}}, {"1": {"x": 2.0, "a": 1.0}}, "RR", [1, 2])["score"].to_list()
-    [0.0, 0.5]
-    """
-    import polars as pl
-
-    depths = [int(depth) for depth in depths]
-    if not depths or min(depths) < 1:
-        raise FathomsError(f"depths must be whole numbers from 1 on, found {list(depths)}")
+def run_depth_table(experiment: BaseExperiment, measure: Any, depths: Any, *, by_topic: bool = False) -> DepthTable:
+    """Scores of a measure, given without cut-off, at many depths."""
+    wanted = checked("depths", choices.depths, depths)
     text = str(measure).partition("@")[0]
     # Some measures need a cut-off to exist at all; here the depths are it.
-    prepared = parse_measure(f"{text}@{max(depths)}")
-    judgments = read_qrels(qrels, lenient=lenient, junk=junk)
-    given = scan_runs(runs, lenient=lenient)
-    options = Options(ties, score_precision, pooled=None if pooled is None else tuple(pooled))
-    notes = list(judgments.notes)
-    align = alignment(judgments, given, [prepared], options, notes)
-    for note in notes:
-        warnings.warn(note, FathomsWarning, stacklevel=2)
-    parts = []
-    found = parallel_map(
-        lambda run: depth_scores(prepared, align(given[run]).evidence, depths),
-        given,
-        workers=workers,
-        scheduler=scheduler,
-    )
-    for run, scores in zip(given, found, strict=True):
-        topics = [*judgments.topics, "all"] if by_topic else ["all"]
-        rows = np.vstack([scores, scores.mean(axis=0)]) if by_topic else scores.mean(axis=0)[None, :]
-        parts.append(
-            pl.DataFrame(
-                {
-                    "run": run,
-                    "topic": np.repeat(topics, len(depths)),
-                    "measure": prepared.name.partition("@")[0],
-                    "depth": np.tile(depths, len(topics)),
-                    "score": rows.ravel(),
-                }
-            )
-        )
-    return pl.concat(parts)
+    prepared = parse_measure(f"{text}@{max(wanted)}")
+    experiment.needs_all_topics("evaluate_depths")
+    experiment.prepare()
+    notes = list(experiment.qrels.notes)
+    align = experiment.alignment([prepared], notes)
+    found = experiment.map(lambda run: depth_scores(prepared, experiment.align(run, align).evidence, wanted))
+    scores = dict(zip(experiment.runs, found, strict=True))
+    return DepthTable(prepared.name.partition("@")[0], wanted, experiment.qrels.topics, scores, by_topic, notes)

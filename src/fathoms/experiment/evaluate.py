@@ -1,54 +1,38 @@
-"""From judgments and runs to a table of scores: what `fathoms eval` and `fm.evaluate` do."""
+"""From judgments and runs to a table of scores: what `fathoms eval` and `Experiment.evaluate` do."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import frame_of_rows
-from fathoms.data.qrels import Qrels, read_qrels
-from fathoms.data.runs import Names, Run, RunFile, Runs, scan_runs
-from fathoms.errors import FathomsError, FathomsWarning, InputError
-from fathoms.evidence.align import Aligned, Alignment, rank
+from fathoms import charts
+from fathoms.data.qrels import Qrels
+from fathoms.data.runs import Run
+from fathoms.data.topics import valid_text
+from fathoms.errors import InputError
+from fathoms.evidence.align import Aligned, Alignment, Ranked, reranked
 from fathoms.evidence.evidence import Evidence, Floats
-from fathoms.evidence.order import Precision, Ties, contradictions, default_precision
-from fathoms.evidence.pool import Rows, make_pool, unjudged_of_all, unjudged_rows
+from fathoms.evidence.order import Ties, contradictions, default_precision
+from fathoms.experiment.base import BaseExperiment, Options
+from fathoms.experiment.remarks import remarks
+from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure, Scores
-from fathoms.measures.normalised import Normalised
-from fathoms.measures.parse import parse_measure
 from fathoms.parallel import parallel_map
+from fathoms.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl
 
-Topics = Literal["all", "intersect"]
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RBP(p=0.8)", "RR")
 COLUMNS = ("run", "topic", "measure", *Scores.COLUMNS)
+POINTS = ("score", "low", "high", "tie_low", "tie_high")
 HEAVY = 100_000_000  # bytes of run files for which processes pay that take a second to start
-GROUPS = 8  # of runs, for what takes a first pass over them
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to read the evidence; the same for all runs and measures of a call."""
-
-    ties: Ties = "trec"
-    precision: Precision | None = None
-    topics: Topics = "all"
-    pooled: tuple[str, ...] | None = None  # names of the runs that contributed to the pool
-    workers: int = 2
-    seed: int = 0
-    scheduler: str | None = None
-    resume: Path | None = None  # folder that keeps what is done, for a run of the same command later
-    scores_only: bool = False  # no ranges and no tie values
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +60,11 @@ class RunScores:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Result):
     """Scores of all runs, with the notes that belong to them."""
+
+    columns: ClassVar = COLUMNS
+    words: ClassVar = COLUMNS[:3]
 
     measures: list[Measure]
     runs: list[RunScores]
@@ -101,8 +88,37 @@ class Evaluation:
             for measure in self.measures:
                 yield (run.run, "all", measure.name, *run.mean(measure).values())
 
-    def to_frame(self) -> pl.DataFrame:
-        return frame_of_rows(COLUMNS, list(self.rows()), COLUMNS[:3])
+    @property
+    def sentences(self) -> list[str]:
+        return remarks(self)
+
+    def ranked(self, measure: Measure) -> list[RunScores]:
+        """The runs by their score, best first; equal ones by name."""
+        return sorted(self.runs, key=lambda run: (-(run.mean(measure)["score"] or 0.0), run.run))
+
+    def chart(self) -> Any:
+        """Each run's score of the first measure with its range, best first."""
+        charts.require()
+        return charts.ranges(self.range_points(self.measures[0]), self.measures[0].name)
+
+    def range_points(self, measure: Measure, estimates: Mapping[str, float] | None = None) -> pl.DataFrame:
+        """A row a run, best first: score, ranges, the estimate where there is one, and all of it in words."""
+        import polars as pl
+
+        estimates = estimates or {}
+        points = []
+        for place, run in enumerate(self.ranked(measure), 1):
+            mean, estimate = run.mean(measure), estimates.get(run.run)
+            values = [mean[name] for name in POINTS]
+            text = f"{place}. {run.run}; {measure.name} {mean['score'] or 0.0:.4f}"
+            if mean["low"] is not None and mean["high"] is not None:
+                text += f"; range {mean['low']:.4f} to {mean['high']:.4f}"
+            if mean["tie_low"] is not None and mean["tie_high"] is not None:
+                text += f"; orders of ties {mean['tie_low']:.4f} to {mean['tie_high']:.4f}"
+            text += "" if estimate is None else f"; estimate {estimate:.4f}"
+            points.append((place, valid_text(run.run), *values, estimate, valid_text(text)))
+        schema: Any = {"place": pl.Int64, "run": pl.String, **dict.fromkeys((*POINTS, "estimate"), pl.Float64)}
+        return pl.DataFrame(points, schema=schema | {"tooltip": pl.String}, orient="row")
 
 
 def aggregate(measure: Measure, column: Floats | None) -> float | None:
@@ -117,161 +133,137 @@ def aggregate(measure: Measure, column: Floats | None) -> float | None:
     return float(column.mean())
 
 
-def evaluate(
-    qrels: Any,
-    runs: Any,
-    measures: Sequence[Any] | Any = DEFAULT_MEASURES,
-    *,
-    by_topic: bool = False,
-    ties: Ties = "trec",
-    score_precision: Precision | None = None,
-    topics: Topics = "all",
-    bounds: str | None = None,
-    universe: str | float | None = None,
-    pooled: Sequence[str] | None = None,
-    lenient: bool = False,
-    junk: float | None = None,
-    names: Names = "file",
-    workers: int = 2,
-    scheduler: str | None = None,
-    seed: int = 0,
-) -> pl.DataFrame:
-    """Score runs against judgments, each value with the range it could have.
-
-    Returns a polars frame with columns run, topic, measure, score, low, high, tie_low, tie_high, tie_expected;
-    the row of topic `all` is the mean over topics. `bounds` and `universe` set those parameters for all measures
-    that have them.
-
-    >>> import fathoms as fm
-    >>> qrels = {"1": {"a": 1, "b": 0, "c": 1}}
-    >>> run = {"1": {"a": 3.0, "x": 2.0, "c": 1.0}}
-    >>> fm.evaluate(qrels, run, ["P@2"]).row(0)
-    ('run', 'all', 'P@2', 0.5, 0.5, 1.0, 0.5, 0.5, 0.5)
-    """
-    result = run_evaluation(
-        read_qrels(qrels, lenient=lenient, junk=junk),
-        scan_runs(runs, names=names, lenient=lenient),
-        prepare_measures(measures, bounds=bounds, universe=universe),
-        Options(ties, score_precision, topics, None if pooled is None else tuple(pooled), workers, seed, scheduler),
-        by_topic=by_topic,
-    )
-    for note in result.notes:
-        warnings.warn(note, FathomsWarning, stacklevel=2)
-    return result.to_frame()
-
-
-def prepare_measures(
-    measures: Sequence[Any] | Any, *, bounds: str | None = None, universe: str | float | None = None
-) -> list[Measure]:
-    """Measures from names, with `bounds` and `universe` set on those that have them; each once."""
-    several = measures if isinstance(measures, Sequence) and not isinstance(measures, str) else [measures]
-    if not several:
-        raise FathomsError("no measure given")
-    prepared = []
-    for measure in map(parse_measure, several):
-        if bounds is not None and isinstance(measure, Normalised):
-            measure = measure.replace(bounds=bounds)
-        if universe is not None and "universe" in measure.params:
-            measure = measure.replace(universe="all" if universe == "given" else universe)
-        prepared.append(measure)
-    return list(dict.fromkeys(prepared))
-
-
 def run_evaluation(
-    qrels: Qrels,
-    runs: Runs,
-    measures: list[Measure],
-    options: Options,
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
     *,
     by_topic: bool = False,
+    scores_only: bool = False,
+    resume: Path | None = None,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Evaluation:
-    """Score each run on its own, and large files part by part; only one part a worker is in memory."""
-    if not runs:
-        raise FathomsError("no run given")
-    notes = list(qrels.notes)
-    align = alignment(qrels, runs, measures, options, notes)
-    parts = [(name, part) for name in runs for part in runs.parts(name)]
+    """Score each run on its own, and large files part by part; only one part a worker is in memory.
+
+    `scores_only` computes no ranges and no tie values; `resume` is a folder that keeps what is done, for the same call
+    later.
+    """
+    experiment.prepare()
+    measures, notes = list(measures), list(experiment.qrels.notes)
+    scoring = Scoring(experiment, measures, experiment.alignment(measures, notes), scores_only)
+    runs, options = experiment.runs, experiment.options
+    parts = [part for name in runs for part in scoring.parts(name)]
     found = parallel_map(
-        partial(_score_part, align=align, measures=measures, options=options),
+        scoring.part,
         parts,
         workers=options.workers,
         scheduler=options.scheduler,
-        folder=options.resume,
-        heavy=runs.bytes_on_disk > HEAVY,
-        settings="" if options.resume is None else _identity(qrels, runs, measures, options),
+        folder=resume,
+        heavy=runs.bytes_on_disk > HEAVY and not all(map(experiment.keeps, runs)),
+        settings="" if resume is None else _identity(scoring),
         identity=lambda part: repr((part[0], runs.identity(part[0]), getattr(part[1], "args", ()))),
         progress=lambda part: progress(part[0]),
     )
     scored = []
     for name, of_run in groupby(zip(parts, found, strict=True), key=lambda pair: pair[0][0]):
         sound = _fitting([scores for _, scores in of_run])
-        if sound is None:
-            sound = [_score(runs[name], align, measures, options)]
-        scored.append(_whole(sound, align, measures, options))
+        scored.append(scoring.whole([scoring.score(experiment.ranked(name))] if sound is None else sound))
     notes += [note for run in scored for note in run.notes]
-    notes += topic_notes(scored, qrels, options)
+    notes += topic_notes(scored, experiment.qrels, options)
     return Evaluation(measures, scored, by_topic, notes)
 
 
-def _identity(qrels: Qrels, runs: Runs, measures: list[Measure], options: Options) -> str:
+def _identity(scoring: Scoring) -> str:
     """What the scores of a run depend on beside that run."""
-    from fathoms.version import __version__
-
-    how = replace(options, workers=0, scheduler=None, resume=None)
+    runs, options, measures = scoring.experiment.runs, scoring.experiment.options, scoring.measures
+    how = replace(options, workers=0, scheduler=None)
     others = None
     if any(measure.depends_on_others for measure in measures):
         others = [runs.identity(name) for name in runs]
-    return repr((__version__, how, [measure.name for measure in measures], qrels.identity(), others))
+    names = [measure.name for measure in measures]
+    return repr((__version__, how, scoring.scores_only, names, scoring.experiment.qrels.identity(), others))
 
 
-def alignment(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Options, notes: list[str]) -> Alignment:
-    """What all runs share. Pools and the unjudged documents of all runs take a first pass over them."""
-    precision = options.precision or default_precision(options.ties)
-    unjudged_in_all_runs = None
-    if any(measure.needs_all_runs for measure in measures):
-        names = list(runs)
-        groups = [names[start::GROUPS] for start in range(min(GROUPS, len(names)))]
-        work = partial(_unjudged, runs=runs, qrels=qrels, ties=options.ties, precision=precision)
-        found = parallel_map(work, groups, workers=options.workers, scheduler=options.scheduler)
-        unjudged_in_all_runs = unjudged_of_all(found, qrels)
-    pool = None
-    depths = [int(m.k) for m in measures if isinstance(m, Normalised) and m.needs_pool and m.k is not None]
-    if depths:
-        contributing = list(runs) if options.pooled is None else [name for name in options.pooled if name in runs]
-        if options.pooled is None:
-            notes.append(
-                "no list of contributing runs was given (--pooled FILE), so all given runs make the pool "
-                f"of {', '.join(m.name for m in measures if isinstance(m, Normalised) and m.needs_pool)}: "
-                "a run's value then depends on its company"
-            )
-        elif not contributing:
-            raise FathomsError(
-                f"none of the contributing runs is among the given ones; the list starts with {options.pooled[0]!r}, "
-                f"the runs with {next(iter(runs))!r}"
-            )
-        rankings = (rank(runs[name], qrels, options.ties, precision) for name in contributing)
-        pool = make_pool(rankings, qrels, max(depths))
-    return Alignment(qrels, options.ties, options.precision, unjudged_in_all_runs, pool, options.seed)
+Part = tuple[str, Callable[[], Run] | None]  # a run's name, and what reads some of its topics; None: all of it
 
 
-def _unjudged(names: Sequence[str], runs: Runs, qrels: Qrels, ties: Ties, precision: Precision) -> Rows:
-    return unjudged_rows((rank(runs[name], qrels, ties, precision) for name in names), qrels)
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """How the runs of an experiment are scored."""
 
+    experiment: BaseExperiment
+    measures: list[Measure]
+    align: Alignment
+    scores_only: bool = False
 
-Part = tuple[str, Callable[[], Run]]  # a run's name, and what reads it or some of its topics
+    def parts(self, name: str) -> list[Part]:
+        """The run as a whole where it is in memory or small, else parts of its file."""
+        if self.experiment.keeps(name):
+            return [(name, None)]
+        readers = self.experiment.runs.parts(name)
+        return [(name, reader if len(readers) > 1 else None) for reader in readers]
 
+    def part(self, part: Part) -> RunScores | None:
+        """Scores of the topics in a part of a run; None where the run has to be looked at as a whole."""
+        name, read = part
+        if read is None:
+            return self.score(self.experiment.ranked(name))
+        try:
+            run = read()
+        except (InputError, OSError):
+            return None
+        return self.score(self.align.rank(run))
 
-def _score_part(part: Part, align: Alignment, measures: list[Measure], options: Options) -> RunScores | None:
-    """Scores of the topics in a part of a run; None where the run has to be looked at as a whole."""
-    _, read = part
-    try:
-        run = read()
-    except (InputError, OSError):
-        if isinstance(read, RunFile):  # this was the whole
-            raise
-        return None
-    return _score(run, align, measures, options)
+    def score(self, ranked: Ranked) -> RunScores:
+        """Scores of the topics that the run has."""
+        run, options = ranked.run, self.experiment.options
+        aligned = self.align.of(ranked, present=True)
+        evidence, measures = aligned.evidence, self.measures
+        scores = score_all(evidence, measures, options.ties, scores_only=self.scores_only)
+        differs = False
+        if options.ties not in ("rank", "run") and not self.scores_only and contradictions(run).any():
+            by_rank = reranked(ranked, self.align.qrels, "rank", options.precision or default_precision("rank"))
+            others = score_all(self.align.of(by_rank, present=True).evidence, measures, options.ties)
+            differs = any(not np.allclose(scores[m].score, others[m].score, atol=1e-9) for m in measures)
+        depth = max(
+            (evidence.width if m.k is None or m.cutoff == "recall" else m.depth_read(evidence)) for m in measures
+        )
+        return RunScores(
+            run=run.name,
+            tag=run.tag,
+            topics=evidence.topics,
+            scores=scores,
+            missing=aligned.missing,
+            unknown=aligned.unknown,
+            unjudged=int(evidence.unjudged[:, :depth].sum()),
+            read=int(np.minimum(evidence.lengths, depth).sum()),
+            rank_order_differs=differs,
+            notes=run.notes,
+        )
+
+    def whole(self, parts: list[RunScores]) -> RunScores:
+        """A run as a whole: its topics in the order of the qrels, with those it lacks where they count."""
+        qrels, options = self.align.qrels, self.experiment.options
+        present = {topic for part in parts for topic in part.topics}
+        missing = [topic for topic in qrels.topics if topic not in present]
+        topics = [topic for part in parts for topic in part.topics]
+        blocks = [part.scores for part in parts]
+        if missing and options.topics == "all":
+            topics += missing
+            empty = self.align.empty(missing)
+            blocks.append(score_all(empty, self.measures, options.ties, scores_only=self.scores_only))
+        order = np.argsort([qrels.index[topic] for topic in topics], kind="stable")
+        return RunScores(
+            run=parts[0].run,
+            tag=parts[0].tag,
+            topics=[topics[i] for i in order],
+            scores={measure: _joined([block[measure] for block in blocks], order) for measure in self.measures},
+            missing=missing,
+            unknown=[topic for part in parts for topic in part.unknown],
+            unjudged=sum(part.unjudged for part in parts),
+            read=sum(part.read for part in parts),
+            rank_order_differs=any(part.rank_order_differs for part in parts),
+            notes=[note for part in parts for note in part.notes],
+        )
 
 
 def _fitting(parts: Sequence[RunScores | None]) -> list[RunScores] | None:
@@ -281,67 +273,21 @@ def _fitting(parts: Sequence[RunScores | None]) -> list[RunScores] | None:
     return scored if len(scored) == len(parts) and len(set(topics)) == len(topics) else None
 
 
-def _score(run: Run, align: Alignment, measures: list[Measure], options: Options) -> RunScores:
-    """Scores of the topics that the run has."""
-    aligned = align(run, present=True)
-    evidence = aligned.evidence
-    scores = score_all(evidence, measures, options)
-    differs = False
-    if options.ties not in ("rank", "run") and not options.scores_only and contradictions(run).any():
-        by_rank = score_all(align(run, ties="rank", present=True).evidence, measures, options)
-        differs = any(not np.allclose(scores[m].score, by_rank[m].score, atol=1e-9) for m in measures)
-    depth = max((evidence.width if m.k is None or m.cutoff == "recall" else m.depth_read(evidence)) for m in measures)
-    return RunScores(
-        run=run.name,
-        tag=run.tag,
-        topics=evidence.topics,
-        scores=scores,
-        missing=aligned.missing,
-        unknown=aligned.unknown,
-        unjudged=int(evidence.unjudged[:, :depth].sum()),
-        read=int(np.minimum(evidence.lengths, depth).sum()),
-        rank_order_differs=differs,
-        notes=run.notes,
-    )
-
-
-def _whole(parts: list[RunScores], align: Alignment, measures: list[Measure], options: Options) -> RunScores:
-    """A run as a whole: its topics in the order of the qrels, with those it lacks where they count."""
-    present = {topic for part in parts for topic in part.topics}
-    missing = [topic for topic in align.qrels.topics if topic not in present]
-    topics = [topic for part in parts for topic in part.topics]
-    blocks = [part.scores for part in parts]
-    if missing and options.topics == "all":
-        topics += missing
-        blocks.append(score_all(align.empty(missing), measures, options))
-    order = np.argsort([align.qrels.index[topic] for topic in topics], kind="stable")
-    return RunScores(
-        run=parts[0].run,
-        tag=parts[0].tag,
-        topics=[topics[i] for i in order],
-        scores={measure: _joined([block[measure] for block in blocks], order) for measure in measures},
-        missing=missing,
-        unknown=[topic for part in parts for topic in part.unknown],
-        unjudged=sum(part.unjudged for part in parts),
-        read=sum(part.read for part in parts),
-        rank_order_differs=any(part.rank_order_differs for part in parts),
-        notes=[note for part in parts for note in part.notes],
-    )
-
-
-def score_all(evidence: Evidence, measures: list[Measure], options: Options) -> dict[Measure, Scores]:
+def score_all(
+    evidence: Evidence, measures: list[Measure], ties: Ties, *, scores_only: bool = False
+) -> dict[Measure, Scores]:
     """All measures on one run, chunk by chunk so that the arrays stay in cache."""
-    parts = [_score_chunk(chunk, measures, options) for chunk in evidence.chunks()]
+    parts = [_score_chunk(chunk, measures, ties, scores_only) for chunk in evidence.chunks()]
     return {measure: _joined([part[i] for part in parts]) for i, measure in enumerate(measures)}
 
 
-def _score_chunk(chunk: Evidence, measures: list[Measure], options: Options) -> list[Scores]:
-    if options.scores_only and options.ties != "expected":
+def _score_chunk(chunk: Evidence, measures: list[Measure], ties: Ties, scores_only: bool) -> list[Scores]:
+    if scores_only and ties != "expected":
         return [Scores(measure.value(measure.prepared(chunk))) for measure in measures]
     found = []
     for measure in measures:
         scores = measure.scores(chunk)
-        if options.ties == "expected":
+        if ties == "expected":
             low, high = (None, None)
             if scores.low is not None:
                 low, high = measure.expected_range(measure.prepared(chunk))

@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from fathoms.data.qrels import Qrels
-from fathoms.data.trec import pluralise
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates
 from fathoms.judging.agreement import kappa
 from fathoms.judging.engine import Engine, last_fit
 from fathoms.judging.log import Event, JudgingSettings, Log, id_bytes, standing
+from fathoms.text import pluralise
 
 Judgments = list[tuple[int, bool]]  # candidates, and whether they are relevant
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from fathoms.data.files import decompress, read_bytes
+from fathoms.data.files import decompress, is_packed, read_bytes
 from fathoms.errors import InputError
 
 IDS = ("id", "_id", "docno", "doc_id", "docid", "did", "topic", "topic_id", "qid", "query_id", "number", "num")
@@ -145,7 +145,7 @@ def _content(name: str) -> Bytes:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", name) from None
-    if content[:2] == b"\x1f\x8b" or content[:3] == b"BZh" or content[:4] in (b"\x28\xb5\x2f\xfd", b"\xfd7zX"):
+    if is_packed(content[:8]):
         return decompress(content[:], name)
     return content
 

@@ -11,8 +11,9 @@ from fathoms.errors import FathomsError
 from fathoms.evidence.banding import band_starts, banded, safe_depth
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.measures.base import Measure
-from fathoms.measures.cascade import RR
-from fathoms.measures.weighted import RBP, Weighted
+from fathoms.measures.rbp import RBP
+from fathoms.measures.rr import RR
+from fathoms.measures.weighted import Weighted
 
 REST = 1e-12  # weight below which the places that follow are left out
 MOST_PLACES = 10_000_000

@@ -1,25 +1,27 @@
 """What a measure is: a value with a name and parameters, that scores a block of evidence.
 
 A measure declares how a ranking is valued; the range over judgments and the values over tie orders come from its
-family or from the general rules here.
+family or from the general rules here. The class also states what there is to know about the measure, and whatever else
+needs to know it (parsing, `audit`, `predict`, `fathoms measures`, the reference page) asks the class.
 """
 
 from __future__ import annotations
 
+import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fathoms.data.keys import scrambled
-from fathoms.data.qrels import JUDGED, NEGATIVE, UNJUDGED
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.measures.params import Param, check_value, show_value
+from fathoms.measures.ties import arranged, simulated
 
-DRAWS = 200  # seeded shuffles of tied documents where no closed form is known
+Basis = Literal["recall", "utility", "neither"]
+RangeKind = Literal["exact", "sound", "approximate", "none"]
 
 
 @dataclass(frozen=True)
@@ -37,38 +39,31 @@ class Scores:
     COLUMNS: ClassVar = ("score", "low", "high", "tie_low", "tie_high", "tie_expected")
 
 
-class Param:
-    """A measure's parameter: its default, what it may be, and how it shows in the name."""
-
-    def __init__(self, default: Any, choices: Sequence[str], check: str, order: int, always_shown: bool) -> None:
-        self.default = default
-        self.choices = choices
-        self.check = check
-        self.order = order
-        self.always_shown = always_shown
-
-
-def param(
-    default: Any, *, choices: Sequence[str] = (), check: str = "", order: int = 0, always_shown: bool = False
-) -> Any:
-    """Declare a parameter in a measure's class.
-
-    `common` orders the parameters that many measures share after the measure's own; `always` keeps a parameter in
-    the name that nobody should have to guess, such as RBP's p.
-    """
-    return Param(default, choices, check, order, always_shown)
-
-
-class Measure:
+class Measure(ABC):
     """Base of all measures. A measure is its class, its parameters and its cut-off, and compares as such."""
 
     k: float | None
 
-    params: ClassVar[dict[str, Param]] = {}  # in signature order: the measure's own, then those it shares
+    # -- what a class states ----------------------------------------------------------------------------------
+    # Its docstring is for users: a sentence that describes the measure, then its definition.
+
+    aliases: ClassVar[tuple[str, ...]] = ()  # other names; case, - and _ do not matter
+    trec_eval: ClassVar[str] = ""  # trec_eval's name without a cut-off
+    trec_eval_at: ClassVar[str] = ""  # and with one, which stands for {k}
+    examples: ClassVar[tuple[str, ...]] = ()  # names that people use; by default one is made up
+    based_on: ClassVar[Basis]  # recall: needs R or an ideal ranking; utility: only what the user sees (LMC-depth)
+    citation: ClassVar[str] = ""
     cutoff: ClassVar[str] = "optional"  # or required, none, recall (a level of recall instead of a rank)
     aggregate: ClassVar[str] = "mean"  # or sum, geometric
-    range_is: ClassVar[str] = "none"  # how good low and high are: exact, sound or none
+    range_claim: ClassVar[RangeKind] = "none"  # how good low and high are
+    depends_on_order: ClassVar[bool] = True  # False: ties change nothing
     sorting_is_optimal: bool = True  # more gain further up never lowers the score, so sorting tied documents is optimal
+    linear_in_gains: ClassVar[bool] = False  # twice the gains, twice the score
+    needs_whole_documents: ClassVar[bool] = False  # `predicted` has no use for fractions of documents in R or the ideal
+
+    OWN: ClassVar = ("aliases", "trec_eval", "trec_eval_at", "examples", "citation")  # facts that nobody inherits
+
+    params: ClassVar[dict[str, Param]] = {}  # in signature order: the measure's own, then those it shares
 
     def __init_subclass__(cls) -> None:
         # Plain attributes and not dataclass fields: some thirty generated classes would be felt at every start.
@@ -76,6 +71,46 @@ class Measure:
         for parent in reversed(cls.__mro__):
             found |= {name: value for name, value in vars(parent).items() if isinstance(value, Param)}
         cls.params = dict(sorted(found.items(), key=lambda item: item[1].order))
+        for fact in cls.OWN:
+            if fact not in vars(cls):
+                setattr(cls, fact, getattr(Measure, fact))
+
+    @classmethod
+    def description(cls) -> str:
+        """The first sentence of the docstring."""
+        return (inspect.cleandoc(cls.__doc__ or "").split("\n\n")[0]).replace("\n", " ")
+
+    @classmethod
+    def definition(cls) -> str:
+        """The rest of the docstring: formulas, and what else to know."""
+        return inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[2]
+
+    @classmethod
+    def about_param(cls, name: str) -> str:
+        """What a parameter is for, in a line."""
+        return cls.params[name].about
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Names of it as people write them; the first is as plain as can be."""
+        cut = {"required": "@10", "recall": "@0.1"}.get(cls.cutoff, "")
+        return cls.examples or (f"{cls.__name__}{cut}",)
+
+    @property
+    def range_is(self) -> RangeKind:
+        """How good low and high are with these parameters.
+
+        exact: some judging gives each of them; sound: none gives a value outside; approximate: neither is certain.
+        """
+        if getattr(self, "judged_only", False):
+            return "none"
+        return "approximate" if getattr(self, "bounds", "exact") == "rm" else self.range_claim
+
+    def largest(self, evidence: Evidence) -> Floats:
+        """The most that any ranking of each topic could have under any judging; inf where there is no bound."""
+        return np.ones(len(evidence))
+
+    # -- a value ----------------------------------------------------------------------------------------------
 
     def __init__(self, *, k: float | None = None, **values: Any) -> None:
         unknown = values.keys() - self.params.keys()
@@ -87,7 +122,7 @@ class Measure:
         self.check()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a measure does not change; make another one with but({name}=...)")
+        raise AttributeError(f"a measure does not change; make another one with replace({name}=...)")
 
     def replace(self, **changes: Any) -> Self:
         """The same measure with other parameters or another cut-off."""
@@ -102,13 +137,11 @@ class Measure:
     def __repr__(self) -> str:
         return self.name
 
-    # -- the name ---------------------------------------------------------------------------------------------
-
     @property
     def name(self) -> str:
         """The canonical name: defaults dropped, parameters in signature order, `AP(variant=b)@20`."""
         shown = [
-            f"{name}={_show(getattr(self, name))}"
+            f"{name}={show_value(getattr(self, name))}"
             for name, parameter in self.params.items()
             if parameter.always_shown or getattr(self, name) != parameter.default
         ]
@@ -116,7 +149,7 @@ class Measure:
 
     @property
     def _cut(self) -> str:
-        return "" if self.k is None else f"@{_show(self.k)}" if self.cutoff == "recall" else f"@{int(self.k)}"
+        return "" if self.k is None else f"@{show_value(self.k)}" if self.cutoff == "recall" else f"@{int(self.k)}"
 
     def __matmul__(self, k: float) -> Measure:
         """`AP() @ 10` is `AP@10`."""
@@ -125,7 +158,7 @@ class Measure:
     def check(self) -> None:
         """Raise where a parameter or the cut-off makes no sense."""
         for name, parameter in self.params.items():
-            _check(type(self).__name__, name, parameter, getattr(self, name))
+            check_value(type(self).__name__, name, parameter, getattr(self, name))
         if self.k is None and self.cutoff in ("required", "recall"):
             raise FathomsError(
                 f"{self.name} needs a cut-off, such as {self.name}@{10 if self.cutoff == 'required' else 0.1}"
@@ -150,7 +183,7 @@ class Measure:
 
     @property
     def depends_on_others(self) -> bool:
-        """Whether a run's values depend on its company."""
+        """Whether a run's values depend on the other runs."""
         return self.needs_pool or self.needs_all_runs
 
     # -- scoring ----------------------------------------------------------------------------------------------
@@ -164,9 +197,9 @@ class Measure:
         low, high = (None, None) if condensed else self.range(evidence, score)
         return self._with_ties(evidence, Scores(score, low, high))
 
+    @abstractmethod
     def value(self, evidence: Evidence) -> Floats:
         """The score, unjudged documents taken as not relevant (RM's X_S)."""
-        raise NotImplementedError
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         """Least and greatest value over every way of judging the unjudged documents, or None."""
@@ -196,17 +229,17 @@ class Measure:
         return self._ranged_anew(evidence, high, best=True)
 
     def joint_tie_value(self, evidence: Evidence, best: bool) -> Floats:
-        """Each code's worth where unjudged documents may get a grade: in the order of this worth, best first or worst
+        """As `tie_value`, where unjudged documents may get a grade: in the order of these values, best first or worst
         first, the ranking has the extreme over all orders and judgments as the extreme of its range."""
         raise NotImplementedError
 
     def _ranged_anew(self, evidence: Evidence, extreme: Floats, best: bool) -> Floats:
         """One end of the range, after tied documents have been sorted for it."""
-        worth = self.joint_tie_value(evidence, best)
-        mixed = evidence.mixed(worth, self._tie_places(evidence))
+        values = self.joint_tie_value(evidence, best)
+        mixed = evidence.mixed(values, self._tie_places(evidence))
         if mixed is None:
             return extreme
-        part = arranged(evidence, worth, mixed, best=best)
+        part = arranged(evidence, values, mixed, best=best)
         ends = self.range(part, self.value(part))
         anew = ends[1 if best else 0]
         found = extreme.copy()
@@ -241,7 +274,7 @@ class Measure:
     # -- ties -------------------------------------------------------------------------------------------------
 
     def tie_value(self, evidence: Evidence) -> Floats:
-        """Each code's worth to the measure; tied documents of equal worth may be swapped without effect."""
+        """What a document of each code adds to the score; tied documents of equal value may be swapped."""
         raise NotImplementedError
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
@@ -250,20 +283,22 @@ class Measure:
 
     def _with_ties(self, evidence: Evidence, scores: Scores) -> Scores:
         score = scores.score
-        worth = self.tie_value(evidence)
-        mixed = evidence.mixed(worth, self._tie_places(evidence))
+        mixed = None
+        if self.depends_on_order:
+            values = self.tie_value(evidence)
+            mixed = evidence.mixed(values, self._tie_places(evidence))
         if mixed is None:
             return replace(scores, tie_low=score, tie_high=score, tie_expected=score)
         rows = mixed.rows
         tie_low, tie_high = score.copy(), score.copy()
         for best in (False, True):
-            value = self.value(arranged(evidence, worth, mixed, best=best))
+            value = self.value(arranged(evidence, values, mixed, best=best))
             tie_low[rows] = np.minimum(tie_low[rows], value)
             tie_high[rows] = np.maximum(tie_high[rows], value)
         expected = self.expected(evidence, score, mixed)
         error = None
         if expected is None or not self.sorting_is_optimal:
-            mean, error, least, most = self._simulated(evidence, score, mixed)
+            mean, error, least, most = simulated(self.value, evidence, score, mixed)
             expected = mean if expected is None else expected
             tie_low, tie_high = np.minimum(tie_low, least), np.maximum(tie_high, most)
         return replace(
@@ -278,207 +313,3 @@ class Measure:
     def _tie_places(self, evidence: Evidence) -> int:
         """Groups that start below this place cannot change the score."""
         return self.depth_read(evidence)
-
-    def _simulated(
-        self, evidence: Evidence, score: Floats, mixed: MixedGroups
-    ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Mean, its standard error, least and greatest value over seeded shuffles of the tied documents."""
-        rows = mixed.rows
-        affected = evidence.select(rows)
-        local = np.searchsorted(rows, mixed.row)
-        codes = evidence.codes[mixed.row, mixed.column]
-        draws = np.empty((DRAWS, len(rows)))
-        for number, draw in enumerate(draws):
-            shuffled = affected.codes.copy()
-            chance = shuffle_keys(evidence.seed, number, evidence.topic_numbers[mixed.row], mixed.column)
-            shuffled[local, mixed.column] = codes[np.lexsort((chance, mixed.group))]
-            draw[:] = self.value(replace(affected, codes=shuffled, _cache={}))
-        mean, error, least, most = (score.copy() for _ in range(4))
-        mean[rows], least[rows], most[rows] = draws.mean(axis=0), draws.min(axis=0), draws.max(axis=0)
-        error[:] = 0.0
-        error[rows] = draws.std(axis=0, ddof=1) / np.sqrt(DRAWS)
-        return mean, error, least, most
-
-
-def shuffle_keys(seed: int, draw: int, topic: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Random numbers to sort tied documents by: the same for a place of a topic, whatever is worked on beside it."""
-    start = np.random.SeedSequence((seed, draw)).generate_state(1, np.uint64)
-    return scrambled(scrambled(topic.astype(np.uint64) + start) + place.astype(np.uint64))
-
-
-def arranged(evidence: Evidence, worth: Floats, mixed: MixedGroups, *, best: bool) -> Evidence:
-    """The topics that mixed groups concern, tied documents sorted by worth (YMT-ties section 2)."""
-    key = ("arranged", id(mixed), best)
-    if key not in evidence._cache:
-        codes = evidence.codes[mixed.row, mixed.column]
-        order = np.lexsort((-worth[codes] if best else worth[codes], mixed.group))
-        rows = mixed.rows
-        affected = evidence.select(rows)
-        affected = replace(affected, codes=affected.codes.copy())
-        affected.codes[np.searchsorted(rows, mixed.row), mixed.column] = codes[order]
-        evidence._cache[key] = affected
-    found: Evidence = evidence._cache[key]
-    return found
-
-
-def sorted_codes(evidence: Evidence, worth: Floats, k: int, *, best: bool) -> NDArray[np.int16]:
-    """The codes of all topics, tied documents of groups that start above place k sorted by worth."""
-    mixed = evidence.mixed(worth, k)
-    if mixed is None:
-        return evidence.codes
-    codes = evidence.codes.copy()
-    codes[mixed.rows] = arranged(evidence, worth, mixed, best=best).codes
-    return codes
-
-
-# -- parameters that many measures share ----------------------------------------------------------------------
-
-
-class Condensable(Measure):
-    """Measures that may score the condensed run."""
-
-    judged_only: bool = param(False, order=5)
-
-
-class Binary(Condensable):
-    """Measures for which a document is relevant or not: grade `rel` and above are."""
-
-    rel: float = param(1.0, order=1, check="positive")
-
-    def relevant(self, evidence: Evidence) -> Floats:
-        """1 for the codes that are relevant, 0 for the others."""
-        return code_table((evidence.levels >= self.rel).astype(np.float64))
-
-    def tie_value(self, evidence: Evidence) -> Floats:
-        return self.relevant(evidence)
-
-    def joint_tie_value(self, evidence: Evidence, best: bool) -> Floats:
-        """Unjudged documents between the relevant and the others.
-
-        For a given number of them made relevant, those next to the relevant ones are the best placed, and the worst
-        placed in the other order; so what `range` scans over is all that needs to be looked at.
-        """
-        return code_table((evidence.levels >= self.rel).astype(np.float64), unknown=0.5)
-
-    def can_be_relevant(self, evidence: Evidence) -> bool:
-        return evidence.max_grade >= self.rel
-
-    def chances(self, evidence: Evidence, gains: Floats) -> Floats:
-        """The chance of each place to hold a relevant document: 0 or 1 where judged."""
-        return np.where(evidence.unjudged, gains[:, : evidence.width], self.relevant(evidence)[evidence.codes])
-
-    def known_relevant(self, evidence: Evidence) -> Floats:
-        """R: judged relevant documents of each topic."""
-        return evidence.counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
-
-
-class Graded(Condensable):
-    """Measures on gains. `gain`: binary 0/1 at `rel`; raw the grade; linear g/gmax; exp (2^g-1)/2^gmax.
-
-    `gains={0:0,1:1,2:3}` spells them out. gmax is the greatest grade of the whole qrels, or `max_grade`.
-    """
-
-    rel: float = param(1.0, order=1, check="positive")
-    gain: str = param("raw", order=2, choices=("binary", "raw", "linear", "exp"))
-    gains: tuple[tuple[float, float], ...] | None = param(None, order=3)
-    max_grade: float | None = param(None, order=4, check="positive")
-
-    exp_is_scaled: ClassVar[bool] = True
-    gains_at_most_one: ClassVar[bool] = False
-    rel_counts: ClassVar[bool] = False  # the threshold has a use of its own beside the gains
-
-    def check(self) -> None:
-        super().check()
-        if self.rel != 1 and self.gain != "binary" and not self.rel_counts:
-            raise FathomsError(f"{type(self).__name__}: rel says nothing with gain={self.gain}; add gain=binary")
-        if self.gains is not None:
-            gains = [gain for _, gain in self.gains]
-            if dict(self.gains).get(0.0, 0.0) != 0 or any(b < a for a, b in pairwise([0.0, *gains])):
-                raise FathomsError(f"{self.name}: gains must be 0 for grade 0 and not fall as grades rise")
-
-    def top_grade(self, evidence: Evidence) -> float:
-        if self.max_grade is None:
-            return evidence.max_grade
-        if evidence.levels[-1] > self.max_grade:
-            raise FathomsError(
-                f"{self.name}: max_grade is {self.max_grade:g}, but the qrels has grade {evidence.levels[-1]:g}"
-            )
-        return self.max_grade
-
-    def gain_of(self, grades: Floats, top: float) -> Floats:
-        if self.gains is not None:
-            known = dict(self.gains)  # a grade that is not listed is its own gain, as in ir_measures
-            return np.array([known.get(grade, grade) for grade in grades.tolist()], dtype=np.float64)
-        if self.gain == "binary":
-            return (grades >= self.rel).astype(np.float64)
-        if self.gain == "linear":
-            return grades / top
-        if self.gain == "exp":
-            return (2.0**grades - 1) / (2.0**top if self.exp_is_scaled else 1.0)
-        return grades.astype(np.float64)
-
-    def level_gains(self, evidence: Evidence) -> Floats:
-        """The gain of each grade in use."""
-        gains = self.gain_of(evidence.levels, self.top_grade(evidence))
-        if (gains[1:] < gains[:-1]).any():
-            raise FathomsError(
-                f"{self.name}: gains fall as grades rise: {dict(zip(evidence.levels, gains, strict=True))}"
-            )
-        if self.gains_at_most_one and gains[-1] > 1:
-            raise FathomsError(
-                f"{self.name}: gains are chances here and cannot exceed 1, found {gains[-1]:g}; "
-                "use gain=exp, gain=linear or gain=binary"
-            )
-        return gains
-
-    def top_gain(self, evidence: Evidence) -> float:
-        """The gain of the greatest grade an unjudged document could have."""
-        top = self.top_grade(evidence)
-        return float(self.gain_of(np.array([top]), top)[0])
-
-    def filled(self, evidence: Evidence, gains: Floats) -> Floats:
-        """The gain of each place, predicted ones where unjudged."""
-        return np.where(evidence.unjudged, gains[:, : evidence.width], self.table(evidence)[evidence.codes])
-
-    def table(self, evidence: Evidence, unknown: float = 0.0) -> Floats:
-        return code_table(self.level_gains(evidence), unknown)
-
-    def tie_value(self, evidence: Evidence) -> Floats:
-        return self.table(evidence)
-
-    def joint_tie_value(self, evidence: Evidence, best: bool) -> Floats:
-        """More gain never hurts, so unjudged documents are worth the most or nothing."""
-        return self.table(evidence, unknown=self.top_gain(evidence) if best else 0.0)
-
-
-def code_table(levels: Floats, unknown: float = 0.0) -> Floats:
-    """A table over codes from one over levels: past the end 0, unjudged and negative `unknown`."""
-    table = np.zeros(JUDGED + len(levels))
-    table[UNJUDGED] = table[NEGATIVE] = unknown
-    table[JUDGED:] = levels
-    return table
-
-
-# -- checks and names -----------------------------------------------------------------------------------------
-
-
-def _check(measure: str, name: str, parameter: Param, value: Any) -> None:
-    if parameter.choices and value not in parameter.choices:
-        raise FathomsError(f"{measure}: {name} must be one of {', '.join(parameter.choices)}, found {value!r}")
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if parameter.check == "positive" and value is not None and not (number and value > 0):
-        raise FathomsError(f"{measure}: {name} must be a positive number, found {value!r}")
-    if parameter.check == "share" and not (number and 0 < value < 1):
-        raise FathomsError(f"{measure}: {name} must lie between 0 and 1, found {value!r}")
-    if isinstance(parameter.default, bool) and not isinstance(value, bool):
-        raise FathomsError(f"{measure}: {name} must be True or False, found {value!r}")
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, int | float):
-        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
-    if isinstance(value, tuple):
-        return "{" + ",".join(f"{_show(a)}:{_show(b)}" for a, b in value) + "}"
-    return str(value)

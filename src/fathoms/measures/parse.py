@@ -3,74 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 from fathoms.errors import FathomsError
 from fathoms.measures.base import Measure
-from fathoms.measures.cascade import ERR, INST, RR, nERR
-from fathoms.measures.normalised import AP, GMAP, Q, nDCG
-from fathoms.measures.preference import Bpref, infAP
-from fathoms.measures.sets import IPrec, NumQ, NumRel, NumRelRet, NumRet, R, Rprec, SetF, SetP, SetR, Success
-from fathoms.measures.weighted import DCG, RBP, SDCG, Judged, P
+from fathoms.measures.params import read_arguments, read_value
+from fathoms.measures.registry import MEASURES
 
-MEASURES: dict[str, type[Measure]] = {
-    cls.__name__: cls
-    for cls in (
-        P,
-        R,
-        RR,
-        AP,
-        nDCG,
-        RBP,
-        ERR,
-        nERR,
-        DCG,
-        SDCG,
-        Q,
-        Bpref,
-        infAP,
-        INST,
-        Judged,
-        Rprec,
-        Success,
-        SetP,
-        SetR,
-        SetF,
-        NumQ,
-        NumRet,
-        NumRel,
-        NumRelRet,
-        IPrec,
-        GMAP,
-    )
-}
-ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "prec": "P", "recall": "R", "ndcg": "nDCG", "gm_map": "GMAP"}
-
-# trec_eval's name for what our name (without cut-off) is; {k} stands for the cut-off.
-TREC_EVAL = {
-    "AP": "map",
-    "AP@": "map_cut_{k}",
-    "nDCG": "ndcg",
-    "nDCG@": "ndcg_cut_{k}",
-    "P@": "P_{k}",
-    "R@": "recall_{k}",
-    "RR": "recip_rank",
-    "Rprec": "Rprec",
-    "Bpref": "bpref",
-    "infAP": "infAP",
-    "Success@": "success_{k}",
-    "SetP": "set_P",
-    "SetR": "set_recall",
-    "SetF": "set_F",
-    "NumQ": "num_q",
-    "NumRet": "num_ret",
-    "NumRel": "num_rel",
-    "NumRelRet": "num_rel_ret",
-    "IPrec@": "iprec_at_recall_{k}",
-    "GMAP": "gm_map",
-}
-
-_FORM = re.compile(r"\s*([A-Za-z_]+)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.]+(?:[eE][-+]?[0-9]+)?))?\s*", re.DOTALL)
+_CUT = r"[0-9.]+(?:[eE][-+]?[0-9]+)?"
+_FORM = re.compile(rf"\s*([A-Za-z_][A-Za-z0-9_-]*)\s*(?:\((.*)\))?\s*(?:@\s*({_CUT}))?\s*", re.DOTALL)
+_LOOSE = re.compile(rf"\s*([A-Za-z_-]*[A-Za-z])\s*(\(.*\))?\W*?_?({_CUT})?\W*", re.DOTALL)  # for hints only
 
 
 def parse_measure(text: Any) -> Measure:
@@ -78,70 +21,87 @@ def parse_measure(text: Any) -> Measure:
     if isinstance(text, Measure):
         return text
     text = str(text)
-    found = _FORM.fullmatch(text)
-    measure = None
-    if found is not None:
-        cls = _class(found[1])
-        if cls is NumRet and "rel" in (found[2] or ""):
-            cls = NumRelRet  # as ir_measures prints it
-        if cls is not None:
-            measure = _build(cls, found[2] or "", found[3], text)
+    measure = _read(text)
     if measure is None:
-        measure = _from_trec_eval(text)
-    if measure is None:
-        import difflib
-
-        near = difflib.get_close_matches(text.split("@")[0].split("(")[0], [*MEASURES, *ALIASES], n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}? " if near else ""
+        hint = _hint(text)
+        hint = f"did you mean {hint}? " if hint else ""
         raise FathomsError(f"unknown measure {text!r}; {hint}Known are {', '.join(MEASURES)}")
     return measure
 
 
+def find_class(text: str) -> type[Measure]:
+    """The class of a measure's name, which may lack a cut-off or whatever else a measure needs."""
+    found = _FORM.fullmatch(text)
+    return (_spelt(found[1]) if found else None) or type(parse_measure(text))
+
+
 def trec_eval_name(measure: Measure) -> str:
     """trec_eval's name of a measure it has too, else our own."""
-    bare = type(measure)(k=measure.k) if measure.k is not None else type(measure)()
-    if measure == bare:
-        cls = type(measure).__name__
-        if measure.k is None and cls in TREC_EVAL:
-            return TREC_EVAL[cls]
-        if measure.k is not None and cls + "@" in TREC_EVAL:
-            k = f"{measure.k:.2f}" if measure.cutoff == "recall" else f"{int(measure.k)}"
-            return TREC_EVAL[cls + "@"].format(k=k)
-    return measure.name
+    cls = type(measure)
+    theirs = cls.trec_eval if measure.k is None else cls.trec_eval_at
+    if not theirs or measure != cls(k=measure.k):
+        return measure.name
+    return theirs.format(k=f"{measure.k:.2f}" if cls.cutoff == "recall" else f"{int(measure.k or 0)}")
 
 
-def _class(name: str) -> type[Measure] | None:
-    if name in MEASURES:
-        return MEASURES[name]
-    by_case = {known.lower(): known for known in MEASURES} | ALIASES
-    known = by_case.get(name.lower())
-    return MEASURES[known] if known else None
+def in_trec_eval(measure: Measure) -> bool:
+    """Whether trec_eval has the measure, with or without a cut-off."""
+    return bool(measure.trec_eval or measure.trec_eval_at)
+
+
+def _read(text: str) -> Measure | None:
+    found = _FORM.fullmatch(text)
+    cls = None if found is None else _spelt(found[1])
+    if found is None or cls is None:
+        return _from_trec_eval(text)
+    if cls.__name__ == "NumRet" and "rel" in (found[2] or ""):
+        cls = MEASURES["NumRelRet"]  # as ir_measures prints it
+    return _build(cls, found[2] or "", found[3], text)
+
+
+def _spelt(name: str) -> type[Measure] | None:
+    """The class of a name; our own spelling is found without looking at all classes."""
+    return MEASURES[name] if name in MEASURES else _spellings().get(_plain(name))
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+@cache
+def _spellings() -> dict[str, type[Measure]]:
+    """Every name without a cut-off. A measure's own name goes before another's alias."""
+    found: dict[str, type[Measure]] = {}
+    for cls in MEASURES.values():
+        found |= {_plain(alias): cls for alias in (*cls.aliases, *filter(None, [cls.trec_eval]))}
+    return found | {_plain(name): cls for name, cls in MEASURES.items()}
+
+
+def _from_trec_eval(text: str) -> Measure | None:
+    """From trec_eval's name with a cut-off, as it prints it (`P_10`) or is asked for it (`-m P.10`)."""
+    for name, cls in MEASURES.items():
+        stem = cls.trec_eval_at.removesuffix("_{k}")
+        found = re.fullmatch(rf"{re.escape(stem)}[_.@]({_CUT})", text) if stem else None
+        if found:
+            return _build(cls, "", found[1], f"{name}@{found[1]}")
+    return None
 
 
 def _build(cls: type[Measure], arguments: str, cutoff: str | None, text: str) -> Measure:
     known = cls.params
     values: dict[str, Any] = {}
-    for name, value in _arguments(arguments, text):
+    for name, value in read_arguments(arguments, text):
         if name in ("cutoff", "k"):
             cutoff = str(value)
             continue
-        if name == "dcg":
+        if name == "dcg":  # this and max_rel are spellings of ir_measures
             name, value = "gain", {"log2": "raw", "exp-log2": "exp"}.get(value, value)
-        elif name in ("max_rel", "max_grade"):
+        elif name == "max_rel":
             name = "max_grade"
         if name not in known:
             takes = f"takes {', '.join(known)}" if known else "takes no parameters"
             raise FathomsError(f"{text}: {cls.__name__} has no parameter {name!r}; it {takes}")
-        if name == "gains":
-            if not isinstance(value, dict) or not value:
-                raise FathomsError(f"{text}: gains must be given as {{0:0,1:1,2:3}}, found {value!r}")
-            try:
-                value = tuple(sorted((float(grade), float(gain)) for grade, gain in value.items()))
-            except ValueError:
-                raise FathomsError(f"{text}: gains must be numbers for numbers, such as {{0:0,1:1,2:3}}") from None
-        elif name == "universe":
-            value = _universe(value, text)
-        values[name] = value
+        values[name] = read_value(known[name], value, text)
     if cutoff is not None:
         try:
             values["k"] = float(cutoff) if cls.cutoff == "recall" else _whole(cutoff)
@@ -157,48 +117,24 @@ def _whole(text: str) -> int:
     return int(number)
 
 
-def _universe(value: Any, text: str) -> str | float:
-    if value in ("run", "all", "given"):
-        return "all" if value == "given" else str(value)
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise FathomsError(
-            f"{text}: universe must be run, all, a number of documents or inf, found {value!r}"
-        ) from None
+def _hint(text: str) -> str | None:
+    """The measure that a misspelt name may mean, with its parameters and its cut-off where it takes them."""
+    import difflib
 
-
-def _arguments(arguments: str, text: str) -> list[tuple[str, Any]]:
-    """`p=0.8,gains={0:0,1:1}` to pairs; values are numbers, True and False, dicts, or words with or without quotes."""
-    pairs = []
-    for part in re.split(r",(?![^{]*\})", arguments):
-        if not part.strip():
-            continue
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise FathomsError(f"{text}: expected parameter=value, found {part.strip()!r}")
-        pairs.append((name.strip(), _literal(value.strip())))
-    return pairs
-
-
-def _literal(text: str) -> Any:
-    if text.startswith("{") and text.endswith("}"):
-        entries = [entry.partition(":") for entry in text[1:-1].split(",") if entry.strip()]
-        return {_literal(grade.strip()): _literal(gain.strip()) for grade, _, gain in entries}
-    if text in ("True", "False", "None"):
-        return {"True": True, "False": False, "None": None}[text]
-    for number in (int, float):
+    found = _LOOSE.fullmatch(text)
+    if found is None:
+        return None
+    known = _spellings() | {
+        _plain(cls.trec_eval_at.removesuffix("_{k}")): cls for cls in MEASURES.values() if cls.trec_eval_at
+    }
+    near = difflib.get_close_matches(_plain(found[1]), known, n=1, cutoff=0.5)
+    if not near:
+        return None
+    cls = known[near[0]]
+    name, arguments, cut = cls.__name__, found[2] or "", f"@{found[3]}" if found[3] else ""
+    for guess in (name + arguments + cut, name + cut, name, *cls.names()):
         try:
-            return number(text)
-        except ValueError:
-            pass
-    return text.strip("'\"")
-
-
-def _from_trec_eval(text: str) -> Measure | None:
-    for ours, theirs in TREC_EVAL.items():
-        pattern = re.escape(theirs).replace(re.escape("{k}"), r"([0-9.]+)")
-        found = re.fullmatch(pattern, text)
-        if found:
-            return parse_measure(ours + found[1] if ours.endswith("@") else ours)
-    return None
+            return parse_measure(guess).name
+        except FathomsError:
+            continue
+    return name

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import columns_at, row_sums
-from fathoms.data.qrels import JUDGED
+from fathoms.data.arrays import columns_at
 from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
-from fathoms.measures.base import Graded, Measure, code_table, param
+from fathoms.measures.base import Basis, RangeKind
+from fathoms.measures.gains import Graded, code_table
+from fathoms.measures.ties import expected_sum
 
 
 def discounts(kind: str, n: int) -> Floats:
@@ -19,22 +21,16 @@ def discounts(kind: str, n: int) -> Floats:
     return 1 / np.log2(ranks + 1) if kind == "log2" else 1 / ranks
 
 
-def expected_sum(evidence: Evidence, total: Floats, mixed: MixedGroups, table: Floats, weights: Floats) -> Floats:
-    """A weighted sum's mean over tie orders: each place of a group gets the group's mean gain."""
-    gains = table[evidence.codes[mixed.row, mixed.column]]
-    surplus = (mixed.totals(gains) / mixed.size)[mixed.group] - gains
-    read = mixed.column < len(weights)
-    change = surplus[read] * weights[mixed.column[read]]
-    return total + row_sums(mixed.row[read], change, len(evidence))
-
-
 class Weighted(Graded):
-    """Declares `decay` and `scale`: W(i) = decay(i) / scale(k)."""
+    """Declares `weight` and, where it has one, `normaliser`: W(i) = weight(i) / normaliser(k)."""
 
-    range_is: ClassVar[str] = "exact"
+    based_on: ClassVar[Basis] = "utility"
+    range_claim: ClassVar[RangeKind] = "exact"
+    linear_in_gains: ClassVar[bool] = True
 
+    @abstractmethod
     def weight(self, n: int) -> Floats:
-        raise NotImplementedError
+        """The weights of the first n ranks, none of them negative."""
 
     def normaliser(self, k: int, evidence: Evidence) -> float:
         return 1.0
@@ -46,6 +42,14 @@ class Weighted(Graded):
     def weights(self, evidence: Evidence) -> Floats:
         n = self.depth_read(evidence)
         return self.weight(n) / self.normaliser(n if self.k is None else int(self.k), evidence)
+
+    def largest(self, evidence: Evidence) -> Floats:
+        """The greatest gain at every place: at all k, or where there is no cut-off at those of the run."""
+        n, top = self.depth_read(evidence), self.top_gain(evidence)
+        k = n if self.k is None else int(self.k)
+        read = np.minimum(evidence.lengths, n) if self.k is None else np.full(len(evidence), k)
+        total = np.cumsum(self.weight(k)) * top
+        return total[np.maximum(read, 1) - 1] / self.normaliser(k, evidence) + top * self.tail(evidence)
 
     def value(self, evidence: Evidence) -> Floats:
         return self._sum(evidence, self.table(evidence))
@@ -84,69 +88,3 @@ class Weighted(Graded):
     @staticmethod
     def _unknown(evidence: Evidence) -> Floats:
         return code_table(np.zeros(len(evidence.levels)), unknown=1.0)
-
-
-class P(Weighted):
-    """Precision: the share of relevant documents among the first k places (always divided by k)."""
-
-    gain: str = param("binary", order=2, choices=("binary", "raw", "linear", "exp"))
-    cutoff: ClassVar[str] = "required"
-
-    def weight(self, n: int) -> Floats:
-        return np.ones(n)
-
-    def normaliser(self, k: int, evidence: Evidence) -> float:
-        return float(k)
-
-
-class RBP(Weighted):
-    """Rank-biased precision (Moffat and Zobel 2008): a reader goes on to the next document with chance p."""
-
-    p: float = param(0.8, check="share", always_shown=True)
-    gain: str = param("binary", order=2, choices=("binary", "raw", "linear", "exp"))
-
-    def weight(self, n: int) -> Floats:
-        return (1 - self.p) * np.power(self.p, np.arange(n))
-
-    def tail(self, evidence: Evidence) -> Floats | float:
-        return self.p ** np.minimum(evidence.lengths, self.depth_read(evidence))
-
-
-class DCG(Weighted):
-    """Discounted cumulative gain (Järvelin and Kekäläinen 2002), not normalised."""
-
-    discount: str = param("log2", choices=("log2", "zipf"))
-    exp_is_scaled: ClassVar[bool] = False
-
-    def weight(self, n: int) -> Floats:
-        return discounts(self.discount, n)
-
-
-class SDCG(DCG):
-    """DCG@k over the most that any ranking of length k could have: the greatest gain at every place (RM section 3)."""
-
-    cutoff: ClassVar[str] = "required"
-
-    def normaliser(self, k: int, evidence: Evidence) -> float:
-        return float(self.top_gain(evidence) * discounts(self.discount, k).sum())
-
-
-class Judged(Measure):
-    """The share of the first k documents that are judged (of all, where fewer were retrieved)."""
-
-    cutoff: ClassVar[str] = "required"
-
-    def tie_value(self, evidence: Evidence) -> Floats:
-        return code_table(np.ones(len(evidence.levels)))
-
-    def value(self, evidence: Evidence) -> Floats:
-        judged = (evidence.codes[:, : self.depth_read(evidence)] >= JUDGED).sum(axis=1)
-        return judged / self._read(evidence)
-
-    def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
-        weights = np.ones(self.depth_read(evidence))
-        judged = expected_sum(evidence, score * self._read(evidence), mixed, self.tie_value(evidence), weights)
-        return judged / self._read(evidence)
-
-    def _read(self, evidence: Evidence) -> Floats:
-        return np.clip(evidence.lengths, 1, self.k).astype(np.float64)

@@ -23,7 +23,7 @@ from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import least_depths
-from fathoms.experiment.evaluate import Options
+from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart
 from fathoms.parallel import parallel_map
@@ -96,8 +96,10 @@ def study(
     names = list(
         dict.fromkeys([*SIX, "nDCG", *CONDENSED, "nDCG(judged_only=True)", *(n for pair in CROSSED for n in pair)])
     )
-    options = Options(settings.ties, settings.precision, pooled=tuple(chosen), **settings.where)
-    scores = replace(scores_by_depth(qrels, runs, names, depths, options, chosen), pooled=d)
+    experiment = BaseExperiment(
+        qrels, runs, ties=settings.ties, score_precision=settings.precision, pooled=chosen, **settings.where
+    )
+    scores = replace(scores_by_depth(experiment, names, depths, chosen), pooled=d)
     progress("scores at all depths")
     _by_depth(result, scores, d, shown)
     _table_9(result, aligned, [k for k in LADDER if k <= width], settings)

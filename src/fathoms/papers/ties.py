@@ -16,7 +16,7 @@ import numpy as np
 from fathoms.comparison.significance import effect_size, paired_t, pairs
 from fathoms.comparison.tie_anomalies import affected
 from fathoms.comparison.tie_effects import TieReport
-from fathoms.comparison.ties import tie_analysis
+from fathoms.comparison.ties import run_tie_analysis
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
@@ -24,7 +24,7 @@ from fathoms.evidence.align import Alignment
 from fathoms.evidence.banding import banded
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Precision, Ties
-from fathoms.experiment.evaluate import Options
+from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.banding import mean_over_ties, worst_loss
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart
@@ -92,7 +92,8 @@ def study(
     if len(runs) < 2:
         raise FathomsError("the paper's comparisons need at least two runs")
     ap = parse_measure("AP")
-    report = tie_analysis(qrels, runs, [ap], Options(workers=settings.workers, scheduler=settings.scheduler))
+    experiment = BaseExperiment(qrels, runs, workers=settings.workers, scheduler=settings.scheduler)
+    report = run_tie_analysis(experiment, [ap])
     progress("ties")
     ranked = np.argsort(-report.means[ap].columns["trec"], kind="stable")
     best = [report.names[i] for i in ranked[: max(2, round(KEPT * len(runs)))]]

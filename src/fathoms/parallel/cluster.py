@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from fathoms.errors import FathomsError
 from fathoms.version import __version__
-
-if TYPE_CHECKING:
-    pass
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

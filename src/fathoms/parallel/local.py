@@ -8,12 +8,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from fathoms.errors import FathomsError
-
-if TYPE_CHECKING:
-    pass
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

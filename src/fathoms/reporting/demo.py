@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fathoms.comparison.audit import run_audit
-from fathoms.comparison.audit_findings import Audit
+from fathoms.comparison.audit_result import Audit
 from fathoms.comparison.compare import Comparison, run_comparison
 from fathoms.comparison.correlation import correlation
 from fathoms.data.qrels import Qrels, read_qrels
@@ -15,7 +15,8 @@ from fathoms.data.runs import Runs, read_runs
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats
-from fathoms.experiment.evaluate import Evaluation, Options, prepare_measures, run_evaluation
+from fathoms.experiment.base import BaseExperiment, ReadingOptions
+from fathoms.experiment.evaluate import Evaluation, run_evaluation
 from fathoms.judging.engine import Engine
 from fathoms.judging.log import JudgingSettings
 from fathoms.judging.session import known
@@ -55,13 +56,14 @@ class Demo:
 
 def demonstrate(seed: int, budget: int) -> Demo:
     collection = simulate(systems=8, n_topics=20, n_docs=2000, depth=100, pool_depth=5, max_grade=1, seed=seed)
-    qrels, complete, runs = read_qrels(collection.qrels), read_qrels(collection.truth), read_runs(collection.runs)
-    measures = prepare_measures(MEASURE)
-    options = Options(pooled=tuple(collection.pooled), workers=1)
-    before = run_evaluation(qrels, runs, measures, options)
-    truth = _means(run_evaluation(complete, runs, measures, options))
-    compared = run_comparison(qrels, runs, measures, options)
-    audited = run_audit(qrels, runs, None, options, groups=collection.groups)
+    how: ReadingOptions = {"pooled": collection.pooled, "groups": collection.groups, "workers": 1}
+    experiment = BaseExperiment(collection.qrels, read_runs(collection.runs), **how)
+    qrels, complete, runs = experiment.qrels, read_qrels(collection.truth), experiment.runs
+    measures = experiment.measures(MEASURE)
+    before = run_evaluation(experiment, measures)
+    truth = _means(run_evaluation(BaseExperiment(complete, runs, **how), measures))
+    compared = run_comparison(experiment, measures)
+    audited = run_audit(experiment)
     settings = JudgingSettings()
     found = candidates(runs, settings.depth, settings.ties, settings.precision, qrels.topics)
     relevant = found.judged_by(complete, settings.rel)[1]

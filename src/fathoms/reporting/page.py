@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from fathoms import charts
 from fathoms.comparison import tie_sentences
-from fathoms.data.trec import pluralise
 from fathoms.measures.base import Measure
 from fathoms.reporting import sections, story
 from fathoms.reporting.parts import by_measure, paragraphs, section, text
-from fathoms.reporting.report import Report
 from fathoms.reporting.script_data import as_json, data
+from fathoms.text import pluralise
+
+if TYPE_CHECKING:
+    from fathoms.reporting.report import Report
 
 VERDICTS = ("certain", "settled", "open", "tie")
 NO_CHARTS = "Charts are missing: they need the extra <code>report</code>, <code>pip install 'fathoms[report]'</code>."
@@ -79,9 +82,7 @@ def page(report: Report) -> str:
     )
     links = "".join(f'<a href="#{name}">{label}</a>' for name, label in SECTIONS)
     missing = "" if charts.available() else f'<p class="missing">{NO_CHARTS}</p>'
-    tie_told = tie_sentences.sentences(report.ties)
-    of_measures = {one for measure in report.measures for one in story.about(measure, tie_told)}
-    files_told = paragraphs(one for one in tie_told if one not in of_measures)
+    files_told = paragraphs(tie_sentences.of_files(report.ties))
     parts = [
         f'<section id="summary">{header(report)}{missing}<div class="cards">{cards}</div></section>',
         section(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from fathoms import charts
-from fathoms.reporting.report import Report
+
+if TYPE_CHECKING:
+    from fathoms.reporting.report import Report
 
 
 def text(value: object) -> str:

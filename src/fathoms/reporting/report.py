@@ -1,41 +1,48 @@
-"""What a report tells: all analyses of a collection and its systems, gathered; `html` puts them on a page."""
+"""What a report says: all analyses of a collection and its systems, gathered; `page` puts them on a page."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fathoms import choices
+from fathoms.choices import checked
 from fathoms.comparison.audit import run_audit
-from fathoms.comparison.audit_findings import STEPS, Audit
+from fathoms.comparison.audit_findings import STEPS
+from fathoms.comparison.audit_result import Audit
 from fathoms.comparison.compare import ESTIMATE, Comparison, Pair, run_comparison
 from fathoms.comparison.depth import DepthScores, scores_by_depth
 from fathoms.comparison.tie_effects import TieReport
-from fathoms.comparison.ties import tie_analysis
+from fathoms.comparison.ties import run_tie_analysis
+from fathoms.data.files import whole_file
 from fathoms.data.qrels import Qrels
-from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
 from fathoms.estimate.distribution import Moments
 from fathoms.estimate.predict import run_prediction
-from fathoms.evidence.candidates import candidates
+from fathoms.evidence.candidates import gathered
 from fathoms.evidence.evidence import Floats
-from fathoms.evidence.order import default_precision
-from fathoms.experiment.evaluate import Evaluation, Options, RunScores, run_evaluation
+from fathoms.experiment.base import BaseExperiment, Options
+from fathoms.experiment.evaluate import Evaluation, RunScores, run_evaluation
+from fathoms.experiment.result import Result
 from fathoms.judging.engine import Engine
 from fathoms.judging.log import JudgingSettings
 from fathoms.judging.select import State, laplacian
 from fathoms.judging.session import known
 from fathoms.measures.base import Measure
-from fathoms.measures.normalised import Normalised
 from fathoms.parallel import parallel_map
 from fathoms.version import __version__
+
+if TYPE_CHECKING:
+    import polars as pl
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RBP(p=0.8)")
 TOP = 5  # systems between which further judging is forecast: those people ask about, and few enough to be quick
@@ -81,7 +88,7 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class Report(Result):
     """Everything on the page."""
 
     qrels: Qrels
@@ -100,12 +107,34 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def frame(self) -> pl.DataFrame:
+        """The scores, as `Experiment.evaluate` has them."""
+        return self.evaluation.frame
+
+    @property
+    def sentences(self) -> list[str]:
+        """The summary."""
+        from fathoms.reporting.story import summary
+
+        return [sentence for _, sentences in summary(self) for sentence in sentences]
+
+    def chart(self) -> Any:
+        return self.evaluation.chart()
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """The page, as one HTML file that appears whole or not at all."""
+        from fathoms.reporting.page import page
+
+        with whole_file(Path(path)) as temporary:
+            temporary.write_text(page(self), encoding="utf-8", errors="surrogateescape", newline="\n")
+
+    @property
     def measures(self) -> list[Measure]:
         return self.evaluation.measures
 
     def ranked(self, measure: Measure) -> list[RunScores]:
         """The runs by their score, best first; equal ones by name."""
-        return sorted(self.evaluation.runs, key=lambda run: (-(run.mean(measure)["score"] or 0.0), run.run))
+        return self.evaluation.ranked(measure)
 
     def pairs(self, measure: Measure) -> list[Pair]:
         return self._pairs.get(measure.name, [])
@@ -119,45 +148,43 @@ class Report:
 
 
 def run_report(
-    qrels: Qrels,
-    runs: Runs,
-    measures: list[Measure],
-    options: Options,
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
     *,
-    groups: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     command: str = "",
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Report:
     """All analyses, each as its command does it.
 
-    Runs are gone through several times, so here they are kept in memory and the analyses go side by side. Workers of a
-    cluster read files themselves, and get the runs of one analysis after the other.
+    Runs are read and ranked once. Then the analyses go side by side, each with one worker; on a cluster they go one
+    after the other, each with all workers.
     """
-    several = len(runs) > 1
-    inner, side_by_side = options, 1
-    if options.scheduler is None:
-        read = parallel_map(runs.__getitem__, runs, workers=options.workers)
-        runs = Runs(dict(zip(runs, read, strict=True)))
-        inner, side_by_side = replace(options, workers=1), options.workers
+    checked("alpha", choices.share, alpha)
+    experiment.needs_all_topics("report")
+    measures, options = list(measures), experiment.options
+    several = len(experiment.runs) > 1
+    experiment.prepare()
     progress("read")
-    scored = run_evaluation(qrels, runs, measures, options, by_topic=True)
+    scored = run_evaluation(experiment, measures, by_topic=True)
     progress("eval")
-    best = sorted(scored.runs, key=lambda run: (-(run.mean(measures[0])["score"] or 0.0), run.run))
-    top = [run.run for run in best[:TOP]]
+    top = [run.run for run in scored.ranked(measures[0])[:TOP]]
+    inner, side_by_side = experiment, 1
+    if options.scheduler is None:
+        inner, side_by_side = experiment.with_workers(1), options.workers
     analyses: dict[str, Callable[[], Any]] = {
-        "compare": lambda: run_comparison(qrels, runs, measures, inner, alpha=alpha) if several else None,
-        "audit": lambda: _audited(qrels, runs, measures, inner, groups),
-        "ties": lambda: tie_analysis(qrels, runs, measures, inner),
-        "judge": lambda: judging_of(qrels, runs, top, options) if several else None,
-        "depth": lambda: _depths(qrels, runs, measures, inner),
-        "predict": lambda: _estimates(qrels, runs, scored, inner),
+        "compare": lambda: run_comparison(inner, measures, alpha=alpha) if several else None,
+        "audit": lambda: _audited(inner, measures),
+        "ties": lambda: run_tie_analysis(inner, measures),
+        "judge": lambda: judging_of(inner, top) if several else None,
+        "depth": lambda: _depths(inner, measures),
+        "predict": lambda: _estimates(inner, scored),
     }
     found = parallel_map(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
     compared, (audited, problem), tied, judging, depths, estimates = found
     said = (scored.notes, compared and compared.notes, tied.notes, depths and depths.notes, audited and audited.notes)
     return Report(
-        qrels=qrels,
+        qrels=experiment.qrels,
         options=options,
         evaluation=scored,
         estimates=estimates,
@@ -169,37 +196,36 @@ def run_report(
         judging=judging,
         command=command,
         versions=versions(),
-        sources=sources(qrels, runs),
+        sources=sources(experiment),
         notes=list(dict.fromkeys(note for notes in said for note in notes or ())),
     )
 
 
-def _estimates(qrels: Qrels, runs: Runs, scored: Evaluation, options: Options) -> dict[tuple[str, str], float]:
+def _estimates(experiment: BaseExperiment, scored: Evaluation) -> dict[tuple[str, str], float]:
     """The point estimates that verdicts use, for the measures that have a range."""
     ranged = [m for m in scored.measures if all(run.scores[m].high is not None for run in scored.runs)]
     if not ranged:
         return {}
-    rows = run_prediction(qrels, runs, ranged, [ESTIMATE], options).rows
+    rows = run_prediction(experiment, ranged, [ESTIMATE]).rows()
     return {(run, measure): value for run, _, measure, *_, value in rows}
 
 
-def _depths(qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Options) -> DepthScores | None:
+def _depths(experiment: BaseExperiment, measures: Sequence[Measure]) -> DepthScores | None:
     """Scores at depths from 1 to that of the longest ranking, spaced as the audit spaces them."""
     names = dict.fromkeys(m.name.partition("@")[0] for m in measures if m.cutoff in ("optional", "required"))
+    runs = experiment.by_name
     longest = max(int(np.bincount(runs[name].topic).max()) for name in runs)
     depths = [depth for depth in STEPS if depth <= longest]
     if not names or len(runs) < 2 or len(depths) < 2:
         return None
-    return scores_by_depth(qrels, runs, list(names), depths, options)
+    return scores_by_depth(experiment, list(names), depths)
 
 
-def _audited(
-    qrels: Qrels, runs: Runs, measures: Sequence[Measure], options: Options, groups: Mapping[str, str] | None
-) -> tuple[Audit | None, str]:
+def _audited(experiment: BaseExperiment, measures: Sequence[Measure]) -> tuple[Audit | None, str]:
     """The audit, or why there is none: a pool may have no depth to measure."""
-    fit = [m for m in measures if not (isinstance(m, Normalised) and m.needs_pool)]
+    fit = [m for m in measures if not m.needs_pool]
     try:
-        return run_audit(qrels, runs, fit or None, options, groups=groups), ""
+        return run_audit(experiment, fit or None), ""
     except FathomsError as error:
         return None, str(error)
 
@@ -207,13 +233,11 @@ def _audited(
 # -- what to judge next -----------------------------------------------------------------------------------------
 
 
-def judging_of(qrels: Qrels, runs: Runs, names: Sequence[str], options: Options) -> Judging:
+def judging_of(experiment: BaseExperiment, names: Sequence[str]) -> Judging:
     """What `fathoms judge` would say of these systems with all judgments so far, before the first answer."""
-    precision = options.precision or default_precision(options.ties)
-    settings = JudgingSettings(ties=options.ties, precision=precision, seed=options.seed)
-    found = candidates(
-        Runs({name: runs[name] for name in names}), settings.depth, settings.ties, precision, qrels.topics
-    )
+    qrels, options = experiment.qrels, experiment.options
+    settings = JudgingSettings(ties=options.ties, precision=options.used_precision, seed=options.seed)
+    found = gathered(list(names), [experiment.ranked(name) for name in names], qrels.topics, settings.depth)
     elsewhere = found.relevant_elsewhere(qrels, settings.rel)
     engine = Engine(found, settings.strategy, until=settings.until, seed=settings.seed, elsewhere=elsewhere)
     grades = known(found, qrels)
@@ -284,8 +308,9 @@ def versions() -> dict[str, str]:
     return found
 
 
-def sources(qrels: Qrels, runs: Runs) -> list[Source]:
-    read = [("judgments", qrels.source), *((f"run {name}", runs[name].source) for name in runs)]
+def sources(experiment: BaseExperiment) -> list[Source]:
+    runs = experiment.by_name
+    read = [("judgments", experiment.qrels.source), *((f"run {name}", runs[name].source) for name in runs)]
     return [Source(role, path, checksum(path)) for role, path in read]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fathoms.data.qrels import Qrels
 from fathoms.evidence.evidence import Floats
-from fathoms.reporting.report import Informative, Report
+
+if TYPE_CHECKING:
+    from fathoms.reporting.report import Informative, Report
 
 MOST_CELLS = 600_000  # numbers of the drill-down by topic: more, and later measures do without
 

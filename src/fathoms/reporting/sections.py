@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fathoms import charts
 from fathoms.comparison import audit_sentences, tie_sentences
-from fathoms.comparison.audit_findings import SHARE_DEPTHS, Audit, changes
-from fathoms.comparison.compare import ESTIMATE
+from fathoms.comparison.audit_findings import SHARE_DEPTHS, changes
+from fathoms.comparison.audit_result import Audit
+from fathoms.comparison.compare import ESTIMATE, verdict_boxes
 from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
-from fathoms.comparison.sentences import sentences
+from fathoms.comparison.sentences import sentences_of
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
-from fathoms.data.trec import pluralise
 from fathoms.measures.base import Measure
 from fathoms.reporting import story
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
-from fathoms.reporting.report import Report
 from fathoms.reporting.script_data import judged_counts
+from fathoms.text import pluralise
+
+if TYPE_CHECKING:
+    from fathoms.reporting.report import Report
 
 SHOWN = 200  # rows of a table of findings; the commands have all
 
 
 def systems(report: Report, i: int, measure: Measure) -> str:
-    import polars as pl
-
     ranked = report.ranked(measure)
     means = [run.mean(measure) for run in ranked]
     top = max([v["high"] or v["score"] or 0.0 for v in means] + [1e-9])
@@ -38,7 +38,7 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         claimed = pair.verdict in story.CLAIMED
         verdicts[better]["ahead" if claimed else "open"] += 1
         verdicts[worse]["behind" if claimed else "open"] += 1
-    rows, points = [], []
+    rows = []
     shares = {} if report.audit is None else report.audit.shares
     for place, (run, mean) in enumerate(zip(ranked, means, strict=True), 1):
         guess = report.estimates.get((run.run, measure.name))
@@ -57,16 +57,8 @@ def systems(report: Report, i: int, measure: Measure) -> str:
                 counts["open"],
             ]
         )
-        told = f"{place}. {run.run}; {measure.name} {number(mean['score'])}"
-        if mean["low"] is not None:
-            told += f"; range {number(mean['low'])} to {number(mean['high'])}"
-        if mean["tie_low"] is not None:
-            told += f"; orders of ties {number(mean['tie_low'])} to {number(mean['tie_high'])}"
-        told += "" if guess is None else f"; estimate {number(guess)}"
-        points.append((place, run.run, *values, guess, told))
-    schema: Any = {"place": pl.Int64, "run": pl.String}
-    schema |= dict.fromkeys(("score", "low", "high", "tie_low", "tie_high", "estimate"), pl.Float64)
-    frame = pl.DataFrame(points, schema=schema | {"tooltip": pl.String}, orient="row")
+    estimates = {run: value for (run, name), value in report.estimates.items() if name == measure.name}
+    frame = report.evaluation.range_points(measure, estimates)
     best, rivals = ranked[0].run, 0
     if means[0]["low"] is not None:
         rivals = sum((mean["high"] or 0.0) > (means[0]["low"] or 0.0) for mean in means[1:])
@@ -118,24 +110,11 @@ def _bar(mean: dict[str, float | None], guess: float | None, top: float) -> str:
 
 
 def comparisons(report: Report, i: int, measure: Measure) -> str:
-    import polars as pl
-
     pairs = report.pairs(measure)
     if not pairs:
         return "<p>There is one system only.</p>"
     names = [run.run for run in report.ranked(measure)]
-    place = {name: at for at, name in enumerate(names)}
-    matrix = np.full((len(names), len(names)), "", dtype="U7")
-    for pair in pairs:
-        a, b = place[pair.run_a], place[pair.run_b]
-        matrix[a, b] = matrix[b, a] = pair.verdict
-    rows = [
-        (row + 1, start + 1, stop, verdict)
-        for row, line in enumerate(matrix.tolist())
-        for start, stop, verdict in _stretches(line)
-        if verdict
-    ]
-    frame = pl.DataFrame(rows, schema=["row", "start", "stop", "verdict"], orient="row")
+    frame, _ = verdict_boxes(pairs, names)
     counts = Counter(pair.verdict for pair in pairs)
     claimed = sum(counts[verdict] for verdict in story.CLAIMED)
     title = f"{claimed:,} of {pluralise(len(pairs), 'difference')} by {measure.name} can be claimed"
@@ -143,18 +122,9 @@ def comparisons(report: Report, i: int, measure: Measure) -> str:
         "Each cell compares the system of its row with that of its column, both in order of score, so the matrix is "
         "the same on both sides of its diagonal. Point at a cell to see the pair; click to keep it in the table."
     )
-    told = [] if report.comparison is None else story.about(measure, sentences(report.comparison))
+    told = [] if report.comparison is None else sentences_of(report.comparison, measure.name)
     shown = figure(drawn(charts.verdict_matrix, frame, names), f"matrix-{i}", title, kind="matrix")
     return f'<div class="two">{shown}<div>{WORDS}{paragraphs(told)}<p class="note">{text(note)}</p></div></div>'
-
-
-def _stretches(line: Sequence[str]) -> Iterable[tuple[int, int, str]]:
-    """Neighbours that are the same: (first, past the last, what)."""
-    start = 0
-    for stop in range(1, len(line) + 1):
-        if stop == len(line) or line[stop] != line[start]:
-            yield start, stop, line[start]
-            start = stop
 
 
 WORDS = """<dl class="words"><dt><span class="key certain">certain</span></dt>
@@ -281,7 +251,7 @@ def depth(report: Report, i: int, measure: Measure) -> str:
 
 def tied(report: Report, i: int, measure: Measure) -> str:
     found = report.ties
-    told = story.about(measure, tie_sentences.sentences(found))
+    told = [tie_sentences.of_measure(found, measure)]
     scores = found.scores
     frame = scores.filter(scores["measure"] == measure.name).join(found.anomalies, on="run")
     moved = int(((frame["optimistic"] - frame["pessimistic"]) > 1e-9).sum())

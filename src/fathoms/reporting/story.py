@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.compare import Pair
 from fathoms.comparison.depth import stable_from, volatility
-from fathoms.comparison.sentences import MANY, sentences
-from fathoms.data.trec import pluralise
+from fathoms.comparison.sentences import MANY, sentences_of
 from fathoms.experiment.evaluate import some
 from fathoms.measures.base import Measure
-from fathoms.reporting.report import Judging, Report
+from fathoms.text import pluralise
+
+if TYPE_CHECKING:
+    from fathoms.reporting.report import Judging, Report
 
 CLAIMED = ("certain", "settled")
 TOP_PLACES = 10
@@ -23,11 +26,6 @@ FAR_LESS = 0.8  # of the judged share of the best system
 def ahead(pair: Pair) -> tuple[str, str]:
     """The better run of a pair by its mean, and the other."""
     return (pair.run_a, pair.run_b) if pair.diff >= 0 else (pair.run_b, pair.run_a)
-
-
-def about(measure: Measure, told: Iterable[str]) -> list[str]:
-    """Those of the sentences that speak of a measure."""
-    return [one for one in told if one.startswith(f"{measure.name}:")]
 
 
 def claims(report: Report) -> list[str]:
@@ -56,7 +54,7 @@ def claims(report: Report) -> list[str]:
         score = run.mean(other)["score"] or 0.0
         found.append(f"By {other.name} {run.run} is first with {score:.4f}, and better than {claimed} of {others}.")
     if others < MANY:
-        found += about(measure, sentences(report.comparison))
+        found += sentences_of(report.comparison, measure.name)
     return found
 
 
@@ -85,7 +83,7 @@ def doubts(report: Report) -> list[str]:
         )
     changes, could = report.ties.means[measure].verdicts()
     if changes.any() or could.any():
-        found += about(measure, tie_sentences.sentences(report.ties))
+        found.append(tie_sentences.of_measure(report.ties, measure))
     return found + depth_told(report, measure)
 
 

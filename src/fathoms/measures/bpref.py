@@ -1,4 +1,4 @@
-"""Measures made for incomplete judgments: Bpref and infAP, as trec_eval 9 computes them."""
+"""Binary preference."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from typing import ClassVar
 import numpy as np
 
 from fathoms.data.arrays import ratio, row_sums
-from fathoms.data.qrels import JUDGED, NEGATIVE
-from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
-from fathoms.measures.base import Binary
+from fathoms.data.qrels import JUDGED
+from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.measures.base import Basis
+from fathoms.measures.gains import Binary
 
 
 class Bpref(Binary):
-    """Binary preference (Buckley and Voorhees 2004): judged non-relevant documents above the relevant ones.
+    """Binary preference: how many judged non-relevant documents are ranked above the relevant ones.
 
-    1/R sum over relevant retrieved documents of 1 - min(n, R) / min(N, R): n the judged non-relevant documents
-    above, N those of the topic in all.
+        Bpref = (1/R) sum over relevant retrieved documents of 1 - min(n, R) / min(N, R)
+
+    n: judged non-relevant documents above it; N: those of the topic. No range: the measure leaves unjudged documents
+    out by design. As trec_eval 9.
     """
 
+    trec_eval = "bpref"
+    citation = "C. Buckley, E. M. Voorhees (2004). Retrieval evaluation with incomplete information."
+    based_on: ClassVar[Basis] = "recall"
     cutoff: ClassVar[str] = "none"
 
     def value(self, evidence: Evidence) -> Floats:
@@ -58,34 +64,3 @@ class Bpref(Binary):
         R = self.known_relevant(evidence)
         N = evidence.counts.sum(axis=1) - R
         return R, np.minimum(N, R)
-
-
-class infAP(Binary):
-    """Inferred AP (Yilmaz and Aslam 2006): precision above a relevant document estimated from a sampled pool.
-
-    The only measure that tells a document in the qrels with a negative grade (pooled, not judged) from one that is
-    not there at all (not pooled, taken as not relevant).
-    """
-
-    cutoff: ClassVar[str] = "none"
-    sorting_is_optimal = False
-    epsilon: ClassVar[float] = 0.00001
-
-    def value(self, evidence: Evidence) -> Floats:
-        codes = evidence.codes
-        relevant = self.relevant(evidence)[codes]
-        judged = codes >= JUDGED
-        r = np.cumsum(relevant, axis=1) - relevant  # judged relevant above
-        judged_above: Ints = np.cumsum(judged, axis=1) - judged.astype(np.int64)
-        pooled_above = judged_above + np.cumsum(codes == NEGATIVE, axis=1)
-        above = np.arange(evidence.width)
-        share = (r + self.epsilon) / (judged_above + 2 * self.epsilon)
-        terms = relevant * (1 + np.where(above > 0, pooled_above * share, 0.0)) / (above + 1)
-        return ratio(terms.sum(axis=1), self.known_relevant(evidence))
-
-    def tie_value(self, evidence: Evidence) -> Floats:
-        # All kinds of documents differ here, and relevant ones come first at best.
-        table = self.relevant(evidence) * 4
-        table[JUDGED:] += evidence.levels < self.rel
-        table[NEGATIVE] = 2
-        return table

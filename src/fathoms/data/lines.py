@@ -1,20 +1,21 @@
-"""The TREC text formats, as people really write them, parsed on whole arrays of bytes.
+"""Lines of text as people really write them, parsed on whole arrays of bytes.
 
-A run has lines `topic Q0 document rank score tag`, a qrels file `topic iteration document grade`. Columns may be
-separated by any blanks; ids stay the bytes they are in the file. One pass finds where each field starts and ends;
-topics and documents become fixed-width byte strings, eight bytes at a time, and numbers are computed digit by digit
-for all lines at once. Only lines that resist are looked at one by one.
+A `Layout` says which columns a line has. They may be separated by any blanks; ids stay the bytes they are in the file.
+One pass finds where each field starts and ends; topics and documents become fixed-width byte strings, eight bytes at a
+time, and numbers are computed digit by digit for all lines at once. Only lines that resist are looked at one by one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.data.column_names import Kind
 from fathoms.errors import InputError
+from fathoms.text import pluralise
 
 Text = NDArray[np.bytes_]  # ids as fixed-width byte strings; the width is a multiple of eight
 Ints = NDArray[np.signedinteger]
@@ -26,11 +27,10 @@ ZERO_BYTES = 64  # zero bytes kept after the text
 PIECE = 1 << 24  # bytes parsed at a time, so that the index arrays stay small beside a large file
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The columns of one of the two text formats."""
+class Layout(NamedTuple):
+    """The columns of a line, and what the rows are for."""
 
-    kind: str
+    kind: Kind
     columns: tuple[str, ...]
     number: str  # the column that must hold a number
     rest_in_last: bool  # further columns belong to the last one
@@ -53,9 +53,10 @@ RUN = Layout(
     "run", ("topic", "Q0", "document", "rank", "score", "tag"), number="score", rest_in_last=True, finite=False
 )
 QRELS = Layout("qrels", ("topic", "iteration", "document", "grade"), number="grade", rest_in_last=False, finite=True)
+VALUES = Layout("values", ("topic", "document", "value"), number="value", rest_in_last=False, finite=True)
 
 
-@dataclass
+@dataclass(eq=False)
 class Table:
     """Parsed lines (or rows of a frame), the number of the line each came from, and what was skipped on the way."""
 
@@ -79,10 +80,6 @@ class Table:
         if self.unit == "line":
             return InputError(message, self.source, self.line(row))
         return InputError(f"{self.place(row)}: {message}", self.source)
-
-
-def pluralise(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:

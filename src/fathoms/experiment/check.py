@@ -5,20 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 
+from fathoms.choices import is_path
 from fathoms.data import metadata
-from fathoms.data.files import stem
 from fathoms.data.qrels import JUDGED, Qrels, read_qrels
-from fathoms.data.runs import Run, read_run
+from fathoms.data.runs import Run
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.order import contradictions, risen, upside_down
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.result import Result
+from fathoms.text import pluralise
 
 Level = Literal["error", "warning", "note"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -30,38 +36,65 @@ class Finding:
     message: str
 
 
-def check_files(
-    qrels_path: str, run_paths: Sequence[str], *, junk: float | None = None, progress: Callable[[str], None]
-) -> Iterator[Finding]:
+@dataclass(frozen=True, eq=False)
+class Check(Result):
+    """What was found in the judgments and in each run."""
+
+    columns: ClassVar = ("level", "file", "message")
+    words: ClassVar = columns
+
+    findings: list[Finding]
+    files: int
+    notes: list[str] = field(default_factory=list)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        return [(finding.level, finding.file, finding.message) for finding in self.findings]
+
+    def count(self, level: Level) -> int:
+        return sum(finding.level == level for finding in self.findings)
+
+    @property
+    def sentences(self) -> list[str]:
+        counts = ", ".join(pluralise(self.count(level), level) for level in LEVELS)
+        return [f"{pluralise(self.files, 'file')}: {counts}"]
+
+
+def run_check(experiment: BaseExperiment, *, progress: Callable[[str], None] = lambda file: None) -> Check:
     """Findings on the judgments and then on each run. A file with errors is looked at leniently for the rest."""
-    qrels: Qrels | None = None
-    try:
-        qrels = read_qrels(qrels_path, junk=junk)
-    except InputError as error:
-        yield Finding("error", qrels_path, _bare(error))
-        if os.path.isfile(qrels_path):  # standard input cannot be read once more
-            with suppress(InputError):
-                qrels = read_qrels(qrels_path, junk=junk, lenient=True)
+    findings: list[Finding] = []
+    source = experiment.qrels_source
+    file = os.fspath(source) if is_path(source) else getattr(source, "source", "qrels")
+    read = partial(read_qrels, source, junk=experiment.junk)
+    qrels: Qrels | None = _read_somehow(read, file, again=source != "-", findings=findings)
     if qrels is not None:
-        yield from check_qrels(qrels, qrels_path)
+        findings += check_qrels(qrels, file)
     seen: dict[bytes, str] = {}
-    for path in run_paths:
-        run: Run | None = None
-        try:
-            run = read_run(path, name=stem(path))
-        except InputError as error:
-            yield Finding("error", path, _bare(error))
-            if os.path.isfile(path):
-                with suppress(InputError):
-                    run = read_run(path, name=stem(path), lenient=True)
+    for name in experiment.runs:
+        file = experiment.runs.file_of(name)
+        run: Run | None = _read_somehow(
+            partial(experiment.runs.read, name), file, again=os.path.isfile(file), findings=findings
+        )
         if run is not None:
-            yield from check_run(run, path)
+            findings += check_run(run, file)
             if qrels is not None:
-                yield from check_against(run, qrels, path)
-            same = seen.setdefault(_content(run), path)
-            if same != path:
-                yield Finding("warning", path, f"has the same documents and scores as {same}")
-        progress(path)
+                findings += check_against(run, qrels, file)
+            same = seen.setdefault(_content(run), file)
+            if same != file:
+                findings.append(Finding("warning", file, f"has the same documents and scores as {same}"))
+        progress(file)
+    return Check(findings, len(experiment.runs) + 1)
+
+
+def _read_somehow(read: Callable[..., Found], file: str, *, again: bool, findings: list[Finding]) -> Found | None:
+    """What a file holds; where it has errors, what is left when they are skipped."""
+    try:
+        return read(lenient=False)
+    except InputError as error:
+        findings.append(Finding("error", file, _bare(error)))
+    if again:  # standard input cannot be read once more
+        with suppress(InputError):
+            return read(lenient=True)
+    return None
 
 
 def check_qrels(qrels: Qrels, file: str) -> Iterator[Finding]:
@@ -157,10 +190,7 @@ def _content(run: Run) -> bytes:
 
 def _bare(error: InputError) -> str:
     """The message with its line but without the file, which has a column of its own."""
-    place = f"line {error.line}: " if error.line is not None else ""
-    text = str(error)
-    prefix = f"{error.source}:{error.line}: " if error.line is not None else f"{error.source}: "
-    return place + text.removeprefix(prefix)
+    return error.message if error.line is None else f"line {error.line}: {error.message}"
 
 
 def _list(topics: Sequence[str], most: int = 5) -> str:

@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fathoms.data.trec import QRELS, Table
+from fathoms.data.formats.base import ObjectFormat
 from fathoms.errors import InputError
+
+if TYPE_CHECKING:
+    from fathoms.data.lines import Layout, Table
 
 PREFIX = "irds:"
 
 
-def knows(name: str) -> bool:
-    """Is this an id: with the prefix, or without it but known to the package? What is a file is none."""
-    if name == "-" or os.path.exists(name):
-        return False
-    if name.startswith(PREFIX):
-        return True
+class Irds(ObjectFormat):
+    name = "irds"
+    about = "`irds:ID` for judgments of ir_datasets"
+    reads = ("qrels",)
+    in_python = False
+
+    def recognise(self, data: Any) -> bool:
+        """Is this an id: with the prefix, or without it but known to the package? What is a file is none."""
+        if not isinstance(data, str) or data == "-" or os.path.exists(data):
+            return False
+        return data.startswith(PREFIX) or _is_known(data)
+
+    def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+        """The judgments of a dataset; the package fetches them the first time."""
+        from fathoms.data.formats.frames import ROWS
+
+        id = data.removeprefix(PREFIX)
+        try:
+            rows: list[Any] = list(_dataset(id, data).qrels_iter())
+        except InputError:
+            raise
+        except Exception as error:  # whatever goes wrong with a connection, a disk or an archive
+            raise InputError(
+                f"ir_datasets could not fetch the judgments ({type(error).__name__}: {error}); its page on {id} may "
+                "say what they need, or give a qrels file",
+                data,
+            ) from None
+        return ROWS.read(rows, layout, data, lenient=lenient)
+
+
+def _is_known(name: str) -> bool:
     try:
         import ir_datasets
     except ImportError:
@@ -25,24 +53,6 @@ def knows(name: str) -> bool:
         return ir_datasets.registry[name] is not None
     except Exception:  # it knows whole families of ids by a pattern, and each has objections of its own
         return False
-
-
-def table_of(name: str, *, lenient: bool = False) -> Table:
-    """The judgments of a dataset; the package fetches them the first time."""
-    from fathoms.data import columns
-
-    id = name.removeprefix(PREFIX)
-    try:
-        rows: list[Any] = list(_dataset(id, name).qrels_iter())
-    except InputError:
-        raise
-    except Exception as error:  # whatever goes wrong with a connection, a disk or an archive
-        raise InputError(
-            f"ir_datasets could not fetch the judgments ({type(error).__name__}: {error}); its page on {id} may say "
-            "what they need, or give a qrels file",
-            name,
-        ) from None
-    return columns.table_of(rows, QRELS, name, lenient=lenient)
 
 
 def _dataset(id: str, name: str) -> Any:
@@ -69,3 +79,6 @@ def _has_qrels(id: str) -> bool:
     import ir_datasets
 
     return bool(ir_datasets.load(id).has_qrels())
+
+
+IRDS: ObjectFormat = Irds()

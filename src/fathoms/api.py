@@ -1,0 +1,548 @@
+"""The nouns and verbs that users meet: `Experiment` with its methods, `Evaluator`, and functions for a single call.
+
+This module is above all packages but `cli`: a method here calls one function of the package that does the work.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+
+from fathoms.errors import FathomsWarning
+from fathoms.experiment.base import BaseExperiment, ReadingOptions
+from fathoms.experiment.evaluate import DEFAULT_MEASURES, Evaluation, run_evaluation
+from fathoms.experiment.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fathoms.comparison.audit_result import Audit
+    from fathoms.comparison.compare import Comparison
+    from fathoms.comparison.correlation import Correlation
+    from fathoms.comparison.depth import DepthAnalysis
+    from fathoms.comparison.significance import Correction, Test
+    from fathoms.comparison.tie_effects import TieReport
+    from fathoms.data.qrels import Qrels
+    from fathoms.estimate.draws import Confidence
+    from fathoms.estimate.predict import Prediction
+    from fathoms.estimate.probabilities import RelevanceProbabilities
+    from fathoms.evidence.pool import PrefixOrder
+    from fathoms.experiment.check import Check
+    from fathoms.experiment.depths import DepthTable
+    from fathoms.experiment.pooling import PooledDocuments
+    from fathoms.judging.session import Session
+    from fathoms.reporting.report import Report
+
+Found = TypeVar("Found", bound=Result)
+Progress = Callable[[str], None]
+PREDICTED = ("P@10", "RBP(p=0.8)", "AP")
+
+
+def nothing(done: str) -> None:
+    """Progress that nobody watches."""
+
+
+class Experiment(BaseExperiment):
+    """Judgments, runs and how to read them, said once; every analysis is a method.
+
+    Each run is read and ranked once for all of them. Results have `.frame` (polars), `.to_pandas()`, `.sentences`,
+    `.chart()` (altair), `.notes`, and a view of their own in notebooks.
+
+    >>> import fathoms as fm
+    >>> qrels = {"1": {"a": 1, "b": 0, "c": 1}}
+    >>> runs = {"x": {"1": {"a": 3.0, "u": 2.0, "c": 1.0}}, "y": {"1": {"b": 3.0, "a": 2.0, "v": 1.0}}}
+    >>> exp = fm.Experiment(qrels, runs)
+    >>> exp.evaluate("P@2").frame["score"].to_list()
+    [0.5, 0.5]
+    """
+
+    warn = True  # whether notes are raised as warnings; the command line prints them itself
+
+    def evaluate(
+        self,
+        measures: Sequence[Any] | Any = DEFAULT_MEASURES,
+        *,
+        by_topic: bool = False,
+        scores_only: bool = False,
+        resume: Path | None = None,
+        progress: Progress = nothing,
+    ) -> Evaluation:
+        """Score all runs, each value with the range it could have."""
+        return self._noted(
+            run_evaluation(
+                self,
+                self.measures(measures),
+                by_topic=by_topic,
+                scores_only=scores_only,
+                resume=resume,
+                progress=progress,
+            )
+        )
+
+    def evaluate_depths(self, measure: Any, depths: Any, *, by_topic: bool = False) -> DepthTable:
+        """Scores of one measure, given without cut-off, at many depths."""
+        from fathoms.experiment.depths import run_depth_table
+
+        return self._noted(run_depth_table(self, measure, depths, by_topic=by_topic))
+
+    def compare(
+        self,
+        measures: Sequence[Any] | Any = "AP",
+        *,
+        test: Test = "t",
+        correction: Correction = "holm",
+        alpha: float = 0.05,
+        baseline: str | None = None,
+        progress: Progress = nothing,
+    ) -> Comparison:
+        """Is A better than B? All pairs of runs, or each run against the baseline."""
+        from fathoms.comparison.compare import run_comparison
+
+        return self._noted(
+            run_comparison(
+                self,
+                self.measures(measures),
+                test=test,
+                correction=correction,
+                alpha=alpha,
+                baseline=baseline,
+                progress=progress,
+            )
+        )
+
+    def predict(
+        self,
+        measures: Sequence[Any] | Any = PREDICTED,
+        method: str | Sequence[str] = "smoothed",
+        *,
+        by_topic: bool = False,
+        depth: int | None = None,
+        constants: tuple[float, float] | None = None,
+        labels: Sequence[Any] = (),
+        to_depth: int | None = None,
+        progress: Progress = nothing,
+    ) -> Prediction:
+        """Estimate what scores will be once the unjudged documents are judged."""
+        from fathoms.estimate.predict import chosen_methods, run_prediction
+        from fathoms.estimate.predictors import Constants
+
+        return self._noted(
+            run_prediction(
+                self,
+                self.measures(measures),
+                chosen_methods(method),
+                by_topic=by_topic,
+                depth=depth,
+                constants=None if constants is None else Constants(*constants),
+                labels=labels,
+                to_depth=to_depth,
+                progress=progress,
+            )
+        )
+
+    def probabilities(
+        self, method: str = "fusion", *, labels: Sequence[Any] = (), to_depth: int | None = None
+    ) -> RelevanceProbabilities:
+        """How likely is each document of the runs relevant?"""
+        from fathoms.estimate.probabilities import relevance_probabilities
+
+        return self._noted(relevance_probabilities(self, method, labels, to_depth))
+
+    def confidence(
+        self,
+        measures: Sequence[Any] | Any = PREDICTED,
+        method: str = "fusion",
+        *,
+        draws: int = 1000,
+        labels: Sequence[Any] = (),
+        to_depth: int | None = None,
+    ) -> Confidence:
+        """How sure is it, for each pair of runs, that A is better than B once everything is judged?"""
+        from fathoms.estimate.draws import run_confidence
+
+        return self._noted(
+            run_confidence(self, self.measures(measures), method, draws=draws, labels=labels, to_depth=to_depth)
+        )
+
+    def depth(
+        self,
+        measures: Sequence[Any] | Any = ("nDCG",),
+        depths: Any = range(1, 51),
+        *,
+        correlation: Correlation = "tau",
+        reference: int | None = None,
+        alpha: float = 0.05,
+        progress: Progress = nothing,
+    ) -> DepthAnalysis:
+        """How much depends on the depth of evaluation? Measures are given without cut-off."""
+        from fathoms.comparison.depth import run_depth_analysis
+
+        return self._noted(
+            run_depth_analysis(
+                self, measures, depths, correlation=correlation, reference=reference, alpha=alpha, progress=progress
+            )
+        )
+
+    def ties(
+        self,
+        measures: Sequence[Any] | Any = DEFAULT_MEASURES,
+        *,
+        depth: int | None = None,
+        progress: Progress = nothing,
+    ) -> TieReport:
+        """Which runs have ties and contradictions, and what could they change?"""
+        from fathoms.comparison.ties import run_tie_analysis
+
+        return self._noted(run_tie_analysis(self, self.measures(measures), depth=depth, progress=progress))
+
+    def audit(
+        self,
+        measures: Sequence[Any] | None = None,
+        *,
+        depth: int | None = None,
+        progress: Progress = nothing,
+    ) -> Audit:
+        """Can this collection be trusted, and reused for systems that did not contribute to its pool?"""
+        from fathoms.comparison.audit import run_audit
+
+        return self._noted(run_audit(self, measures, depth=depth, progress=progress))
+
+    def check(self, *, progress: Progress = nothing) -> Check:
+        """Is every file sound? Errors, warnings and notes."""
+        from fathoms.experiment.check import run_check
+
+        return run_check(self, progress=progress)
+
+    def pool(
+        self,
+        *,
+        depth: int | None = None,
+        budget: int | None = None,
+        per_topic: bool = False,
+        prefix_order: PrefixOrder = "file",
+    ) -> PooledDocuments:
+        """The documents in the top `depth` of the contributing runs, or the first `budget` of them, to be judged.
+
+        Where the experiment has judgments, the result's `.qrels` are those that such a pool would have had.
+        """
+        from fathoms.experiment.pooling import run_pool
+
+        return run_pool(self, depth=depth, budget=budget, per_topic=per_topic, prefix_order=prefix_order)
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        measures: Sequence[Any] | Any = None,
+        *,
+        alpha: float = 0.05,
+        command: str = "",
+        progress: Progress = nothing,
+    ) -> Report:
+        """All of it on one page, written to `path` where one is given."""
+        from fathoms.reporting.report import DEFAULT_MEASURES, run_report
+
+        found = run_report(
+            self, self.measures(measures or DEFAULT_MEASURES), alpha=alpha, command=command, progress=progress
+        )
+        if path is not None:
+            found.write(path)
+        return self._noted(found)
+
+    def judge(
+        self, path: str | os.PathLike[str], *, resume: bool = False, oracle: Qrels | None = None, **settings: Any
+    ) -> Session:
+        """A judging session kept in the file `path`, a new one or one that goes on: `.next()` says which document to
+        judge, `.grade(...)` takes the answer, which is on disk when it returns.
+
+        `settings` are those of `fathoms judge`: strategy, until (the confidence that settles a pair), depth, baseline,
+        max_grade, rel, double (the share judged twice); ties, precision and seed are the experiment's.
+        """
+        from fathoms.judging.opening import open_session
+
+        if not resume:
+            own = {"ties": self.options.ties, "precision": self.options.precision, "seed": self.options.seed}
+            settings = own | {name: value for name, value in settings.items() if value is not None}
+        return open_session(self, Path(path), settings, resume=resume, oracle=oracle)
+
+    def _noted(self, result: Found) -> Found:
+        if self.warn:
+            for note in dict.fromkeys([*self.notes, *result.notes]):
+                warnings.warn(note, FathomsWarning, stacklevel=3)
+        return result
+
+
+# -- for a single call ----------------------------------------------------------------------------------------------
+
+
+def _once(qrels: Any, runs: Any, options: ReadingOptions) -> Experiment:
+    """An experiment of which one method is called, so that nothing need stay in memory."""
+    return Experiment(qrels, runs, memory_mb=0, **options)
+
+
+def _labels(labels: Sequence[Any], evidence: Sequence[Any]) -> Sequence[Any]:
+    """`evidence` is what `labels` was called; it goes in the next version."""
+    if evidence:
+        warnings.warn("evidence= is now called labels=", DeprecationWarning, stacklevel=3)
+    return [*labels, *evidence]
+
+
+def evaluate(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Any] | Any = DEFAULT_MEASURES,
+    *,
+    by_topic: bool = False,
+    **options: Unpack[ReadingOptions],
+) -> pl.DataFrame:
+    """Score runs against judgments, each value with the range it could have.
+
+    Returns a polars frame with columns run, topic, measure, score, low, high, tie_low, tie_high, tie_expected;
+    the row of topic `all` is the mean over topics. `options` are those of `Experiment`.
+
+    >>> import fathoms as fm
+    >>> qrels = {"1": {"a": 1, "b": 0, "c": 1}}
+    >>> run = {"1": {"a": 3.0, "x": 2.0, "c": 1.0}}
+    >>> fm.evaluate(qrels, run, ["P@2"]).row(0)
+    ('run', 'all', 'P@2', 0.5, 0.5, 1.0, 0.5, 0.5, 0.5)
+    """
+    return _once(qrels, runs, options).evaluate(measures, by_topic=by_topic).frame
+
+
+def evaluate_depths(
+    qrels: Any, runs: Any, measure: Any, depths: Any, *, by_topic: bool = False, **options: Unpack[ReadingOptions]
+) -> pl.DataFrame:
+    """Scores of one measure, given without cut-off, at many depths: columns run, topic, measure, depth, score.
+
+    >>> import fathoms as fm
+    >>> fm.evaluate_depths({"1": {"a": 1}}, {"1": {"x": 2.0, "a": 1.0}}, "RR", [1, 2])["score"].to_list()
+    [0.0, 0.5]
+    """
+    return _once(qrels, runs, options).evaluate_depths(measure, depths, by_topic=by_topic).frame
+
+
+def compare(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Any] | Any = "AP",
+    *,
+    test: Test = "t",
+    correction: Correction = "holm",
+    alpha: float = 0.05,
+    baseline: str | None = None,
+    **options: Unpack[ReadingOptions],
+) -> pl.DataFrame:
+    """Compare all pairs of runs, or all with a baseline: one row a pair and measure.
+
+    The columns are run_a, run_b, measure, diff (of the means), diff_low and diff_high (over all ways of judging),
+    ci_low and ci_high, p, p_corrected, verdict: `certain` (no way of judging reverses it), `settled` (significant, and
+    neither ties nor the point estimate reverse it), `tie`, or `open`. `options` are those of `Experiment`.
+
+    >>> import fathoms as fm
+    >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1, "d": 0}}
+    >>> runs = {"good": {"1": {"a": 2.0}, "2": {"c": 2.0}}, "bad": {"1": {"b": 2.0}, "2": {"d": 2.0}}}
+    >>> fm.compare(qrels, runs, "P@1")["verdict"].to_list()
+    ['certain']
+    """
+    exp = Experiment(qrels, runs, **options)
+    return exp.compare(measures, test=test, correction=correction, alpha=alpha, baseline=baseline).frame
+
+
+def predict(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Any] | Any = PREDICTED,
+    method: str | Sequence[str] = "smoothed",
+    *,
+    by_topic: bool = False,
+    depth: int | None = None,
+    constants: tuple[float, float] | None = None,
+    labels: Sequence[Any] = (),
+    to_depth: int | None = None,
+    evidence: Sequence[Any] = (),
+    **options: Unpack[ReadingOptions],
+) -> pl.DataFrame:
+    """Estimate what scores will be once the unjudged documents are judged: one row a run, measure and method.
+
+    `method` is one of RM's predictors (simplistic, background, interpolated, smoothed; `constants` sets their C and
+    E), one of LMC-gain's models (static, constant, linear, zipf, weibull, hybrid; fitted at `depth`), a model of each
+    document's probability of relevance (experts: RTC's; fusion: ours; both take `labels` and `to_depth`, as
+    `fm.probabilities` does), or `all`. `options` are those of `Experiment`.
+
+    >>> import fathoms as fm
+    >>> frame = fm.predict({"1": {"a": 1, "b": 0}}, {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}, "P@3", "background")
+    >>> round(frame["estimate"][0], 4)
+    0.3433
+    """
+    exp = Experiment(qrels, runs, **options)
+    return exp.predict(
+        measures,
+        method,
+        by_topic=by_topic,
+        depth=depth,
+        constants=constants,
+        labels=_labels(labels, evidence),
+        to_depth=to_depth,
+    ).frame
+
+
+def probabilities(
+    qrels: Any,
+    runs: Any,
+    method: str = "fusion",
+    *,
+    labels: Sequence[Any] = (),
+    to_depth: int | None = None,
+    evidence: Sequence[Any] = (),
+    **options: Unpack[ReadingOptions],
+) -> pl.DataFrame:
+    """How likely is each document of the runs relevant? One row a topic and document.
+
+    Columns: topic, document, probability (0 or 1 where judged), judged (0 or 1). `method` is `fusion` (our model) or
+    `experts` (Carterette 2007, "Robust test collections"); `labels` are further files, frames or dicts of numbers
+    for documents, such as labels of a language model. With `to_depth` unjudged documents below that rank in every run
+    have probability 0: nobody is going to judge them. `options` are those of `Experiment`.
+
+    >>> import fathoms as fm
+    >>> runs = {"x": {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}, "y": {"1": {"c": 3.0, "a": 2.0, "d": 1.0}}}
+    >>> fm.probabilities({"1": {"a": 1, "b": 0}}, runs)["judged"].to_list()
+    [1.0, 1.0, 0.0, 0.0]
+    """
+    exp = Experiment(qrels, runs, **options)
+    return exp.probabilities(method, labels=_labels(labels, evidence), to_depth=to_depth).frame
+
+
+def confidence(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Any] | Any = PREDICTED,
+    method: str = "fusion",
+    *,
+    draws: int = 1000,
+    labels: Sequence[Any] = (),
+    to_depth: int | None = None,
+    evidence: Sequence[Any] = (),
+    **options: Unpack[ReadingOptions],
+) -> pl.DataFrame:
+    """How sure is it, for each pair of runs, that A is better than B once everything is judged?
+
+    Columns: run_a, run_b, measure, diff (expected difference of the means over topics), sd, p_better (probability that
+    A is better) and mc_error (standard error of p_better from the number of draws). `method`, `labels` and `to_depth`
+    are those of `fm.probabilities`, `options` those of `Experiment`.
+
+    >>> import fathoms as fm
+    >>> runs = {"x": {"1": {"a": 3.0, "b": 2.0}}, "y": {"1": {"b": 3.0, "a": 2.0}}}
+    >>> fm.confidence({"1": {"a": 1, "b": 0}}, runs, "P@1")["p_better"].to_list()
+    [1.0]
+    """
+    exp = Experiment(qrels, runs, **options)
+    return exp.confidence(measures, method, draws=draws, labels=_labels(labels, evidence), to_depth=to_depth).frame
+
+
+def ties(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Any] | Any = DEFAULT_MEASURES,
+    *,
+    depth: int | None = None,
+    **options: Unpack[ReadingOptions],
+) -> TieReport:
+    """Which runs have ties and contradictions, and what they could change.
+
+    The report has four polars frames: `anomalies` of each run, `scores` under each rule and at the limits, `pairs` of
+    runs and whether the rule decides who is ahead, and the `places` each run takes and could take. `options` are those
+    of `Experiment`.
+
+    >>> import fathoms as fm
+    >>> report = fm.ties({"1": {"a": 1, "b": 0}}, {"1": {"a": 1.0, "b": 1.0}}, "RR")
+    >>> report.scores.select("trec", "expected", "pessimistic", "optimistic").row(0)
+    (0.5, 0.75, 0.5, 1.0)
+    """
+    return Experiment(qrels, runs, **options).ties(measures, depth=depth)
+
+
+def audit(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Any] | None = None,
+    *,
+    depth: int | None = None,
+    **options: Unpack[ReadingOptions],
+) -> Audit:
+    """Can this collection be trusted, and reused for systems that did not contribute to its pool?
+
+    `pooled` names the contributing runs (default: all), `groups` gives runs their teams, `depth` is that of the pool
+    (default: measured). Measures default to AP(variant=b), nDCG, RBP(p=0.8) and RBP(p=0.95) at that depth. `options`
+    are those of `Experiment`.
+
+    >>> import fathoms as fm
+    >>> qrels = {"1": {"a": 1, "b": 1, "c": 0}}
+    >>> runs = {"A": {"1": {"a": 2.0, "b": 1.0}}, "B": {"1": {"a": 2.0, "c": 1.0}}}
+    >>> found = fm.audit(qrels, runs, ["P@2"], pooled=["A", "B"], depth=2)
+    >>> [(one.run, one.full, one.without) for one in found.run_out]
+    [('A', 1.0, 0.5), ('B', 0.5, 0.5)]
+    """
+    return Experiment(qrels, runs, **options).audit(measures, depth=depth)
+
+
+def check(qrels: Any, runs: Any, *, junk: float | None = None) -> Check:
+    """Is every file sound? Findings by file: errors, warnings and notes.
+
+    >>> import fathoms as fm
+    >>> found = fm.check({"1": {"a": 1}}, {"x": {"1": {"a": 2.0, "b": 1.0}}})
+    >>> [finding.level for finding in found.findings]
+    ['note', 'note']
+    """
+    return Experiment(qrels, runs, junk=junk).check()
+
+
+def pool(
+    runs: Any,
+    qrels: Any = None,
+    *,
+    depth: int | None = None,
+    budget: int | None = None,
+    per_topic: bool = False,
+    prefix_order: PrefixOrder = "file",
+    **options: Unpack[ReadingOptions],
+) -> pl.DataFrame:
+    """The documents to judge for a pool: columns topic, document, depth.
+
+    >>> import fathoms as fm
+    >>> fm.pool({"x": {"1": {"a": 2.0, "b": 1.0}}, "y": {"1": {"b": 2.0, "c": 1.0}}}, depth=1)["document"].to_list()
+    ['a', 'b']
+    """
+    exp = Experiment(qrels, runs, **options)
+    return exp.pool(depth=depth, budget=budget, per_topic=per_topic, prefix_order=prefix_order).frame
+
+
+def depth(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Any] | Any = ("nDCG",),
+    depths: Any = range(1, 51),
+    *,
+    correlation: Correlation = "tau",
+    reference: int | None = None,
+    alpha: float = 0.05,
+    **options: Unpack[ReadingOptions],
+) -> pl.DataFrame:
+    """How much depends on the depth of evaluation: columns measure, depth, discrimination, median_p, coverage,
+    inversion, tau, pearson. `options` are those of `Experiment`."""
+    exp = Experiment(qrels, runs, **options)
+    return exp.depth(measures, depths, correlation=correlation, reference=reference, alpha=alpha).frame
+
+
+def report(
+    qrels: Any,
+    runs: Any,
+    path: str | os.PathLike[str],
+    measures: Sequence[Any] | Any = None,
+    *,
+    alpha: float = 0.05,
+    **options: Unpack[ReadingOptions],
+) -> Report:
+    """All analyses on one page, written to `path`. `options` are those of `Experiment`."""
+    return Experiment(qrels, runs, **options).report(path, measures, alpha=alpha)

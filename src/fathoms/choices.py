@@ -1,0 +1,101 @@
+"""What arguments may be, said once for the command line and for Python: choices, and checks with their messages.
+
+Nothing heavy is imported here, so that `fathoms COMMAND --help` can show the choices at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from fathoms.errors import FathomsError
+
+TIES = ("trec", "run", "rank", "score-rank", "expected")
+PRECISIONS = ("float32", "float64")
+TOPICS = ("all", "intersect")
+NAMES = ("file", "tag")
+BOUNDS = ("exact", "rm")
+UNIVERSES = ("run", "all")
+CORRELATIONS = ("tau", "tau_ap", "rbo", "pearson")
+PREFIX_ORDERS = ("file", "shuffle")
+
+
+def one_of(choices: Sequence[str], value: Any) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise FathomsError(f"expected one of {', '.join(choices)}, found {value!r}")
+    return value
+
+
+def share(value: Any) -> float:
+    """A number between 0 and 1, neither included."""
+    number = _number(value)
+    if number is None or not 0 < number < 1:
+        raise FathomsError(f"expected a number between 0 and 1, found {value!r}")
+    return number
+
+
+def whole_number(value: Any, least: int = 1) -> int:
+    number = _number(value)
+    plain = not isinstance(value, str) or (value.isascii() and value.isdigit())  # not 1e3, 1_000 or 1.0
+    if number is None or not plain or number < least or number % 1 != 0:  # inf % 1 is nan
+        raise FathomsError(f"expected a whole number from {least} on, found {value!r}")
+    return int(value)
+
+
+def nonrelevant_grade(value: Any) -> float:
+    number = _number(value)
+    if number is None or not number < 0:
+        raise FathomsError(f"expected a negative grade, such as -2, found {value!r}")
+    return number
+
+
+def universe(value: Any) -> str | float:
+    """Which unjudged documents may turn out relevant; `given` is another word for `all`."""
+    if value == "given":
+        return "all"
+    if value in UNIVERSES:
+        return str(value)
+    number = _number(value)
+    if number is None or not number >= 0:
+        raise FathomsError(f"expected run, all, a number of documents or inf, found {value!r}")
+    return number
+
+
+def depths(value: Any) -> list[int]:
+    """`1:50`, `10:100:10`, `1,5,10`, or a sequence of whole numbers, ascending and each once."""
+    wanted = "expected depths such as 1:50, 10:100:10 or 1,5,10"
+    try:
+        if isinstance(value, str) and ":" in value:
+            first, last, *step = (int(part) for part in value.split(":"))
+            found = list(range(first, last + 1, *step))
+        else:
+            found = [whole_number(part) for part in (value.split(",") if isinstance(value, str) else value)]
+    except (ValueError, TypeError, FathomsError):
+        found = []
+    if not found or min(found) < 1:
+        raise FathomsError(f"{wanted}, found {value!r}")
+    return sorted(set(found))
+
+
+def checked(name: str, check: Any, *args: Any) -> Any:
+    """What the check makes of the last argument; its message begins with the argument's name."""
+    try:
+        return check(*args)
+    except FathomsError as error:
+        raise FathomsError(f"{name}: {error}") from None
+
+
+def is_path(source: Any) -> bool:
+    return isinstance(source, str | os.PathLike)
+
+
+def _number(value: Any) -> float | None:
+    """The number that a value is, or that a text says; none for True, False, nan and all else."""
+    if isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if number != number else number

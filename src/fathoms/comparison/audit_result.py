@@ -1,0 +1,132 @@
+"""All findings of an audit: as rows, a frame, sentences and a chart."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fathoms import charts
+from fathoms.comparison.audit_findings import Extended, Guideline, LeftOut, Pooling, Spread, Step, changes
+from fathoms.comparison.audit_sentences import sentences
+from fathoms.data.arrays import frame_of_rows
+from fathoms.data.qrels import Qrels
+from fathoms.experiment.result import Result
+from fathoms.measures.base import Measure
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COLUMNS = ("section", "item", "measure", "value", "spread")
+
+
+@dataclass(frozen=True, eq=False)
+class Audit(Result):
+    """All findings on a collection."""
+
+    columns: ClassVar = COLUMNS
+
+    qrels: Qrels
+    measures: list[Measure]
+    depth: int
+    depth_asked: bool
+    contributing: list[str]
+    others: list[str]
+    groups: dict[str, list[str]]  # contributing runs by team; empty where teams are not known
+    in_pool: int  # judgments in the pool of that depth
+    found: list[Spread]  # relevant documents a topic at depth 1, 2, ...
+    steps: list[Step]
+    pooling: list[Pooling]
+    run_out: list[LeftOut]
+    group_out: list[LeftOut]
+    shares: dict[str, dict[int, float | None]]  # judged share of each run by depth
+    extended: list[Extended]
+    guidelines: list[Guideline]
+    notes: list[str] = field(default_factory=list)
+
+    def share(self, names: Iterable[str], k: int) -> Spread | None:
+        """The judged share of the top k, mean over some of the runs."""
+        found = (self.shares[name][k] for name in names)
+        return Spread.of([share for share in found if share is not None])
+
+    def rows(self) -> list[tuple[str, str, str, float | str | None, float | None]]:
+        """Everything, one row a figure, as in COLUMNS; `value` is text for guidelines and their evidence."""
+        rows: list[tuple[str, str, str, float | str | None, float | None]] = [
+            ("collection", item, "", value, None)
+            for item, value in (
+                ("topics", float(len(self.qrels.topics))),
+                ("judgments", float((self.qrels.grades >= 0).sum())),
+                ("relevant", float((self.qrels.grades >= 1).sum())),
+                ("contributing runs", float(len(self.contributing))),
+                ("other runs", float(len(self.others))),
+                ("groups", float(len(self.groups))),
+                ("pool depth", float(self.depth)),
+                ("judgments in the pool", float(self.in_pool)),
+            )
+        ]
+        rows += [("found", str(d), "relevant", s.mean, s.deviation) for d, s in enumerate(self.found, 1)]
+        for step in self.steps:
+            span = str(step.deep) if step.deep == step.shallow + 1 else f"{step.shallow + 1}-{step.deep}"
+            rows += [("rate", span, "judged", float(step.judged), None), ("rate", span, "share", step.rate, None)]
+        for pool in self.pooling:
+            depth = "all" if pool.depth is None else str(pool.depth)
+            for name, spread in (
+                ("RelInPool", pool.rel_in_pool),
+                ("RankUnj", pool.rank_unjudged),
+                ("NumRelPast", pool.rel_past),
+            ):
+                if spread is not None:
+                    rows.append(("pooling", depth, name, spread.mean, spread.deviation))
+        for kind, left in (("run", self.run_out), ("group", self.group_out)):
+            for one_change in changes(left):
+                name, percent, moved = one_change.measure, one_change.percent, one_change.rank
+                if percent is not None:
+                    rows.append((f"{kind}-out-percent", "all", name, percent.mean, percent.deviation))
+                    rows.append((f"{kind}-out-percent", "median", name, one_change.median, None))
+                rows.append((f"{kind}-out-rank", "all", name, moved.mean, moved.deviation))
+            for one in left:
+                rows.append((f"{kind}-out-percent", one.run, one.measure, one.percent, None))
+                rows.append((f"{kind}-out-rank", one.run, one.measure, float(one.rank_change), None))
+        for name, shares in self.shares.items():
+            rows += [("judged-share", name, f"Judged@{k}", share, None) for k, share in shares.items()]
+        for beyond in self.extended:
+            for item, value in (
+                ("judged below the pool", beyond.judged),
+                ("tau", beyond.tau),
+                ("coverage", beyond.coverage),
+                ("inversion", beyond.inversion),
+            ):
+                rows.append(("extended", item, beyond.measure, value, None))
+        for guideline in self.guidelines:
+            item = f"{guideline.number} {guideline.name}"
+            rows += [
+                ("guideline", item, "", guideline.status, None),
+                ("evidence", item, "", guideline.evidence, None),
+            ]
+        return rows
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The figures as a frame; guidelines, which are words, are in `guidelines`."""
+        rows = [row for row in self.rows() if not isinstance(row[3], str)]
+        return frame_of_rows(COLUMNS, rows, COLUMNS[:3])
+
+    def to_frame(self) -> pl.DataFrame:
+        """What `frame` was called; it goes in the next version."""
+        warnings.warn("to_frame() is now called frame", DeprecationWarning, stacklevel=2)
+        return self.frame
+
+    @property
+    def sentences(self) -> list[str]:
+        return sentences(self)
+
+    def chart(self) -> Any:
+        """Relevant documents that a topic has in pools of growing depth."""
+        import polars as pl
+
+        charts.require()
+        points = [(d, s.mean, "relevant", f"depth {d}: {s.mean:.2f}") for d, s in enumerate(self.found, 1)]
+        frame = pl.DataFrame(points, schema=["x", "y", "group", "tooltip"], orient="row")
+        return charts.curves(frame, ("depth of the pool", "relevant documents per topic"))

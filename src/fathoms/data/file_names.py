@@ -1,0 +1,22 @@
+"""What a file is called once folder, compression and format are left out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fathoms.data.files import PACKED_ENDINGS
+from fathoms.data.formats import registry
+
+
+def stem(path: str | os.PathLike[str]) -> str:
+    """The file's name without folder, compression and endings of formats: `runs/bm25.run.gz` is `bm25`."""
+    name = Path(path).name
+    known = (*PACKED_ENDINGS, *registry.endings())
+    while True:
+        for ending in known:
+            if name.lower().endswith(ending) and len(name) > len(ending):
+                name = name[: -len(ending)]
+                break
+        else:
+            return name

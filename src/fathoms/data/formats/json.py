@@ -1,0 +1,155 @@
+"""JSON as {topic: {document: number}}, and what all dialects of JSON share: reading it with an eye on repeated keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fathoms.data.column_names import KNOWN, QRELS_NAMES, RUN_NAMES, Kind, kinds_by_names
+from fathoms.data.formats.base import HEAD, Content, FileFormat, Match
+from fathoms.errors import InputError
+from fathoms.text import pluralise
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fathoms.data.lines import Layout, Table
+    from fathoms.data.qrels import Qrels
+    from fathoms.data.runs import Run
+
+
+class JsonFormat(FileFormat):
+    """A dialect of JSON: it recognises its form in `content.json`, and turns what was parsed into rows."""
+
+    container = "json"
+
+    def table(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+        """The rows of the whole value, or of a list of values where the file has one a line."""
+        return table_of(data, layout, source, lenient=lenient)
+
+    def read(self, content: Content, layout: Layout, source: str, *, lenient: bool) -> Table:
+        data, skipped = parsed(content.raw, source, lenient=lenient)
+        table = self.table(data, layout, source, lenient=lenient)
+        if skipped:
+            more = "; ..." if len(skipped) > 3 else ""
+            what = pluralise(len(skipped), "bad part")
+            table.skipped.append(f"{source}: skipped {what}: {'; '.join(skipped[:3])}{more}")
+        return table
+
+    def kinds(self, content: Content) -> frozenset[Kind]:
+        head = content.raw[:HEAD].decode(errors="replace")
+        return kinds_by_names(name for name in RUN_NAMES | QRELS_NAMES if f'"{name}":' in head)
+
+
+class Json(JsonFormat):
+    name = "json"
+    about = "`{topic: {document: number}}`, for ranx, BEIR and pytrec_eval"
+    reads = ("run", "qrels", "values")
+    writes = ("run", "qrels")
+    endings = (".json",)
+    carries = frozenset({"scores"})
+
+    def recognise(self, content: Content) -> Match:
+        found = content.json
+        return Match.LIKELY if isinstance(found, dict) and found and _is_nested(found) else Match.POSSIBLE
+
+    def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
+        import json
+
+        from fathoms.data import columns
+
+        check_fits(data, self.name)
+        # Compact, but a topic a line, so that people can look into it.
+        lines = (f"{json.dumps(topic)}: {json.dumps(found)}" for topic, found in columns.nested(data).items())
+        return ("{" + ",\n ".join(lines) + "}\n").encode()
+
+
+def _is_nested(data: dict[str, Any]) -> bool:
+    """Rankings by topic: objects in an object, and nothing but numbers in those."""
+    inner = (value for ranking in data.values() if isinstance(ranking, dict) for value in ranking.values())
+    return all(isinstance(ranking, dict) for ranking in data.values()) and not any(
+        isinstance(value, dict | list) for value in inner
+    )
+
+
+def table_of(data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+    """Rows of an object of rankings by topic, or of a list of records."""
+    from fathoms.data import columns
+
+    if isinstance(data, Mapping) and not is_record(data):
+        return columns.table_of_dict(data, layout, source, lenient=lenient)
+    rows = [data] if isinstance(data, Mapping) else data
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise InputError("expected a list of records or an object {topic: {document: number}}", source)
+    return columns.table_of_rows(rows, layout, source, lenient=lenient)
+
+
+def is_record(data: Any) -> bool:
+    """A row with named columns, and not an object of rankings."""
+    return (
+        isinstance(data, Mapping)
+        and not data.keys().isdisjoint(KNOWN)
+        and not any(isinstance(value, Mapping) for value in data.values())
+    )
+
+
+def parsed(raw: bytes, source: str, *, lenient: bool) -> tuple[Any, list[str]]:
+    """The value of a file, or the list of them where it has one a line; and what was skipped."""
+    import json
+
+    repeated: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """An object with the first of equal keys; json itself would keep the last one and say nothing."""
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                repeated.append(key)
+            else:
+                found[key] = value
+        return found
+
+    skipped: list[str] = []
+    try:
+        data = json.loads(raw, object_pairs_hook=once)
+    except (ValueError, RecursionError) as whole:
+        repeated.clear()
+        data = []
+        for number, line in enumerate(raw.splitlines(), 1):
+            try:
+                data += [json.loads(line, object_pairs_hook=once)] if line.strip() else []
+            except (ValueError, RecursionError) as error:
+                if not data:  # not one record a line, so what was wrong with the whole counts
+                    place = whole.lineno if isinstance(whole, json.JSONDecodeError) else None
+                    raise InputError(f"is not valid JSON: {_reason(whole)}", source, place) from None
+                if not lenient:
+                    raise InputError(f"is not valid JSON: {_reason(error)}", source, number) from None
+                skipped.append(f"line {number}: {_reason(error)}")
+    if repeated:
+        message = f"the key {repeated[0]!r} occurs twice in one object"
+        if not lenient:
+            raise InputError(f"{message}; --lenient keeps the first", source)
+        skipped.append(f"{pluralise(len(repeated), 'repeated key')}, kept the first ({message})")
+    return data, skipped
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "msg", None) or str(error)
+
+
+def check_fits(data: Run | Qrels, to: str) -> None:
+    """Ids and numbers that JSON has no words for."""
+    import numpy as np
+    import polars as pl
+
+    from fathoms.data import columns
+
+    if pl.Binary in columns.exact_frame(data).dtypes:
+        raise InputError(f"has ids that are no UTF-8, so {to} cannot carry them; parquet and trec can", data.source)
+    numbers = [data.scores, data.ranks] if data.kind == "run" else []
+    if any(column is not None and np.isinf(column).any() for column in numbers):
+        raise InputError(f"has infinite numbers, which {to} cannot carry; parquet and trec can", data.source)
+
+
+JSON: FileFormat = Json()

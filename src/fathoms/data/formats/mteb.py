@@ -1,0 +1,82 @@
+"""MTEB's predictions of retrieval tasks: {subset: {split: {query: {document: score}}}}, beside the model's name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fathoms.data.column_names import Kind
+from fathoms.data.formats.base import Content, FileFormat, Match, ObjectFormat
+from fathoms.data.formats.json import JsonFormat
+from fathoms.errors import InputError
+from fathoms.text import pluralise
+
+if TYPE_CHECKING:
+    from fathoms.data.lines import Layout, Table
+
+MODEL = "mteb_model_meta"
+
+
+class Mteb(JsonFormat):
+    name = "mteb"
+    about = "MTEB's predictions, `{subset: {split: {query: {document: score}}}}`, of one split of one subset"
+    reads = ("run", "values")
+
+    def recognise(self, content: Content) -> Match:
+        found = content.json
+        if not isinstance(found, dict):
+            return Match.NO
+        return Match.CERTAIN if MODEL in found else Match.LIKELY if is_mteb(found) else Match.NO
+
+    def kinds(self, content: Content) -> frozenset[Kind]:
+        return frozenset({"run"})
+
+    def table(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+        return super().table(ranking(data, source), layout, source, lenient=lenient)
+
+
+class MtebDict(ObjectFormat):
+    name = "mteb-dict"
+    about = "a dict of MTEB's predictions"
+    reads = ("run", "values")
+
+    def recognise(self, data: Any) -> bool:
+        return isinstance(data, Mapping) and is_mteb(data)
+
+    def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+        from fathoms.data import columns
+
+        return columns.table_of_dict(ranking(data, source), layout, source, lenient=lenient)
+
+
+def is_mteb(data: Mapping[Any, Any]) -> bool:
+    """Four levels deep, whatever is called what; runs have two, and several runs three."""
+    depth, inner = 0, {name: part for name, part in data.items() if name != MODEL}
+    while isinstance(inner, Mapping) and inner:
+        depth, inner = depth + 1, next(iter(inner.values()))
+    return depth == 4
+
+
+def ranking(data: Mapping[Any, Any], source: str, subset: str | None = None, split: str | None = None) -> Any:
+    """One split of one subset; where there are several, somebody has to say which."""
+    splits = _chosen({str(name): inner for name, inner in data.items() if name != MODEL}, subset, "subset", source)
+    if not isinstance(splits, Mapping):
+        raise InputError(f"expected {{subset: {{split: ...}}}} as MTEB writes, found {type(splits).__name__}", source)
+    return _chosen({str(name): inner for name, inner in splits.items()}, split, "split", source)
+
+
+def _chosen(parts: Mapping[str, Any], wanted: str | None, what: str, source: str) -> Any:
+    names = ", ".join(parts) or "none"
+    if wanted is not None and wanted not in parts:
+        raise InputError(f"has no {what} {wanted!r}; those it has: {names}", source)
+    if wanted is None and len(parts) != 1:
+        raise InputError(
+            f"holds {pluralise(len(parts), what)} of MTEB's predictions ({names}), expected one; choose with "
+            f"`fathoms convert --{what}` or fm.read_mteb(..., {what}=...)",
+            source,
+        )
+    return parts[wanted if wanted is not None else next(iter(parts))]
+
+
+MTEB: FileFormat = Mteb()
+MTEB_DICT: ObjectFormat = MtebDict()

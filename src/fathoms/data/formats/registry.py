@@ -1,0 +1,85 @@
+"""All formats in order, and the questions that the rest of fathoms asks about them.
+
+A new format is a file beside this one, and a line in FILES; one of Python objects has its line in `objects`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from fathoms.data.column_names import Kind
+from fathoms.data.files import PACKED_ENDINGS
+from fathoms.data.formats.base import Content, FileFormat, Match, ObjectFormat
+from fathoms.data.formats.beir import BEIR
+from fathoms.data.formats.json import JSON
+from fathoms.data.formats.jsonl import JSONL
+from fathoms.data.formats.msmarco import MSMARCO
+from fathoms.data.formats.mteb import MTEB
+from fathoms.data.formats.named_columns import NAMED_COLUMNS
+from fathoms.data.formats.parquet import PARQUET
+from fathoms.data.formats.trec import TREC
+from fathoms.data.formats.values import VALUES
+
+# Where two match equally well, the first wins.
+FILES: tuple[FileFormat, ...] = (TREC, PARQUET, JSON, JSONL, MSMARCO, BEIR, NAMED_COLUMNS, MTEB, VALUES)
+
+
+@cache
+def objects() -> tuple[ObjectFormat, ...]:
+    """Formats of what is in memory, or has a name that is not that of a file."""
+    from fathoms.data.formats.frames import DICT, PANDAS, POLARS, ROWS
+    from fathoms.data.formats.irds import IRDS
+    from fathoms.data.formats.mteb import MTEB_DICT
+    from fathoms.data.formats.ranx import RANX
+
+    return POLARS, PANDAS, DICT, ROWS, RANX, MTEB_DICT, IRDS
+
+
+def recognise(content: Content, kinds: Iterable[Kind]) -> tuple[FileFormat, Match]:
+    """The format that fits some bytes best, of those that are read as one of these kinds."""
+    wanted = set(kinds)
+    able = [format for format in FILES if format.container == content.container and wanted & set(format.reads)]
+    found = [(format, format.recognise(content)) for format in able]
+    return max(found, key=lambda pair: pair[1])
+
+
+def of_object(data: Any, kind: Kind | None = None) -> ObjectFormat | None:
+    """The format of a Python object, or of a name that stands for data; None where there is none, as for a file."""
+    if isinstance(data, str) and os.path.exists(data):
+        return None
+    able = (format for format in objects() if kind is None or kind in format.reads)
+    return next((format for format in able if format.recognise(data)), None)
+
+
+def by_name(name: str) -> FileFormat:
+    return next(format for format in FILES if format.name == name)
+
+
+def by_ending(path: str, kind: Kind) -> FileFormat | None:
+    """The format in which the ending of a file asks to be written, if it does."""
+    name = path.lower()
+    for ending in PACKED_ENDINGS:
+        name = name.removesuffix(ending)
+    able = (format for format in writable(kind) if kind != "run" or format.run_as is None)
+    return next((format for format in able if name.endswith(format.endings)), None)
+
+
+def writable(kind: Kind | None = None) -> list[FileFormat]:
+    return [format for format in FILES if (format.writes if kind is None else kind in format.writes)]
+
+
+def readable(kind: Kind) -> list[FileFormat]:
+    return [format for format in FILES if kind in format.reads]
+
+
+def endings() -> tuple[str, ...]:
+    """All endings that name a format, and so are no part of a run's name."""
+    return tuple(dict.fromkeys(ending for format in FILES for ending in format.endings))
+
+
+def smallest_part() -> int:
+    """Files up to this size, in bytes, are never split."""
+    return min(format.part_bytes for format in FILES if format.part_bytes is not None)

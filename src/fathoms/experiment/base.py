@@ -1,0 +1,405 @@
+"""What every analysis stands on: judgments, runs and how to read them, said once; each run read and ranked once.
+
+`fathoms.api.Experiment` adds the analyses as methods. They live in packages to the right of this one and take what is
+here, so that imports go one way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypedDict, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms import choices
+from fathoms.choices import checked
+from fathoms.data.file_names import stem
+from fathoms.data.files import read_bytes
+from fathoms.data.formats import registry
+from fathoms.data.qrels import Qrels, read_qrels
+from fathoms.data.runs import Names, Run, Runs, scan_runs
+from fathoms.errors import FathomsError, InputError
+from fathoms.evidence.align import Aligned, Alignment, Ranked, rank, reranked
+from fathoms.evidence.order import Precision, Ties, default_precision
+from fathoms.evidence.pool import Pool, make_pool, unjudged_of_all, unjudged_rows
+from fathoms.measures.base import Measure
+from fathoms.measures.parse import parse_measure
+from fathoms.parallel import check_scheduler, parallel_map
+
+Topics = Literal["all", "intersect"]
+Result = TypeVar("Result")
+
+MEMORY_MB = 2000
+GROUPS = 8  # of runs, for what takes a first pass over them
+
+
+class ReadingOptions(TypedDict, total=False):
+    """The keywords of an Experiment, for functions that pass them on."""
+
+    pooled: Sequence[str] | str | os.PathLike[str] | None
+    groups: Mapping[str, str] | str | os.PathLike[str] | None
+    topics: Topics
+    ties: Ties
+    score_precision: Precision | None
+    bounds: str | None
+    universe: str | float | None
+    lenient: bool
+    junk: float | None
+    names: Names
+    workers: int
+    scheduler: str | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the evidence is read and who does the work; the same for all analyses of an experiment."""
+
+    ties: Ties = "trec"
+    precision: Precision | None = None
+    topics: Topics = "all"
+    pooled: tuple[str, ...] | None = None  # names of the runs that contributed to the pool
+    workers: int = 2
+    seed: int = 0
+    scheduler: str | None = None
+
+    @property
+    def used_precision(self) -> Precision:
+        return self.precision or default_precision(self.ties)
+
+
+class BaseExperiment:
+    """Judgments, runs and how to read them. Judgments are read when first used, and each run once."""
+
+    def __init__(
+        self,
+        qrels: Any,
+        runs: Any,
+        *,
+        pooled: Sequence[str] | str | os.PathLike[str] | None = None,
+        groups: Mapping[str, str] | str | os.PathLike[str] | None = None,
+        topics: Topics = "all",
+        ties: Ties = "trec",
+        score_precision: Precision | None = None,
+        bounds: str | None = None,
+        universe: str | float | None = None,
+        lenient: bool = False,
+        junk: float | None = None,
+        names: Names = "file",
+        workers: int = 2,
+        scheduler: str | None = None,
+        seed: int = 0,
+        memory_mb: float = MEMORY_MB,
+    ) -> None:
+        """
+        Parameters
+        ----------
+        qrels
+            judgments: a file, a frame, a dict {topic: {document: grade}}, `irds:ID`, or None where there are none yet
+        runs
+            files, folders, globs, frames, dicts, or a dict of these by name
+        pooled
+            names of the runs that contributed to the pool, or a file that lists them
+        groups
+            the team of each run, as a dict or a file of lines `run<TAB>team`
+        topics
+            `all` topics of the judgments (a missing one counts 0), or those a run has too (`intersect`)
+        ties
+            the order of equal scores: `trec`, `run`, `rank`, `score-rank` or `expected`
+        score_precision
+            how scores are compared: `float32` or `float64`; by default as trec_eval does under `trec`
+        bounds, universe
+            set these parameters for all measures that have them
+        lenient
+            skip bad lines and later duplicates, and say how many
+        junk
+            a negative grade that means judged and not relevant, such as -2 for spam
+        names
+            name runs by their `file` or by their `tag`
+        workers, scheduler
+            how many runs are worked on at a time; the address of a Dask cluster
+        seed
+            seed of everything drawn at random
+        memory_mb
+            how much of the runs may be kept in memory between calls; larger ones are read again
+        """
+        if junk is not None:
+            junk = checked("junk", choices.nonrelevant_grade, junk)
+        self.bounds = None if bounds is None else checked("bounds", choices.one_of, choices.BOUNDS, bounds)
+        self.universe = None if universe is None else checked("universe", choices.universe, universe)
+        self._reading: dict[str, Any] = {"lenient": bool(lenient), "junk": junk}
+        precision = score_precision
+        if precision is not None:
+            checked("score_precision", choices.one_of, choices.PRECISIONS, precision)
+        options = Options(
+            ties=cast(Ties, checked("ties", choices.one_of, choices.TIES, ties)),
+            precision=precision,
+            topics=cast(Topics, checked("topics", choices.one_of, choices.TOPICS, topics)),
+            workers=checked("workers", choices.whole_number, workers),
+            seed=checked("seed", choices.whole_number, seed, 0),
+            scheduler=None if scheduler is None else check_scheduler(scheduler),
+        )
+        if not isinstance(qrels, Qrels) and choices.is_path(qrels):
+            _check_there(os.fspath(qrels))
+        checked("names", choices.one_of, choices.NAMES, names)
+        self._qrels_source = qrels
+        self.runs = scan_runs(runs, names=names, lenient=lenient)
+        if not self.runs:
+            raise FathomsError("no run given")
+        self.notes: list[str] = []
+        chosen = _pooled_names(pooled, self.runs, self.notes)
+        self.options = replace(options, pooled=chosen)
+        self.groups = _groups(groups, self.runs)
+        self._qrels: Qrels | None = None
+        self._ranked: dict[tuple[str, Ties], Ranked] = {}
+        self._kept = self._fitting(memory_mb) if scheduler is None else frozenset[str]()
+
+    # -- judgments and measures -------------------------------------------------------------------------------------
+
+    @property
+    def qrels_source(self) -> Any:
+        return self._qrels_source
+
+    @property
+    def qrels(self) -> Qrels:
+        if self._qrels is None:
+            if self._qrels_source is None:
+                raise FathomsError("this needs judgments, and the experiment has none")
+            self._qrels = read_qrels(self._qrels_source, **self._reading)
+        return self._qrels
+
+    @property
+    def has_qrels(self) -> bool:
+        return self._qrels_source is not None
+
+    @property
+    def lenient(self) -> bool:
+        return bool(self._reading["lenient"])
+
+    @property
+    def junk(self) -> float | None:
+        junk: float | None = self._reading["junk"]
+        return junk
+
+    def measures(self, measures: Sequence[Any] | Any) -> list[Measure]:
+        """Measures from names, with the experiment's `bounds` and `universe` on those that have them; each once."""
+        return prepare_measures(measures, bounds=self.bounds, universe=self.universe)
+
+    def needs_all_topics(self, what: str) -> None:
+        if self.options.topics != "all":
+            raise FathomsError(f"topics: {what} works on all topics of the judgments; intersect is for evaluate")
+
+    # -- runs: each read and ranked once ----------------------------------------------------------------------------
+
+    def run(self, name: str) -> Run:
+        ranked = self._ranked.get((name, self.options.ties))
+        return self.runs[name] if ranked is None else ranked.run
+
+    @property
+    def by_name(self) -> Mapping[str, Run]:
+        """All runs, those in memory as they are and others read when asked for."""
+        return _ByName(self)
+
+    def keeps(self, name: str) -> bool:
+        """Whether a run, once read, stays in memory."""
+        return name in self._kept
+
+    def ranked(self, name: str, ties: Ties | None = None) -> Ranked:
+        """A run's documents in the order of the policy, or of another one."""
+        options = self.options
+        policy = ties or options.ties
+        if (name, policy) in self._ranked:
+            return self._ranked[name, policy]
+        if policy == options.ties:
+            found = rank(self.runs[name], self.qrels, policy, options.used_precision)
+        else:
+            precision = options.precision or default_precision(policy)
+            found = reranked(self.ranked(name), self.qrels, policy, precision)
+        if self.keeps(name):
+            self._ranked[name, policy] = found
+        return found
+
+    def prepare(self) -> None:
+        """Read and rank, several at a time, the runs that stay in memory. Called first by every analysis."""
+        self.runs.read_streams()
+        missing = [name for name in self.runs if self.keeps(name) and (name, self.options.ties) not in self._ranked]
+        if missing:
+            assert self.qrels.lookup is not None  # made here, so that forks need not make it each
+            for name, ranked in zip(missing, self.map(self.ranked, missing), strict=True):
+                self._ranked[name, self.options.ties] = ranked
+
+    def map(
+        self,
+        work: Callable[[str], Result],
+        names: Iterable[str] | None = None,
+        progress: Callable[[str], None] = lambda name: None,
+    ) -> list[Result]:
+        """`work` on every run's name, several at a time."""
+        options = self.options
+        return parallel_map(
+            work,
+            self.runs if names is None else names,
+            workers=options.workers,
+            scheduler=options.scheduler,
+            progress=progress,
+        )
+
+    def with_workers(self, workers: int) -> BaseExperiment:
+        """The same experiment, and the same runs in memory, with another number of workers."""
+        other = copy(self)
+        other.options = replace(self.options, workers=workers)
+        return other
+
+    def _fitting(self, memory_mb: float) -> frozenset[str]:
+        """The first runs that fit into the memory together."""
+        left = memory_mb * 1e6
+        kept = []
+        for name in self.runs:
+            left -= self.runs.bytes_in_memory(name)
+            if left < 0:
+                break
+            kept.append(name)
+        return frozenset(kept)
+
+    # -- alignment --------------------------------------------------------------------------------------------------
+
+    def alignment(self, measures: Sequence[Measure], notes: list[str], *, trace: bool = False) -> Alignment:
+        """What all runs share. Pools and the unjudged documents of all runs take a first pass over them."""
+        options = self.options
+        needing_all = any(measure.needs_all_runs for measure in measures)
+        return Alignment(
+            self.qrels,
+            options.ties,
+            options.precision,
+            self._unjudged_in_all_runs() if needing_all else None,
+            self._pool_for(measures, notes),
+            options.seed,
+            trace,
+        )
+
+    def align(self, name: str, alignment: Alignment, ties: Ties | None = None) -> Aligned:
+        """The evidence on one run, a row for each topic of the judgments."""
+        return alignment.of(self.ranked(name, ties))
+
+    def _unjudged_in_all_runs(self) -> NDArray[np.int64]:
+        names = list(self.runs)
+        groups = [names[start::GROUPS] for start in range(min(GROUPS, len(names)))]
+        found = parallel_map(
+            lambda group: unjudged_rows((self.ranked(name) for name in group), self.qrels),
+            groups,
+            workers=self.options.workers,
+            scheduler=self.options.scheduler,
+        )
+        return unjudged_of_all(found, self.qrels)
+
+    def _pool_for(self, measures: Sequence[Measure], notes: list[str]) -> Pool | None:
+        """The pool of the contributing runs, where a measure takes R or its ideal from it."""
+        pooled = [measure for measure in measures if measure.needs_pool and measure.k is not None]
+        if not pooled:
+            return None
+        if self.options.pooled is None:
+            notes.append(
+                "no list of contributing runs was given (--pooled FILE), so all given runs make the pool "
+                f"of {', '.join(measure.name for measure in pooled)}: a run's value then depends on the other runs"
+            )
+        depth = max(int(measure.k or 0) for measure in pooled)
+        return make_pool((self.ranked(name) for name in self.contributing()), self.qrels, depth)
+
+    def contributing(self) -> list[str]:
+        """The runs that contributed to the pool, as far as they are given: those named, or all."""
+        pooled = self.options.pooled
+        if pooled is None:
+            return list(self.runs)
+        chosen = [name for name in dict.fromkeys(pooled) if name in self.runs]
+        if not chosen:
+            raise FathomsError(
+                f"none of the contributing runs is among the given ones; the list starts with {pooled[0]!r}, "
+                f"the runs with {next(iter(self.runs))!r}"
+            )
+        return chosen
+
+
+class _ByName(Mapping[str, Run]):
+    def __init__(self, experiment: BaseExperiment) -> None:
+        self.experiment = experiment
+
+    def __getitem__(self, name: str) -> Run:
+        return self.experiment.run(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.experiment.runs)
+
+    def __len__(self) -> int:
+        return len(self.experiment.runs)
+
+
+def prepare_measures(
+    measures: Sequence[Any] | Any, *, bounds: str | None = None, universe: str | float | None = None
+) -> list[Measure]:
+    """Measures from names, with `bounds` and `universe` set on those that have them; each once."""
+    several = measures if isinstance(measures, Sequence) and not isinstance(measures, str) else [measures]
+    if not several:
+        raise FathomsError("no measure given")
+    prepared = []
+    for measure in map(parse_measure, several):
+        if bounds is not None and "bounds" in measure.params:
+            measure = measure.replace(bounds=bounds)
+        if universe is not None and "universe" in measure.params:
+            measure = measure.replace(universe=universe)
+        prepared.append(measure)
+    return list(dict.fromkeys(prepared))
+
+
+# -- who contributed, and who belongs together -----------------------------------------------------------------------
+
+
+def _check_there(path: str) -> None:
+    """That a file of judgments exists is found out at once, though it is read when it is used."""
+    if path != "-" and not os.path.exists(path) and registry.of_object(path) is None:
+        raise InputError("no such file", path)
+
+
+def _pooled_names(
+    pooled: Sequence[str] | str | os.PathLike[str] | None, runs: Runs, notes: list[str]
+) -> tuple[str, ...] | None:
+    """Names of the contributing runs, given as names or as files; a path is that of a list, one a line."""
+    if pooled is None:
+        return None
+    source = None
+    if isinstance(pooled, str | os.PathLike):
+        source = os.fspath(pooled)
+        lines = read_bytes(source).decode(errors="surrogateescape").splitlines()
+        pooled = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    chosen = tuple(name if name in runs else stem(name) for name in map(str, pooled))
+    if not chosen:
+        raise InputError("names no run; expected the contributing runs, one a line", source or "pooled")
+    absent = [name for name in chosen if name not in runs]
+    if absent and source is not None:
+        shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
+        notes.append(f"{source}: {len(absent)} of {len(chosen)} contributing runs are not given: {shown}")
+    return chosen
+
+
+def _groups(groups: Mapping[str, str] | str | os.PathLike[str] | None, runs: Runs) -> dict[str, str] | None:
+    """The team of each run, whether runs are given as names or as files."""
+    if groups is None or isinstance(groups, Mapping):
+        return None if groups is None else {str(run): str(team) for run, team in groups.items()}
+    path = Path(groups)
+    found: dict[str, str] = {}
+    for number, line in enumerate(read_bytes(path).decode(errors="surrogateescape").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        parts = [part.strip() for part in line.split("\t")]
+        if len(parts) != 2 or not all(parts):
+            raise InputError(f"expected `run<TAB>team`, found {line!r}", str(path), number)
+        name = parts[0] if parts[0] in runs else stem(parts[0])
+        if found.setdefault(name, parts[1]) != parts[1]:
+            raise InputError(f"run {name} has two teams, {found[name]!r} and {parts[1]!r}", str(path), number)
+    if not found.keys() & set(runs):
+        raise InputError(f"names none of the given runs, of which the first is {next(iter(runs), '')!r}", str(path))
+    return found

@@ -1,0 +1,67 @@
+"""Which documents a pool has: to be judged, or with the judgments that such a pool would have had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fathoms import choices
+from fathoms.choices import checked
+from fathoms.data.qrels import Qrels
+from fathoms.errors import FathomsError
+from fathoms.evidence.pool import PrefixOrder, pool_documents, pool_judgments
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class PooledDocuments(Result):
+    """The documents of a pool: those to judge, or the judgments that there are of them."""
+
+    columns: ClassVar = ("topic", "document", "depth")
+    words: ClassVar = ("topic", "document")
+
+    documents: list[tuple[str, str, int]]  # topic, document and the least rank at which a run has it
+    qrels: Qrels | None  # the judgments of such a pool, where the experiment has judgments
+    pooled_from: int  # runs
+    notes: list[str] = field(default_factory=list)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        return list(self.documents)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """Columns topic, document, depth; or topic, document, grade where there are judgments."""
+        return super().frame if self.qrels is None else self.qrels.to_frame()
+
+
+def run_pool(
+    experiment: BaseExperiment,
+    *,
+    depth: int | None = None,
+    budget: int | None = None,
+    per_topic: bool = False,
+    prefix_order: PrefixOrder = "file",
+) -> PooledDocuments:
+    """The top `depth` of the contributing runs, or the `budget` shallowest documents of all topics or of each."""
+    if (depth is None) == (budget is None):
+        raise FathomsError("a pool takes either a depth or a budget")
+    name, size = ("depth", depth) if budget is None else ("budget", budget)
+    checked("prefix_order", choices.one_of, choices.PREFIX_ORDERS, prefix_order)
+    options, names = experiment.options, experiment.contributing()
+    how: dict[str, Any] = {
+        name: checked(name, choices.whole_number, size),
+        "per_topic": per_topic,
+        "seed": options.seed if prefix_order == "shuffle" else None,
+    }
+    if not experiment.has_qrels:
+        runs = [experiment.by_name[one] for one in names]
+        found = pool_documents(runs, options.ties, options.used_precision, **how)
+        return PooledDocuments(found, None, len(names))
+    qrels = experiment.qrels
+    kept = pool_judgments(map(experiment.ranked, names), qrels, **how)
+    return PooledDocuments([], qrels.keep(kept), len(names))

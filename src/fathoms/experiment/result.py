@@ -1,0 +1,66 @@
+"""What an analysis gives back: a frame, sentences, a chart, and a view for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fathoms.data.arrays import frame_of_rows
+from fathoms.errors import FathomsError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SHOWN = 20  # rows of a frame in a notebook
+
+
+class Result:
+    """Base of all results. A result says its `columns`, which of them hold words, and its `rows`."""
+
+    columns: ClassVar[tuple[str, ...]] = ()
+    words: ClassVar[tuple[str, ...]] = ()
+    notes: list[str]  # what a careful reader of the numbers should know
+
+    def rows(self) -> Iterable[Sequence[Any]]:
+        raise NotImplementedError
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The result as a polars frame."""
+        return frame_of_rows(self.columns, list(self.rows()), self.words)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the result says, in words."""
+        return []
+
+    def to_pandas(self) -> Any:
+        """The frame as a pandas one; pyarrow is not needed."""
+        return to_pandas(self.frame)
+
+    def chart(self) -> Any:
+        """An altair chart of the result."""
+        raise FathomsError(f"there is no chart of a {type(self).__name__}")
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{_safe(sentence)}</p>" for sentence in self.sentences)
+        notes = "".join(f"<p><small>{_safe(note)}</small></p>" for note in self.notes)
+        rest = len(self.frame) - SHOWN
+        more = f"<p><small>and {rest:,} more rows in <code>.frame</code></small></p>" if rest > 0 else ""
+        table: str = self.frame.head(SHOWN)._repr_html_()
+        return f"{said}{table}{more}{notes}"
+
+
+def to_pandas(frame: pl.DataFrame) -> Any:
+    """A pandas frame, by way of plain arrays, since polars itself needs pyarrow for it."""
+    try:
+        import pandas
+    except ImportError:
+        raise FathomsError("the package pandas is not installed; `pip install pandas` adds it") from None
+    return pandas.DataFrame({name: frame[name].to_numpy() for name in frame.columns})
+
+
+def _safe(text: str) -> str:
+    return escape(text.encode("utf-8", "replace").decode("utf-8"))

@@ -1,0 +1,159 @@
+"""Average precision, and its geometric mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from fathoms.data.arrays import columns_at, ratio, row_sums
+from fathoms.evidence.evidence import Bools, Evidence, Floats, MixedGroups
+from fathoms.measures.base import RangeKind
+from fathoms.measures.gains import Binary
+from fathoms.measures.ideal import Normalised, variant_of_R
+from fathoms.measures.ties import pair_change
+
+
+class AP(Binary, Normalised):
+    """Average precision: the mean, over all relevant documents, of the precision where each was found.
+
+        AP@k = (1/N) sum_{i<=k} r_i (r_1 + ... + r_i) / i        N = R (variant a), min(R, k) (b), R_k (c)
+
+    For a given number m of newly relevant documents the sum is greatest if they are the m shallowest unjudged ones,
+    least if they are the m deepest; a scan over m gives the range. The mean over ties is that of McSherry and Najork
+    (2008), the variants are those of Lu, Moffat and Culpepper (2016).
+    """
+
+    aliases = ("MAP",)
+    trec_eval = "map"
+    trec_eval_at = "map_cut_{k}"
+    examples = ("AP", "AP@100", "AP(variant=b)@20")
+    citation = "E. M. Voorhees, D. K. Harman (2005). TREC: Experiment and evaluation in information retrieval."
+    range_claim: ClassVar[RangeKind] = "exact"
+    pooled_variants: ClassVar[tuple[str, ...]] = ("c",)
+
+    variant: str = variant_of_R()
+
+    def value(self, evidence: Evidence) -> Floats:
+        relevant = self._known(evidence)
+        ranks = np.arange(1, relevant.shape[1] + 1)
+        found = np.cumsum(relevant, axis=1)
+        return ratio((found * relevant) @ (1 / ranks), self._norm(self._R(evidence)))
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        n = self.depth_read(evidence)
+        open_, never, V = self.unknowns(evidence, n, self.needs_pool)
+        low, high = score.copy(), score.copy()
+        rows = (open_ | never).any(axis=1) | (V > 0)
+        if not rows.any() or not self.can_be_relevant(evidence):
+            return low, high
+        known, R = self._known(evidence)[rows], self._R(evidence)[rows]
+        if self.bounds == "rm":
+            missing = R - (known & ~never[rows]).sum(axis=1)
+            filled = known | (open_[rows] & (np.cumsum(open_[rows], axis=1) <= missing[:, None]))
+            top = (np.cumsum(filled, axis=1) * filled) @ (1 / np.arange(1, n + 1))
+            high[rows] = ratio(top, self._norm(R))
+            return low, high
+        found = known | never[rows]
+        high[rows] = self._greatest(found, open_[rows], R)
+        if self.needs_pool:
+            # Found outside a pool without relevant documents: they count once anything in the pool is relevant.
+            alone = (R == 0) & (V[rows] > 0)
+            high[rows] = np.maximum(
+                high[rows], alone * ((found * np.cumsum(found, axis=1)) @ (1 / np.arange(1, n + 1)))
+            )
+        # Where nothing is known relevant, judging everything else not relevant leaves the score 0 of no R.
+        low[rows] = np.where(R > 0, self._least(known, open_[rows], R + V[rows]), 0.0)
+        return low, high
+
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        """Beyond the paper: the expected sum of precisions, documents independent, over the expected R.
+
+        E[sum] = sum_i p_i (1 + sum_{j<i} p_j) / i; dividing it by E[R] is the approximation.
+        """
+        n = self.depth_read(evidence)
+        p = self.chances(evidence, gains)
+        more = np.where(evidence.unjudged, p, 0.0).sum(axis=1)
+        head = p[:, :n]
+        sums = (head * (1 + np.cumsum(head, axis=1) - head)) @ (1 / np.arange(1, n + 1))
+        return ratio(sums, self._norm(self._R(evidence) + more))
+
+    def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
+        if self.needs_pool:
+            return super().at_depths(evidence, depths)
+        evidence = self.prepared(evidence).padded(max(depths))
+        relevant = self.relevant(evidence)[evidence.codes[:, : max(depths)]] > 0
+        sums = np.cumsum(relevant * np.cumsum(relevant, axis=1) / np.arange(1, max(depths) + 1), axis=1)
+        R = self.known_relevant(evidence)[:, None]
+        return ratio(columns_at(sums, depths), np.minimum(R, depths) if self.variant == "b" else R)
+
+    def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
+        """McSherry and Najork (2008): place i of a group of s with t relevant, after R' relevant above, adds
+        t/s (R' + 1 + (i-1)(t-1)/(s-1)) / rank."""
+        relevant = self.relevant(evidence)
+        change = pair_change(evidence, mixed, self.depth_read(evidence), relevant, relevant)
+        change /= mixed.column + 1
+        sums = row_sums(mixed.row, change, len(evidence))
+        return score + ratio(sums, self._norm(self._R(evidence)))
+
+    def _known(self, evidence: Evidence) -> Bools:
+        return self.relevant(evidence)[evidence.codes[:, : self.depth_read(evidence)]] > 0
+
+    def _R(self, evidence: Evidence) -> Floats:
+        counts = self.counts(evidence, self.needs_pool)
+        return counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
+
+    def _norm(self, R: Floats) -> Floats:
+        return np.minimum(R, self.k) if self.variant == "b" and self.k is not None else R
+
+    def _greatest(self, known: Bools, open_: Bools, R: Floats) -> Floats:
+        """max over m of N_up(m) / (R + m), the m shallowest open places relevant."""
+        inverse = 1 / np.arange(1, known.shape[1] + 1)
+        K, U = np.cumsum(known, axis=1), np.cumsum(open_, axis=1)
+        reciprocal = np.cumsum(known * inverse, axis=1)
+        base = (known * K) @ inverse
+        # Making place q relevant adds its own precision, and 1/rank to each known relevant place below it.
+        gain = open_ * ((K + U) * inverse + reciprocal[:, -1:] - reciprocal)
+        scan = ratio(base[:, None] + np.cumsum(gain, axis=1), self._norm(R[:, None] + U))
+        return np.maximum(scan.max(axis=1), ratio(base, self._norm(R)))
+
+    def _least(self, known: Bools, open_: Bools, R: Floats) -> Floats:
+        """min over m of N_down(m) / (R + V + m), the m deepest open places relevant; R includes V here."""
+        inverse = 1 / np.arange(1, known.shape[1] + 1)
+        K = np.cumsum(known, axis=1)
+        below = np.cumsum((known | open_) * inverse, axis=1)
+        base = (known * K) @ inverse
+        gain = open_ * ((K + 1) * inverse + below[:, -1:] - below)
+        from_below = np.cumsum(gain[:, ::-1], axis=1)[:, ::-1]
+        m = np.cumsum(open_[:, ::-1], axis=1)[:, ::-1]
+        scan = ratio(base[:, None] + from_below, self._norm(R[:, None] + m))
+        return np.minimum(scan.min(axis=1), ratio(base, self._norm(R)))
+
+
+class GMAP(AP):
+    """Geometric mean of AP over topics, each AP at least 0.00001, as in trec_eval.
+
+    A topic's value is that AP; the row `all` is the geometric mean, in every column but one. `variant` says nothing
+    here, for there is no cut-off. Where ties matter, `tie_expected` of `all` is empty: the expectation of a geometric
+    mean is not the geometric mean of the topics' expectations.
+    """
+
+    trec_eval = "gm_map"
+    citation = "S. Robertson (2006). On GMAP: and other transformations."
+    cutoff: ClassVar[str] = "none"
+    aggregate: ClassVar[str] = "geometric"
+    least: ClassVar[float] = 0.00001
+
+    def value(self, evidence: Evidence) -> Floats:
+        return np.maximum(super().value(evidence), self.least)
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        low, high = super().range(evidence, super().value(evidence))
+        if low is None or high is None:
+            return None, None
+        return np.maximum(low, self.least), np.maximum(high, self.least)
+
+    def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
+        raw = super().expected(evidence, AP.value(self, evidence), mixed)
+        return None if raw is None else np.maximum(raw, self.least)

@@ -1,0 +1,172 @@
+"""How grades count: relevant or not, or as gains; and the parameters that decide it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fathoms.data.qrels import JUDGED, NEGATIVE, UNJUDGED
+from fathoms.errors import FathomsError
+from fathoms.evidence.evidence import Evidence, Floats
+from fathoms.measures.base import Measure
+from fathoms.measures.params import param
+
+GAINS = ("binary", "raw", "linear", "exp")
+
+
+def code_table(levels: Floats, unknown: float = 0.0) -> Floats:
+    """A table over codes from one over levels: past the end 0, unjudged and negative `unknown`."""
+    table = np.zeros(JUDGED + len(levels))
+    table[UNJUDGED] = table[NEGATIVE] = unknown
+    table[JUDGED:] = levels
+    return table
+
+
+def rel_param() -> Any:
+    return param(1.0, "a document is relevant if its grade is at least this", order=1, check="positive")
+
+
+def gain_param(default: str) -> Any:
+    """What a grade is worth; families differ in the default."""
+    return param(
+        default,
+        "what a grade is worth: binary, 1 if relevant, else 0; raw, the grade; linear, grade / gmax; exp, {exp}",
+        order=2,
+        choices=GAINS,
+    )
+
+
+class Condensable(Measure):
+    """Measures that may score the condensed run."""
+
+    judged_only: bool = param(False, "take unjudged documents out of the run first; then there is no range", order=5)
+
+
+class Binary(Condensable):
+    """Measures for which a document is relevant or not: grade `rel` and above are."""
+
+    rel: float = rel_param()
+
+    def relevant(self, evidence: Evidence) -> Floats:
+        """1 for the codes that are relevant, 0 for the others."""
+        return code_table((evidence.levels >= self.rel).astype(np.float64))
+
+    def tie_value(self, evidence: Evidence) -> Floats:
+        return self.relevant(evidence)
+
+    def joint_tie_value(self, evidence: Evidence, best: bool) -> Floats:
+        """Unjudged documents between the relevant and the others.
+
+        For a given number of them made relevant, those next to the relevant ones are the best placed, and the worst
+        placed in the other order; so what `range` scans over is all that needs to be looked at.
+        """
+        return code_table((evidence.levels >= self.rel).astype(np.float64), unknown=0.5)
+
+    def can_be_relevant(self, evidence: Evidence) -> bool:
+        return evidence.max_grade >= self.rel
+
+    def chances(self, evidence: Evidence, gains: Floats) -> Floats:
+        """The chance of each place to hold a relevant document: 0 or 1 where judged."""
+        return np.where(evidence.unjudged, gains[:, : evidence.width], self.relevant(evidence)[evidence.codes])
+
+    def known_relevant(self, evidence: Evidence) -> Floats:
+        """R: judged relevant documents of each topic."""
+        return evidence.counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
+
+
+class Graded(Condensable):
+    """Measures on gains. `gain`: binary 0/1 at `rel`; raw the grade; linear g/gmax; exp (2^g-1)/2^gmax.
+
+    `gains={0:0,1:1,2:3}` spells them out. gmax is the greatest grade of the whole qrels, or `max_grade`.
+    """
+
+    rel: float = rel_param()
+    gain: str = gain_param("raw")
+    gains: tuple[tuple[float, float], ...] | None = param(
+        None,
+        "a gain for each grade, gains={0:0,1:1,2:3}: starts with 0:0 and does not fall as grades rise; grades that "
+        "are not listed are their own gain",
+        order=3,
+        check="gains",
+    )
+    max_grade: float | None = param(
+        None, "gmax; by default the greatest grade of the whole qrels, and at least 1", order=4, check="positive"
+    )
+
+    exp_is_scaled: ClassVar[bool] = True
+    gains_at_most_one: ClassVar[bool] = False
+    rel_counts: ClassVar[bool] = False  # the threshold has a use of its own beside the gains
+
+    @classmethod
+    def about_param(cls, name: str) -> str:
+        about = super().about_param(name)
+        return about.format(exp=cls.exp_formula()) if name == "gain" else about
+
+    @classmethod
+    def exp_formula(cls) -> str:
+        return "(2^grade - 1) / 2^gmax" if cls.exp_is_scaled else "2^grade - 1"
+
+    def check(self) -> None:
+        super().check()
+        if self.rel != 1 and self.gain != "binary" and not self.rel_counts:
+            raise FathomsError(f"{type(self).__name__}: rel says nothing with gain={self.gain}; add gain=binary")
+        if self.gains is not None:
+            gains = [gain for _, gain in self.gains]
+            if dict(self.gains).get(0.0, 0.0) != 0 or any(b < a for a, b in pairwise([0.0, *gains])):
+                raise FathomsError(f"{self.name}: gains must be 0 for grade 0 and not fall as grades rise")
+
+    def top_grade(self, evidence: Evidence) -> float:
+        if self.max_grade is None:
+            return evidence.max_grade
+        if evidence.levels[-1] > self.max_grade:
+            raise FathomsError(
+                f"{self.name}: max_grade is {self.max_grade:g}, but the qrels has grade {evidence.levels[-1]:g}"
+            )
+        return self.max_grade
+
+    def gain_of(self, grades: Floats, top: float) -> Floats:
+        if self.gains is not None:
+            known = dict(self.gains)  # a grade that is not listed is its own gain, as in ir_measures
+            return np.array([known.get(grade, grade) for grade in grades.tolist()], dtype=np.float64)
+        if self.gain == "binary":
+            return (grades >= self.rel).astype(np.float64)
+        if self.gain == "linear":
+            return grades / top
+        if self.gain == "exp":
+            return (2.0**grades - 1) / (2.0**top if self.exp_is_scaled else 1.0)
+        return grades.astype(np.float64)
+
+    def level_gains(self, evidence: Evidence) -> Floats:
+        """The gain of each grade in use."""
+        gains = self.gain_of(evidence.levels, self.top_grade(evidence))
+        if (gains[1:] < gains[:-1]).any():
+            raise FathomsError(
+                f"{self.name}: gains fall as grades rise: {dict(zip(evidence.levels, gains, strict=True))}"
+            )
+        if self.gains_at_most_one and gains[-1] > 1:
+            raise FathomsError(
+                f"{self.name}: gains are chances here and cannot exceed 1, found {gains[-1]:g}; "
+                "use gain=exp, gain=linear or gain=binary"
+            )
+        return gains
+
+    def top_gain(self, evidence: Evidence) -> float:
+        """The gain of the greatest grade an unjudged document could have."""
+        top = self.top_grade(evidence)
+        return float(self.gain_of(np.array([top]), top)[0])
+
+    def filled(self, evidence: Evidence, gains: Floats) -> Floats:
+        """The gain of each place, predicted ones where unjudged."""
+        return np.where(evidence.unjudged, gains[:, : evidence.width], self.table(evidence)[evidence.codes])
+
+    def table(self, evidence: Evidence, unknown: float = 0.0) -> Floats:
+        return code_table(self.level_gains(evidence), unknown)
+
+    def tie_value(self, evidence: Evidence) -> Floats:
+        return self.table(evidence)
+
+    def joint_tie_value(self, evidence: Evidence, best: bool) -> Floats:
+        """More gain never hurts, so unjudged documents are worth the most or nothing."""
+        return self.table(evidence, unknown=self.top_gain(evidence) if best else 0.0)

@@ -1,0 +1,256 @@
+"""The Q-measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from fathoms.data.arrays import columns_at, ratio, row_sums
+from fathoms.data.qrels import JUDGED
+from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
+from fathoms.measures.base import RangeKind
+from fathoms.measures.ideal import LayeredGains, variant_of_R
+from fathoms.measures.params import param
+from fathoms.measures.ties import arranged, pair_change, sorted_codes
+
+
+class Q(LayeredGains):
+    """Sakai's Q-measure: AP, with precision blended with cumulated gain over the ideal's.
+
+        Q@k = (1/N) sum_{i<=k} r_i (r_1 + ... + r_i + beta (g_1 + ... + g_i)) / (i + beta (g*_1 + ... + g*_i))
+
+    g* are the gains of the ideal ranking, N is as in AP; after Lu, Moffat and Culpepper (2016).
+
+    The range is exact with one positive gain. With several it is only sound: which places are worst depends on the
+    gains around them, and the grades that help the ranking also raise its ideal, so the two are bounded separately. No
+    range if a grade below `rel` has a positive gain.
+
+    NTCIR's Q@10 is `Q(variant=b)@10`.
+    """
+
+    examples = ("Q", "Q(variant=b)@10", "Q(gain=binary)@10")
+    citation = (
+        "T. Sakai (2004). New performance metrics based on multigrade relevance: their application to question "
+        "answering."
+    )
+    range_claim: ClassVar[RangeKind] = "sound"
+    rel_counts: ClassVar[bool] = True
+
+    variant: str = variant_of_R()
+    ideal: str = param(
+        "i",
+        "the judgments that the ideal ranking is made of: i, all; ii, those of the pool of depth k",
+        choices=("i", "ii"),
+    )
+    beta: float = param(1.0, "how much cumulated gain counts beside precision", check="positive")
+
+    @property
+    def range_is(self) -> RangeKind:
+        kind = super().range_is
+        one_gain = self.gain == "binary" and self.gains is None
+        return "exact" if kind == "sound" and one_gain and not self.needs_pool else kind
+
+    @property
+    def needs_pool(self) -> bool:
+        return self.variant == "c" or self.ideal == "ii"
+
+    @property
+    def sorting_is_optimal(self) -> bool:  # type: ignore[override]
+        # Below `rel` a document has gain without counting as found; then sorting by grade need not be optimal.
+        return self.rel <= 1 or self.gain == "binary"
+
+    def value(self, evidence: Evidence) -> Floats:
+        n = self.depth_read(evidence)
+        codes = evidence.codes[:, :n]
+        flags, gains = self._flag(evidence)[codes], self.table(evidence)[codes]
+        terms = flags * (np.cumsum(flags, axis=1) + self.beta * np.cumsum(gains, axis=1))
+        return ratio((terms / self._blend(evidence, n)).sum(axis=1), self._norm(self._R(evidence)))
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        levels, gains_of_levels = evidence.levels, self.level_gains(evidence)
+        if ((gains_of_levels > 0) & (levels < self.rel)).any():
+            return None, None  # gain without relevance: no bound is known to us
+        n = self.depth_read(evidence)
+        open_, never, V = self.unknowns(evidence, n, self.variant == "c")
+        low, high = score.copy(), score.copy()
+        others = self._others(evidence, n, V)
+        rows = np.flatnonzero((open_ | never).any(axis=1) | (V > 0) | (others > 0))
+        top = self.top_gain(evidence)
+        if not len(rows) or evidence.max_grade < self.rel:
+            return low, high
+        # Topics with most open places first, so that a scan over m works on ever fewer rows from the top.
+        rows = rows[np.argsort(-open_[rows].sum(axis=1), kind="stable")]
+        block, open_, never, V = evidence.select(rows), open_[rows], never[rows], V[rows]
+        others = others[rows]
+        flags = self._flag(block)[block.codes[:, :n]] > 0
+        gains = self.table(block)[block.codes[:, :n]]
+        if self.bounds == "rm":
+            filled = self.filled_gains(block, gains, open_, self.counts(block, self.variant == "c"))
+            new = flags | (filled > gains)
+            terms = new * (np.cumsum(new, axis=1) + self.beta * np.cumsum(filled, axis=1)) / self._blend(block, n)
+            high[rows] = ratio(terms.sum(axis=1), self._norm(self._R(block)))
+            return low, high
+        high[rows] = self._greatest(block, flags | never, np.where(never, top, gains), open_, V, n)
+        low[rows] = np.where(self._R(block) > 0, self._least(block, flags, gains, open_, V, others, n), 0.0)
+        return low, high
+
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        """Beyond the paper, as for AP: an unjudged document is one of the greatest gain with some chance."""
+        n = self.depth_read(evidence)
+        top = self.top_gain(evidence)
+        unjudged = evidence.unjudged[:, :n]
+        gains_here = self.filled(evidence, gains)[:, :n]
+        flags = np.where(unjudged, ratio(gains_here, np.full(n, top)), self._flag(evidence)[evidence.codes[:, :n]])
+        own = np.where(unjudged, top, gains_here)  # what the document is worth where it is relevant
+        before = np.cumsum(flags + self.beta * gains_here, axis=1) - (flags + self.beta * gains_here)
+        more = self.more(evidence, gains)
+        R = self.in_layer(evidence, self.counts(evidence, self.ideal == "ii")) + more[:, None]
+        terms = flags * (1 + self.beta * own + before) / self._blended(R, self.thickness(evidence), n)
+        return ratio(terms.sum(axis=1), self._norm(self._R(evidence) + more))
+
+    def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
+        if self.needs_pool:
+            return super().at_depths(evidence, depths)
+        n = max(depths)
+        evidence = self.prepared(evidence).padded(n)
+        codes = evidence.codes[:, :n]
+        flags, gains = self._flag(evidence)[codes], self.table(evidence)[codes]
+        terms = flags * (np.cumsum(flags, axis=1) + self.beta * np.cumsum(gains, axis=1))
+        sums = columns_at(np.cumsum(terms / self._blend(evidence, n), axis=1), depths)
+        R = self._R(evidence)[:, None]
+        return ratio(sums, np.minimum(R, depths) if self.variant == "b" else R)
+
+    def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
+        flag = self._flag(evidence)
+        n = self.depth_read(evidence)
+        pairs = pair_change(evidence, mixed, n, flag, flag + self.beta * self.table(evidence))
+        blend = self._blend(evidence, n)
+        change = pairs / blend[mixed.row, np.minimum(mixed.column, n - 1)]
+        sums = row_sums(mixed.row, change, len(evidence))
+        return score + ratio(sums, self._norm(self._R(evidence)))
+
+    def joint_high(self, evidence: Evidence, high: Floats) -> Floats:
+        """As `_greatest`, over orders too; exact where there is one positive gain.
+
+        Relevant documents stand first in their tie group. How much gain has been seen at a place is at most that of
+        the known ones in front and, again in front, the m new ones; and at most the greatest gain for each relevant.
+        """
+        high = super().joint_high(evidence, high)
+        n, values = self.depth_read(evidence), self.joint_tie_value(evidence, best=True)
+        mixed = evidence.mixed(values, n)
+        if mixed is None or evidence.max_grade < self.rel:
+            return high
+        part = arranged(evidence, values, mixed, best=True)
+        most_open_first = np.argsort(-part.unjudged[:, :n].sum(axis=1), kind="stable")
+        block = part.select(most_open_first)
+        unjudged_first = self.table(block, unknown=np.inf)
+        seen = np.cumsum(np.isinf(unjudged_first[sorted_codes(block, unjudged_first, n, best=True)[:, :n]]), axis=1)
+        flags, gains = self._flag(block)[block.codes[:, :n]] > 0, self.table(block)[block.codes[:, :n]]
+        none = np.zeros(len(block))
+        rows = mixed.rows[most_open_first]
+        high[rows] = np.maximum(high[rows], self._greatest(block, flags, gains, block.unjudged[:, :n], none, n, seen))
+        return high
+
+    @property
+    def _one_pool(self) -> bool:
+        """R and the ideal are made of the same documents."""
+        return (self.variant == "c") == (self.ideal == "ii")
+
+    def _others(self, evidence: Evidence, n: int, V: Floats) -> Floats:
+        """Unjudged documents that may join the ideal without being one of the m: V, or all where pools differ."""
+        if self._one_pool:
+            return V
+        places, never, others = self.unknowns(evidence, n, self.ideal == "ii")
+        return others + (places | (never & (self.ideal == "i"))).sum(axis=1)
+
+    def _flag(self, evidence: Evidence) -> Floats:
+        flag = np.zeros(JUDGED + len(evidence.levels))
+        flag[JUDGED:] = evidence.levels >= self.rel
+        return flag
+
+    def _R(self, evidence: Evidence) -> Floats:
+        counts = self.counts(evidence, self.variant == "c")
+        return counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
+
+    def _norm(self, R: Floats) -> Floats:
+        return np.minimum(R, self.k) if self.variant == "b" and self.k is not None else R
+
+    def _blend(self, evidence: Evidence, n: int) -> Floats:
+        """i + beta sum_{j<=i} G*(j) for the known judgments."""
+        R = self.in_layer(evidence, self.counts(evidence, self.ideal == "ii"))
+        return self._blended(R, self.thickness(evidence), n)
+
+    def _blended(self, R: Floats, thickness: Floats, n: int) -> Floats:
+        ranks = np.arange(1, n + 1)
+        blend = np.broadcast_to(ranks.astype(np.float64), (len(R), n)).copy()
+        for layer, step in enumerate(thickness):
+            blend += self.beta * step * np.minimum(ranks, R[:, layer, None])
+        return blend
+
+    def _greatest(
+        self, block: Evidence, flags: Bools, gains: Floats, open_: Bools, V: Floats, n: int, seen: Ints | None = None
+    ) -> Floats:
+        """max over m: the m shallowest open places of the greatest gain, m documents of the least in the ideal.
+
+        Exact where there is one positive gain; else no completion is better, since none has as much in its
+        ranking with as little in its ideal. `seen` counts the open places down to each one where that is more than
+        there are, for documents in an order of their own.
+        """
+        R_layers, thickness = self.in_layer(block, self.counts(block, self.ideal == "ii")), self.thickness(block)
+        R, top = self._R(block), self.top_gain(block)
+        U = np.cumsum(open_, axis=1)
+        found, gained = np.cumsum(flags, axis=1), np.cumsum(gains, axis=1)
+        best = np.zeros(len(block))
+        for m in range(int(U[:, -1].max(initial=0)) + 1):
+            rows = slice(0, int((U[:, -1] >= m).sum()))
+            extra = np.minimum(U[rows], m)
+            chosen = flags[rows] | (open_[rows] & (U[rows] <= m))
+            in_layers = R_layers[rows].copy()
+            in_layers[:, 0] += m if self._one_pool or self.ideal == "i" else 0
+            count, gain = found[rows] + extra, gained[rows] + top * extra
+            if seen is not None:
+                gain = np.minimum(gained[rows] + top * np.minimum(seen[rows], m), top * count)
+            terms = chosen * (count + self.beta * gain)
+            sums = (terms / self._blended(in_layers, thickness, n)).sum(axis=1)
+            best[rows] = np.maximum(best[rows], ratio(sums, self._norm(R[rows] + m)))
+        if not self.needs_pool:
+            return np.minimum(best, 1.0)
+        # Found outside a pool without relevant documents: they count once anything in the pool is relevant.
+        terms = flags * (found + self.beta * gained) / self._blended(R_layers, thickness, n)
+        return np.maximum(best, ((R == 0) & (V > 0)) * terms.sum(axis=1))
+
+    def _least(
+        self, block: Evidence, flags: Bools, gains: Floats, open_: Bools, V: Floats, others: Floats, n: int
+    ) -> Floats:
+        """min over m: m open places of the least gain, m + V documents of the greatest in the ideal.
+
+        With one positive gain the m deepest places are the worst, and the value is exact. Else a place below a
+        document of greater gain may be better than one above it, so the parts of the sum that the new documents
+        make alone and with each other are each taken at their least.
+        """
+        R_layers, thickness = self.in_layer(block, self.counts(block, self.ideal == "ii")), self.thickness(block)
+        R, bottom = self._R(block) + V, self.steps(block)[0]
+        order = np.cumsum(open_[:, ::-1], axis=1)[:, ::-1]  # 1 for the deepest open place
+        total = open_.sum(axis=1)
+        blend = np.cumsum(flags, axis=1) + self.beta * np.cumsum(gains, axis=1)
+        each = 1 + self.beta * bottom  # what a new document adds to the blend from its place on
+        worst = np.full(len(block), np.inf)
+        for m in range(int(total.max(initial=0)) + 1):
+            rows = slice(0, int((total >= m).sum()))
+            in_layers = R_layers[rows] + (m if self._one_pool else 0) + others[rows, None]
+            inverse = 1 / self._blended(in_layers, thickness, n)
+            new = open_[rows] & (order[rows] <= m)
+            known = flags[rows] * inverse
+            below = known.sum(axis=1, keepdims=True) - np.cumsum(known, axis=1)
+            alone = blend[rows] * inverse + each * below
+            if len(thickness) == 1:
+                single = (alone * new).sum(axis=1)
+            else:
+                least = np.sort(np.where(open_[rows], alone, np.inf), axis=1)
+                single = least[:, :m].sum(axis=1)
+            together = each * (np.cumsum(new, axis=1) * new * inverse).sum(axis=1)
+            sums = (blend[rows] * known).sum(axis=1) + single + together
+            worst[rows] = np.minimum(worst[rows], ratio(sums, self._norm(R[rows] + m)))
+        return worst

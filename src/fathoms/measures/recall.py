@@ -1,0 +1,43 @@
+"""Recall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from fathoms.data.arrays import columns_at, ratio
+from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.measures.counting import CountingOfAll
+
+
+class R(CountingOfAll):
+    """Recall: the share of all relevant documents that is among the first k.
+
+        R@k = (1/R) sum_{i<=k} r_i
+
+    Least if only documents outside the first k turn out relevant, greatest if only those inside do.
+    """
+
+    aliases = ("recall",)
+    trec_eval_at = "recall_{k}"
+    examples = ("R@100", "R(rel=2)@1000")
+    citation = "C. W. Cleverdon (1967). The Cranfield tests on index language devices."
+    cutoff: ClassVar[str] = "required"
+
+    def value(self, evidence: Evidence) -> Floats:
+        return ratio(self.found(evidence), self.known_relevant(evidence))
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        """Least with the documents outside relevant and those inside not, greatest the other way round."""
+        found, total, unknown = self.found(evidence), self.known_relevant(evidence), self.unknown(evidence)
+        return ratio(found, total + self.outside(evidence)), ratio(found + unknown, total + unknown)
+
+    def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
+        evidence = self.prepared(evidence).padded(max(depths))
+        found = np.cumsum(self.relevant(evidence)[evidence.codes[:, : max(depths)]], axis=1)
+        return ratio(columns_at(found, depths), self.known_relevant(evidence)[:, None])
+
+    def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
+        return ratio(self.expected_found(evidence, mixed), self.known_relevant(evidence))

@@ -1,0 +1,70 @@
+"""Reciprocal rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.measures.base import Basis, RangeKind
+from fathoms.measures.cascade import stopping_terms
+from fathoms.measures.gains import Binary, code_table
+
+
+class RR(Binary):
+    """Reciprocal rank: 1 over the rank of the first relevant document (within the first k), 0 if there is none."""
+
+    aliases = ("MRR",)
+    trec_eval = "recip_rank"
+    examples = ("RR", "RR@10")
+    citation = "E. M. Voorhees (1999). The TREC-8 question answering track report."
+    based_on: ClassVar[Basis] = "utility"
+    range_claim: ClassVar[RangeKind] = "exact"
+
+    def _first(self, evidence: Evidence, relevant: Floats) -> Floats:
+        found = relevant[evidence.codes[:, : self.depth_read(evidence)]] > 0
+        return np.where(found.any(axis=1), 1 / (found.argmax(axis=1) + 1), 0.0)
+
+    def value(self, evidence: Evidence) -> Floats:
+        return self._first(evidence, self.relevant(evidence))
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        if not self.can_be_relevant(evidence):
+            return score, score
+        return score, self._first(evidence, code_table((evidence.levels >= self.rel).astype(float), unknown=1.0))
+
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        chances = self.chances(evidence, gains)[:, : self.depth_read(evidence)]
+        return stopping_terms(chances, np.arange(1, chances.shape[1] + 1)).sum(axis=1)
+
+    def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
+        evidence = self.prepared(evidence).cut(max(depths))
+        first = self.replace(k=None)._first(evidence, self.relevant(evidence))
+        return np.where(first[:, None] * np.asarray(depths) >= 1 - 1e-9, first[:, None], 0.0)
+
+    def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
+        """Where the first relevant document is one of t in a group of s: sum over its place j of P(j) / rank.
+
+        P(first at j) = C(s-1-j, t-1) / C(s, t), from j = 0.
+        """
+        relevant = self.relevant(evidence)
+        first = relevant[evidence.codes[:, : mixed.column.max() + 1]].argmax(axis=1)
+        top = mixed.column[mixed.start]
+        row = mixed.row[mixed.start]
+        concerned = (top <= first[row]) & (first[row] < top + mixed.size)
+        found = mixed.totals(relevant[evidence.codes[mixed.row, mixed.column]])[concerned]
+        size, top, row = mixed.size[concerned].astype(float), top[concerned], row[concerned]
+        expected = score.copy()
+        if not len(row):
+            return expected
+        j = np.arange(int(size.max()))
+        # The chance that places 0..j all hold nothing relevant, as a running product that stops at zero.
+        next_too = np.maximum(size[:, None] - found[:, None] - j, 0) / np.maximum(size[:, None] - j, 1)
+        none_through = np.cumprod(next_too, axis=1)
+        none_before = np.hstack([np.ones((len(row), 1)), none_through[:, :-1]])
+        rank = top[:, None] + j + 1
+        read = rank <= self.depth_read(evidence)
+        expected[row] = ((none_before - none_through) / rank * read).sum(axis=1)
+        return expected

@@ -1,0 +1,53 @@
+"""Success, also called hit rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from fathoms.data.arrays import columns_at
+from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.measures.base import Basis
+from fathoms.measures.counting import Counting
+from fathoms.measures.ideal import from_zero
+
+
+class Success(Counting):
+    """1 if any of the first k documents is relevant, else 0."""
+
+    aliases = ("hit", "hits", "HitRate")
+    trec_eval_at = "success_{k}"
+    examples = ("Success@10", "Success(rel=2)@5")
+    citation = "N. Craswell, D. Hawking (2004). Overview of the TREC 2004 web track."
+    based_on: ClassVar[Basis] = "utility"
+    cutoff: ClassVar[str] = "required"
+
+    def value(self, evidence: Evidence) -> Floats:
+        return (self.found(evidence) > 0).astype(np.float64)
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        return score, ((self.found(evidence) + self.unknown(evidence)) > 0).astype(np.float64)
+
+    def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
+        evidence = self.prepared(evidence).padded(max(depths))
+        found = np.cumsum(self.relevant(evidence)[evidence.codes[:, : max(depths)]], axis=1)
+        return (columns_at(found, depths) > 0).astype(np.float64)
+
+    def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
+        """A group with t relevant of s, c of its places inside: the chance of none there is C(s-t,c) / C(s,c)."""
+        n = self.depth_read(evidence)
+        relevant = self.relevant(evidence)
+        top, row = mixed.column[mixed.start], mixed.row[mixed.start]
+        t, s = mixed.totals(relevant[evidence.codes[mixed.row, mixed.column]]), mixed.size
+        cut = top + s > n  # only a group across the cut can lose its relevant documents
+        found = from_zero(np.cumsum(relevant[evidence.codes[:, :n]], axis=1))
+        above = found[row[cut], top[cut]]
+        expected = score.copy()
+        inside = (n - top[cut]).astype(float)
+        steps = np.arange(int(inside.max(initial=0)))
+        lost = np.maximum(s[cut, None] - t[cut, None] - steps, 0) / np.maximum(s[cut, None] - steps, 1)
+        none = np.prod(np.where(steps < inside[:, None], lost, 1.0), axis=1)
+        expected[row[cut]] = np.where(above > 0, 1.0, 1 - none)
+        return expected
