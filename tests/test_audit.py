@@ -16,7 +16,6 @@ import pytest
 
 import fathoms as fm
 from fathoms.api import audit
-from fathoms.cli.app import main
 from fathoms.comparison.audit import run_audit
 from fathoms.comparison.audit_findings import LeftOut, Status, changes
 from fathoms.comparison.audit_leave_out import contributions, leave_out
@@ -25,7 +24,8 @@ from fathoms.comparison.audit_sentences import sentences
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.pool import with_judgments
-from tests.test_collections import collection
+from tests.commands import finished
+from tests.real import collection
 
 Ranking = dict[str, list[str]]  # by topic
 Grades = dict[str, dict[str, float]]
@@ -371,11 +371,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Collection) -> 
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as exit:
-        main(["audit", *words])
-    assert isinstance(exit.value.code, int)
-    return exit.value.code, *capsys.readouterr()
+    return finished(capsys, "audit", *words)
 
 
 GIVEN = ("sim/qrels.txt", "sim/runs", "--pooled", "sim/pooled.txt", "--groups", "sim/groups.tsv")

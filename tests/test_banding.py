@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -27,7 +28,8 @@ from fathoms.papers import ties as papers_ties
 from fathoms.papers.ties import kept_share
 from tests import slow
 from tests.blocks import block
-from tests.test_collections import collection
+from tests.commands import status as call
+from tests.real import collection
 
 RHOS = ("1.1", "1.2", "1.4", "1.7", "2.0")
 TABLE_2 = {  # as printed
@@ -217,21 +219,9 @@ def test_a_banded_score_is_the_mean_over_all_orders_inside_the_bands(name: str) 
         )
 
 
-def call(*words: object) -> int:
-    from fathoms.cli.app import main
-
-    with pytest.raises(SystemExit) as exit:
-        main([str(word) for word in words])
-    return int(exit.value.code or 0)
-
-
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from fathoms.data.simulate import simulate, write
-
-    path = tmp_path_factory.mktemp("bands") / "sim"
-    write(simulate(systems=5, n_topics=6, n_docs=400, depth=70, pool_depth=12, unpooled=1, seed=5), path)
-    return path
+def folder(simulated: Callable[..., Path]) -> Path:
+    return simulated(systems=5, n_topics=6, n_docs=400, depth=70, pool_depth=12, unpooled=1, seed=5)
 
 
 def test_a_banded_file_scores_what_the_bands_say(folder: Path, tmp_path: Path) -> None:

@@ -10,50 +10,19 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 import pytest
 
-from fathoms.cli.app import main
+from tests.commands import Command
 from tests.test_reading import QRELS, RUN
 
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = ["run", "topic", "measure", "score", "low", "high", "tie_low", "tie_high", "tie_expected"]
 TIED = b"1 Q0 b 1 1 t\n1 Q0 a 2 1 t\n2 Q0 a 1 7 t\n"
-
-
-class Done(NamedTuple):
-    """What a command left behind."""
-
-    status: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Done]
-
-
-@pytest.fixture
-def fathoms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The command, called in a folder that holds qrels.txt and good.run."""
-    monkeypatch.chdir(tmp_path)
-    Path("qrels.txt").write_bytes(QRELS)
-    Path("good.run").write_bytes(RUN)
-
-    def call(*words: str) -> Done:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit:
-            main(words)
-        assert isinstance(exit.value.code, int)
-        done = Done(exit.value.code, *capsys.readouterr())
-        assert "Traceback" not in done.err
-        assert done.status != 2 or not done.out
-        return done
-
-    return call
 
 
 def process(folder: Path, *words: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import os
 import random
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from fathoms.evidence.align import Alignment
 from fathoms.evidence.order import Precision
 from fathoms.experiment.evaluate import aggregate
 from fathoms.measures.parse import trec_eval_name
+from tests.real import collection
 
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 TREC_EVAL = [
@@ -41,17 +41,6 @@ TREC_EVAL = [
     *(f"Success@{k}" for k in (1, 5, 10)),
     *(f"IPrec@{level / 10:g}" for level in range(11)),
 ]
-
-
-def collection(name: str) -> Path:
-    """The folder of a collection; skips the test where there is none."""
-    root = os.environ.get("FATHOMS_DATA")
-    if not root:
-        pytest.skip("FATHOMS_DATA, the folder of the real collections, is not set")
-    folder = Path(root) / name
-    if not folder.is_dir():
-        pytest.skip(f"FATHOMS_DATA has no collection {name}")
-    return folder
 
 
 def plain_run(path: Path) -> dict[str, dict[str, float]]:

@@ -32,9 +32,7 @@ from fathoms.data.formats.base import BOM, HEAD, Content, FileFormat, Format, Ma
 from fathoms.data.lines import QRELS, RUN, VALUES
 from fathoms.data.load import load
 from fathoms.data.sniff import kind_of
-from tests.test_cli import Command, fathoms
-
-__all__ = ["fathoms"]
+from tests.commands import Command
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYOUTS = {"run": RUN, "qrels": QRELS, "values": VALUES}

@@ -14,6 +14,7 @@ from fathoms.comparison.agreement import Evaluated, agreement, discrimination
 from fathoms.comparison.correlation import correlation, correlation_matrix, rbo, rmse, swaps, tau_ap_matrix
 from fathoms.comparison.significance import corrected, effect_size, interval, p_values, tukey
 from tests import slow
+from tests.commands import status
 
 # -- significance ---------------------------------------------------------------------------------------------
 
@@ -306,7 +307,6 @@ def test_baseline_compares_with_it_alone() -> None:
 def test_compare_command(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
     from pathlib import Path
 
-    from fathoms.cli.app import main
     from fathoms.data.simulate import simulate, write
 
     folder = Path(str(tmp_path)) / "sim"
@@ -320,7 +320,5 @@ def test_compare_command(tmp_path: object, capsys: pytest.CaptureFixture[str]) -
         (["--format", "latex"], r"\toprule"),
         (["--baseline", str(folder / "runs" / "sys1.run"), "-m", "RBP(p=0.8)"], "sys2"),
     ):
-        with pytest.raises(SystemExit) as exit:
-            main(["compare", str(folder / "qrels.txt"), str(folder / "runs"), *words])
-        assert exit.value.code == 0
+        assert status("compare", folder / "qrels.txt", folder / "runs", *words) == 0
         assert expected in capsys.readouterr().out

@@ -21,10 +21,8 @@ from fathoms.data.files import PACKED_ENDINGS, compress
 from fathoms.data.formats import registry
 from fathoms.data.sniff import kind_of
 from fathoms.evidence.order import Ties, default_precision, order_rows
-from tests.test_cli import Command, fathoms
+from tests.commands import Command
 from tests.test_reading import GRADES, QRELS, RUN, SCORES, cells
-
-__all__ = ["fathoms"]
 
 FORMATS = [format.name for format in registry.writable()]
 

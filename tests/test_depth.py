@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +12,12 @@ import fathoms as fm
 from fathoms.comparison.agreement import Evaluated, agreement
 from fathoms.comparison.correlation import correlation
 from fathoms.comparison.depth import panes, reference_depth, scores_by_depth, stable_from, volatility
+from tests.commands import status
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from fathoms.data.simulate import simulate, write
-
-    path = tmp_path_factory.mktemp("depth") / "sim"
-    write(simulate(systems=6, n_topics=8, n_docs=500, depth=60, pool_depth=15, unpooled=0, seed=2), path)
-    return path
+def folder(simulated: Callable[..., Path]) -> Path:
+    return simulated(systems=6, n_topics=8, n_docs=500, depth=60, pool_depth=15, unpooled=0, seed=2)
 
 
 def test_every_depth_is_that_of_its_own_evaluation(folder: Path) -> None:
@@ -61,12 +59,8 @@ def test_stable_from_is_the_first_depth_after_which_all_agree() -> None:
 
 
 def test_depth_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from fathoms.cli.app import main
-
     def call(*words: object) -> int:
-        with pytest.raises(SystemExit) as exit:
-            main(["depth", str(folder / "qrels.txt"), str(folder / "runs"), *map(str, words)])
-        return int(exit.value.code or 0)
+        return status("depth", folder / "qrels.txt", folder / "runs", *words)
 
     assert call("--depths", "1:10", "--format", "tsv", "-o", tmp_path / "v.svg", "--scores", tmp_path / "s.tsv") == 0
     lines = capsys.readouterr().out.splitlines()

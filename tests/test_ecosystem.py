@@ -22,10 +22,8 @@ from fathoms import irm
 from fathoms.data import metadata
 from fathoms.data.simulate import write
 from fathoms.measures.registry import MEASURES
-from tests.test_cli import Command, fathoms
+from tests.commands import Command, status
 from tests.test_reading import GRADES, QRELS, RUN, cells
-
-__all__ = ["fathoms"]
 
 
 @pytest.fixture(scope="module")
@@ -287,12 +285,8 @@ def evals(collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def eval_to(collection: Path, name: str, *words: str) -> Path:
     """What `fathoms eval --by-topic` writes."""
-    from fathoms.cli.app import main
-
     files = [str(collection / "qrels.txt"), str(collection / "runs")]
-    with pytest.raises(SystemExit) as end:
-        main(["eval", *files, "-q", "-m", "AP", "-m", "P@10", "--quiet", "-o", name, *words])
-    assert end.value.code == 0
+    assert status("eval", *files, "-q", "-m", "AP", "-m", "P@10", "--quiet", "-o", name, *words) == 0
     return Path(name)
 
 

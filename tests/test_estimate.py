@@ -32,6 +32,7 @@ from fathoms.evidence.pool import judged_depths, make_pool, prefix, prefix_by_to
 from fathoms.measures.gains import Graded
 from tests import slow
 from tests.blocks import block, random_case
+from tests.commands import status as run_cli
 
 # -- RM's predictors ------------------------------------------------------------------------------------------
 
@@ -253,12 +254,8 @@ def test_no_estimate_leaves_its_range(measure: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from fathoms.data.simulate import simulate, write
-
-    folder = tmp_path_factory.mktemp("estimate") / "sim"
-    write(simulate(systems=8, n_topics=6, n_docs=800, depth=100, pool_depth=10, seed=5), folder)
-    return folder
+def collection(simulated: Callable[..., Path]) -> Path:
+    return simulated(systems=8, n_topics=6, n_docs=800, depth=100, pool_depth=10, seed=5)
 
 
 def test_depths_and_prefixes_are_those_of_a_plain_loop(collection: Path) -> None:
@@ -333,14 +330,6 @@ def test_predict_says_what_it_cannot_estimate(collection: Path) -> None:
         fm.predict(collection / "qrels.txt", collection / "runs", "Bpref", "smoothed")
     with pytest.raises(fm.FathomsError, match="SetP has no estimate from predicted gains"):
         fm.predict(collection / "qrels.txt", collection / "runs", "SetP", "linear", depth=5)
-
-
-def run_cli(*words: object) -> int:
-    from fathoms.cli.app import main
-
-    with pytest.raises(SystemExit) as exit:
-        main([str(word) for word in words])
-    return int(exit.value.code or 0)
 
 
 def test_predict_command(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -30,9 +30,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fathoms as fm
-from fathoms.cli.app import main
 from fathoms.data.qrels import Qrels
-from fathoms.data.simulate import simulate, write
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Floats
@@ -42,7 +40,8 @@ from fathoms.judging.log import JudgingSettings, Log, check_new
 from fathoms.judging.select import STRATEGIES
 from fathoms.judging.session import Session
 from fathoms.judging.texts import Entry, open_texts, printable
-from tests.test_collections import collection
+from tests.commands import Command, Done, finished
+from tests.real import collection
 
 RUNS = {
     "one": {"1": {"a": 3.0, "b": 2.0, "c": 1.0}, "2": {"x": 2.0, "y": 1.0}},
@@ -591,25 +590,14 @@ def test_nothing_that_a_terminal_obeys_gets_through(text: str) -> None:
         assert unicodedata.bidirectional(after) not in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
-class Done(NamedTuple):
-    """What a command left behind."""
-
-    status: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Done]
 SYSTEMS, DEPTH = 4, 20
 NEVER = "0.999999999"  # a confidence that is not reached
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(simulated: Callable[..., Path]) -> Path:
     """A small simulated collection with texts."""
-    folder = tmp_path_factory.mktemp("made") / "sim"
-    write(simulate(systems=SYSTEMS, n_topics=6, n_docs=200, depth=DEPTH, pool_depth=3, texts=True), folder)
-    return folder
+    return simulated(systems=SYSTEMS, n_topics=6, n_docs=200, depth=DEPTH, pool_depth=3, texts=True)
 
 
 @pytest.fixture
@@ -620,15 +608,8 @@ def judge(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setenv("LOGNAME", "ann")
 
     def call(*words: str, stdin: Any = "", qrels: str = "none", runs: Sequence[str] = ("sim/runs",)) -> Done:
-        capsys.readouterr()
         monkeypatch.setattr(sys, "stdin", io.StringIO(stdin) if isinstance(stdin, str) else stdin)
-        with pytest.raises(SystemExit) as exit:
-            main(["judge", qrels, *runs, *words])
-        assert isinstance(exit.value.code, int)
-        done = Done(exit.value.code, *capsys.readouterr())
-        assert "Traceback" not in done.err
-        assert done.status != 2 or not done.out
-        return done
+        return finished(capsys, "judge", qrels, *runs, *words)
 
     return call
 

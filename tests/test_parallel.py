@@ -15,7 +15,6 @@ import pytest
 
 import fathoms as fm
 from fathoms import parallel
-from fathoms.cli.app import main
 from fathoms.data.runs import scan_runs
 from fathoms.data.simulate import write
 from fathoms.errors import FathomsError
@@ -25,6 +24,7 @@ from fathoms.parallel import cluster, work
 from fathoms.reporting.page import page
 from fathoms.reporting.report import run_report
 from tests.batches import BATCHES, EXPECTED, Deadly, DiesOnce, Patient, Wrong, squares
+from tests.commands import status
 
 CLUSTER = "local:2"
 EVERYWHERE = (["--workers", "1"], ["--workers", "3"], ["--scheduler", CLUSTER])
@@ -142,9 +142,7 @@ def test_a_command_prints_the_same_everywhere(
     monkeypatch.chdir(sim)
     printed = []
     for flags in EVERYWHERE:
-        with pytest.raises(SystemExit) as ended:
-            main([command, "qrels.txt", "runs", *TABLES[command], "--format", "tsv", "--quiet", *flags])
-        assert ended.value.code == 0
+        assert status(command, "qrels.txt", "runs", *TABLES[command], "--format", "tsv", "--quiet", *flags) == 0
         printed.append(capsys.readouterr().out)
     assert printed[0].count("\n") > 10
     assert printed[0] == printed[1] == printed[2]
@@ -160,9 +158,7 @@ def test_a_paper_is_the_same_everywhere(paper: str, sim: Path, tmp_path: Path, m
         if paper != "rtc":
             words += ["--pooled", str(sim / "pooled.txt")]
         depth = ["--depth", "10"] if paper in ("gain", "depth", "rtc") else []
-        with pytest.raises(SystemExit) as ended:
-            main([*words, *depth, "--trials", "12", "--quiet"])
-        assert ended.value.code == 0
+        assert status(*words, *depth, "--trials", "12", "--quiet") == 0
         files[where] = {file.name: file.read_bytes() for file in (tmp_path / where).iterdir()}
     assert len(files["one"]) > 4
     assert files["one"] == files["three"] == files["dask"]
@@ -225,9 +221,7 @@ def test_runs_travel_as_names_of_files(sim: Path) -> None:
 
 
 def refused(sim: Path, scheduler: str, capsys: pytest.CaptureFixture[str]) -> str:
-    with pytest.raises(SystemExit) as ended:
-        main(["eval", str(sim / "qrels.txt"), str(sim / "runs"), "--scheduler", scheduler])
-    assert ended.value.code == 2
+    assert status("eval", sim / "qrels.txt", sim / "runs", "--scheduler", scheduler) == 2
     said = capsys.readouterr()
     assert said.out == ""
     return said.err

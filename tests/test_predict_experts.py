@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,13 @@ import pytest
 
 import fathoms as fm
 from fathoms.data.document_values import read_values
-from fathoms.data.simulate import Collection, simulate, write
+from fathoms.data.simulate import Collection, simulate
 from fathoms.estimate import probabilities
 from fathoms.estimate.predict import METHODS
 from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
 from fathoms.estimate.relevance import RELEVANCE_MODELS
 from fathoms.evidence.evidence import Floats
+from tests.commands import status as run_cli
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
 
@@ -265,18 +267,8 @@ def test_language_models_labels_are_worth_something() -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("experts") / "sim"
-    write(simulate(systems=4, n_topics=4, n_docs=500, depth=50, pool_depth=5, seed=2), place)
-    return place
-
-
-def run_cli(*words: object) -> int:
-    from fathoms.cli.app import main
-
-    with pytest.raises(SystemExit) as exit:
-        main([str(word) for word in words])
-    return int(exit.value.code or 0)
+def folder(simulated: Callable[..., Path]) -> Path:
+    return simulated(systems=4, n_topics=4, n_docs=500, depth=50, pool_depth=5, seed=2)
 
 
 def test_probabilities_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,8 @@ import pytest
 
 import fathoms as fm
 from fathoms import charts
-from fathoms.cli.app import main
 from fathoms.comparison.compare import verdict_boxes
 from fathoms.data.runs import Runs
-from fathoms.data.simulate import write
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import candidates
 from fathoms.judging.engine import Engine
@@ -30,6 +28,7 @@ from fathoms.reporting import script_data, story
 from fathoms.reporting.demo import Demo, demonstrate
 from fathoms.reporting.parts import text as safe
 from fathoms.reporting.report import DEFAULT_MEASURES, Report, checksum, judging_of, run_report
+from tests.commands import status as run
 
 EVIL = "<script>alert('run')</script>&\"'"
 
@@ -79,10 +78,8 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("report") / "sim"
-    write(fm.simulate(systems=6, n_topics=7, n_docs=300, depth=60, pool_depth=8, seed=3), folder)
-    return folder
+def folder(simulated: Callable[..., Path]) -> Path:
+    return simulated(systems=6, n_topics=7, n_docs=300, depth=60, pool_depth=8, seed=3)
 
 
 def make(qrels: Any, runs: Any, measures: Any = DEFAULT_MEASURES, **options: Any) -> Report:
@@ -518,12 +515,6 @@ def test_judging_of_two_systems_can_be_settled() -> None:
 
 
 # -- the command ------------------------------------------------------------------------------------------------------
-
-
-def run(*words: str) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(words)
-    return int(stopped.value.code or 0)
 
 
 def test_the_command_writes_the_page_and_its_own_line(folder: Path, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 import fathoms as fm
 from fathoms import parallel
-from fathoms.cli.app import main
 from fathoms.data.simulate import simulate, write
 from fathoms.parallel import work
+from tests.commands import status
 
 
 @pytest.fixture
@@ -26,10 +26,8 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def evaluated(sim: Path, *flags: str) -> tuple[int, str]:
     out = Path("out.tsv")
     out.unlink(missing_ok=True)
-    with pytest.raises(SystemExit) as exit:
-        main(["eval", str(sim / "qrels.txt"), str(sim / "runs"), "--quiet", "--format", "tsv", "-o", str(out), *flags])
-    assert isinstance(exit.value.code, int)
-    return exit.value.code, out.read_text() if out.exists() else ""
+    ended = status("eval", sim / "qrels.txt", sim / "runs", "--quiet", "--format", "tsv", "-o", out, *flags)
+    return ended, out.read_text() if out.exists() else ""
 
 
 def parts() -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,22 +13,20 @@ import pytest
 
 import fathoms as fm
 from fathoms import parallel
-from fathoms.cli.app import main
 from fathoms.data.simulate import write
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import candidates
 from fathoms.judging.engine import Engine
 from fathoms.papers import rtc
 from fathoms.parallel import work
+from tests.commands import status
 
 SMALL = rtc.RTCSettings(depth=20, trials=4, systems=6, methods=("MTC", "fusion"), workers=1)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("trials") / "sim"
-    write(fm.simulate(systems=9, n_topics=12, n_docs=600, depth=40, seed=3), path)
-    return path
+def folder(simulated: Callable[..., Path]) -> Path:
+    return simulated(systems=9, n_topics=12, n_docs=600, depth=40, seed=3)
 
 
 @pytest.fixture(scope="module")
@@ -176,14 +175,10 @@ def test_relevant_documents_elsewhere_count(folder: Path) -> None:
 def test_the_paper_on_a_simulated_collection(folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "rtc"
     words = ["papers", "rtc", folder / "truth.txt", folder / "runs", "--trials", "2", "--depth", "20", "-o", target]
-    with pytest.raises(SystemExit) as end:
-        main([*map(str, words), "--quiet", "--workers", "1"])
-    assert end.value.code == 2  # ten systems a trial, and only nine are there
+    assert status(*words, "--quiet", "--workers", "1") == 2  # ten systems a trial, and only nine are there
     write(fm.simulate(systems=11, n_topics=8, n_docs=400, depth=30, seed=4), tmp_path / "more")
     words = ["papers", "rtc", tmp_path / "more" / "truth.txt", tmp_path / "more" / "runs", *words[4:]]
-    with pytest.raises(SystemExit) as end:
-        main([*map(str, words), "--quiet", "--workers", "1"])
-    assert end.value.code == 0
+    assert status(*words, "--quiet", "--workers", "1") == 0
     names = {path.name for path in target.iterdir()}
     assert {f"table{n}.tsv" for n in (1, 2, 3, 4, 5)} | {"fig2.tsv", "tableA.tsv", "tableB.tsv", "index.md"} <= names
     assert work.PARTS not in names

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 import fathoms as fm
-from fathoms.cli.app import main
 from fathoms.data import fake_text
 from fathoms.data.runs import Run
 from fathoms.data.simulate import Collection, simulate, write
@@ -20,6 +19,7 @@ from fathoms.errors import FathomsError
 from fathoms.estimate.gain_models import GAIN_MODELS
 from fathoms.evidence.order import contradictions
 from fathoms.evidence.pool import pool_documents
+from tests.commands import status as fathoms
 
 Pairs = set[tuple[str, str]]
 
@@ -311,14 +311,6 @@ def test_subjects_are_different() -> None:
 
 
 # -- the command --------------------------------------------------------------------------------------------------
-
-
-def fathoms(*words: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    code = ended.value.code
-    assert isinstance(code, int)
-    return code
 
 
 def test_command_takes_every_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import fathoms as fm
 from fathoms import charts
 from fathoms.api import ties
-from fathoms.cli.app import main
 from fathoms.comparison.tie_anomalies import Anomalies, affected, anomalies
 from fathoms.comparison.tie_effects import COLUMNS, KINDS, RULES, Means
 from fathoms.comparison.tie_sentences import sentences
@@ -29,7 +28,8 @@ from fathoms.evidence.align import Alignment, rank
 from fathoms.evidence.order import Precision, Ties, risen
 from tests import slow
 from tests.blocks import block
-from tests.test_collections import collection
+from tests.commands import status
+from tests.real import collection
 from tests.test_enumeration import VALUES
 from tests.test_invariants import FEW, SLACK, cases
 
@@ -318,9 +318,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def called(*words: str) -> int:
-    with pytest.raises(SystemExit) as stop:
-        main(["ties", *words])
-    return int(stop.value.code or 0)
+    return status("ties", *words)
 
 
 def test_summary_says_what_the_tables_hold(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

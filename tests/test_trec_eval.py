@@ -26,11 +26,12 @@ import pytrec_eval
 
 import fathoms as fm
 from fathoms.cli import trec_eval as command
-from fathoms.cli.app import main
 from fathoms.evidence.align import Alignment
 from fathoms.measures.parse import parse_measure, trec_eval_name
 from fathoms.measures.trec_eval import GROUPS, KNOWN, UNSUPPORTED, columns_of, values_of
-from tests.test_collections import TREC_EVAL, collection, plain_qrels, plain_run
+from tests.commands import finished
+from tests.real import collection
+from tests.test_collections import TREC_EVAL, plain_qrels, plain_run
 
 GOLDEN = json.loads((Path(__file__).parent / "trec_eval.json").read_text(encoding="utf-8"))
 Qrels = dict[str, dict[str, int]]
@@ -46,11 +47,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     Path("r").write_text("\n".join(GOLDEN["run"]) + "\n")
 
     def run(*words: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit:
-            main(["trec_eval", *words])
-        assert isinstance(exit.value.code, int)
-        return exit.value.code, *capsys.readouterr()
+        return finished(capsys, "trec_eval", *words)
 
     return run
 
