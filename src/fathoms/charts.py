@@ -218,6 +218,7 @@ def boxes(frame: pl.DataFrame, x: str, group: str, title: str, axes: tuple[str, 
 
 
 def dots(frame: pl.DataFrame, x: str, y: str, title: str, axes: tuple[str, str]) -> Any:
+    """One dot a row, all its columns on hover."""
     import altair as alt
 
     chart = (
