@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C"]
+PALE = "#BBBBBB"  # what does not count
+# Purple to green, which people with any common form of colour blindness tell apart too (ColorBrewer's PRGn).
+BANDS = ["#762A83", "#AF8DC3", "#E7D4E8", "#D9F0D3", "#7FBF7B", "#1B7837"]
 
 
 def available() -> bool:
@@ -136,7 +139,7 @@ def p_scatter(
                 title=None,
                 scale=alt.Scale(
                     domain=list(outcomes),
-                    range=[*COLOURS[:1], *COLOURS[5:6], "#BBBBBB", *COLOURS[1:2]],
+                    range=[*COLOURS[:1], *COLOURS[5:6], PALE, *COLOURS[1:2]],
                 ),
             ),
         )
@@ -153,14 +156,13 @@ def volatility(frame: pl.DataFrame, x: str, y: str, value: str, *, pooled: int) 
     import polars as pl
 
     limits = [0.5, 0.6, 0.7, 0.8, 0.9]
-    bands = ["#762A83", "#AF8DC3", "#E7D4E8", "#D9F0D3", "#7FBF7B", "#1B7837"]
     # Plain field names: a point in one, as in RBP(p=0.95), would be taken for a path.
     plain = frame.rename({x: "across", y: "up", value: "value"}).with_columns(
         tooltip=pl.format("depths {} and {}; {} {}", "across", "up", pl.lit(value), pl.col("value").round(3))
     )
     across = alt.X("across:O", title=x.strip(), axis=alt.Axis(values=_every(plain, "across")))
     up = alt.Y("up:O", title=y.strip(), sort="descending", axis=alt.Axis(values=_every(plain, "up")))
-    colour = alt.Color("value:Q", scale=alt.Scale(type="threshold", domain=limits, range=bands), title=value)
+    colour = alt.Color("value:Q", scale=alt.Scale(type="threshold", domain=limits, range=BANDS), title=value)
     cells = (
         alt.Chart(plain)
         .mark_rect()
