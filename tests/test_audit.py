@@ -99,6 +99,12 @@ def result(made: Collection) -> Audit:
 # -- figures against loops ----------------------------------------------------------------------------------------
 
 
+def test_the_first_unjudged_document_of_a_ranking_that_is_judged_to_its_end_is_just_past_it() -> None:
+    qrels = fm.read_qrels({"1": {"a": 1, "b": 0}, "2": {"a": 1}, "3": {"a": 1}})
+    run = fm.read_run({"1": {"a": 2.0, "b": 1.0}, "2": {"a": 4.0, "x": 3.0, "y": 2.0, "z": 1.0}})
+    assert Alignment(qrels)(run).evidence.first_unjudged.tolist() == [3, 2, 1]  # of nothing, the first is past the end
+
+
 def test_relevant_documents_by_depth(made: Collection, result: Audit) -> None:
     grades, rankings = plain(made)
     assert len(result.found) == DEPTH
