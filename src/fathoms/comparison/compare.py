@@ -14,6 +14,7 @@ from fathoms.choices import checked
 from fathoms.comparison.differences import UnjudgedWeights, sound_range, unjudged_weights, weighted_range
 from fathoms.comparison.significance import (
     CORRECTIONS,
+    SIGNIFICANCE_TESTS,
     TESTS,
     Correction,
     Test,
@@ -229,8 +230,7 @@ def _pairs(
     ci_low, ci_high = interval(differences, alpha)
     effect = effect_size(differences)
     p_pair = p[a, b]
-    # Tukey's p-values allow for all comparisons already.
-    p_all = p_pair if test == "tukey" else corrected(p_pair, correction)
+    p_all = p_pair if SIGNIFICANCE_TESTS[test].allows_for_all_pairs else corrected(p_pair, correction)
     tie_low = np.array([np.nan if s.tie_low is None else s.tie_low.mean() for s in scores])
     tie_high = np.array([np.nan if s.tie_high is None else s.tie_high.mean() for s in scores])
     guesses = [system.estimates[measure] for system in systems]
