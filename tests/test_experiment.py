@@ -123,7 +123,7 @@ def test_another_order_of_a_ranked_run_is_that_of_ranking_it_anew(data: st.DataO
     ]
     run, qrels = fm.read_run(pl.DataFrame(rows)), fm.read_qrels({"1": {"a": 1, "b": 0}, "2": {"c": 2}})
     first, second = data.draw(st.sampled_from(POLICIES)), data.draw(st.sampled_from(POLICIES))
-    there = reranked(rank(run, qrels, first, "float64"), qrels, second, default_precision(second))
+    there = reranked(rank(run, qrels, first, "float64"), second, default_precision(second))
     anew = rank(run, qrels, second, default_precision(second))
     for name in ("rows", "topic", "rank", "tied", "keys", "judgment", "codes"):
         np.testing.assert_array_equal(getattr(there, name), getattr(anew, name), err_msg=name)

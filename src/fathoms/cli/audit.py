@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from fathoms.cli import output
 
-    exp = options.experiment(args)
+    exp = options.experiment(args, memory_mb=0)
     with output.progress(len(exp.runs), args.quiet) as step:
         result = exp.audit(args.measures, depth=args.depth, progress=step)
     output.say_notes(exp, result, args)

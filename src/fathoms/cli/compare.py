@@ -70,7 +70,7 @@ def run(args: Namespace) -> int:
 
     if args.qrels == "none":
         return _run_on_scores(args)
-    exp = options.experiment(args)
+    exp = options.experiment(args, memory_mb=0)
     with output.progress(len(exp.runs), args.quiet) as step:
         result = exp.compare(
             args.measures or "AP",

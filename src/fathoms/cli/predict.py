@@ -105,7 +105,7 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
 
     method = _method(args)
-    exp = options.experiment(args)
+    exp = options.experiment(args, memory_mb=0)
     measures, more = args.measures or MEASURES, {"labels": args.labels, "to_depth": args.to_depth}
     result: Result
     if args.probabilities:

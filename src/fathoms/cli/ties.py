@@ -90,7 +90,7 @@ def run(args: Namespace) -> int:
     show: Kind | Literal["summary"] = args.show or ("summary" if args.format == "table" else "scores")
     if show == "summary" and args.format != "table":
         raise FathomsError(f"the summary is a table; for {args.format} choose --show {', '.join(KINDS)}")
-    exp = options.experiment(args)
+    exp = options.experiment(args, memory_mb=0)
     if args.fix is not None:
         written = fix_runs(exp.runs, args.fix, rule, args.score_precision, keep=[args.qrels])
         if not args.quiet:

@@ -16,7 +16,7 @@ from fathoms import choices
 from fathoms.choices import checked
 from fathoms.comparison.audit_findings import found_by_depth, judged_shares, pooling_outcomes
 from fathoms.comparison.audit_guidelines import Guide, listed
-from fathoms.comparison.audit_leave_out import contributions, judgments_of, leave_out
+from fathoms.comparison.audit_leave_out import contributions, leave_out
 from fathoms.comparison.audit_result import Audit
 from fathoms.errors import FathomsError
 from fathoms.estimate.predict import pooled_depth
@@ -116,10 +116,10 @@ def _align_all(
     align = experiment.alignment([], notes, trace=True)
 
     def one(name: str) -> tuple[list[str], Aligned, Aligned | None]:
-        asked = experiment.align(name, align)
-        filed = None if experiment.options.ties == "run" else experiment.align(name, align, "run")
-        same = filed is None or np.array_equal(judgments_of(filed), judgments_of(asked))
-        return experiment.run(name).notes, asked, None if same else filed
+        ranked = experiment.ranked(name)
+        in_file_order = experiment.reranked(ranked, "run")
+        same = np.array_equal(in_file_order.judgment, ranked.judgment)
+        return ranked.run.notes, align.of(ranked), None if same else align.of(in_file_order)
 
     results = experiment.map(one, progress=progress)
     found = dict(zip(experiment.runs, results, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from fathoms import charts
 from fathoms.comparison.correlation import TIE
 from fathoms.comparison.tie_anomalies import Anomalies
 from fathoms.data.arrays import frame_of_rows
-from fathoms.evidence.align import Alignment, Ranked, reranked
+from fathoms.evidence.align import Alignment, Ranked, other_order
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
 from fathoms.evidence.order import Ties, default_precision
 from fathoms.experiment.evaluate import aggregate
@@ -182,7 +182,7 @@ def means_of(
     ranked: Ranked, align: Alignment, evidence: Evidence, measures: list[Measure]
 ) -> dict[Measure, dict[str, float]]:
     """Each measure's mean under each rule and at each limit; nan where there is none."""
-    others = _other_orders(ranked, align)
+    others = _other_orders(ranked, align, evidence)
     chunks = list(evidence.chunks())
     means = {}
     for m in measures:
@@ -210,16 +210,20 @@ def _joined(parts: list[Floats | None]) -> Floats | None:
     return np.concatenate(known) if len(known) == len(parts) else None
 
 
-def _other_orders(ranked: Ranked, align: Alignment) -> dict[str, Evidence]:
+def _other_orders(ranked: Ranked, align: Alignment, evidence: Evidence) -> dict[str, Evidence]:
     """The evidence in the order of the other rules: the same documents, so nothing has to be looked up again."""
     policies: dict[str, Ties] = {"file_order": "run"}
     ranks = ranked.run.ranks
     if ranks is not None and not np.isnan(ranks).any():
         policies["score_rank"] = "score-rank"
-    return {
-        rule: align.of(reranked(ranked, align.qrels, policy, align.precision or default_precision(policy))).evidence
-        for rule, policy in policies.items()
-    }
+    held = np.arange(evidence.width) < evidence.lengths[:, None]
+    others = {}
+    for rule, policy in policies.items():
+        place, _ = other_order(ranked, policy, align.precision or default_precision(policy))
+        codes = evidence.codes.copy()
+        codes[held] = ranked.codes[place]
+        others[rule] = replace(evidence, codes=codes, _cache={})
+    return others
 
 
 def _reordered(measure: Measure, evidence: Evidence, other: Evidence, score: Floats | None) -> Floats | None:

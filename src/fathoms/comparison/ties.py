@@ -49,7 +49,7 @@ def run_tie_analysis(
     align = replace(experiment.alignment(measures, notes), ties="trec")
 
     def one(name: str) -> tuple[Anomalies, dict[Measure, dict[str, float]], Aligned, list[str]]:
-        ranked = experiment.ranked(name, "trec")
+        ranked = experiment.reranked(experiment.ranked(name), "trec")
         found = anomalies(ranked.run, options.precision or "float64", place)
         aligned = align.of(ranked)
         means = means_of(ranked, align, aligned.evidence, measures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,24 +122,26 @@ def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     return Ranked(run, rows, topic, _from_one(topic, len(qrels.topics)), tied, pair_keys, judgment, codes)
 
 
-def reranked(ranked: Ranked, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
+def reranked(ranked: Ranked, ties: Ties, precision: Precision) -> Ranked:
     """The same documents in the order of another policy; nothing is looked up again."""
-    run = ranked.run
-    at = np.empty(len(run), dtype=np.int64)  # by row of the run, where it stands now
+    place, tied = other_order(ranked, ties, precision)
+    return replace(
+        ranked,
+        rows=ranked.rows[place],
+        tied=tied,
+        keys=ranked.keys[place],
+        judgment=ranked.judgment[place],
+        codes=ranked.codes[place],
+    )
+
+
+def other_order(ranked: Ranked, ties: Ties, precision: Precision) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """For each place under another policy, where its document stands now; and which are tied with the one before."""
+    at = np.empty(len(ranked.run), dtype=np.int64)  # by row of the run
     at[ranked.rows] = np.arange(len(ranked.rows))
     rows = np.sort(ranked.rows)
-    rows, tied = order_rows(run, rows, ranked.topic[at[rows]], ties, precision)
-    place = at[rows]
-    return Ranked(
-        run,
-        rows,
-        ranked.topic,
-        ranked.rank,
-        tied,
-        ranked.keys[place],
-        ranked.judgment[place],
-        ranked.codes[place],
-    )
+    rows, tied = order_rows(ranked.run, rows, ranked.topic[at[rows]], ties, precision)
+    return at[rows], tied
 
 
 def _from_one(topic: NDArray[np.int32], n_topics: int) -> NDArray[np.int64]:

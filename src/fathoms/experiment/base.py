@@ -156,7 +156,7 @@ class BaseExperiment:
         self.options = replace(options, pooled=chosen)
         self.groups = _groups(groups, self.runs)
         self._qrels: Qrels | None = None
-        self._ranked: dict[tuple[str, Ties], Ranked] = {}
+        self._ranked: dict[str, Ranked] = {}
         self._kept = self._fitting(memory_mb) if scheduler is None else frozenset[str]()
 
     # -- judgments and measures -------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ class BaseExperiment:
     # -- runs: each read and ranked once ----------------------------------------------------------------------------
 
     def run(self, name: str) -> Run:
-        ranked = self._ranked.get((name, self.options.ties))
+        ranked = self._ranked.get(name)
         return self.runs[name] if ranked is None else ranked.run
 
     @property
@@ -209,29 +209,29 @@ class BaseExperiment:
         """Whether a run, once read, stays in memory."""
         return name in self._kept
 
-    def ranked(self, name: str, ties: Ties | None = None) -> Ranked:
-        """A run's documents in the order of the policy, or of another one."""
-        options = self.options
-        policy = ties or options.ties
-        if (name, policy) in self._ranked:
-            return self._ranked[name, policy]
-        if policy == options.ties:
-            found = rank(self.runs[name], self.qrels, policy, options.used_precision)
-        else:
-            precision = options.precision or default_precision(policy)
-            found = reranked(self.ranked(name), self.qrels, policy, precision)
+    def ranked(self, name: str) -> Ranked:
+        """A run's documents in the order of the experiment's policy."""
+        if name in self._ranked:
+            return self._ranked[name]
+        found = rank(self.runs[name], self.qrels, self.options.ties, self.options.used_precision)
         if self.keeps(name):
-            self._ranked[name, policy] = found
+            self._ranked[name] = found
         return found
+
+    def reranked(self, ranked: Ranked, ties: Ties) -> Ranked:
+        """The same run in the order of another policy."""
+        if ties == self.options.ties:
+            return ranked
+        return reranked(ranked, ties, self.options.precision or default_precision(ties))
 
     def prepare(self) -> None:
         """Read and rank, several at a time, the runs that stay in memory. Called first by every analysis."""
         self.runs.read_streams()
-        missing = [name for name in self.runs if self.keeps(name) and (name, self.options.ties) not in self._ranked]
+        missing = [name for name in self.runs if self.keeps(name) and name not in self._ranked]
         if missing:
             assert self.qrels.lookup is not None  # made here, so that forks need not make it each
             for name, ranked in zip(missing, self.map(self.ranked, missing), strict=True):
-                self._ranked[name, self.options.ties] = ranked
+                self._ranked[name] = ranked
 
     def map(
         self,
@@ -282,9 +282,9 @@ class BaseExperiment:
             trace,
         )
 
-    def align(self, name: str, alignment: Alignment, ties: Ties | None = None) -> Aligned:
+    def align(self, name: str, alignment: Alignment) -> Aligned:
         """The evidence on one run, a row for each topic of the judgments."""
-        return alignment.of(self.ranked(name, ties))
+        return alignment.of(self.ranked(name))
 
     def _unjudged_in_all_runs(self) -> NDArray[np.int64]:
         names = list(self.runs)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import charts
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run
 from fathoms.data.topics import valid_text
@@ -98,6 +97,8 @@ class Evaluation(Result):
 
     def chart(self) -> Any:
         """Each run's score of the first measure with its range, best first."""
+        from fathoms import charts
+
         charts.require()
         return charts.ranges(self.range_points(self.measures[0]), self.measures[0].name)
 
@@ -221,7 +222,7 @@ class Scoring:
         scores = score_all(evidence, measures, options.ties, scores_only=self.scores_only)
         differs = False
         if options.ties not in ("rank", "run") and not self.scores_only and contradictions(run).any():
-            by_rank = reranked(ranked, self.align.qrels, "rank", options.precision or default_precision("rank"))
+            by_rank = reranked(ranked, "rank", options.precision or default_precision("rank"))
             others = score_all(self.align.of(by_rank, present=True).evidence, measures, options.ties)
             differs = any(not np.allclose(scores[m].score, others[m].score, atol=1e-9) for m in measures)
         depth = max(

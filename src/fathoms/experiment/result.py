@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fathoms.data.arrays import frame_of_rows
@@ -63,4 +62,6 @@ def to_pandas(frame: pl.DataFrame) -> Any:
 
 
 def _safe(text: str) -> str:
+    from html import escape
+
     return escape(text.encode("utf-8", "replace").decode("utf-8"))
