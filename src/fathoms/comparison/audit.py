@@ -14,7 +14,7 @@ import numpy as np
 
 from fathoms import choices
 from fathoms.choices import checked
-from fathoms.comparison.audit_findings import found_by_depth, judged_shares, pooling_outcomes
+from fathoms.comparison.audit_findings import LeftOut, found_by_depth, judged_shares, pooling_outcomes
 from fathoms.comparison.audit_guidelines import Guide, listed
 from fathoms.comparison.audit_leave_out import contributions, leave_out
 from fathoms.comparison.audit_result import Audit
@@ -23,6 +23,7 @@ from fathoms.estimate.predict import pooled_depth
 from fathoms.evidence.align import Aligned
 from fathoms.evidence.pool import least_depths, with_judgments
 from fathoms.experiment.base import BaseExperiment
+from fathoms.measures.base import Measure
 
 MEASURES = ("AP(variant=b)@{d}", "nDCG@{d}", "RBP(p=0.8)@{d}", "RBP(p=0.95)@{d}")  # those of Table 5, with k = d
 
@@ -72,15 +73,10 @@ def run_audit(
     found, steps = found_by_depth(qrels, depths, d)
     teams = _teams(contributing, experiment.groups, notes)
     alone = {name: [name] for name in contributing}
-    left = {}
-    for kind, units in (("run", alone), ("group", teams)):
-        if len(units) == 1:
-            notes.append(f"only one {kind} contributed to the pool, so without it there is none: no {kind} is left out")
-            units = {}
-        brought = contributions(aligned, units, d, len(qrels))
-        left[kind] = leave_out(
-            qrels, aligned, brought, units, chosen, options.ties, workers=options.workers, scheduler=options.scheduler
-        )
+    left = {
+        kind: _left_out(experiment, aligned, kind, units, chosen, d, notes)
+        for kind, units in (("run", alone), ("group", teams))
+    }
     evidence = {name: with_judgments(one, qrels, kept) for name, one in aligned.items()}
     filed = {
         name: with_judgments(in_file_order[name], qrels, kept) if name in in_file_order else evidence[name]
@@ -105,6 +101,26 @@ def run_audit(
         extended=guide.extended,
         guidelines=guide.all(),
         notes=notes,
+    )
+
+
+def _left_out(
+    experiment: BaseExperiment,
+    aligned: Mapping[str, Aligned],
+    kind: str,
+    units: Mapping[str, Sequence[str]],
+    measures: list[Measure],
+    depth: int,
+    notes: list[str],
+) -> list[LeftOut]:
+    """What becomes of each run if it, or its whole team, had not contributed."""
+    if len(units) == 1:
+        notes.append(f"only one {kind} contributed to the pool, so without it there is none: no {kind} is left out")
+        units = {}
+    qrels, options = experiment.qrels, experiment.options
+    brought = contributions(aligned, units, depth, len(qrels))
+    return leave_out(
+        qrels, aligned, brought, units, measures, options.ties, workers=options.workers, scheduler=options.scheduler
     )
 
 

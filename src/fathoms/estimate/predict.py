@@ -18,6 +18,7 @@ from fathoms.estimate.gain_models import MODEL_NAMES, CurveFit, HybridFit, fit_m
 from fathoms.estimate.predictors import PREDICTORS, PUBLISHED, Constants, rm_predict
 from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
 from fathoms.estimate.relevance import RELEVANCE_MODELS
+from fathoms.evidence.align import Alignment
 from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.evaluate import aggregate
@@ -277,6 +278,29 @@ def kept_inside(raw: Floats, scores: Scores) -> tuple[Floats, Bools] | None:
     return inside, np.abs(inside - raw) > 1e-9
 
 
+def _fitted(
+    experiment: BaseExperiment,
+    align: Alignment,
+    measures: Sequence[Measure],
+    models: Sequence[str],
+    depth: int | None,
+    notes: list[str],
+) -> Curves | None:
+    """The curves of the gain models, fitted to the contributing runs; None where no such model is asked for."""
+    if not models:
+        return None
+    if experiment.options.pooled is None:
+        evidences = {name: experiment.align(name, align).evidence for name in experiment.runs}
+        contributing, seen = contributing_runs(evidences, notes)
+    else:
+        contributing = [experiment.align(name, align).evidence for name in experiment.contributing()]
+        seen = max(pooled_depth(contributing), 2)
+    depth = depth or seen
+    curves, fit_notes = fit_curves(contributing, measures, models, depth)
+    notes += [f"fitted at depth {depth}: {note}" for note in fit_notes]
+    return curves
+
+
 def run_prediction(
     experiment: BaseExperiment,
     measures: Sequence[Measure],
@@ -294,25 +318,13 @@ def run_prediction(
         if method not in METHODS:
             raise FathomsError(f"unknown method {method!r}; known are {', '.join(METHODS)} and all")
     experiment.needs_all_topics("predict")
-    measures, options, runs = list(measures), experiment.options, experiment.runs
+    measures, options = list(measures), experiment.options
     for measure in measures:
         check_estimable(measure, methods)
     experiment.prepare()
     notes = list(experiment.qrels.notes)
     align = experiment.alignment(measures, notes)
-    models = [method for method in methods if method in MODEL_NAMES]
-    curves = None
-    if models:
-        if options.pooled is None:
-            contributing, seen = contributing_runs(
-                {name: experiment.align(name, align).evidence for name in runs}, notes
-            )
-        else:
-            contributing = [experiment.align(name, align).evidence for name in experiment.contributing()]
-            seen = max(pooled_depth(contributing), 2)
-        depth = depth or seen
-        curves, fit_notes = fit_curves(contributing, measures, models, depth)
-        notes += [f"fitted at depth {depth}: {note}" for note in fit_notes]
+    curves = _fitted(experiment, align, measures, [m for m in methods if m in MODEL_NAMES], depth, notes)
     expectations = {
         method: _expectations(
             relevance_probabilities(experiment, method, labels, to_depth), measures, options.seed, notes

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fathoms import charts
 from fathoms.comparison import tie_sentences
@@ -51,17 +52,83 @@ def _verdict_bar(report: Report, measure: Measure) -> str:
     return f'<div class="row"><b>{text(measure.name)}</b><div class="stack">{parts}</div><span>{key}</span></div>'
 
 
+SUMMARY = ("summary", "Summary")
+
+
+class Section(NamedTuple):
+    """A part of the page: its anchor, its link, its heading, a line under that, and what makes its body."""
+
+    name: str
+    label: str
+    title: str
+    lead: str
+    body: Callable[[Report], str]
+
+
+def _comparisons(report: Report) -> str:
+    return by_measure(report, sections.comparisons) + (sections.PAIRS if report.comparison is not None else "")
+
+
+def _topics(report: Report) -> str:
+    return by_measure(report, sections.topics) + '<div id="topic-detail"></div>'
+
+
+def _ties(report: Report) -> str:
+    return paragraphs(tie_sentences.of_files(report.ties)) + by_measure(report, sections.tied)
+
+
 SECTIONS = (
-    ("summary", "Summary"),
-    ("systems", "Systems"),
-    ("comparisons", "Comparisons"),
-    ("topics", "Topics"),
-    ("depth", "Depth"),
-    ("ties", "Ties"),
-    ("pool", "Pool"),
-    ("guidelines", "Guidelines"),
-    ("judge", "Judging"),
-    ("method", "Method"),
+    Section(
+        "systems",
+        "Systems",
+        "The systems and their ranges",
+        "Every score with the range it could have.",
+        lambda report: by_measure(report, sections.systems),
+    ),
+    Section(
+        "comparisons",
+        "Comparisons",
+        "Comparisons",
+        "Which differences are certain, settled, open or none.",
+        _comparisons,
+    ),
+    Section(
+        "topics",
+        "Topics",
+        "Topics",
+        "Where the systems differ, and which unjudged documents matter there.",
+        _topics,
+    ),
+    Section(
+        "depth",
+        "Depth",
+        "Depth of evaluation",
+        "How much depends on how far down the rankings are read.",
+        lambda report: by_measure(report, sections.depth),
+    ),
+    Section("ties", "Ties", "Ties", "What another order of documents with equal scores could change.", _ties),
+    Section(
+        "pool",
+        "Pool",
+        "The pool and its reuse",
+        "How complete the judgments are, and whether new systems can be scored.",
+        sections.pool,
+    ),
+    Section(
+        "guidelines",
+        "Guidelines",
+        "Guidelines",
+        "Seven rules for sound reporting (Lu, Moffat and Culpepper 2016), checked.",
+        sections.guidelines,
+    ),
+    Section(
+        "judge",
+        "Judging",
+        "What to judge next",
+        "What it would take to tell the first systems apart.",
+        sections.judge,
+    ),
+    Section("method", "Method", "Method", "How to make this report again.", sections.method),
 )
 
 
@@ -80,57 +147,11 @@ def page(report: Report) -> str:
         f'<button data-measure="{i}" aria-pressed="{"false" if i else "true"}">{text(measure.name)}</button>'
         for i, measure in enumerate(report.measures)
     )
-    links = "".join(f'<a href="#{name}">{label}</a>' for name, label in SECTIONS)
+    links = "".join(f'<a href="#{name}">{label}</a>' for name, label in (SUMMARY, *(one[:2] for one in SECTIONS)))
     missing = "" if charts.available() else f'<p class="missing">{NO_CHARTS}</p>'
-    files_told = paragraphs(tie_sentences.of_files(report.ties))
     parts = [
-        f'<section id="summary">{header(report)}{missing}<div class="cards">{cards}</div></section>',
-        section(
-            "systems",
-            "The systems and their ranges",
-            "Every score with the range it could have.",
-            by_measure(report, sections.systems),
-        ),
-        section(
-            "comparisons",
-            "Comparisons",
-            "Which differences are certain, settled, open or none.",
-            by_measure(report, sections.comparisons) + (sections.PAIRS if report.comparison is not None else ""),
-        ),
-        section(
-            "topics",
-            "Topics",
-            "Where the systems differ, and which unjudged documents matter there.",
-            by_measure(report, sections.topics) + '<div id="topic-detail"></div>',
-        ),
-        section(
-            "depth",
-            "Depth of evaluation",
-            "How much hangs on how far down the rankings are read.",
-            by_measure(report, sections.depth),
-        ),
-        section(
-            "ties",
-            "Ties",
-            "What another order of documents with equal scores could change.",
-            files_told + by_measure(report, sections.tied),
-        ),
-        section(
-            "pool",
-            "The pool and its reuse",
-            "How complete the judgments are, and whether new systems can be scored.",
-            sections.pool(report),
-        ),
-        section(
-            "guidelines",
-            "Guidelines",
-            "Seven rules for sound reporting (Lu, Moffat and Culpepper 2016), checked.",
-            sections.guidelines(report),
-        ),
-        section(
-            "judge", "What to judge next", "What it would take to tell the first systems apart.", sections.judge(report)
-        ),
-        section("method", "Method", "How to make this report again.", sections.method(report)),
+        f'<section id="{SUMMARY[0]}">{header(report)}{missing}<div class="cards">{cards}</div></section>',
+        *(section(one.name, one.title, one.lead, one.body(report)) for one in SECTIONS),
     ]
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
     return f"""<!DOCTYPE html>
