@@ -1,4 +1,4 @@
-"""What mkdocs needs beyond the pages: CONTRIBUTING and CHANGELOG, which are in the folder above, are pages of the site too."""
+"""For mkdocs: CONTRIBUTING and CHANGELOG, which are in the folder above, are pages of the site too."""
 
 from __future__ import annotations
 
