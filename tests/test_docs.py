@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import fathoms
+from fathoms.cli.app import RENAMED
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -147,7 +148,9 @@ def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     pages = {page.relative_to(ROOT / "docs").with_suffix(".html") for page in (ROOT / "docs").rglob("*.md")}
-    assert all((tmp_path / "site" / page).exists() for page in [*pages, "CHANGELOG.html", "CONTRIBUTING.html"])
+    assert all(
+        (tmp_path / "site" / page).exists() for page in [*pages, Path("CHANGELOG.html"), Path("CONTRIBUTING.html")]
+    )
     parts = re.findall(r"<(?:script|link|img)[^>]* (?:src|href)=\"(\S+)\"", (tmp_path / "site/index.html").read_text())
     assert parts
     assert [part for part in parts if part.startswith(("http", "//"))] == [], "the site loads something from elsewhere"
@@ -157,3 +160,11 @@ def test_the_site_has_every_page_once() -> None:
     listed = re.findall(r"^ +- .*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     pages = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES if page != ROOT / "README.md"]
     assert sorted(listed) == sorted([*pages, "CHANGELOG.md", "CONTRIBUTING.md"])  # docs/site.py adds these two
+
+
+def test_the_page_on_versions_has_every_old_flag() -> None:
+    page = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
+    for command, names in RENAMED.items():
+        where = f"`fathoms {command}`" if command else "all commands"
+        for old, new in names.items():
+            assert f"| {where} | `{old}` | `{new}` |" in page
