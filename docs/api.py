@@ -21,8 +21,8 @@ PAGE = Path(__file__).resolve().parent / "api.md"
 START = """# The Python API
 
 Every public name of `fathoms`, with its types, its text and an example. This page is made from the code by
-`docs/api.py`. [Versions](versions.md) says what may change, and how. Our measures for ir_measures and PyTerrier are in
-`fathoms.irm` ([with other tools](ecosystem.md#ir_measures)).
+`docs/api.py`. [Experiment](experiment.md) introduces it, [versions](versions.md) says what may change, and how. Our
+measures for ir_measures and PyTerrier are in `fathoms.irm` ([with other tools](ecosystem.md#ir_measures)).
 
 The examples use a collection in files:
 
@@ -35,15 +35,26 @@ import fathoms as fm
 ```
 """
 SECTIONS = {
-    "Scores": ("evaluate", "evaluate_depths", "Measure", "parse_measure"),
-    "Studies": ("compare", "compare_scores", "ties", "audit", "predict", "probabilities", "confidence"),
+    "Experiments": ("Experiment", "Evaluator"),
+    "Functions for a single call": (
+        *("evaluate", "evaluate_depths", "compare", "predict", "probabilities", "confidence", "depth"),
+        *("ties", "audit", "check", "pool", "report", "compare_scores"),
+    ),
+    "Measures": ("Measure", "parse_measure"),
     "Data": (
         *("read_qrels", "Qrels", "read_runs", "scan_runs", "read_run", "Runs", "Run"),
         *("read_mteb", "read_scores", "simulate"),
     ),
     "Errors and warnings": ("FathomsError", "InputError", "FathomsWarning"),
 }
-RETURNED = {"audit": "Audit", "ties": "TieReport", "simulate": "Collection"}  # by functions that return no frame
+INTRODUCTIONS = {
+    "Functions for a single call": """
+Each makes an [Experiment](#experiment) and calls one of its methods. `**options` are the keywords of `Experiment`, from
+`pooled` to `seed`. Most return the frame of the [result](#results); `ties`, `audit`, `check` and `report` return the
+result itself.
+""",
+}
+RESULTS_OF_THEIR_OWN = {"ties": "TieReport", "audit": "Audit", "check": "Check", "simulate": "Collection"}
 # What is there for users; of all other classes everything that has a name without underscore.
 CONVERSIONS = ("to_frame", "to_pandas", "to_dict", "to_ranx")
 MEMBERS = {
@@ -51,20 +62,35 @@ MEMBERS = {
     "Qrels": ("topics", "topic", "documents", "grades", "levels", "max_grade", "notes", "to_text", *CONVERSIONS),
     "Run": ("name", "topics", "topic", "documents", "scores", "ranks", "tag", "notes", "metadata", *CONVERSIONS),
     "Runs": (),
+    "Experiment": (),  # its methods have a heading each
+    "Result": ("frame", "sentences", "to_pandas", "chart", "notes"),
+    "TieReport": ("measures", "depth", "table", "anomalies", "scores", "pairs", "places"),
+    "Audit": (
+        *("measures", "depth", "depth_asked", "contributing", "others", "groups", "in_pool", "found", "steps"),
+        *("pooling", "run_out", "group_out", "shares", "extended", "guidelines", "share"),
+    ),
+    "Check": ("findings", "files", "count"),
 }
 MADE_BY_OTHERS = ("Qrels", "Run", "Runs", "Measure")  # nobody needs to call the class itself
+OLD_NAMES = ("evidence",)  # parameters that go in the next version; docs/versions.md lists them
 NAMED_TYPES = {
     "Ties": "evidence.order",
     "Precision": "evidence.order",
-    "Topics": "experiment.evaluate",
+    "Topics": "experiment.base",
     "Names": "data.runs",
     "Test": "comparison.significance",
     "Correction": "comparison.significance",
+    "Correlation": "comparison.correlation",
+    "PrefixOrder": "evidence.pool",
 }
 EXAMPLES = {
     "Measure": """
 ap = fm.parse_measure("AP(variant=b)")
 print(ap.name, ap.replace(k=20).name, (ap @ 10).name, ap == fm.parse_measure("AP(variant=b)"))
+""",
+    "report": """
+fm.report("sim/qrels.txt", "sim/runs", "report.html", ["P@10", "AP"], pooled="sim/pooled.txt")
+print("<h1" in open("report.html").read())
 """,
     "parse_measure": """
 print([fm.parse_measure(name).name for name in ("ndcg_cut_10", "RBP(p=0.80)", "AP( variant=b )@20")])
@@ -134,7 +160,10 @@ print(fm.read_scores("sys1.eval").rows())
 def page() -> str:
     parts = [START]
     for title, names in SECTIONS.items():
-        parts += [f"## {title}\n", *(entry(name) for name in names)]
+        parts += [f"## {title}\n", *([INTRODUCTIONS[title].lstrip()] if title in INTRODUCTIONS else [])]
+        parts += [entry(name) for name in names]
+        if title == "Experiments":
+            parts.append(results())
     return "\n".join([*parts, types()])
 
 
@@ -143,9 +172,11 @@ def entry(name: str) -> str:
     parts = [f"### {name}\n", *described(name, found)]
     if name in EXAMPLES:
         parts.append(f"```python\n{EXAMPLES[name].strip()}\n```\n\n```text\n```\n")
-    if name in RETURNED:
-        other = getattr(inspect.getmodule(found), RETURNED[name])
-        parts += [f"What it returns: **{RETURNED[name]}**\n", *text_of(other), *members(RETURNED[name], other)]
+    if name in RESULTS_OF_THEIR_OWN:
+        returned, other = RESULTS_OF_THEIR_OWN[name], result_class(found)
+        parts += [f"What it returns: **{returned}**\n", *text_of(other), *members(returned, other)]
+    if name == "Experiment":
+        parts += [method(name, each) for each in methods(found)]
     return "\n".join(parts)
 
 
@@ -154,27 +185,90 @@ def described(name: str, found: Any) -> list[str]:
     is_class = inspect.isclass(found)
     head = "" if name in MADE_BY_OTHERS else signature(found, name)
     parts = [f"```py\n{'class ' if is_class else ''}{name}{head}\n```\n", *text_of(found)]
-    return parts + (members(name, found) if is_class else [])
+    return parts + (keywords(found) + members(name, found) if is_class else [])
+
+
+def methods(found: type) -> list[Any]:
+    """Those a class defines itself, in the order of the code."""
+    return [each for name, each in vars(found).items() if inspect.isfunction(each) and not name.startswith("_")]
+
+
+def method(name: str, found: Any) -> str:
+    head = f"{found.__name__}{signature(found, found.__name__)}"
+    return "\n".join([f"#### {name}.{found.__name__}\n", f"```py\n{head}\n```\n", *text_of(found)])
+
+
+def keywords(found: type) -> list[str]:
+    """The parameters of a class whose `__init__` explains them, as a table."""
+    text = inspect.getdoc(found.__init__) or ""  # type: ignore[misc]
+    _, mark, listed = text.partition("Parameters\n----------\n")
+    if not mark:
+        return []
+    rows = re.findall(r"^(\S.*)\n((?:    .*\n?)+)", listed, re.MULTILINE)
+    lines = [
+        f"| {', '.join(f'`{one}`' for one in names.split(', '))} | {' '.join(about.split())} |" for names, about in rows
+    ]
+    return ["\n".join(["| parameter | meaning |", "|---|---|", *lines]) + "\n"]
+
+
+def results() -> str:
+    """What the methods of an experiment give back."""
+    from fathoms.experiment.result import Result
+
+    parts = ["### Results\n", "What the methods of an experiment return. Each has:\n", *members("Result", Result)]
+    rows = ["| method | result | columns of `.frame` | `.sentences` | `.chart()` |", "|---|---|---|---|---|"]
+    for each in methods(fathoms.Experiment):
+        found = result_class(each)
+        if issubclass(found, Result):
+            has = ["yes" if own(found, name) else "" for name in ("sentences", "chart")]
+            columns = ", ".join(found.columns) or (inspect.getdoc(found.frame) or "").removeprefix("Columns ").rstrip(
+                "."
+            )
+            rows.append(f"| `{each.__name__}` | `{found.__name__}` | {columns} | {' | '.join(has)} |")
+    return "\n".join([*parts, *rows]) + "\n"
+
+
+def own(found: type, member: str) -> bool:
+    """Whether a result has more than the base class gives it."""
+    from fathoms.experiment.result import Result
+
+    return getattr(found, member) is not getattr(Result, member)
+
+
+def result_class(function: Any) -> type:
+    """The class that a function says it returns."""
+    name = function.__annotations__["return"]
+    imports = re.search(rf"from (fathoms\S+) import .*\b{name}\b", inspect.getsource(inspect.getmodule(function)))
+    module = import_module(imports[1]) if imports else inspect.getmodule(function)
+    return getattr(module, name)
 
 
 def signature(found: Any, name: str) -> str:
     """The parameters with types and defaults, on one line or, where that is too long, one a line."""
-    if inspect.isclass(found) and "__init__" not in vars(found):  # an exception as exceptions are
+    if inspect.isclass(found) and issubclass(found, Exception) and "__init__" not in vars(found):
         return ""
     known = inspect.signature(found)
     shown, starred = [], False
     for parameter in known.parameters.values():
-        if parameter.name == "self":
+        if parameter.name == "self" or parameter.name in OLD_NAMES:
             continue
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
             shown.append("*")
             starred = True
-        shown.append(str(parameter).replace("'", "", 2) if isinstance(parameter.annotation, str) else str(parameter))
+        shown.append(shown_parameter(parameter))
     returns = "" if known.return_annotation in (known.empty, "None", None) else f" -> {known.return_annotation}"
     line = f"({', '.join(shown)}){returns}"
     if len(name) + len(line) <= 100:
         return line
     return "(\n" + "".join(f"    {part},\n" for part in shown) + f"){returns}"
+
+
+def shown_parameter(parameter: inspect.Parameter) -> str:
+    if parameter.kind is parameter.VAR_KEYWORD:  # its type is the keywords of Experiment, which are listed there
+        return f"**{parameter.name}"
+    if inspect.isfunction(parameter.default):
+        return f"{parameter.name}: {parameter.annotation} = {parameter.default.__name__}"
+    return str(parameter).replace("'", "", 2) if isinstance(parameter.annotation, str) else str(parameter)
 
 
 def text_of(found: Any) -> list[str]:
@@ -212,6 +306,7 @@ def types() -> str:
         f"- `{name}`: {', '.join(f'`{word}`' for word in get_args(getattr(import_module(f'fathoms.{home}'), name)))}"
         for name, home in NAMED_TYPES.items()
     ]
+    lines.append("- `Progress`: a function, called with the name of each run when it is done")
     return "## Types in signatures\n\n" + "\n".join(lines) + "\n"
 
 

@@ -20,6 +20,7 @@ import pytest
 from hatchling import build
 
 import fathoms
+from fathoms.experiment.base import ReadingOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 FUNCTIONS = [name for name in fathoms._HOMES if inspect.isfunction(getattr(fathoms, name))]
@@ -148,6 +149,15 @@ def test_every_public_name_has_a_text_and_an_example(name: str, api: ModuleType)
     assert (">>> " in text) != (name in api.EXAMPLES), "one example: in the docstring, or in docs/api.py"
     entries = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert entries.count(f"\n### {name}\n") == 1
+
+
+def test_the_keywords_of_an_experiment_are_explained_and_shared(api: ModuleType) -> None:
+    names = list(inspect.signature(fathoms.Experiment).parameters)
+    (table,) = api.keywords(fathoms.Experiment)
+    explained = [name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert explained == names
+    passed_on = list(ReadingOptions.__annotations__)
+    assert passed_on == names[names.index("pooled") : names.index("seed") + 1], "the page says from pooled to seed"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

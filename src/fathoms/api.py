@@ -146,7 +146,7 @@ class Experiment(BaseExperiment):
     def probabilities(
         self, method: str = "fusion", *, labels: Sequence[Any] = (), to_depth: int | None = None
     ) -> RelevanceProbabilities:
-        """How likely is each document of the runs relevant?"""
+        """How likely is each document of the runs to be relevant?"""
         from fathoms.estimate.probabilities import relevance_probabilities
 
         return self._noted(relevance_probabilities(self, method, labels, to_depth))
@@ -334,7 +334,7 @@ def compare(
     baseline: str | None = None,
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame:
-    """Compare all pairs of runs, or all with a baseline: one row a pair and measure.
+    """Compare all pairs of runs, or all with a baseline: one row per pair and measure.
 
     The columns are run_a, run_b, measure, diff (of the means), diff_low and diff_high (over all ways of judging),
     ci_low and ci_high, p, p_corrected, verdict: `certain` (no way of judging reverses it), `settled` (significant, and
@@ -364,7 +364,7 @@ def predict(
     evidence: Sequence[Any] = (),
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame:
-    """Estimate what scores will be once the unjudged documents are judged: one row a run, measure and method.
+    """Estimate what scores will be once the unjudged documents are judged: one row per run, measure and method.
 
     `method` is one of RM's predictors (simplistic, background, interpolated, smoothed; `constants` sets their C and
     E), one of LMC-gain's models (static, constant, linear, zipf, weibull, hybrid; fitted at `depth`), a model of each
@@ -398,7 +398,7 @@ def probabilities(
     evidence: Sequence[Any] = (),
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame:
-    """How likely is each document of the runs relevant? One row a topic and document.
+    """How likely is each document of the runs to be relevant? One row per topic and document.
 
     Columns: topic, document, probability (0 or 1 where judged), judged (0 or 1). `method` is `fusion` (our model) or
     `experts` (Carterette 2007, "Robust test collections"); `labels` are further files, frames or dicts of numbers
@@ -529,8 +529,20 @@ def depth(
     alpha: float = 0.05,
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame:
-    """How much depends on the depth of evaluation: columns measure, depth, discrimination, median_p, coverage,
-    inversion, tau, pearson. `options` are those of `Experiment`."""
+    """How much depends on the depth of evaluation? One row per measure and depth.
+
+    Columns: measure, depth, discrimination, median_p, coverage, inversion, tau, pearson. Measures are given without
+    cut-off. `options` are those of `Experiment`.
+
+    >>> import fathoms as fm
+    >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "c": 1}}
+    >>> runs = {
+    ...     "x": {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 2.0, "c": 1.0}},
+    ...     "y": {"1": {"b": 2.0, "a": 1.0}, "2": {"b": 2.0, "c": 1.0}},
+    ... }
+    >>> fm.depth(qrels, runs, "P", [1, 2])["depth"].to_list()
+    [1, 2]
+    """
     exp = Experiment(qrels, runs, **options)
     return exp.depth(measures, depths, correlation=correlation, reference=reference, alpha=alpha).frame
 
@@ -544,5 +556,5 @@ def report(
     alpha: float = 0.05,
     **options: Unpack[ReadingOptions],
 ) -> Report:
-    """All analyses on one page, written to `path`. `options` are those of `Experiment`."""
+    """All analyses on one HTML page, written to `path`. `options` are those of `Experiment`."""
     return Experiment(qrels, runs, **options).report(path, measures, alpha=alpha)

@@ -115,7 +115,7 @@ class TieReport(Result):
             yield from getattr(self, f"_{kind}")(measure)
 
     def table(self, kind: Kind) -> pl.DataFrame:
-        """One of KINDS as a polars frame, whole numbers as such."""
+        """`runs`, `scores`, `pairs` or `places` as a polars frame."""
         import polars as pl
 
         frame = frame_of_rows(KINDS[kind], list(self.rows(kind)), WORDS)
@@ -126,18 +126,22 @@ class TieReport(Result):
 
     @property
     def anomalies(self) -> pl.DataFrame:
+        """Ties and contradictions counted, a row per run."""
         return self.table("runs")
 
     @property
     def scores(self) -> pl.DataFrame:
+        """Each run's mean under each rule, and in the worst and the best order."""
         return self.table("scores")
 
     @property
     def pairs(self) -> pl.DataFrame:
+        """For each pair of runs the differences, and whether the order of tied documents decides it."""
         return self.table("pairs")
 
     @property
     def places(self) -> pl.DataFrame:
+        """Each run's rank among the runs under each rule, and the best and worst it could take."""
         return self.table("places")
 
     @property

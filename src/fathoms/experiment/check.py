@@ -51,6 +51,7 @@ class Check(Result):
         return [(finding.level, finding.file, finding.message) for finding in self.findings]
 
     def count(self, level: Level) -> int:
+        """How many findings there are of a level: `error`, `warning` or `note`."""
         return sum(finding.level == level for finding in self.findings)
 
     @property

@@ -16,7 +16,7 @@ from fathoms.measures.gains import Binary
 class infAP(Binary):
     """Inferred AP: the precision above a relevant document is estimated from a sampled pool.
 
-        infAP = (1/R) sum over relevant documents, at place i, of
+        infAP = (1/R) sum over relevant documents, at rank i, of
                 1/i + (pooled above / i) (relevant above + e) / (judged above + 2e)        e = 0.00001
 
     The only measure that tells a document with a negative grade (pooled, not judged) from one that is not in the qrels

@@ -20,7 +20,7 @@ class INST(Graded):
         INST = sum_i V_i g_i / sum_i V_i
         V_1 = 1,  V_(i+1) = V_i ((x_i - 1) / x_i)^2,  x_i = i + 2T - (g_1 + ... + g_i)
 
-    Both sums go on for ever; past the last place read gains are 0, and for `high` the greatest. The range is exact:
+    Both sums go on for ever; past the last rank read gains are 0, and for `high` the greatest. The range is exact:
     with x_i > 1 a greater gain lowers the later weights by less than it adds, so INST rises with every gain.
     ir_measures requires its `max_rel`; here gmax of the qrels is the default.
     """

@@ -14,7 +14,7 @@ class nDCG(NormalisedSum):
         nDCG@k = DCG@k / (DCG@k of the judged documents by falling gain)
 
     The range is exact with graded gains too. For `low` the m deepest unjudged documents and all outside have the
-    greatest gain. For `high`, gains are cut into layers, each of which takes its own best number of shallowest places,
+    greatest gain. For `high`, gains are cut into layers, each of which takes its own best number of shallowest ranks,
     and Dinkelbach's method finds the ratio. (With gmax above 32 unjudged documents are given only 1, gmax and the
     grades in use.)
 

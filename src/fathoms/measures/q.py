@@ -23,7 +23,7 @@ class Q(LayeredGains):
 
     g* are the gains of the ideal ranking, N is as in AP; after Lu, Moffat and Culpepper (2016).
 
-    The range is exact with one positive gain. With several it is only sound: which places are worst depends on the
+    The range is exact with one positive gain. With several it is only sound: which ranks are worst depends on the
     gains around them, and the grades that help the ranking also raise its ideal, so the two are bounded separately. No
     range if a grade below `rel` has a positive gain.
 

@@ -17,7 +17,7 @@ class R(CountingOfAll):
 
         R@k = (1/R) sum_{i<=k} r_i
 
-    Least if only documents outside the first k turn out relevant, greatest if only those inside do.
+    Least if only documents outside the first k turn out to be relevant, greatest if only those inside do.
     """
 
     aliases = ("recall",)

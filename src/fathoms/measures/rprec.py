@@ -17,7 +17,7 @@ class Rprec(CountingOfAll):
 
         Rprec = (1/R) (r_1 + ... + r_R)
 
-    The range comes from a scan over the number of documents that turn out relevant, which moves the cut as well.
+    The range comes from a scan over the number of documents that turn out to be relevant, which moves the cut as well.
     """
 
     trec_eval = "Rprec"
