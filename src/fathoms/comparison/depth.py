@@ -129,6 +129,7 @@ class DepthAnalysis(Result):
 
     columns: ClassVar = ("measure", "depth", *PANES)
     words: ClassVar = ("measure",)
+    counts: ClassVar = ("depth",)
 
     found: DepthScores
     reference: int

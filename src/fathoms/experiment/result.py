@@ -19,7 +19,8 @@ class Result:
     """Base of all results. A result says its `columns`, which of them hold words, and its `rows`."""
 
     columns: ClassVar[tuple[str, ...]] = ()
-    words: ClassVar[tuple[str, ...]] = ()
+    words: ClassVar[tuple[str, ...]] = ()  # columns that hold text
+    counts: ClassVar[tuple[str, ...]] = ()  # columns that hold whole numbers
     notes: list[str]  # what a careful reader of the numbers should know
 
     def rows(self) -> Iterable[Sequence[Any]]:
@@ -28,7 +29,10 @@ class Result:
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The result as a polars frame."""
-        return frame_of_rows(self.columns, list(self.rows()), self.words)
+        import polars as pl
+
+        frame = frame_of_rows(self.columns, list(self.rows()), self.words)
+        return frame.cast(dict.fromkeys(self.counts, pl.Int64))
 
     @property
     def sentences(self) -> list[str]:
