@@ -129,7 +129,7 @@ class DepthAnalysis(Result):
 
     columns: ClassVar = ("measure", "depth", *PANES)
     words: ClassVar = ("measure",)
-    counts: ClassVar = ("depth",)
+    whole_numbers: ClassVar = ("depth",)
 
     found: DepthScores
     reference: int

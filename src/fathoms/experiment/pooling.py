@@ -24,7 +24,7 @@ class PooledDocuments(Result):
 
     columns: ClassVar = ("topic", "document", "depth")
     words: ClassVar = ("topic", "document")
-    counts: ClassVar = ("depth",)
+    whole_numbers: ClassVar = ("depth",)
 
     documents: list[tuple[str, str, int]]  # topic, document and the least rank at which a run has it
     qrels: Qrels | None  # the judgments of such a pool, where the experiment has judgments

@@ -20,7 +20,7 @@ class Result:
 
     columns: ClassVar[tuple[str, ...]] = ()
     words: ClassVar[tuple[str, ...]] = ()  # columns that hold text
-    counts: ClassVar[tuple[str, ...]] = ()  # columns that hold whole numbers
+    whole_numbers: ClassVar[tuple[str, ...]] = ()
     notes: list[str]  # what a careful reader of the numbers should know
 
     def rows(self) -> Iterable[Sequence[Any]]:
@@ -32,7 +32,7 @@ class Result:
         import polars as pl
 
         frame = frame_of_rows(self.columns, list(self.rows()), self.words)
-        return frame.cast(dict.fromkeys(self.counts, pl.Int64))
+        return frame.cast(dict.fromkeys(self.whole_numbers, pl.Int64))
 
     @property
     def sentences(self) -> list[str]:
