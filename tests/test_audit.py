@@ -317,7 +317,7 @@ def test_guideline_7_looks_at_outsiders() -> None:
     evidence = audit(JUDGED, {**PLAIN, "new": runs["new"]}, ["P@5"], pooled=["A", "B", "C"], depth=6).guidelines[6]
     assert evidence.evidence == (
         "16.7% of the top 6 of the 1 run that did not contribute is judged; the first unjudged document has mean rank "
-        "2.0; the range of their P@5 is 0.8000 wide in the mean."
+        "2.0; the range of their P@5 is 0.8000 wide on average."
     )
 
 

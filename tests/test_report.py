@@ -285,7 +285,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     kept = json.loads(read.scripts[0])
     assert topic in kept["topics"]
     assert EVIL.replace("/", "%") in kept["runs"]
-    assert document in {one[0] for of_topic in kept["telling"].values() for one in of_topic}
+    assert document in {one[0] for of_topic in kept["informative"].values() for one in of_topic}
     assert any(row[1] == EVIL.replace("/", "%") for row in read.tables["systems-0"])
 
 
@@ -511,7 +511,7 @@ def test_judging_of_two_systems_can_be_settled() -> None:
     qrels = fm.read_qrels(QRELS | {"1": {"a": 1, "b": 0, "x": 0}, "2": {"c": 1, "d": 0, "y": 0}})
     found = judging_of(fm.Experiment(qrels, {"A": A, "B": B}), ["A", "B"])
     assert (found.documents, found.judged, found.open_pairs, found.first) == (6, 6, [], [])
-    assert story.judging_told(found)[0].endswith("everything they retrieved is judged.")
+    assert story.judging_sentences(found)[0].endswith("everything they retrieved is judged.")
 
 
 # -- the command ------------------------------------------------------------------------------------------------------

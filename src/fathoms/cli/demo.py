@@ -1,5 +1,5 @@
 """The whole story in half a minute: simulate a small collection, score, compare and audit its systems, judge the most
-telling documents, see what that changed beside the truth, and write a report to look at.
+informative documents, see what that changed beside the truth, and write a report to look at.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def told(found: Demo) -> str:
             _heading(5, "Judging"),
             _wrapped(
                 f"{found.open_pairs} of {len(found.compared.pairs)} pairs are open at 0.95 confidence. Somebody who "
-                f"knows the truth judges the most telling of {found.documents - found.inside:,} unjudged documents: "
-                f"after {judged.made} of them {end}. In the order of a pool the same number would have left "
+                f"knows the truth judges the most informative of {found.documents - found.inside:,} unjudged "
+                f"documents: after {judged.made} of them {end}. In the order of a pool the same number would have left "
                 f"{pluralise(found.pooled.open_pairs, 'pair')} open."
             ),
             _heading(6, "Before and after, beside the truth"),

@@ -1,4 +1,4 @@
-"""How much hangs on the depth of evaluation? For each depth: how many pairs of runs a t-test separates, how well that
+"""How much depends on the depth of evaluation? For each depth: how many pairs of runs a t-test separates, how well that
 covers or contradicts what the pool's depth says, and how the order of the runs changes.
 
 -o FILE writes the volatility matrix, the correlation of the runs' order at every depth with that at every other: as a

@@ -1,4 +1,4 @@
-"""Judge documents one at a time, the most telling first, until it is clear which system is better.
+"""Judge documents one at a time, the most informative first, until it is clear which system is better.
 
 QRELS holds the judgments there are; `none` starts from nothing. Each answer is saved in the session file before the
 next document is shown, so nothing is lost whatever happens, and --resume goes on. The conversation is on standard

@@ -188,7 +188,7 @@ def _runs(report: TieReport) -> str:
 
 
 def _places(report: TieReport) -> str:
-    """By measure, the runs whose place hangs on the order of tied documents."""
+    """By measure, the runs whose rank depends on the order of tied documents."""
     from fathoms.cli.output import aligned_text
 
     parts = []

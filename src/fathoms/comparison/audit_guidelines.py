@@ -201,7 +201,7 @@ class Guide:
                 if scores.low is not None and scores.high is not None:
                     widths.append(float((scores.high - scores.low).mean()))
             if widths:
-                return f"; the range of their {measure.name} is {np.mean(widths):.4f} wide in the mean"
+                return f"; the range of their {measure.name} is {np.mean(widths):.4f} wide on average"
         return ""
 
     def _scores(self, measure: Measure) -> Floats:

@@ -75,7 +75,7 @@ def _reuse_said(result: Audit) -> list[str]:
         "score new systems with care, and with their ranges",
         "new systems cannot be compared with those that contributed",
     )[severity]
-    return [f"Reuse: in the mean, {'; '.join(said)}: {verdict}."]
+    return [f"Reuse: on average, {'; '.join(said)}: {verdict}."]
 
 
 def _guidelines_said(result: Audit) -> str:

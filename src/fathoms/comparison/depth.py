@@ -1,4 +1,4 @@
-"""How much hangs on the depth of evaluation? Scores, separations and orderings at every depth (LMC-depth section 4)."""
+"""How much depends on the depth of evaluation? Scores, separations, orderings at every depth (LMC-depth section 4)."""
 
 from __future__ import annotations
 

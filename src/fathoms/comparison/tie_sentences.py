@@ -33,7 +33,7 @@ def of_files(report: TieReport) -> list[str]:
         )
 
     total = {name: sum(getattr(one, name) for one in found) for name in ("tied_float32", "tied_above", "across")}
-    told = [
+    lines = [
         f"Ties: {tied.documents:,} of {tied.of[2]:,} documents ({tied.percent[2]:.1f}%) have the score of the one "
         f"above, {shares(tied)}. {total['tied_above']:,} of them are in a top {k}; in {total['across']:,} topics tied "
         f"documents stand on both sides of place {k}. As trec_eval reads scores, {total['tied_float32']:,} are tied."
@@ -43,7 +43,7 @@ def of_files(report: TieReport) -> list[str]:
     if wrong.documents:
         upside_down = [one.run for one in found if one.upside_down]
         also = f" Probably upside down: {some(upside_down)}." if upside_down else ""
-        told.append(
+        lines.append(
             f"Contradictions: ranks contradict scores at {wrong.documents:,} documents ({wrong.percent[2]:.1f}%), "
             f"{shares(wrong)}.{also}"
         )
@@ -51,14 +51,14 @@ def of_files(report: TieReport) -> list[str]:
     if rising:
         exponents = sum(one.exponents or 0 for one in rising)
         also = f"; {exponents:,} documents stand where their score without its exponent belongs" if exponents else ""
-        told.append(
+        lines.append(
             f"File order: scores rise from one line to the next in {sum(one.risen for one in rising):,} places of "
             f"{some([one.run for one in rising])}{also}. Orders of tied documents do not include such a file's."
         )
     same_ranks = [one.run for one in found if one.rank_ties]
     if same_ranks:
-        told.append(f"Rank ties: some documents of a topic have the same rank in {some(same_ranks)}.")
-    return told
+        lines.append(f"Rank ties: some documents of a topic have the same rank in {some(same_ranks)}.")
+    return lines
 
 
 def of_measure(report: TieReport, measure: Measure) -> str:
@@ -68,25 +68,25 @@ def of_measure(report: TieReport, measure: Measure) -> str:
     if not moved and not means.verdicts()[0].any():
         return f"{measure.name}: no score depends on the order of tied documents."
     widest = int(np.argmax(width))
-    told = [
+    lines = [
         f"{measure.name}: the order of tied documents changes {moved} of {pluralise(len(width), 'score')}, by up to "
         f"{width[widest]:.4f} ({report.names[widest]})."
     ]
     changes, could = means.verdicts()
     if changes.any() or could.any():
-        told.append(
+        lines.append(
             f"Of {pluralise(len(changes), 'pair')} of runs the rule decides {changes.sum():,}, and some order of tied "
             f"documents would turn {could.sum():,} more."
         )
     elif len(changes):
-        told.append("Which of two runs is ahead does not depend on it.")
+        lines.append("Which of two runs is ahead does not depend on it.")
     best, worst = means.extreme_places()
     taken = np.stack([places for places in means.places_by_rule() if places is not None])
     differ, movable = int((np.ptp(taken, axis=0) > 0).sum()), int((worst > best).sum())
     if differ or movable:
         far = int(np.argmax(worst - best))
-        told.append(
+        lines.append(
             f"{pluralise(differ, 'run')} {'takes' if differ == 1 else 'take'} another place under another rule, and "
             f"{movable} could take several, {report.names[far]} from {best[far]} to {worst[far]}."
         )
-    return " ".join(told)
+    return " ".join(lines)

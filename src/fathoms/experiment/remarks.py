@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def remarks(result: Evaluation) -> list[str]:
-    """What the numbers hang on: unjudged documents, ties, ranks that contradict scores, missing topics."""
+    """What the numbers depend on: unjudged documents, ties, ranks that contradict scores, missing topics."""
     lines = []
     means = [(run.run, measure.name, run.mean(measure)) for run in result.runs for measure in result.measures]
     unjudged, read = sum(run.unjudged for run in result.runs), sum(run.read for run in result.runs)

@@ -122,7 +122,7 @@ class Session:
         return self._judgments
 
     def tell(self, judgments: Judgments, n: int) -> Engine:
-        """Have the engine know the first n of these. Its state hangs on them alone, not on how they were told."""
+        """Have the engine know the first n of these. Its state depends on them alone, not on how they were told."""
         told, known = self._told
         latest = last_fit(n)
         if told is judgments and known <= n and last_fit(max(latest - 1, 0)) <= known:  # one fit at most

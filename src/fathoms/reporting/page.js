@@ -241,12 +241,12 @@
       make("h3", "", `Topic ${name} by ${data.measures[measure]}`),
       make("p", "note", `${data.relevant[t]} relevant of ${data.judged[t]} judged documents.`),
     ];
-    const telling = data.telling[name] ?? [];
-    if (telling.length) {
+    const informative = data.informative[name] ?? [];
+    if (informative.length) {
       parts.push(make("h3", "", `Unjudged documents that matter most between ${data.systems.join(", ")}`));
-      parts.push(grid(["document", "ranks", "chance of relevance", "swing of AP"], 2,
-        telling.map(([document, p, swing, ranks]) => [document,
-          Object.entries(ranks).map(([run, rank]) => `${run} ${rank}`).join(", "), p.toFixed(2), fixed(swing)])));
+      parts.push(grid(["document", "ranks", "chance of relevance", "largest change of AP"], 2,
+        informative.map(([document, p, change, ranks]) => [document,
+          Object.entries(ranks).map(([run, rank]) => `${run} ${rank}`).join(", "), p.toFixed(2), fixed(change)])));
     }
     parts.push(make("h3", "", "Systems on this topic"));
     parts.push(grid(["", "run", `0 to ${top.toFixed(2)}`, "score", "low", "high", "place overall"], 3, rows));

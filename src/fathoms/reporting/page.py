@@ -139,9 +139,9 @@ def page(report: Report) -> str:
     title = f"{pluralise(len(report.evaluation.runs), 'system')} on {pluralise(len(report.qrels.topics), 'topic')}"
     source = text(report.qrels.source)
     cards = "".join(
-        f'<div class="card"><h3>{text(heading)}</h3><ul>{"".join(f"<li>{text(one)}</li>" for one in told)}</ul></div>'
-        for heading, told in story.summary(report)
-        if told
+        f'<div class="card"><h3>{text(heading)}</h3><ul>{"".join(f"<li>{text(one)}</li>" for one in said)}</ul></div>'
+        for heading, said in story.summary(report)
+        if said
     )
     measures = "".join(
         f'<button data-measure="{i}" aria-pressed="{"false" if i else "true"}">{text(measure.name)}</button>'

@@ -23,8 +23,8 @@ def number(value: float | None, form: str = ".4f") -> str:
     return "" if value is None or not isfinite(value) else format(value, form)
 
 
-def paragraphs(told: Iterable[str]) -> str:
-    return "".join(f"<p>{text(sentence)}</p>" for sentence in told)
+def paragraphs(sentences: Iterable[str]) -> str:
+    return "".join(f"<p>{text(sentence)}</p>" for sentence in sentences)
 
 
 def table(

@@ -255,7 +255,7 @@ def judging_of(experiment: BaseExperiment, names: Sequence[str]) -> Judging:
     gradient = moments.gradient()
     max_change = gradient.max(axis=1) - gradient.min(axis=1)
 
-    def telling(topic: int, column: int) -> Informative:
+    def informative(topic: int, column: int) -> Informative:
         document = found.documents[block.number[topic, column]].decode(errors="surrogateescape")
         ranks = {name: int(rank) for name, rank in zip(block.names, block.rank[topic, :, column], strict=True) if rank}
         return Informative(
@@ -280,9 +280,9 @@ def judging_of(experiment: BaseExperiment, names: Sequence[str]) -> Judging:
         forecast=engine.forecast(),
         documents=engine.size,
         judged=engine.judged,
-        first=[telling(*place[number]) for number in numbers],
+        first=[informative(*place[number]) for number in numbers],
         of_topic={
-            topic: [telling(number, column) for column in greatest(weights[number], OF_TOPIC)]
+            topic: [informative(number, column) for column in greatest(weights[number], OF_TOPIC)]
             for number, topic in enumerate(found.topics)
         },
     )

@@ -46,7 +46,7 @@ def data(report: Report) -> dict[str, Any]:
             }
         scores.append(by_topic)
     relevant, judged = judged_counts(report.qrels)
-    telling = {} if report.judging is None else report.judging.of_topic
+    informative = {} if report.judging is None else report.judging.of_topic
     return {
         "runs": [run.run for run in runs],
         "topics": runs[0].topics,
@@ -56,12 +56,12 @@ def data(report: Report) -> dict[str, Any]:
         "scores": scores,
         "relevant": [int(relevant[report.qrels.index[topic]]) for topic in runs[0].topics],
         "judged": [int(judged[report.qrels.index[topic]]) for topic in runs[0].topics],
-        "telling": {topic: [_told(one) for one in found] for topic, found in telling.items() if found},
+        "informative": {topic: [_cells(one) for one in found] for topic, found in informative.items() if found},
         "systems": [] if report.judging is None else report.judging.systems,
     }
 
 
-def _told(one: Informative) -> list[Any]:
+def _cells(one: Informative) -> list[Any]:
     return [one.document, round(one.chance, 3), round(one.max_change, 4), one.ranks]
 
 

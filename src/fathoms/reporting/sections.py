@@ -122,9 +122,9 @@ def comparisons(report: Report, i: int, measure: Measure) -> str:
         "Each cell compares the system of its row with that of its column, both in order of score, so the matrix is "
         "the same on both sides of its diagonal. Point at a cell to see the pair; click to keep it in the table."
     )
-    told = [] if report.comparison is None else sentences_of(report.comparison, measure.name)
+    said = [] if report.comparison is None else sentences_of(report.comparison, measure.name)
     shown = figure(drawn(charts.verdict_matrix, frame, names), f"matrix-{i}", title, kind="matrix")
-    return f'<div class="two">{shown}<div>{WORDS}{paragraphs(told)}<p class="note">{text(note)}</p></div></div>'
+    return f'<div class="two">{shown}<div>{WORDS}{paragraphs(said)}<p class="note">{text(note)}</p></div></div>'
 
 
 WORDS = """<dl class="words"><dt><span class="key certain">certain</span></dt>
@@ -169,8 +169,8 @@ def topics(report: Report, i: int, measure: Measure) -> str:
     points = []
     for place, t in enumerate(order.tolist(), 1):
         low, q1, median, q3, high = quartiles[:, t].tolist()
-        told = f"topic {names[t]}; median {median:.4f}; from {low:.4f} to {high:.4f}"
-        points.append((place, names[t], low, q1, median, q3, high, told, topic_link(names[t])))
+        tooltip = f"topic {names[t]}; median {median:.4f}; from {low:.4f} to {high:.4f}"
+        points.append((place, names[t], low, q1, median, q3, high, tooltip, topic_link(names[t])))
     schema = ["place", "topic", "low", "q1", "median", "q3", "high", "tooltip", "link"]
     frame = pl.DataFrame(points, schema=schema, orient="row")
     most = int(np.argmax(spread))
@@ -211,7 +211,7 @@ def depth(report: Report, i: int, measure: Measure) -> str:
     reference = reference_depth(depths)
     last = depths.depths[-1]
     moved = swaps(means[depths.depths.index(reference)], means[-1])
-    body = paragraphs(story.depth_told(report, measure))
+    body = paragraphs(story.depth_sentences(report, measure))
     least = float(np.nanmin(matrix))
     chosen = [run.run for run in report.ranked(measure)[:6]]
     pair = (
@@ -251,11 +251,11 @@ def depth(report: Report, i: int, measure: Measure) -> str:
 
 def tied(report: Report, i: int, measure: Measure) -> str:
     found = report.ties
-    told = [tie_sentences.of_measure(found, measure)]
+    said = [tie_sentences.of_measure(found, measure)]
     scores = found.scores
     frame = scores.filter(scores["measure"] == measure.name).join(found.anomalies, on="run")
     moved = int(((frame["optimistic"] - frame["pessimistic"]) > 1e-9).sum())
-    body = paragraphs(told)
+    body = paragraphs(said)
     if moved:
         body += figure(
             drawn(charts.tie_segments, frame, measure.name),
@@ -400,12 +400,12 @@ def judge(report: Report) -> str:
         ]
         for one in found.first
     ]
-    body = paragraphs(story.judging_told(found))
+    body = paragraphs(story.judging_sentences(found))
     body += "<h3>How sure the model is that the row's system is better than the column's</h3>"
     body += table("confidence", header, rows)
     if documents:
-        body += "<h3>The most telling documents</h3>" + table(
-            "telling",
+        body += "<h3>The most informative documents</h3>" + table(
+            "informative",
             ["topic", "document", "ranks", "chance of relevance", "swing of AP"],
             documents,
             words=3,

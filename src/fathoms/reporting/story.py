@@ -32,12 +32,12 @@ def claims(report: Report) -> list[str]:
     measure = report.measures[0]
     best = report.ranked(measure)[0]
     mean = best.mean(measure)
-    told = f"{best.run} has the highest {measure.name}, {mean['score'] or 0.0:.4f} over {len(best.topics)} topics"
+    sentence = f"{best.run} has the highest {measure.name}, {mean['score'] or 0.0:.4f} over {len(best.topics)} topics"
     if mean["low"] is not None and mean["high"] is not None:
-        told += f"; with all of its documents judged it would lie between {mean['low']:.4f} and {mean['high']:.4f}"
+        sentence += f"; with all of its documents judged it would lie between {mean['low']:.4f} and {mean['high']:.4f}"
     if report.comparison is None:
-        return [f"{told}.", "There is one system only, so there is nothing to compare it with."]
-    found = [told + "."]
+        return [f"{sentence}.", "There is one system only, so there is nothing to compare it with."]
+    found = [sentence + "."]
     against = Counter(pair.verdict for pair in _with(report, measure, best.run) if ahead(pair)[0] == best.run)
     others = len(report.evaluation.runs) - 1
     claimed = sum(against[verdict] for verdict in CLAIMED)
@@ -84,7 +84,7 @@ def doubts(report: Report) -> list[str]:
     changes, could = report.ties.means[measure].verdicts()
     if changes.any() or could.any():
         found.append(tie_sentences.of_measure(report.ties, measure))
-    return found + depth_told(report, measure)
+    return found + depth_sentences(report, measure)
 
 
 def _expected_ahead(report: Report) -> list[str]:
@@ -122,7 +122,7 @@ def _with(report: Report, measure: Measure, run: str) -> list[Pair]:
     return [pair for pair in report.pairs(measure) if run in (pair.run_a, pair.run_b)]
 
 
-def depth_told(report: Report, measure: Measure) -> list[str]:
+def depth_sentences(report: Report, measure: Measure) -> list[str]:
     bare = measure.name.partition("@")[0]
     if report.depths is None or bare not in report.depths.scores:
         return []
@@ -151,10 +151,10 @@ def remedies(report: Report) -> list[str]:
         listed = "; ".join(f"{number:,} {why}" for number, why in reasons if number)
         many = pluralise(len(unsettled), "pair")
         found.append(f"{measure.name}: why {many} of systems cannot be told apart: {listed}.")
-    return found + ([] if report.judging is None else judging_told(report.judging))
+    return found + ([] if report.judging is None else judging_sentences(report.judging))
 
 
-def judging_told(judging: Judging) -> list[str]:
+def judging_sentences(judging: Judging) -> list[str]:
     whom = f"the first {len(judging.systems)} systems ({some(judging.systems)})"
     left = judging.documents - judging.judged
     start = f"Judging, between {whom}, by AP of the first {judging.depth} documents: "
@@ -167,17 +167,17 @@ def judging_told(judging: Judging) -> list[str]:
             f"{'the pair' if pairs == 1 else f'all {pairs} pairs'}, though {left:,} of their {judging.documents:,} "
             "documents are not judged; no further judging is needed."
         ]
-    told = (
+    sentence = (
         f"{start}{len(judging.open_pairs)} of {pluralise(pairs, 'pair')} "
         f"{'is' if len(judging.open_pairs) == 1 else 'are'} open at {judging.until:.0%} confidence. "
     )
     if judging.forecast is None:
-        return [f"{told}Judge ten documents, and there will be a forecast."]
+        return [f"{sentence}Judge ten documents, and there will be a forecast."]
     low, high = judging.forecast
-    told += f"About {low:,} to {high:,} judgments would settle {'it' if len(judging.open_pairs) == 1 else 'them'}"
+    sentence += f"About {low:,} to {high:,} judgments would settle {'it' if len(judging.open_pairs) == 1 else 'them'}"
     if judging.first:
-        told += f", first of all topic {judging.first[0].topic}, document {judging.first[0].document}"
-    return [f"{told}; {left:,} of their {judging.documents:,} documents are unjudged."]
+        sentence += f", first of all topic {judging.first[0].topic}, document {judging.first[0].document}"
+    return [f"{sentence}; {left:,} of their {judging.documents:,} documents are unjudged."]
 
 
 def trust(report: Report) -> list[str]:

@@ -4,8 +4,8 @@ Two threads do the work, and nothing else touches what is theirs. The clerk has 
 takes all requests that have come in, and one sync to disk serves all their answers. The analyst has the engine: it is
 told of the judgments that are on disk and leaves a `View`, the documents to hand out next and how the systems compare.
 Where it has little to do, the next document is chosen with all that is known. Where the model is fitted, or many judge
-at once, nobody waits: documents are then handed out from the last view. What the engine knows hangs on the ordered log
-alone; how up to date it was when it chose is all that hangs on time.
+at once, nobody waits: documents are then handed out from the last view. What the engine knows depends on the
+ordered log alone; how up to date it was when it chose is all that depends on time.
 """
 
 from __future__ import annotations
