@@ -406,7 +406,7 @@ def judge(report: Report) -> str:
     if documents:
         body += "<h3>The most informative documents</h3>" + table(
             "informative",
-            ["topic", "document", "ranks", "chance of relevance", "swing of AP"],
+            ["topic", "document", "ranks", "chance of relevance", "largest change of AP"],
             documents,
             words=3,
             note="Swing: how far the judgment could move two of the systems' AP of that topic apart. In the order of "
