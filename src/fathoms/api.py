@@ -540,8 +540,8 @@ def depth(
     ...     "x": {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 2.0, "c": 1.0}},
     ...     "y": {"1": {"b": 2.0, "a": 1.0}, "2": {"b": 2.0, "c": 1.0}},
     ... }
-    >>> fm.depth(qrels, runs, "P", [1, 2])["depth"].to_list()
-    [1, 2]
+    >>> fm.depth(qrels, runs, "P", [1, 2]).select("depth", "tau").rows()
+    [(1.0, 1.0), (2.0, 1.0)]
     """
     exp = Experiment(qrels, runs, **options)
     return exp.depth(measures, depths, correlation=correlation, reference=reference, alpha=alpha).frame
