@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ AXES = ("across", "up")
 XY = {"x": [1, 2, 3], "y": [0.1, 0.4, 0.2], "group": ["a", "a", "b"], "tooltip": ["one", "two", "three"]}
 RANGE = {"score": [0.5, 0.3], "low": [0.4, 0.2], "high": [0.8, 0.6], "tie_low": [0.5, 0.25], "tie_high": [0.55, 0.35]}
 BOX = {"low": [0.1, 0.2], "q1": [0.2, 0.3], "median": [0.3, 0.4], "q3": [0.4, 0.5], "high": [0.5, 0.6]}
+EXTREMES = {"min": [0.0, 0.1], "mean": [0.3, 0.4], "max": [0.6, 0.7]}
 
 # One call of each chart, on a few rows.
 EXAMPLES: dict[str, Callable[[], Any]] = {
@@ -26,7 +27,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "lines": lambda: charts.lines(pl.DataFrame(XY), "x", "y", "group", "title", AXES),
     "surface": lambda: charts.surface(pl.DataFrame(XY), "x", "y", "y", "title", (1, 0.1)),
     "p_scatter": lambda: charts.p_scatter(
-        pl.DataFrame({"a": [0.01, 0.2], "b": [0.03, 0.5], "pair": ["x y", "x z"]}), "a", "b", 0.05, "title", AXES
+        pl.DataFrame({"a": [0.01, 0.2], "b": [0.03, 0.5], "outcome": ["stays", "never"]}), "a", "b", 0.05, "title", AXES
     ),
     "volatility": lambda: charts.volatility(
         pl.DataFrame({"AP depth": [1, 1, 2, 2], "P depth": [1, 2, 1, 2], "tau": [1.0, 0.8, 0.8, 1.0]}),
@@ -36,7 +37,9 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         pooled=2,
     ),
     "many_lines": lambda: charts.many_lines(pl.DataFrame(XY), "x", "y", "group", "title", AXES, pooled=2),
-    "boxes": lambda: charts.boxes(pl.DataFrame(BOX | {"at": ["1", "2"], "kind": ["a", "b"]}), "at", "kind", "t", AXES),
+    "boxes": lambda: charts.boxes(
+        pl.DataFrame(BOX | EXTREMES | {"at": ["1", "2"], "kind": ["a", "b"]}), "at", "kind", "t", AXES
+    ),
     "dots": lambda: charts.dots(pl.DataFrame(XY | {"run": ["a", "b", "c"]}), "x", "y", "title", AXES),
     "tie_segments": lambda: charts.tie_segments(
         pl.DataFrame(
@@ -91,7 +94,48 @@ def test_every_chart_draws(name: str) -> None:
     chart = EXAMPLES[name]()
     specification = chart.to_json()
     assert vl_convert.vegalite_to_svg(specification).startswith("<svg")
-    text = json.dumps(chart.to_dict())
-    assert '"title"' in text, f"charts.{name} says nothing about what it shows"
-    used = {colour.lower() for colour in re.findall(r"#[0-9A-Fa-f]{6}\b", text)}
-    assert used <= KNOWN, f"charts.{name} uses {used - KNOWN}: colours are those of COLOURS"
+    found = chart.to_dict()
+    assert found.get("title"), f"charts.{name} has no title: end it in _finish(chart, title)"
+    assert found["config"]["range"]["category"] == charts.COLOURS, f"charts.{name} does not end in _finish"
+    strange = {colour for colour in colours(found) if colour.lower() not in KNOWN | WORDS}
+    assert not strange, f"charts.{name} uses {strange}: colours are those of COLOURS and the constants beside it"
+    columns = {column for rows in found["datasets"].values() for row in rows for column in row}
+    made = set(re.findall(r"\w+", " ".join(re.findall(r'"as": ("\w+"|\[[^]]*\])', json.dumps(found)))))
+    unknown = {field for field in fields(found) if field not in columns | made}
+    assert not unknown, f"charts.{name} shows {unknown}, which its frame does not have"
+
+
+WORDS = {"black", "white", "red", "transparent", "none"}
+SCHEMES = {"viridis"}  # even to the eye, and for people with colour blindness
+
+
+def colours(part: Any, key: str = "") -> Iterator[str]:
+    """Whatever a specification has where a colour belongs: in marks, values and ranges, or as the name of a scheme."""
+    if isinstance(part, dict):
+        for name, value in part.items():
+            inner = name if name in COLOURED else key if name in ("value", "range", "condition", "scale") else ""
+            if name == "scheme":
+                chosen = value["name"] if isinstance(value, dict) else value
+                assert chosen in SCHEMES, f"the scheme {chosen} is not one of {SCHEMES}"
+            yield from colours(value, inner)
+    elif isinstance(part, list):
+        for one in part:
+            yield from colours(one, key)
+    elif isinstance(part, str) and key:
+        yield part
+
+
+COLOURED = {"color", "fill", "stroke", "domainColor", "tickColor", "gridColor", "labelColor", "titleColor"}
+
+
+def fields(part: Any) -> Iterator[str]:
+    """The columns that the encodings of a specification name."""
+    if isinstance(part, dict):
+        for name, value in part.items():
+            if name == "field" and isinstance(value, str):
+                yield value.replace("\\\\", "").replace("\\", "")
+            else:
+                yield from fields(value)
+    elif isinstance(part, list):
+        for one in part:
+            yield from fields(one)

@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 import fathoms as fm
 from fathoms.cli.app import COMMANDS, RENAMED
-from fathoms.judging.log import JudgingSettings
 
+EXPERIMENT = fm.Experiment  # before it is replaced
 ROOT = Path(__file__).resolve().parent.parent
 # The method of Experiment that a command calls. Others make or convert files, or are of the command line itself.
 METHODS = {
@@ -31,12 +32,29 @@ METHODS = {
 }
 # What a flag is called in Python, where that is not its own name.
 CALLED = {
-    "--measure": "measures",
-    "--nonrelevant-grade": "junk",
-    "--corr": "correlation",
-    "--confidence": "until",
-    "--judge-twice": "double",
-    "--session": "path",
+    ("", "--measure"): "measures",
+    ("", "--nonrelevant-grade"): "junk",
+    ("", "--corr"): "correlation",
+    ("judge", "--session"): "path",
+}
+# Parameters of methods that functions do without: these make an experiment of their own, and return a frame.
+ONLY_METHODS = {"resume", "scores_only", "command", "path", "measures", "qrels"}
+# Values that are not a 3, and flags without which another has no sense.
+VALUES = {
+    "--alpha": "0.2",
+    "--nonrelevant-grade": "-3",
+    "--scheduler": "tcp://127.0.0.1:9",
+    "--pooled": "names.txt",
+    "--groups": "teams.tsv",
+    "--measure": "P@3",
+    "--constants": "0.1,0.2",
+    "--labels": "labels.tsv",
+    "--resume": "folder",
+}
+GOES_WITH = {
+    ("predict", "--labels"): ["--method", "fusion"],
+    ("predict", "--to-depth"): ["--method", "fusion"],
+    ("ties", "--ties"): ["--fix", "fixed"],
 }
 # Flags that say what to do with a result, for which Python has the result itself.
 OF_THE_RESULT = {
@@ -63,6 +81,7 @@ OF_THE_RESULT = {
     "--token",
     "--lease",
     "--help",
+    "--oracle",
 }
 
 
@@ -92,6 +111,38 @@ PAGES = "\n".join(
 )
 
 
+# Flags that mean the same everywhere are described once.
+SHARED = {
+    "--lenient",
+    "--names",
+    "--nonrelevant-grade",
+    "--ties",
+    "--score-precision",
+    "--bounds",
+    "--universe",
+    "--pooled",
+    "--workers",
+    "--scheduler",
+    "--seed",
+    "--quiet",
+    "--format",
+    "--output",
+    "--measure",
+    "--by-topic",
+    "--groups",
+}
+PAGE = {"judge": ("jud",), "papers": ("papers/",), "predict": ("predict", "confidence")}  # how their pages begin
+
+
+def pages_of(command: str, flag: str) -> str:
+    """The pages of a command; for flags that many commands have, all pages."""
+    if flag in SHARED:
+        return PAGES
+    folder, starts = ROOT / "docs", PAGE.get(command, (command,))
+    pages = [page for page in folder.rglob("*.md") if str(page.relative_to(folder)).startswith(starts)]
+    return "\n".join(page.read_text(encoding="utf-8") for page in pages)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_says_what_it_is_for(command: str) -> None:
     module = import_module(f"fathoms.cli.{command}")
@@ -103,29 +154,106 @@ def test_every_command_says_what_it_is_for(command: str) -> None:
 @pytest.mark.parametrize(("command", "flag"), FLAGS)
 def test_every_flag_has_help_and_is_documented(command: str, flag: str) -> None:
     action = dict(flags(command))[flag]
-    assert action.help, f"{flag} of `fathoms {command}` has no help text"
-    written = any(re.search(rf"{name}(?![\w-])", PAGES) for name in action.option_strings)
-    assert written, f"no page of docs/ speaks of {flag}; add it to the table of flags of docs/{command}.md"
+    assert (action.help or "").strip(), f"{flag} of `fathoms {command}` has no help text"
+    written = any(re.search(rf"{name}(?![\w-])", pages_of(command, flag)) for name in action.option_strings)
+    assert written, f"say in docs/{command}.md what {flag} does, and its default"
+
+
+def keyword(command: str, flag: str) -> str:
+    return CALLED.get((command, flag)) or CALLED.get(("", flag)) or flag.removeprefix("--").replace("-", "_")
 
 
 def keywords(command: str) -> set[str]:
     """What Experiment and the command's method take."""
-    taken = set(inspect.signature(fm.Experiment.__init__).parameters)
-    taken |= set(inspect.signature(getattr(fm.Experiment, METHODS[command])).parameters)
-    if command == "judge":
-        taken |= set(JudgingSettings.__dataclass_fields__)
-    return taken
+    taken = set(inspect.signature(EXPERIMENT.__init__).parameters)
+    return taken | set(inspect.signature(getattr(EXPERIMENT, METHODS[command])).parameters)
 
 
-@pytest.mark.parametrize(("command", "flag"), [one for one in FLAGS if one.values[0] in METHODS])
+PASSED_ON = [one for one in FLAGS if one.values[0] in METHODS and one.values[1] not in OF_THE_RESULT]
+
+
+@pytest.mark.parametrize(("command", "flag"), PASSED_ON)
 def test_python_can_do_what_the_command_line_can(command: str, flag: str) -> None:
-    if flag in OF_THE_RESULT or (command, flag) == ("predict", "--confidence"):  # a method of its own
+    if (command, flag) == ("predict", "--confidence"):  # a method of its own
         return
-    keyword = CALLED.get(flag, flag.removeprefix("--").replace("-", "_"))
-    assert keyword in keywords(command), (
+    assert keyword(command, flag) in keywords(command), (
         f"{flag} of `fathoms {command}` has no keyword in Experiment or Experiment.{METHODS[command]}: add one, name "
         "it in CALLED if it is called otherwise, or in OF_THE_RESULT if it only says what to do with the result"
     )
+
+
+FUNCTIONS = [name for name in METHODS.values() if hasattr(fm, name)]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_take_what_methods_take(name: str) -> None:
+    method = inspect.signature(getattr(EXPERIMENT, name)).parameters.keys()
+    function = inspect.signature(getattr(fm, name)).parameters.keys()
+    lacking = method - function - {"self", "progress"} - ONLY_METHODS
+    assert not lacking, f"fm.{name} lacks {', '.join(sorted(lacking))} of Experiment.{name}"
+
+
+# -- a flag reaches the work ------------------------------------------------------------------------------------------
+
+
+class ReachedError(Exception):
+    """The command has called its method."""
+
+
+class Recorder:
+    """Stands for Experiment, and keeps what it and its method are called with."""
+
+    said: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, qrels: Any, runs: Any, **options: Any) -> None:
+        Recorder.said = dict(options)
+        self.runs = fm.scan_runs(runs)
+
+    def __getattr__(self, method: str) -> Any:
+        def call(*args: Any, **more: Any) -> None:
+            names = list(inspect.signature(getattr(EXPERIMENT, method)).parameters)[1:]
+            Recorder.said |= dict(zip(names, args, strict=False)) | more
+            raise ReachedError
+
+        return call
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    (tmp_path / "qrels.txt").write_text("1 0 a 1\n")
+    (tmp_path / "x.run").write_text("1 Q0 a 1 2 t\n")
+    return str(tmp_path / "qrels.txt"), str(tmp_path / "x.run")
+
+
+def words_for(flag: str, action: argparse.Action) -> list[str]:
+    """The flag with a value that is not its default."""
+    if action.nargs == 0:
+        return [flag]
+    if action.choices is not None:
+        return [flag, next(str(choice) for choice in action.choices if choice != action.default)]
+    return [flag, VALUES.get(flag, "3")]
+
+
+@pytest.mark.parametrize(("command", "flag"), PASSED_ON)
+def test_every_flag_reaches_the_work(
+    command: str, flag: str, files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if command == "judge" or (command, flag) == ("predict", "--confidence"):
+        pytest.skip("has a way of its own, and tests of it")
+    monkeypatch.setattr("fathoms.api.Experiment", Recorder)
+    monkeypatch.chdir(tmp_path)
+    action = dict(flags(command))[flag]
+    words = [*GOES_WITH.get((command, flag), ()), *words_for(flag, action)]
+    given = [files[1], "--qrels", files[0]] if command == "pool" else files
+    if command == "pool" and flag not in ("--depth", "--budget"):
+        words += ["--depth", "2"]
+    parser = parser_of(command)
+    try:
+        parsed = getattr(parser.parse_intermixed_args([*given, *words]), action.dest)
+        import_module(f"fathoms.cli.{command}").run(parser.parse_intermixed_args([*given, *words]))
+    except ReachedError:
+        pass
+    assert Recorder.said.get(keyword(command, flag)) == parsed, f"`fathoms {command}` does not pass {flag} on"
 
 
 @pytest.mark.parametrize(

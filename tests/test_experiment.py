@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -181,11 +182,15 @@ def test_without_altair_a_chart_says_what_to_install(folder: Path, monkeypatch: 
         experiment(folder).check().chart()
 
 
+TWO_TOPICS = ({"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 1.0}})
+
+
 def test_notes_are_warnings_unless_nobody_wants_them() -> None:
-    exp = fm.Experiment({"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 1.0}})
-    with pytest.warns(fm.FathomsWarning, match="topics without documents count 0"):
-        found = exp.evaluate("P@1")
-    assert found.notes
+    exp = fm.Experiment(*TWO_TOPICS)
+    for call in (partial(exp.evaluate, "P@1"), partial(fm.evaluate, *TWO_TOPICS, "P@1")):
+        with pytest.warns(fm.FathomsWarning, match="topics without documents count 0") as caught:
+            call()
+        assert [one.filename for one in caught] == [__file__]  # and not a line of ours
 
 
 def test_judging_by_an_experiment(folder: Path, tmp_path: Path) -> None:
@@ -198,8 +203,10 @@ def test_judging_by_an_experiment(folder: Path, tmp_path: Path) -> None:
     again = exp.judge(tmp_path / "s.db", resume=True)
     assert again.judged == 1
     again.close()
-    with pytest.raises(fm.FathomsError, match="judging has no setting color"):
-        exp.judge(tmp_path / "other.db", color="blue")
+    with pytest.raises(fm.FathomsError, match=r"confidence must lie between 0\.5 and 1"):
+        exp.judge(tmp_path / "other.db", confidence=2)
+    with pytest.raises(fm.FathomsError, match="was begun with --depth 20, found 30"):
+        exp.judge(tmp_path / "s.db", resume=True, depth=30)
 
 
 def test_a_report_is_written_whole(folder: Path, tmp_path: Path) -> None:

@@ -330,8 +330,8 @@ class TestSession:
 
     def test_settings_that_make_no_sense(self) -> None:
         for how, message in (
-            ({"until": 0.5}, "until must lie between 0.5 and 1"),
-            ({"until": 1.0}, "until must lie between 0.5 and 1"),
+            ({"until": 0.5}, "confidence must lie between 0.5 and 1"),
+            ({"until": 1.0}, "confidence must lie between 0.5 and 1"),
             ({"rel": 2}, "rel must be a grade from 1 to 1"),
             ({"rel": 0}, "rel must be a grade from 1 to 1"),
         ):

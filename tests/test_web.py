@@ -171,7 +171,7 @@ def test_two_grades_against_a_plain_model(
 
 
 def test_a_share_of_documents_is_for_two(tmp_path: Path) -> None:
-    with pytest.raises(FathomsError, match="double must be a share from 0 to 1"):
+    with pytest.raises(FathomsError, match="share judged twice must be from 0 to 1"):
         JudgingSettings(double=1.5)
     chosen = {}
     for seed in (0, 1):

@@ -6,12 +6,11 @@ This module is above all packages but `cli`: a method here calls one function of
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from fathoms.errors import FathomsWarning
+from fathoms.errors import warn
 from fathoms.experiment.base import BaseExperiment, ReadingOptions
 from fathoms.experiment.evaluate import DEFAULT_MEASURES, Evaluation, run_evaluation
 from fathoms.experiment.result import Result
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from fathoms.comparison.depth import DepthAnalysis
     from fathoms.comparison.significance import Correction, Test
     from fathoms.comparison.tie_effects import TieReport
-    from fathoms.data.qrels import Qrels
     from fathoms.estimate.draws import Confidence
     from fathoms.estimate.predict import Prediction
     from fathoms.estimate.probabilities import RelevanceProbabilities
@@ -252,25 +250,44 @@ class Experiment(BaseExperiment):
         return self._noted(found)
 
     def judge(
-        self, path: str | os.PathLike[str], *, resume: bool = False, oracle: Qrels | None = None, **settings: Any
+        self,
+        path: str | os.PathLike[str],
+        *,
+        resume: bool = False,
+        strategy: str | None = None,
+        confidence: float | None = None,
+        depth: int | None = None,
+        baseline: str | None = None,
+        max_grade: int | None = None,
+        rel: int | None = None,
+        judge_twice: float | None = None,
     ) -> Session:
         """A judging session kept in the file `path`, a new one or one that goes on: `.next()` says which document to
         judge, `.grade(...)` takes the answer, which is on disk when it returns.
 
-        `settings` are those of `fathoms judge`: strategy, until (the confidence that settles a pair), depth, baseline,
-        max_grade, rel, double (the share judged twice); ties, precision and seed are the experiment's.
+        `confidence` settles a pair, `judge_twice` is the share of documents that two people judge; what is None is as
+        `fathoms judge` has it by default, or as the session was begun with.
         """
         from fathoms.judging.opening import open_session
 
+        settings: dict[str, Any] = {
+            "strategy": strategy,
+            "until": confidence,
+            "depth": depth,
+            "baseline": baseline,
+            "max_grade": max_grade,
+            "rel": rel,
+            "double": judge_twice,
+        }
         if not resume:
-            own = {"ties": self.options.ties, "precision": self.options.precision, "seed": self.options.seed}
-            settings = own | {name: value for name, value in settings.items() if value is not None}
-        return open_session(self, Path(path), settings, resume=resume, oracle=oracle)
+            options = self.options
+            settings |= {"ties": options.ties, "precision": options.precision, "seed": options.seed}
+        return open_session(self, Path(path), settings, resume=resume)
 
     def _noted(self, result: Found) -> Found:
         if self.warn:
             for note in dict.fromkeys([*self.notes, *result.notes]):
-                warnings.warn(note, FathomsWarning, stacklevel=3)
+                warn(note)
         return result
 
 
@@ -285,7 +302,7 @@ def _once(qrels: Any, runs: Any, options: ReadingOptions) -> Experiment:
 def _labels(labels: Sequence[Any], evidence: Sequence[Any]) -> Sequence[Any]:
     """`evidence` is what `labels` was called; it goes in the next version."""
     if evidence:
-        warnings.warn("evidence= is now called labels=", DeprecationWarning, stacklevel=3)
+        warn("evidence= is now called labels=", DeprecationWarning)
     return [*labels, *evidence]
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
+
 
 class FathomsError(Exception):
     """Bad usage or bad input; the message says what was found, what was expected and what to do next."""
@@ -20,3 +24,12 @@ class InputError(FathomsError):
 
 class FathomsWarning(UserWarning):
     """Something a careful reader of the numbers should know; the numbers are still right as defined."""
+
+
+def warn(note: str, category: type[Warning] = FathomsWarning) -> None:
+    """A warning at the line outside this package that led to it."""
+    package = os.path.dirname(__file__)
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(note, category, stacklevel=level)

@@ -28,13 +28,12 @@ ir_measures alone.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Run, Runs, read_run
-from fathoms.errors import FathomsError, FathomsWarning
+from fathoms.errors import FathomsError, warn
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.evaluate import run_evaluation
 from fathoms.measures.base import Measure as OurMeasure
@@ -164,7 +163,7 @@ def _column(measure: FathomsMeasure, scores: Scores) -> list[float]:
 
 def _say(notes: list[str]) -> None:
     for note in notes:
-        warnings.warn(note, FathomsWarning, stacklevel=4)
+        warn(note)
 
 
 class FathomsProvider(providers.Provider):  # type: ignore[misc]

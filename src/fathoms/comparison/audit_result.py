@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +12,7 @@ from fathoms.comparison.audit_findings import Extended, Guideline, LeftOut, Pool
 from fathoms.comparison.audit_sentences import sentences
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import Qrels
+from fathoms.errors import warn
 from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
 
@@ -115,7 +115,7 @@ class Audit(Result):
 
     def to_frame(self) -> pl.DataFrame:
         """What `frame` was called; it goes in the next version."""
-        warnings.warn("to_frame() is now called frame", DeprecationWarning, stacklevel=2)
+        warn("to_frame() is now called frame", DeprecationWarning)
         return self.frame
 
     @property

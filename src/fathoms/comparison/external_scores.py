@@ -11,7 +11,6 @@ import csv
 import io
 import json
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +36,7 @@ from fathoms.data.files import read_bytes
 from fathoms.data.formats.base import BOM, Content
 from fathoms.data.runs import expand
 from fathoms.data.topics import topic_order
-from fathoms.errors import FathomsError, FathomsWarning, InputError
+from fathoms.errors import FathomsError, InputError, warn
 from fathoms.measures.parse import parse_measure
 from fathoms.text import pluralise
 
@@ -200,7 +199,7 @@ def compare_scores(
         scores, measures, test=test, correction=correction, alpha=alpha, baseline=baseline, seed=seed
     )
     for note in result.notes:
-        warnings.warn(note, FathomsWarning, stacklevel=2)
+        warn(note)
     return result.frame
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Unpack
 
 from fathoms.data.runs import read_run
-from fathoms.errors import FathomsError, FathomsWarning
+from fathoms.errors import FathomsError, warn
 from fathoms.experiment.base import BaseExperiment, ReadingOptions
 from fathoms.experiment.evaluate import RunScores, Scoring
 from fathoms.measures.base import Scores
@@ -42,7 +41,7 @@ class Evaluator:
                     f"{measure.name} depends on other runs, and an Evaluator sees one at a time; use an Experiment"
                 )
         for note in self._experiment.qrels.notes:
-            warnings.warn(note, FathomsWarning, stacklevel=2)
+            warn(note)
         align = self._experiment.alignment(self.measures, [])
         self._scoring = Scoring(self._experiment, self.measures, align, scores_only=not ranges)
 

@@ -57,11 +57,11 @@ class JudgingSettings:
 
     def __post_init__(self) -> None:
         if not 0.5 < self.until < 1:
-            raise FathomsError(f"until must lie between 0.5 and 1, found {self.until:g}")
+            raise FathomsError(f"the confidence must lie between 0.5 and 1, found {self.until:g}")
         if not 1 <= self.rel <= self.max_grade:
             raise FathomsError(f"rel must be a grade from 1 to {self.max_grade}, the greatest, found {self.rel}")
         if not 0 <= self.double <= 1:
-            raise FathomsError(f"double must be a share from 0 to 1, found {self.double:g}")
+            raise FathomsError(f"the share judged twice must be from 0 to 1, found {self.double:g}")
 
 
 @dataclass(frozen=True)

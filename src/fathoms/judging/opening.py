@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,6 @@ def open_session(
     runs = experiment.runs
     if len(runs) < 2:
         raise FathomsError("judging is for telling systems apart, so it takes two runs or more; found one")
-    unknown = asked.keys() - {field.name for field in fields(JudgingSettings)}
-    if unknown:
-        raise FathomsError(f"judging has no setting {', '.join(sorted(unknown))}")
     asked = {name: value for name, value in asked.items() if value is not None}
     if "baseline" in asked:
         asked["baseline"] = chosen_baseline(asked["baseline"], list(runs))
