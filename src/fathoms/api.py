@@ -558,7 +558,7 @@ def depth(
     ...     "y": {"1": {"b": 2.0, "a": 1.0}, "2": {"b": 2.0, "c": 1.0}},
     ... }
     >>> fm.depth(qrels, runs, "P", [1, 2]).select("depth", "tau").rows()
-    [(1.0, 1.0), (2.0, 1.0)]
+    [(1, 1.0), (2, 1.0)]
     """
     exp = Experiment(qrels, runs, **options)
     return exp.depth(measures, depths, correlation=correlation, reference=reference, alpha=alpha).frame
