@@ -52,8 +52,27 @@ class Result:
         notes = "".join(f"<p><small>{_safe(note)}</small></p>" for note in self.notes)
         rest = len(self.frame) - SHOWN
         more = f"<p><small>and {rest:,} more rows in <code>.frame</code></small></p>" if rest > 0 else ""
-        table: str = self.frame.head(SHOWN)._repr_html_()
-        return f"{said}{table}{more}{notes}"
+        return f"{said}{_table(self.frame.head(SHOWN))}{more}{notes}"
+
+
+def _table(frame: pl.DataFrame) -> str:
+    """A table for people: four digits, numbers flush right, nothing where there is no value."""
+    sides = ["right" if kind.is_numeric() else "left" for kind in frame.dtypes]
+
+    def row(tag: str, cells: Iterable[Any]) -> str:
+        shown = (
+            f'<{tag} style="text-align: {side}">{_cell(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=True)
+        )
+        return f"<tr>{''.join(shown)}</tr>"
+
+    body = "".join(row("td", cells) for cells in frame.iter_rows())
+    return f"<table><thead>{row('th', frame.columns)}</thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.1e}" if 0 < abs(value) < 0.00005 else f"{value:.4f}"
+    return "" if value is None else _safe(str(value))
 
 
 def to_pandas(frame: pl.DataFrame) -> Any:
