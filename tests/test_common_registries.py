@@ -192,14 +192,17 @@ def test_every_weight_belongs_to_a_strategy() -> None:
         )
 
 
-def used_names() -> set[str]:
-    """Every name that some code of the package reads; that a function is defined or imported is no use of it."""
+def used_names(module: str) -> set[str]:
+    """Names of a module that it reads itself, that others import from it or that they write behind its name."""
     found: set[str] = set()
     for path in (ROOT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            found |= (
-                {node.id} if isinstance(node, ast.Name) else {node.attr} if isinstance(node, ast.Attribute) else set()
-            )
+            if isinstance(node, ast.Name) and path.match(module):
+                found.add(node.id)
+            elif isinstance(node, ast.ImportFrom) and f"fathoms.{module[:-3].replace('/', '.')}" == node.module:
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                found |= {node.attr} if node.value.id == Path(module).stem else set()
     return found
 
 
@@ -213,7 +216,7 @@ def used_names() -> set[str]:
 def test_every_function_is_used(module: str, where: str) -> None:
     tree = ast.parse((ROOT / "src" / "fathoms" / module).read_text(encoding="utf-8"))
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    forgotten = sorted(functions - used_names())
+    forgotten = sorted(functions - used_names(module))
     assert not forgotten, f"nothing uses {', '.join(forgotten)} of {module}: put an entry with it into {where} there"
 
 
