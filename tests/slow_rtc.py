@@ -149,9 +149,17 @@ def rank_probabilities(relevant: int, other: int, depth: int, start: Floats | No
 
     if start is None:
         start = np.linspace(2.0, -2.0, depth) + np.log((relevant + 1) / (other + 1))
-    found = root(slope, start, jac=curve, tol=1e-12)
-    assert np.abs(slope(found.x)).max() < 1e-7, found.message
-    return expit(found.x)
+    found = root(slope, start, jac=curve, tol=1e-12).x
+    if np.abs(slope(found)).max() > 1e-7:
+        # Newton's steps, halved until the slope gets smaller, which they must where a function is concave.
+        found = start
+        for _ in range(100):
+            step, size = np.linalg.solve(curve(found), slope(found)), 1.0
+            while size > 1e-9 and np.linalg.norm(slope(found - size * step)) > np.linalg.norm(slope(found)):
+                size /= 2
+            found = found - size * step
+    assert np.abs(slope(found)).max() < 1e-7
+    return expit(found)
 
 
 def platt(reported: Sequence[float], relevant: Sequence[bool], ridge: float) -> Callable[[float, float], float]:

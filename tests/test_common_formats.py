@@ -155,6 +155,9 @@ def test_every_file_is_registered(module: str) -> None:
     for format in found:
         if isinstance(format, Format):
             assert format in registered, f"put the format of {module}.py into FILES or objects() of registry.py"
+        if isinstance(format, type) and issubclass(format, Format) and "name" in vars(format):
+            made = any(type(one) is format for one in registered)
+            assert made, f"put an instance of {format.__name__} of {module}.py into FILES or objects() of registry.py"
 
 
 def test_names_are_unique() -> None:
@@ -196,6 +199,38 @@ def test_no_other_format_takes_it_for_its_own(case: Case) -> None:
     assert case.format.name in best, f"its own example as {case.kind} is not recognised: {shown}"
     assert best == [case.format.name], f"two formats recognise it: {shown}; let one be CERTAIN of a mark of its own"
     assert max(matches.values()) > Match.POSSIBLE, "POSSIBLE is for what is wrong with a file; say LIKELY"
+
+
+# What no format may take for certain, and the format that reads it, if one does: ids hold what they like.
+FOREIGN: dict[str, tuple[Kind, bytes, str | None]] = {
+    "run with commas": ("run", b"7 Q0 a,b,c 1 2.5 x,y\n", "trec"),
+    "run with quotes": ("run", b'7 Q0 "a" 1 2.5 "x"\n', "trec"),
+    "run with braces": ("run", b"7 Q0 {a:1} 1 2.5 [x]\n", "trec"),
+    "qrels with commas": ("qrels", b"q,7 0 a,b 1\n", "trec"),
+    "qrels with quotes": ("qrels", b'"7" 0 "a,b" 1\n', "trec"),
+    "qrels with braces": ("qrels", b"7 0 {a} 1\n", "trec"),
+    "qrels of a topic named query": ("qrels", b"query 0 docid 1\n", "trec"),
+    "names with blanks": ("qrels", b"query docid grade\n7 a 1\n", "named-columns"),
+    "names with tabs": ("qrels", b"query\tdocid\tgrade\n7\ta\t1\n", "named-columns"),
+    "CSV with other names": ("qrels", b"name,price,colour\nlamp,20,red\n", None),
+    "CSV with some of the names": ("qrels", b"query,price,grade\nlamp,20,1\n", None),
+    "nothing": ("run", b"", None),
+    "a blank line": ("qrels", b"\n", None),
+    "binary": ("run", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", None),
+    "JSON of something else": ("run", b'{"name": "lamp", "price": 20}', None),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_no_format_claims_what_is_not_its_own(what: str) -> None:
+    kind, raw, reader = FOREIGN[what]
+    content = Content(raw)
+    able = [format for format in registry.readable(kind) if format.container == content.container]
+    certain = [format.name for format in able if format.recognise(content) is Match.CERTAIN]
+    assert not certain, f"{', '.join(certain)}: CERTAIN of {raw!r}; ask for a mark that no other format has"
+    format, match = registry.recognise(content, [kind])
+    found = format.name if match > Match.POSSIBLE else None
+    assert found == reader, f"{raw!r} is taken for {found}, and is {reader or 'of no format'}"
 
 
 @EVERY
@@ -376,6 +411,52 @@ def test_losses_are_said(case: Case) -> None:
         said = " ".join(losses(DATA["run"], case.format.name))
         for part, word in (("scores", "scores"), ("ranks", "ranks"), ("tag", "the tag")):
             assert (word in said) == (part not in case.format.carries)
+
+
+AWKWARD = ["a b", "a,b", 'a"b', "a\tb", "\u00e9\u6587", "#a", "{a", "[a", "a'b", "a:b", "a\\b"]
+
+
+def written_or_refused(data: fm.Run | fm.Qrels, to: str, path: Path) -> str:
+    """Writes a file, or gives the error that says why not."""
+    try:
+        path.write_bytes(written(data, to))
+    except fm.InputError as error:
+        return str(error)
+    return ""
+
+
+@WRITTEN
+@pytest.mark.parametrize("what", ["topic", "document"])
+@pytest.mark.parametrize("id", AWKWARD)
+def test_awkward_ids_come_back_or_are_refused(case: Case, what: str, id: str, tmp_path: Path) -> None:
+    topic, document = (id, "d-1") if what == "topic" else ("9", id)
+    number: dict[str, dict[str, Any]] = {topic: {document: 2, "d-2": 1}, "last": {"d-1": 1}}
+    data: fm.Run | fm.Qrels = fm.read_run(number) if case.kind == "run" else fm.read_qrels(number)
+    path = tmp_path / "file"
+    if refused := written_or_refused(data, case.format.name, path):
+        assert repr(id) in refused, f"{case.format.name} refuses the {what} {id!r} and does not name it: {refused}"
+        return
+    back = read(path, case.kind).to_dict()
+    ids, expected = ({topic: [*ranking] for topic, ranking in found.items()} for found in (back, number))
+    assert ids == expected, (
+        f"{case.format.name}: the {what} {id!r} comes back as another one; quote it, or refuse it before writing "
+        "(check_ids of text.py for lines, check_fits of json.py)"
+    )
+
+
+@pytest.mark.parametrize("format", registry.writable("qrels"), ids=lambda format: format.name)
+@pytest.mark.parametrize(("grade", "word"), [(-1, "negative"), (0.5, "fraction")])
+def test_other_grades_come_back_or_the_loss_is_said(
+    format: FileFormat, grade: float, word: str, tmp_path: Path
+) -> None:
+    grades = {"9": {"d-1": grade, "d-2": 1}}
+    path = tmp_path / "file"
+    if refused := written_or_refused(fm.read_qrels(grades), format.name, path):
+        assert "d-1" in refused, f"{format.name} refuses grade {grade} and does not say of which document: {refused}"
+        assert word in format.loses, f"{format.name} refuses grade {grade}: say so in `loses`"
+        return
+    back = fm.read_qrels(path).to_dict()
+    assert back == grades or word in format.loses, f"{format.name}: grade {grade} becomes {back}; say so in `loses`"
 
 
 @IN_MEMORY

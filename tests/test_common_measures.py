@@ -9,8 +9,11 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import json
+import math
 import pkgutil
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -32,7 +35,9 @@ from fathoms.evidence.align import Alignment
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.measures.abilities import estimates, tie_values
 from fathoms.measures.base import Measure
+from fathoms.measures.cascade import Cascade
 from fathoms.measures.gains import Graded
+from fathoms.measures.normalised import NormalisedSum
 from fathoms.measures.parse import parse_measure, trec_eval_name
 from fathoms.measures.registry import MEASURES
 from fathoms.measures.rr import RR
@@ -43,6 +48,8 @@ from tests.blocks import block, random_case
 ROOT = Path(__file__).resolve().parent.parent
 TOLERANCE = 1e-9
 K = 3  # a cut-off that small rankings have on both sides
+DEEP = 10  # one that small rankings do not reach, and long ones pass
+CUT = ("required", "optional")  # what `cutoff` says of measures that are cut at a rank
 HIDDEN = ("universe", "bounds")  # parameters of the range, of which the slow versions know nothing
 CLASSES = [pytest.param(cls, id=name) for name, cls in MEASURES.items()]
 GRADED = [pytest.param(cls, id=name) for name, cls in MEASURES.items() if issubclass(cls, Graded)]
@@ -52,11 +59,11 @@ IN_TREC_EVAL = [pytest.param(cls, id=name) for name, cls in MEASURES.items() if 
 # -- settings ---------------------------------------------------------------------------------------------------------
 
 
-def settings(cls: type[Measure]) -> list[Measure]:
-    """Defaults, with and without a cut-off; other values of each parameter; the examples, cut at K."""
-    all_cuts: dict[str, list[float | None]] = {"required": [K], "optional": [None, K], "none": [None], "recall": [0.3]}
+def settings(cls: type[Measure], k: int = K) -> list[Measure]:
+    """Defaults, with and without a cut-off; other values of each parameter; the examples, cut at k."""
+    all_cuts: dict[str, list[float | None]] = {"required": [k], "optional": [None, k], "none": [None], "recall": [0.3]}
     cuts = all_cuts[cls.cutoff]
-    wanted: list[dict[str, Any]] = [{"k": k} for k in cuts]
+    wanted: list[dict[str, Any]] = [{"k": cut} for cut in cuts]
     for name, parameter in cls.params.items():
         others: list[Any] = [choice for choice in parameter.choices if choice != parameter.default]
         if name == "rel":
@@ -73,7 +80,7 @@ def settings(cls: type[Measure]) -> list[Measure]:
     found = [made for values in wanted if (made := _made(cls, values)) is not None]
     for name in cls.names():
         example = parse_measure(name)
-        found.append(example.replace(k=K) if example.k is not None and cls.cutoff != "recall" else example)
+        found.append(example.replace(k=k) if example.k is not None and cls.cutoff != "recall" else example)
     return list(dict.fromkeys(found))
 
 
@@ -92,9 +99,29 @@ def of_all(measure: Measure) -> Measure:
     return measure.replace(universe="all") if "universe" in measure.params else measure
 
 
+def plain_name(measure: Measure) -> str:
+    """As the slow versions know it, for whom a case says which documents there are."""
+    return measure.replace(universe="run").name if "universe" in measure.params else measure.name
+
+
 def cases(seed: int, count: int, **shape: Any) -> list[slow.Case]:
     rng = np.random.default_rng(seed)
     return [random_case(rng, **shape) for _ in range(count)]
+
+
+def short_cases(seed: int, ties: float = 0.0) -> list[slow.Case]:
+    """Rankings of 2 to 4 documents, so that a block is narrower than DEEP."""
+    return [case for case in cases(seed, 60, gmax=2, most=4, ties=ties) if len(case.ranking) >= 2]
+
+
+def long_cases(seed: int, ties: float = 0.0) -> list[slow.Case]:
+    """Rankings of 12 to 30 documents, with few orders of those that are tied."""
+
+    def orders(case: slow.Case) -> int:
+        return math.prod(math.factorial(n) for n in Counter(doc.group for doc in case.ranking).values())
+
+    found = cases(seed, 60, gmax=2, most=30, unjudged=8, ties=ties, outside=8)
+    return [case for case in found if len(case.ranking) >= 12 and orders(case) <= 24]
 
 
 def has_slow_version(cls: type[Measure]) -> None:
@@ -141,6 +168,8 @@ def test_class_says_what_it_is(cls: type[Measure]) -> None:
     for name in cls.params:
         if not cls.about_param(name):
             pytest.fail(f"say {where} what {name} is for: {name} = param(default, 'what it is for', ...)")
+    if not cls.citation and cls.based_on != "neither":
+        pytest.fail(f"say {where} where the measure is from: citation = 'Authors (year). Title.'")
     assert getattr(cls, "aggregate", None) in ("mean", "sum", "geometric")
     for name in cls.names():
         assert type(parse_measure(name)) is cls, f"examples {where} has {name}, which is another measure"
@@ -181,19 +210,109 @@ def test_name_reads_back(cls: type[Measure]) -> None:
 @pytest.mark.parametrize("cls", CLASSES)
 def test_score_is_that_of_the_slow_version(cls: type[Measure]) -> None:
     has_slow_version(cls)
-    sample = cases(1, 100, gmax=2)
-    for measure in settings(cls):
-        expected = [slow.value(measure.name, case) for case in sample]
-        found = measure.scores(block(sample)).score
-        np.testing.assert_allclose(found, expected, atol=TOLERANCE, err_msg=differs(cls, "another score", measure))
+    for k, sample in ((K, cases(1, 100, gmax=2)), (DEEP, short_cases(1)), (DEEP, long_cases(1))):
+        for measure in settings(cls, k):
+            expected = [slow.value(measure.name, case) for case in sample]
+            found = measure.scores(block(sample)).score
+            what = differs(cls, f"another score in a block of {block(sample).width} places", measure)
+            np.testing.assert_allclose(found, expected, atol=TOLERANCE, err_msg=what)
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-@pytest.mark.parametrize("gmax", [1, 2])
-def test_range_is_what_it_claims(cls: type[Measure], gmax: int) -> None:
+def test_weights_do_not_depend_on_how_many_are_asked_for(cls: type[Measure]) -> None:
+    for measure in settings(cls):
+        if isinstance(measure, Weighted | NormalisedSum):
+            few, many = measure.weight(5), measure.weight(9)[:5]
+            what = "weight(5) is not weight(9)[:5]; do not divide by the sum there, `normaliser` does that"
+        elif isinstance(measure, Cascade):
+            few, many = (measure.effort(np.arange(1, n + 1))[:5] for n in (5, 9))
+            what = "the effort of a rank depends on how many ranks are asked for"
+        else:
+            return
+        np.testing.assert_allclose(few, many, rtol=1e-12, err_msg=f"{measure.name}: {what}")
+
+
+@pytest.mark.parametrize("cls", [pytest.param(c, id=n) for n, c in MEASURES.items() if c.cutoff in CUT])
+def test_scores_by_depth_are_those_of_each_cut_off(cls: type[Measure]) -> None:
+    for sample in (short_cases(8), long_cases(8)):
+        evidence, depths = block(sample), [1, 2, 5, 10]
+        for measure in settings(cls):
+            found = measure.at_depths(evidence, depths)
+            for column, k in enumerate(depths):
+                what = f"{measure.name}: at_depths gives other scores at depth {k} than the measure cut there"
+                expected = measure.replace(k=k).scores(evidence).score
+                np.testing.assert_allclose(found[:, column], expected, atol=TOLERANCE, err_msg=what)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_predicted_gains_of_nothing_and_of_the_most(cls: type[Measure]) -> None:
+    """Predicted gains of 0 give the score, and the greatest ones that of a ranking judged so."""
     has_slow_version(cls)
-    sample = cases(2, 60 if gmax == 1 else 40, gmax=gmax, unjudged=4 if gmax == 1 else 3, most=6, outside=2)
-    for measure in map(of_all, settings(cls)):
+    for k, sample in ((K, cases(9, 30, gmax=2)), (DEEP, short_cases(9)), (DEEP, long_cases(9))):
+        evidence = block(sample)
+        for measure in settings(cls, k):
+            if estimates(measure) != "all methods":
+                continue
+            most = np.full(evidence.codes.shape, measure.top_gain(evidence) if isinstance(measure, Graded) else 1.0)
+            none, all_ = (measure.predicted(evidence, gains) for gains in (np.zeros_like(most), most))
+            what = f"{measure.name}: predicted gains of 0 do not give the score; mend `predicted`"
+            np.testing.assert_allclose(none, measure.value(evidence), atol=TOLERANCE, err_msg=what)
+            if not measure.needs_pool:  # where not all that is predicted is in the pool
+                expected = [slow.value(measure.name, judged_best(measure, case)) for case in sample]
+                what = f"{measure.name}: the greatest gains predicted are not the score with the greatest grades"
+                np.testing.assert_allclose(all_, expected, atol=TOLERANCE, err_msg=what)
+            if measure.linear_in_gains:
+                what = f"{measure.name} says linear_in_gains, and `predicted` is not"
+                half = measure.predicted(evidence, most / 2)
+                np.testing.assert_allclose(half, (none + all_) / 2, atol=TOLERANCE, err_msg=what)
+
+
+def judged_best(measure: Measure, case: slow.Case) -> slow.Case:
+    grade = slow.greatest_grade(slow.parse(measure.name), case)
+    return replace(case, ranking=tuple(doc if doc.judged else replace(doc, grade=grade) for doc in case.ranking))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Cases whose judgings are all gone through, and at which cut-off; who may turn out relevant."""
+
+    count: int
+    gmax: int
+    unjudged: int
+    most: int = 6
+    k: int = K
+    universe: str = "all"
+
+    def cases(self) -> list[slow.Case]:
+        return cases(2, self.count, gmax=self.gmax, unjudged=self.unjudged, most=self.most, outside=2)
+
+    def setting(self, measure: Measure) -> Measure:
+        return measure.replace(universe=self.universe) if "universe" in measure.params else measure
+
+    def bounds(self, measure: Measure, case: slow.Case) -> tuple[float, float]:
+        if self.universe == "run":
+            case = replace(case, outside=tuple(doc for doc in case.outside if doc.judged or self.joins(measure, doc)))
+        return slow.bounds(plain_name(measure), case)
+
+    def joins(self, measure: Measure, doc: slow.Doc) -> bool:
+        """What is pooled may join R in any universe, if R is made of the pool."""
+        return measure.needs_pool and doc.pooled_at is not None and doc.pooled_at <= self.k
+
+
+SAMPLES = {
+    "1": Sample(60, gmax=1, unjudged=4),
+    "2": Sample(40, gmax=2, unjudged=3),
+    "1-run-long": Sample(40, gmax=1, unjudged=3, most=14, k=DEEP, universe="run"),
+    "2-run": Sample(30, gmax=2, unjudged=3, k=5, universe="run"),
+}
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("which", SAMPLES)
+def test_range_is_what_it_claims(cls: type[Measure], which: str) -> None:
+    has_slow_version(cls)
+    chosen, sample = SAMPLES[which], SAMPLES[which].cases()
+    for measure in map(chosen.setting, settings(cls, chosen.k)):
         if _made(cls, vars(measure)) is None or "gains" in measure.name:
             continue
         scores = measure.scores(block(sample))
@@ -204,8 +323,7 @@ def test_range_is_what_it_claims(cls: type[Measure], gmax: int) -> None:
             if "rel=2" in measure.name and measure.range_claim == "sound":
                 continue  # gain without relevance, of which Q claims nothing
             pytest.fail(f"{measure.name} claims {measure.range_is} and has no range: override range in the class")
-        plain = measure.replace(universe="run").name if "universe" in measure.params else measure.name
-        low, high = np.array([slow.bounds(plain, case) for case in sample]).T
+        low, high = np.array([chosen.bounds(measure, case) for case in sample]).T
         largest = measure.largest(block(sample))
         if measure.range_is == "exact":
             what = "the range is not that of all judgings, so it is not exact; claim sound, or mend it"
@@ -238,22 +356,28 @@ def test_largest_value_is_reached(cls: type[Measure]) -> None:
 @pytest.mark.parametrize("cls", CLASSES)
 def test_tie_values_are_those_of_all_orders(cls: type[Measure]) -> None:
     has_slow_version(cls)
-    sample = cases(3, 40, gmax=2, most=5, ties=0.6)
     for measure in settings(cls):
-        scores = measure.scores(block(sample))
-        assert scores.tie_low is not None
-        assert scores.tie_high is not None
-        assert scores.tie_expected is not None
-        low, high, mean = np.array([slow.tie_values(measure.name, case) for case in sample]).T
-        what = differs(cls, "other values over the orders of tied documents", measure)
-        atol = TOLERANCE if measure.sorting_is_optimal else 0.02  # 200 shuffles meet each order or come close
-        np.testing.assert_allclose(scores.tie_low, low, atol=atol, err_msg=what)
-        np.testing.assert_allclose(scores.tie_high, high, atol=atol, err_msg=what)
-        if tie_values(measure) == "simulated":
-            assert scores.tie_error is not None
-            assert (np.abs(scores.tie_expected - mean) <= 5 * np.maximum(scores.tie_error, 1e-9)).all(), what
-        else:
-            np.testing.assert_allclose(scores.tie_expected, mean, atol=TOLERANCE, err_msg=what)
+        check_ties(cls, measure, cases(3, 40, gmax=2, most=5, ties=0.6))
+    for measure in settings(cls, DEEP)[:2]:
+        check_ties(cls, measure, short_cases(3, ties=0.6))
+        check_ties(cls, measure, long_cases(3, ties=0.15)[:6])
+
+
+def check_ties(cls: type[Measure], measure: Measure, sample: list[slow.Case]) -> None:
+    scores = measure.scores(block(sample))
+    assert scores.tie_low is not None
+    assert scores.tie_high is not None
+    assert scores.tie_expected is not None
+    low, high, mean = np.array([slow.tie_values(measure.name, case) for case in sample]).T
+    what = differs(cls, "other values over the orders of tied documents", measure)
+    atol = TOLERANCE if measure.sorting_is_optimal else 0.02  # 200 shuffles meet each order or come close
+    np.testing.assert_allclose(scores.tie_low, low, atol=atol, err_msg=what)
+    np.testing.assert_allclose(scores.tie_high, high, atol=atol, err_msg=what)
+    if tie_values(measure) == "simulated":
+        assert scores.tie_error is not None
+        assert (np.abs(scores.tie_expected - mean) <= 5 * np.maximum(scores.tie_error, 1e-9)).all(), what
+    else:
+        np.testing.assert_allclose(scores.tie_expected, mean, atol=TOLERANCE, err_msg=what)
 
 
 @pytest.mark.parametrize("cls", CLASSES)
@@ -262,7 +386,7 @@ def test_joint_range_holds_all_judgings_and_orders(cls: type[Measure]) -> None:
     sample = cases(6, 25, gmax=2, most=4, unjudged=2, ties=0.6, outside=1)
     for measure in map(of_all, settings(cls)):
         joint = measure.joint_range(block(sample), measure.scores(block(sample)))
-        plain = measure.replace(universe="run").name if "universe" in measure.params else measure.name
+        plain = plain_name(measure)
         if joint[0] is None or joint[1] is None or "gains" in plain:
             continue
         low, high = np.array([slow.joint_bounds(plain, case) for case in sample]).T

@@ -155,6 +155,9 @@ class GMAP(AP):
             return None, None
         return np.maximum(low, self.least), np.maximum(high, self.least)
 
+    def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
+        return np.maximum(super().predicted(evidence, gains), self.least)
+
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         raw = super().expected(evidence, AP.value(self, evidence), mixed)
         return None if raw is None else np.maximum(raw, self.least)

@@ -73,7 +73,7 @@ class Q(LayeredGains):
         if ((gains_of_levels > 0) & (levels < self.rel)).any():
             return None, None  # gain without relevance: no bound is known to us
         n = self.depth_read(evidence)
-        open_, never, V = self.unknowns(evidence, n, self.variant == "c")
+        open_, never, V = self._unknowns(evidence, n, self.variant == "c")
         low, high = score.copy(), score.copy()
         others = self._others(evidence, n, V)
         rows = np.flatnonzero((open_ | never).any(axis=1) | (V > 0) | (others > 0))
@@ -158,11 +158,21 @@ class Q(LayeredGains):
         """R and the ideal are made of the same documents."""
         return (self.variant == "c") == (self.ideal == "ii")
 
+    def _unknowns(self, evidence: Evidence, n: int, pooled: bool) -> tuple[Bools, Bools, Floats]:
+        """As `unknowns`. Where either R or the ideal is made of the pool, documents of the pool may turn out relevant
+        in any universe, and then they count in the other one too."""
+        open_, never, V = self.unknowns(evidence, n, pooled)
+        if pooled or not self.needs_pool or evidence.pool is None:
+            return open_, never, V
+        in_pool = self.unknowns(evidence, n, True)[2]
+        own = (evidence.unjudged[:, n:] & (evidence.pool.depth[:, n:] <= (self.k or 0))).sum(axis=1)
+        return open_, never, V + in_pool - own if self.universe == "run" else np.maximum(V, in_pool)
+
     def _others(self, evidence: Evidence, n: int, V: Floats) -> Floats:
         """Unjudged documents that may join the ideal without being one of the m: V, or all where pools differ."""
         if self._one_pool:
             return V
-        places, never, others = self.unknowns(evidence, n, self.ideal == "ii")
+        places, never, others = self._unknowns(evidence, n, self.ideal == "ii")
         return others + (places | (never & (self.ideal == "i"))).sum(axis=1)
 
     def _flag(self, evidence: Evidence) -> Floats:
