@@ -109,6 +109,11 @@ def test_a_budget_keeps_the_first_runs_that_fit(folder: Path) -> None:
     need = [whole.runs.bytes_in_memory(name) for name in whole.runs]
     some = experiment(folder, memory_mb=(need[0] + need[1]) / 1e6)
     assert [some.keeps(name) for name in some.runs] == [True, True, False, False]
+    one = fm.Experiment(folder / "qrels.txt", {"large": folder / "runs" / "sys1.run", "small": {"101": {"a": 1.0}}})
+    least = one.runs.bytes_in_memory("small")
+    assert [one.keeps(name) for name in one.runs] == [True, True]
+    tight = fm.Experiment(folder / "qrels.txt", one.runs, memory_mb=least / 1e6)
+    assert [tight.keeps(name) for name in tight.runs] == [False, True]
 
 
 POLICIES: list[Ties] = ["trec", "run", "rank", "score-rank"]
@@ -231,6 +236,9 @@ BAD_OPTIONS = [
     ({"seed": -1}, "seed: expected a whole number from 0 on, found -1"),
     ({"scheduler": "nowhere"}, "nowhere"),
     ({"pooled": []}, "names no run"),
+    ({"memory_mb": "x"}, "memory_mb: expected a number from 0 on, found 'x'"),
+    ({"groups": 3}, "groups: expected a dict of teams by run, or a file, found 3"),
+    ({"scheduler": 3}, "3"),
 ]
 
 
@@ -239,8 +247,9 @@ def test_bad_options_are_errors(options: dict[str, Any], message: str) -> None:
     with pytest.raises(fm.FathomsError) as caught:
         fm.Experiment({"1": {"a": 1}}, {"1": {"a": 1.0}}, **options)
     assert message in str(caught.value)
-    with pytest.raises(fm.FathomsError):
-        fm.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, "P@1", **options)
+    if "memory_mb" not in options:
+        with pytest.raises(fm.FathomsError):
+            fm.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, "P@1", **options)
 
 
 BAD_ARGUMENTS = [
@@ -249,6 +258,14 @@ BAD_ARGUMENTS = [
     ("compare", {"alpha": 5}, "alpha: expected a number between 0 and 1, found 5"),
     ("compare", {"baseline": "nobody"}, "the baseline 'nobody' is not among the runs"),
     ("predict", {"method": "magic"}, "unknown method 'magic'"),
+    ("predict", {"method": 3}, "unknown method '3'"),
+    ("predict", {"method": []}, "no method given"),
+    ("predict", {"labels": {"101": {"DOC-1": 1}}}, "labels and to_depth are for the methods experts and fusion"),
+    ("predict", {"to_depth": 5}, "labels and to_depth are for the methods experts and fusion, found smoothed"),
+    ("predict", {"depth": "x"}, "depth: expected a whole number from 1 on, found 'x'"),
+    ("predict", {"constants": 5}, "constants: expected two numbers such as (0.42, 0.01), found 5"),
+    ("compare", {"baseline": 3}, "the baseline 3 is not among the runs"),
+    ("depth", {"reference": 0}, "the reference depth 0 is not among the depths"),
     ("predict", {"method": "fusion", "to_depth": 0}, "to_depth: expected a whole number from 1 on, found 0"),
     ("depth", {"depths": "deep"}, "depths: expected depths such as 1:50, 10:100:10 or 1,5,10, found 'deep'"),
     ("depth", {"correlation": "kappa"}, "correlation: expected one of tau, tau_ap, rbo, pearson, found 'kappa'"),
@@ -291,7 +308,7 @@ def test_the_command_line_says_the_same(
 def test_intersect_is_refused_where_it_would_be_ignored(folder: Path) -> None:
     exp = experiment(folder, topics="intersect")
     assert len(exp.evaluate("AP").frame) == 4
-    for method in ("compare", "predict", "depth", "ties", "audit", "report"):
+    for method in ("compare", "predict", "depth", "ties", "audit", "report", "probabilities", "confidence"):
         with pytest.raises(fm.FathomsError, match="works on all topics"):
             getattr(exp, method)()
 
@@ -309,6 +326,18 @@ def test_contributing_runs_and_teams_from_files(folder: Path, tmp_path: Path) ->
     assert set(exp.groups) == set(exp.runs)
     (tmp_path / "other.txt").write_text("sys1\nsys99\n")
     assert "1 of 2 contributing runs are not given: sys99" in experiment(folder, pooled=tmp_path / "other.txt").notes[0]
+
+
+def test_sources_may_be_one_or_many_and_of_any_kind(folder: Path, tmp_path: Path) -> None:
+    exp = experiment(folder)
+    labels = {"101": {"DOC-0000003": 1.0}}
+    assert exp.probabilities(labels=labels).frame.equals(exp.probabilities(labels=[labels]).frame)
+    assert exp.evaluate({"P@5", "AP"}).frame.shape == exp.evaluate(["AP", "P@5"]).frame.shape
+    assert len(exp.evaluate("AP", resume=str(tmp_path / "parts")).frame) == 4
+    frame = fm.read_qrels(folder / "qrels.txt").to_frame()
+    for kind in (frame, frame.to_pandas()):
+        assert fm.check(kind, folder / "runs").count("error") == 0
+    assert "4 runs" in repr(exp)
 
 
 # -- old spellings ----------------------------------------------------------------------------------------------------

@@ -227,27 +227,27 @@ class Place:
     def __init__(self, path: Path, lease: float = 60.0, budget: int | None = None, **how: Any) -> None:
         self.clock = Clock()
         self.session = begin(path, **how)
-        self.desk = JudgingService(self.session, lease=lease, budget=budget, clock=self.clock)
-        self.desk.start()
+        self.service = JudgingService(self.session, lease=lease, budget=budget, clock=self.clock)
+        self.service.start()
 
     def do(self, work: Callable[..., Any], *args: Any) -> Any:
-        result = self.desk.submit(work, *args).result(10)
-        self.desk.fresh().result(10)
+        result = self.service.submit(work, *args).result(10)
+        self.service.fresh().result(10)
         return result
 
     def take(self, name: str) -> str | None:
-        task = self.do(self.desk.take, name) or self.do(self.desk.take, name)
+        task = self.do(self.service.take, name) or self.do(self.service.take, name)
         return None if task is None else task.document
 
     def grade(self, name: str, document: str, grade: int = 0) -> None:
-        self.do(self.desk.grade, name, "1", document, grade, "")
+        self.do(self.service.grade, name, "1", document, grade, "")
 
     def state(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.do(self.desk.state))
+        found: dict[str, Any] = json.loads(self.do(self.service.state))
         return found
 
     def close(self) -> None:
-        self.desk.close()
+        self.service.close()
         self.session.close()
 
 
@@ -329,9 +329,9 @@ def test_answers_without_a_lease(place: Callable[..., Place]) -> None:
         with pytest.raises(FathomsError, match=message):
             here.grade(name, document)
         with pytest.raises(FathomsError, match=message):
-            here.do(here.desk.skip, name, "1", document, "")
+            here.do(here.service.skip, name, "1", document, "")
     here.clock.now = 59
-    here.do(here.desk.keep, "bob")
+    here.do(here.service.keep, "bob")
     here.clock.now = 61
     with pytest.raises(Refused, match=r"your 60 seconds for topic 1, document .* are over"):
         here.grade("ann", mine)
@@ -345,14 +345,14 @@ def test_answers_without_a_lease(place: Callable[..., Place]) -> None:
 def test_the_desk_takes_back(place: Callable[..., Place]) -> None:
     here = place(double=1.0)
     with pytest.raises(Refused, match="there is no answer of ann to take back"):
-        here.do(here.desk.undo, "ann")
+        here.do(here.service.undo, "ann")
     first = here.take("ann") or ""
     here.grade("ann", first, 2)
     assert here.take("bob") == first  # for the second grade
-    here.do(here.desk.undo, "ann")
+    here.do(here.service.undo, "ann")
     assert here.take("ann") != first  # which is in bob's hands, and will be the first
     here.grade("bob", first, 1)
-    here.do(here.desk.undo, "bob")
+    here.do(here.service.undo, "bob")
     assert here.take("bob") == first
     assert here.state()["judged"] == 0
 
@@ -364,7 +364,7 @@ def test_state(place: Callable[..., Place]) -> None:
     here.take("bob")
     here.grade("bob", first, 1)
     second = here.take("ann") or ""
-    here.do(here.desk.skip, "ann", "1", second, "torn")
+    here.do(here.service.skip, "ann", "1", second, "torn")
     now = here.state()
     assert (now["judged"], now["relevant"], now["skipped"], now["twice"], now["agreed"]) == (1, 1, 1, 1, 0)
     assert now["kappa"] == 0.0
@@ -384,7 +384,7 @@ def test_state(place: Callable[..., Place]) -> None:
         assert now["confidence"][i][j] == pytest.approx(sure[order[i], order[j]])
     assert [now["confidence"][i][i] for i in range(3)] == [None] * 3
     assert now["trace"][-1][0] == 1
-    here.do(here.desk.settle, "eve", "1", first, 0)
+    here.do(here.service.settle, "eve", "1", first, 0)
     assert here.state()["relevant"] == 0
     assert here.state()["disagreements"][0]["final"] == ["eve", 0]
 
@@ -417,8 +417,8 @@ def test_a_full_disk_saves_none_of_a_batch_and_says_so(place: Callable[..., Plac
     answers: list[Future[Any]] = []
 
     def both() -> None:  # so that the two are served together
-        answers.append(here.desk.submit(here.desk.grade, "ann", "1", mine, 1, "short"))
-        answers.append(here.desk.submit(here.desk.grade, "bob", "1", other, 1, "x" * 100_000))
+        answers.append(here.service.submit(here.service.grade, "ann", "1", mine, 1, "short"))
+        answers.append(here.service.submit(here.service.grade, "bob", "1", other, 1, "x" * 100_000))
 
     here.do(both)
     for answer in answers:
@@ -482,7 +482,7 @@ class Site:
 
     def __init__(self, here: Place) -> None:
         self.here = here
-        app = Page(here.desk, TOPICS, TEXTS, ADDRESS).app()
+        app = Page(here.service, TOPICS, TEXTS, ADDRESS).app()
         self.client = TestClient(app, base_url=BASE, headers={"Origin": BASE})
         self.stranger = TestClient(app, base_url=BASE, headers={"Origin": BASE})
         assert self.client.get("/", params={"token": TOKEN}).status_code == 200
@@ -552,7 +552,7 @@ def test_texts_that_cannot_be_read(site: Site, capsys: pytest.CaptureFixture[str
         def get(self, name: str) -> Entry | None:
             raise InputError("the compressed data is damaged", f"{name}.gz")
 
-    app = Page(site.here.desk, Torn({}), Torn({}), ADDRESS).app()
+    app = Page(site.here.service, Torn({}), Torn({}), ADDRESS).app()
     client = TestClient(app, base_url=BASE, headers={"Authorization": f"Bearer {TOKEN}"})
     task = client.post("/api/next", json={"name": "ann"}).json()["document"]
     assert task["document"]["body"] is task["topic"]["body"] is None
@@ -569,9 +569,9 @@ def test_nobody_waits_any_more(place: Callable[..., Place]) -> None:
         begun.set()
         go_on.wait(10)
 
-    here.desk.submit(slow)
+    here.service.submit(slow)
     begun.wait(10)
-    gone = here.desk.submit(here.desk.take, "ann")
+    gone = here.service.submit(here.service.take, "ann")
     assert gone.cancel()
     go_on.set()
     assert here.take("ann")  # the desk is still at work

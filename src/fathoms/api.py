@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from fathoms import choices
+from fathoms.choices import checked
 from fathoms.errors import warn
 from fathoms.experiment.base import BaseExperiment, ReadingOptions
 from fathoms.experiment.evaluate import DEFAULT_MEASURES, Evaluation, run_evaluation
@@ -65,7 +67,7 @@ class Experiment(BaseExperiment):
         *,
         by_topic: bool = False,
         scores_only: bool = False,
-        resume: Path | None = None,
+        resume: str | os.PathLike[str] | None = None,
         progress: Progress = nothing,
     ) -> Evaluation:
         """Score all runs, each value with the range it could have."""
@@ -75,7 +77,7 @@ class Experiment(BaseExperiment):
                 self.measures(measures),
                 by_topic=by_topic,
                 scores_only=scores_only,
-                resume=resume,
+                resume=None if resume is None else Path(resume),
                 progress=progress,
             )
         )
@@ -119,13 +121,12 @@ class Experiment(BaseExperiment):
         by_topic: bool = False,
         depth: int | None = None,
         constants: tuple[float, float] | None = None,
-        labels: Sequence[Any] = (),
+        labels: Any = (),
         to_depth: int | None = None,
         progress: Progress = nothing,
     ) -> Prediction:
         """Estimate what scores will be once the unjudged documents are judged."""
-        from fathoms.estimate.predict import chosen_methods, run_prediction
-        from fathoms.estimate.predictors import Constants
+        from fathoms.estimate.predict import chosen_constants, chosen_methods, run_prediction
 
         return self._noted(
             run_prediction(
@@ -134,20 +135,20 @@ class Experiment(BaseExperiment):
                 chosen_methods(method),
                 by_topic=by_topic,
                 depth=depth,
-                constants=None if constants is None else Constants(*constants),
-                labels=labels,
+                constants=chosen_constants(constants),
+                labels=each_source(labels),
                 to_depth=to_depth,
                 progress=progress,
             )
         )
 
     def probabilities(
-        self, method: str = "fusion", *, labels: Sequence[Any] = (), to_depth: int | None = None
+        self, method: str = "fusion", *, labels: Any = (), to_depth: int | None = None
     ) -> RelevanceProbabilities:
         """How likely is each document of the runs to be relevant?"""
         from fathoms.estimate.probabilities import relevance_probabilities
 
-        return self._noted(relevance_probabilities(self, method, labels, to_depth))
+        return self._noted(relevance_probabilities(self, method, each_source(labels), to_depth))
 
     def confidence(
         self,
@@ -155,14 +156,16 @@ class Experiment(BaseExperiment):
         method: str = "fusion",
         *,
         draws: int = 1000,
-        labels: Sequence[Any] = (),
+        labels: Any = (),
         to_depth: int | None = None,
     ) -> Confidence:
         """How sure is it, for each pair of runs, that A is better than B once everything is judged?"""
         from fathoms.estimate.draws import run_confidence
 
         return self._noted(
-            run_confidence(self, self.measures(measures), method, draws=draws, labels=labels, to_depth=to_depth)
+            run_confidence(
+                self, self.measures(measures), method, draws=draws, labels=each_source(labels), to_depth=to_depth
+            )
         )
 
     def depth(
@@ -270,14 +273,16 @@ class Experiment(BaseExperiment):
         """
         from fathoms.judging.opening import open_session
 
+        wholes = {"depth": depth, "max_grade": max_grade, "rel": rel}
         settings: dict[str, Any] = {
             "strategy": strategy,
             "until": confidence,
-            "depth": depth,
             "baseline": baseline,
-            "max_grade": max_grade,
-            "rel": rel,
             "double": judge_twice,
+            **{
+                name: None if value is None else checked(name, choices.whole_number, value)
+                for name, value in wholes.items()
+            },
         }
         if not resume:
             options = self.options
@@ -299,11 +304,16 @@ def _once(qrels: Any, runs: Any, options: ReadingOptions) -> Experiment:
     return Experiment(qrels, runs, memory_mb=0, **options)
 
 
-def _labels(labels: Sequence[Any], evidence: Sequence[Any]) -> Sequence[Any]:
+def _labels(labels: Any, evidence: Any) -> Sequence[Any]:
     """`evidence` is what `labels` was called; it goes in the next version."""
-    if evidence:
+    if len(each_source(evidence)):
         warn("evidence= is now called labels=", DeprecationWarning)
-    return [*labels, *evidence]
+    return [*each_source(labels), *each_source(evidence)]
+
+
+def each_source(labels: Any) -> Sequence[Any]:
+    """Several files, frames or dicts of labels, or a single one."""
+    return labels if isinstance(labels, list | tuple) else [labels]
 
 
 def evaluate(
@@ -376,9 +386,9 @@ def predict(
     by_topic: bool = False,
     depth: int | None = None,
     constants: tuple[float, float] | None = None,
-    labels: Sequence[Any] = (),
+    labels: Any = (),
     to_depth: int | None = None,
-    evidence: Sequence[Any] = (),
+    evidence: Any = (),
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame:
     """Estimate what scores will be once the unjudged documents are judged: one row per run, measure and method.
@@ -410,9 +420,9 @@ def probabilities(
     runs: Any,
     method: str = "fusion",
     *,
-    labels: Sequence[Any] = (),
+    labels: Any = (),
     to_depth: int | None = None,
-    evidence: Sequence[Any] = (),
+    evidence: Any = (),
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame:
     """How likely is each document of the runs to be relevant? One row per topic and document.
@@ -438,9 +448,9 @@ def confidence(
     method: str = "fusion",
     *,
     draws: int = 1000,
-    labels: Sequence[Any] = (),
+    labels: Any = (),
     to_depth: int | None = None,
-    evidence: Sequence[Any] = (),
+    evidence: Any = (),
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame:
     """How sure is it, for each pair of runs, that A is better than B once everything is judged?

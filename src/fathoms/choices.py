@@ -35,6 +35,13 @@ def share(value: Any) -> float:
     return number
 
 
+def at_least_zero(value: Any) -> float:
+    number = _number(value)
+    if number is None or not number >= 0:
+        raise FathomsError(f"expected a number from 0 on, found {value!r}")
+    return number
+
+
 def whole_number(value: Any, least: int = 1) -> int:
     number = _number(value)
     plain = not isinstance(value, str) or (value.isascii() and value.isdigit())  # not 1e3, 1_000 or 1.0

@@ -270,8 +270,8 @@ def _open_texts(args: Namespace, topics: list[str], documents: list[bytes]) -> T
     )
 
 
-def _say_texts(shelf: TextSources, topics: int, documents: int) -> None:
-    for texts, total, noun in ((shelf.topics, topics, "topics"), (shelf.documents, documents, "documents")):
+def _say_texts(sources: TextSources, topics: int, documents: int) -> None:
+    for texts, total, noun in ((sources.topics, topics, "topics"), (sources.documents, documents, "documents")):
         if texts is not None and len(texts) < total:
             print(f"fathoms: warning: {total - len(texts):,} of {total:,} {noun} have no text", file=sys.stderr)
 
@@ -279,7 +279,7 @@ def _say_texts(shelf: TextSources, topics: int, documents: int) -> None:
 # -- people answer on a page --------------------------------------------------------------------------------------
 
 
-def _serve(session: Session, shelf: TextSources, args: Namespace) -> None:
+def _serve(session: Session, sources: TextSources, args: Namespace) -> None:
     from dataclasses import replace
 
     from fathoms.judging.web.server import Address, Page, bound, serve
@@ -289,8 +289,8 @@ def _serve(session: Session, shelf: TextSources, args: Namespace) -> None:
     address = Address(**given)
     with bound(address) as listener:
         address = replace(address, port=listener.getsockname()[1])
-        desk = JudgingService(session, budget=args.budget, lease=args.lease or 600)
-        desk.start()
+        service = JudgingService(session, budget=args.budget, lease=args.lease or 600)
+        service.start()
 
         def started() -> None:
             # Not the talk that --quiet is about: without it there is no way in.
@@ -299,9 +299,9 @@ def _serve(session: Session, shelf: TextSources, args: Namespace) -> None:
             print("fathoms: Ctrl-C ends it; all answers are saved as they are given", file=sys.stderr, flush=True)
 
         try:
-            serve(Page(desk, shelf.topics, shelf.documents, address), listener, started)
+            serve(Page(service, sources.topics, sources.documents, address), listener, started)
         finally:
-            desk.close()
+            service.close()
 
 
 # -- a file answers -----------------------------------------------------------------------------------------------

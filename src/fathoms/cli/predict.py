@@ -3,7 +3,7 @@
 simplistic, background, interpolated and smoothed pick a point in each score's range (Ravana and Moffat 2010); static,
 constant, linear, zipf, weibull and hybrid predict the gain of an unjudged document from its rank, by topic (Lu, Moffat
 and Culpepper 2016). experts (Carterette 2007, "Robust test collections") and fusion (our own model) give each unjudged
-document a probability of relevance from the ranks of all given runs, all judgments and any further evidence.
+document a probability of relevance from the ranks of all given runs, all judgments and any labels.
 `--method all` shows them side by side. No estimate leaves its range.
 
 `--probabilities` writes those probabilities, `--confidence` how sure it is that one run is better than another.

@@ -176,7 +176,7 @@ def chosen_baseline(baseline: str | None, names: Sequence[str]) -> str | None:
     """The run to compare with, given by its name or as its file."""
     if baseline is None or baseline in names:
         return baseline
-    if stem(baseline) not in names:
+    if not choices.is_path(baseline) or stem(baseline) not in names:
         raise FathomsError(f"the baseline {baseline!r} is not among the runs: {', '.join(names[:5])}")
     return stem(baseline)
 

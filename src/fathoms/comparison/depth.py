@@ -214,7 +214,7 @@ def run_depth_analysis(
     experiment.needs_all_topics("depth")
     names = [str(name) for name in ([measures] if isinstance(measures, str | Measure) else measures)]
     found = scores_by_depth(experiment, names, wanted, progress=progress)
-    reference = reference or reference_depth(found)
+    reference = reference_depth(found) if reference is None else reference
     if reference not in found.depths:
         raise FathomsError(f"the reference depth {reference} is not among the depths")
     return DepthAnalysis(found, reference, correlation, alpha)

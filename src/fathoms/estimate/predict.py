@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from fathoms import charts
+from fathoms import charts, choices
+from fathoms.choices import checked
 from fathoms.data.arrays import ratio
 from fathoms.data.qrels import JUDGED, PADDING
 from fathoms.data.topics import valid_text
@@ -314,9 +315,17 @@ def run_prediction(
     progress: Callable[[str], None] = lambda run: None,
 ) -> Prediction:
     """Estimates of every run, measure and method; `labels` are numbers for documents, for models of relevance."""
+    if not methods:
+        raise FathomsError(f"no method given; known are {', '.join(METHODS)} and all")
     for method in methods:
         if method not in METHODS:
             raise FathomsError(f"unknown method {method!r}; known are {', '.join(METHODS)} and all")
+    if depth is not None:
+        depth = checked("depth", choices.whole_number, depth)
+    if (len(labels) or to_depth is not None) and not set(methods) & set(RELEVANCE_MODELS):
+        raise FathomsError(
+            f"labels and to_depth are for the methods {' and '.join(RELEVANCE_MODELS)}, found {', '.join(methods)}"
+        )
     experiment.needs_all_topics("predict")
     measures, options = list(measures), experiment.options
     for measure in measures:
@@ -386,4 +395,16 @@ def _expectations(
 
 
 def chosen_methods(method: str | Sequence[str]) -> tuple[str, ...]:
-    return METHODS if method == "all" else (method,) if isinstance(method, str) else tuple(method)
+    several = method if isinstance(method, list | tuple) else [method]
+    return METHODS if method == "all" else tuple(map(str, several))
+
+
+def chosen_constants(constants: Any) -> Constants | None:
+    """C and E of RM's predictors, given as a pair."""
+    if constants is None:
+        return None
+    try:
+        C, E = (float(number) for number in constants)
+    except (TypeError, ValueError):
+        raise FathomsError(f"constants: expected two numbers such as (0.42, 0.01), found {constants!r}") from None
+    return Constants(C, E)

@@ -136,7 +136,7 @@ def unjudged_rows(rankings: Iterable[Ranked], qrels: Qrels) -> Rows:
 
 
 def unjudged_of_all(parts: list[Rows], qrels: Qrels) -> NDArray[np.int64]:
-    """How many distinct documents of any given run are unjudged, a number a topic (for universe=given)."""
+    """How many distinct documents of any given run are unjudged, a number a topic (for universe=all)."""
     return np.bincount(union(parts)[0], minlength=len(qrels.topics))
 
 

@@ -30,6 +30,7 @@ from fathoms.evidence.pool import Pool, make_pool, unjudged_of_all, unjudged_row
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.parallel import check_scheduler, parallel_map
+from fathoms.text import pluralise
 
 Topics = Literal["all", "intersect"]
 Result = TypeVar("Result")
@@ -142,7 +143,7 @@ class BaseExperiment:
             topics=cast(Topics, checked("topics", choices.one_of, choices.TOPICS, topics)),
             workers=checked("workers", choices.whole_number, workers),
             seed=checked("seed", choices.whole_number, seed, 0),
-            scheduler=None if scheduler is None else check_scheduler(scheduler),
+            scheduler=None if scheduler is None else check_scheduler(str(scheduler)),
         )
         if not isinstance(qrels, Qrels) and choices.is_path(qrels):
             _check_there(os.fspath(qrels))
@@ -158,6 +159,9 @@ class BaseExperiment:
         self._qrels: Qrels | None = None
         self._ranked: dict[str, Ranked] = {}
         self._kept = self._fitting(memory_mb) if scheduler is None else frozenset[str]()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {pluralise(len(self.runs), 'run')}, ties {self.options.ties}>"
 
     # -- judgments and measures -------------------------------------------------------------------------------------
 
@@ -229,7 +233,7 @@ class BaseExperiment:
         self.runs.read_streams()
         missing = [name for name in self.runs if self.keeps(name) and name not in self._ranked]
         if missing:
-            assert self.qrels.lookup is not None  # made here, so that forks need not make it each
+            _ = self.qrels.lookup  # made here, so that forks need not make it each
             for name, ranked in zip(missing, self.map(self.ranked, missing), strict=True):
                 self._ranked[name] = ranked
 
@@ -256,14 +260,14 @@ class BaseExperiment:
         return other
 
     def _fitting(self, memory_mb: float) -> frozenset[str]:
-        """The first runs that fit into the memory together."""
-        left = memory_mb * 1e6
+        """The first runs that fit into the memory together, without those that are too large for it."""
+        left = checked("memory_mb", choices.at_least_zero, memory_mb) * 1e6
         kept = []
         for name in self.runs:
-            left -= self.runs.bytes_in_memory(name)
-            if left < 0:
-                break
-            kept.append(name)
+            needed = self.runs.bytes_in_memory(name)
+            if needed <= left:
+                left -= needed
+                kept.append(name)
         return frozenset(kept)
 
     # -- alignment --------------------------------------------------------------------------------------------------
@@ -342,7 +346,7 @@ def prepare_measures(
     measures: Sequence[Any] | Any, *, bounds: str | None = None, universe: str | float | None = None
 ) -> list[Measure]:
     """Measures from names, with `bounds` and `universe` set on those that have them; each once."""
-    several = measures if isinstance(measures, Sequence) and not isinstance(measures, str) else [measures]
+    several = list(measures) if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
     if not several:
         raise FathomsError("no measure given")
     prepared = []
@@ -379,9 +383,9 @@ def _pooled_names(
     if not chosen:
         raise InputError("names no run; expected the contributing runs, one a line", source or "pooled")
     absent = [name for name in chosen if name not in runs]
-    if absent and source is not None:
+    if absent:
         shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
-        notes.append(f"{source}: {len(absent)} of {len(chosen)} contributing runs are not given: {shown}")
+        notes.append(f"{source or 'pooled'}: {len(absent)} of {len(chosen)} contributing runs are not given: {shown}")
     return chosen
 
 
@@ -389,6 +393,8 @@ def _groups(groups: Mapping[str, str] | str | os.PathLike[str] | None, runs: Run
     """The team of each run, whether runs are given as names or as files."""
     if groups is None or isinstance(groups, Mapping):
         return None if groups is None else {str(run): str(team) for run, team in groups.items()}
+    if not choices.is_path(groups):
+        raise FathomsError(f"groups: expected a dict of teams by run, or a file, found {groups!r}")
     path = Path(groups)
     found: dict[str, str] = {}
     for number, line in enumerate(read_bytes(path).decode(errors="surrogateescape").splitlines(), 1):

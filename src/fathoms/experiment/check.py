@@ -66,7 +66,9 @@ def run_check(experiment: BaseExperiment, *, progress: Callable[[str], None] = l
     source = experiment.qrels_source
     file = os.fspath(source) if is_path(source) else getattr(source, "source", "qrels")
     read = partial(read_qrels, source, junk=experiment.junk)
-    qrels: Qrels | None = _read_somehow(read, file, again=source != "-", findings=findings)
+    qrels: Qrels | None = _read_somehow(
+        read, file, again=not (isinstance(source, str) and source == "-"), findings=findings
+    )
     if qrels is not None:
         findings += check_qrels(qrels, file)
     seen: dict[bytes, str] = {}

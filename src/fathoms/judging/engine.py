@@ -299,7 +299,7 @@ _FITS = [0]
 
 
 def _gathered(labels: Floats | None, number: Ints) -> Floats | None:
-    """Clues [candidate, label] as a block [topic, column, label], nan where there is no document."""
+    """Labels [candidate, label] as a block [topic, column, label], nan where there is no document."""
     if labels is None:
         return None
     return np.concatenate([labels, np.full((1, labels.shape[1]), np.nan)])[number]

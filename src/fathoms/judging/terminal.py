@@ -26,10 +26,10 @@ q           stop here (as does the end of the input); --resume goes on"""
 class Conversation:
     """Shows documents and takes answers: on a terminal, or line by line from anything else."""
 
-    def __init__(self, session: Session, shelf: TextSources, assessor: str, *, budget: int | None, quiet: bool) -> None:
+    def __init__(self, session: Session, texts: TextSources, assessor: str, *, budget: int | None, quiet: bool) -> None:
         from rich.console import Console
 
-        self.session, self.shelf, self.assessor, self.budget, self.quiet = session, shelf, assessor, budget, quiet
+        self.session, self.texts, self.assessor, self.budget, self.quiet = session, texts, assessor, budget, quiet
         self.console: Console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
         self.at_terminal = sys.stdin.isatty()
         self.lines = 0  # read so far
@@ -120,8 +120,8 @@ class Conversation:
 
     def _show(self, task: Task) -> None:
         self.note = ""
-        topic = self.shelf.topics and self.shelf.topics.get(task.topic)
-        document = self.shelf.documents and self.shelf.documents.get(task.document)
+        topic = self.texts.topics and self.texts.topics.get(task.topic)
+        document = self.texts.documents and self.texts.documents.get(task.document)
         self.console.rule(characters="-", style="")
         for line in self._wrapped(f"Topic {task.topic}", topic or None, set()):
             self.console.print(line)

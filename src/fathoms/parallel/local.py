@@ -15,7 +15,7 @@ from fathoms.errors import FathomsError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-CHANCES = 3  # how often a batch may be running when a worker dies before it is taken for the cause
+ATTEMPTS = 3  # how often a batch may be running when a worker dies before it is taken for the cause
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -128,7 +128,7 @@ def on_processes(
     missing = dict(batches)
     deaths = dict.fromkeys(missing, 0)
     while missing:
-        calm = [n for n in missing if deaths[n] < CHANCES - 1]
+        calm = [n for n in missing if deaths[n] < ATTEMPTS - 1]
         turn = {n: missing[n] for n in calm or missing}
         lost: list[int] = []
         for number, result in _until_broken(work, turn, workers if calm else 1, lost):
@@ -136,7 +136,7 @@ def on_processes(
             yield number, result
         for number in lost:
             deaths[number] += 1
-            if deaths[number] >= CHANCES:
+            if deaths[number] >= ATTEMPTS:
                 raise FathomsError(_gave_up(number, max(batches) + 1))
 
 
@@ -171,6 +171,6 @@ def _until_broken(
 
 def _gave_up(number: int, of: int) -> str:
     return (
-        f"batch {number + 1} of {of}: its worker died {CHANCES} times, the last time with nothing else running; is "
+        f"batch {number + 1} of {of}: its worker died {ATTEMPTS} times, the last time with nothing else running; is "
         "there enough memory for it? What other batches found is kept where the study has a folder"
     )

@@ -1,1 +1,1 @@
-"""The judging page: a desk that hands documents to several assessors, and the server in front of it."""
+"""The judging page: a service that hands documents to several assessors, and the server in front of it."""

@@ -104,10 +104,12 @@ class Denied(FathomsError):
 
 
 class Page:
-    """The routes, over a desk and the texts."""
+    """The routes, over the judging service and the texts."""
 
-    def __init__(self, desk: JudgingService, topics: Texts | None, documents: Texts | None, address: Address) -> None:
-        self.desk, self.topics, self.documents, self.address = desk, topics, documents, address
+    def __init__(
+        self, service: JudgingService, topics: Texts | None, documents: Texts | None, address: Address
+    ) -> None:
+        self.service, self.topics, self.documents, self.address = service, topics, documents, address
         folder = files("fathoms.judging.web")
         self._files = {path: (folder / path[1:]).read_bytes() for path in PAGES}
         self._html = (folder / "page.html").read_bytes()
@@ -225,7 +227,7 @@ class Page:
 
     async def _file(self, request: Request, write: Callable[[Session], str], name: str) -> Response:
         self._check_reader(request)
-        content = (await self._ask(write, self.desk.session)).encode(errors="surrogateescape")
+        content = (await self._ask(write, self.service.session)).encode(errors="surrogateescape")
         return Response(
             content, media_type="text/plain", headers={"Content-Disposition": f'attachment; filename="{name}"'}
         )
@@ -233,41 +235,41 @@ class Page:
     # -- what the script asks for
 
     async def _ask(self, work: Callable[..., Any], *args: Any) -> Any:
-        return await asyncio.wrap_future(self.desk.submit(work, *args))
+        return await asyncio.wrap_future(self.service.submit(work, *args))
 
     async def _state(self, request: Request) -> Response:
         self._check_reader(request)
-        return _json_text(f'{{"state":{await self._ask(self.desk.state)}}}')
+        return _json_text(f'{{"state":{await self._ask(self.service.state)}}}')
 
     async def _next(self, request: Request) -> Response:
         asked = await self._body(request, name=str)
-        return await self._then_next(name_of(asked["name"]), self.desk.keep)
+        return await self._then_next(name_of(asked["name"]), self.service.keep)
 
     async def _grade(self, request: Request) -> Response:
         asked = await self._body(request, name=str, topic=str, document=str, grade=int, note=str)
         answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"])
-        return await self._then_next(name_of(asked["name"]), self.desk.grade, *answer)
+        return await self._then_next(name_of(asked["name"]), self.service.grade, *answer)
 
     async def _skip(self, request: Request) -> Response:
         asked = await self._body(request, name=str, topic=str, document=str, note=str)
         answer = asked["topic"], asked["document"], _note(asked["note"])
-        return await self._then_next(name_of(asked["name"]), self.desk.skip, *answer)
+        return await self._then_next(name_of(asked["name"]), self.service.skip, *answer)
 
     async def _undo(self, request: Request) -> Response:
         asked = await self._body(request, name=str)
-        return await self._then_next(name_of(asked["name"]), self.desk.undo)
+        return await self._then_next(name_of(asked["name"]), self.service.undo)
 
     async def _settle(self, request: Request) -> Response:
         asked = await self._body(request, name=str, topic=str, document=str, grade=int)
         name = name_of(asked["name"])
-        await self._ask(self.desk.settle, name, asked["topic"], asked["document"], asked["grade"])
+        await self._ask(self.service.settle, name, asked["topic"], asked["document"], asked["grade"])
         await self._patiently(PATIENCE)
-        return _json_text(f'{{"state":{await self._ask(self.desk.state)}}}')
+        return _json_text(f'{{"state":{await self._ask(self.service.state)}}}')
 
     async def _keep(self, request: Request) -> Response:
         asked = await self._body(request, name=str)
-        await self._ask(self.desk.keep, name_of(asked["name"]))
-        return _json_text(f'{{"state":{await self._ask(self.desk.state)}}}')
+        await self._ask(self.service.keep, name_of(asked["name"]))
+        return _json_text(f'{{"state":{await self._ask(self.service.state)}}}')
 
     async def _text(self, request: Request) -> Response:
         """A document that was handed out before, for those who settle a disagreement."""
@@ -275,17 +277,17 @@ class Page:
         return _json(await self._ask(self._shown, asked["topic"], asked["document"]))
 
     def _shown(self, topic: str, document: str) -> dict[str, Any]:
-        index = self.desk.session.find(topic, document)
+        index = self.service.session.find(topic, document)
         return self._document(Task(index, topic, document))
 
     async def _patiently(self, seconds: float) -> None:
         """Give the engine a moment, and no more."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.wrap_future(self.desk.fresh()), seconds)
+            await asyncio.wait_for(asyncio.wrap_future(self.service.fresh()), seconds)
 
     async def _then_next(self, name: str, work: Callable[..., None], *args: Any) -> Response:
         """Do it, and answer with the next document."""
-        asked = self.desk.submit(work, name, *args, then=lambda: self._offer_at_once(name))
+        asked = self.service.submit(work, name, *args, then=lambda: self._offer_at_once(name))
         found, answer = await asyncio.wrap_future(asked)
         for seconds in (PATIENCE, LONGER):
             if not found:
@@ -294,21 +296,21 @@ class Page:
         return _json_text(answer)
 
     def _offer_at_once(self, name: str) -> tuple[bool, str]:
-        return self._offer(name) if self.desk.is_slow() else (False, "")
+        return self._offer(name) if self.service.is_slow() else (False, "")
 
     def _offer(self, name: str) -> tuple[bool, str]:
         """An answer, and whether there is no point in asking again at once."""
-        task = self.desk.take(name)
+        task = self.service.take(name)
         document = _dumped(None if task is None else self._document(task))
-        answer = f'{{"document":{document},"state":{self.desk.state()}}}'
-        return task is not None or self.desk.why_ended() is not None, answer
+        answer = f'{{"document":{document},"state":{self.service.state()}}}'
+        return task is not None or self.service.why_ended() is not None, answer
 
     def _document(self, task: Task) -> dict[str, Any]:
         topic = _read(self.topics, task.topic)
         return {
             "topic": {"id": task.topic, **_parts(topic, set())},
             "document": {"id": task.document, **_parts(_read(self.documents, task.document), terms(topic))},
-            "lease": self.desk.seconds,
+            "lease": self.service.seconds,
         }
 
     async def _body(self, request: Request, **fields: type) -> dict[str, Any]:

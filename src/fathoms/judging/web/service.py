@@ -1,8 +1,8 @@
-"""A desk at which several assessors work on one session.
+"""A service with which several assessors work on one session.
 
-Two threads do the work, and nothing else touches what is theirs. The clerk has the log, the leases and what stands: it
-takes all requests that have come in, and one sync to disk serves all their answers. The analyst has the engine: it is
-told of the judgments that are on disk and leaves a `View`, the documents to hand out next and how the systems compare.
+Two threads do the work, and nothing else touches what is theirs. The writer has the log, the leases and what stands: it
+takes all requests that have come in, and one sync to disk serves all their answers. The model thread has the engine: it
+is told of the judgments that are on disk and leaves a `View`, the documents to hand out next and how systems compare.
 Where it has little to do, the next document is chosen with all that is known. Where the model is fitted, or many judge
 at once, nobody waits: documents are then handed out from the last view. What the engine knows depends on the
 ordered log alone; how up to date it was when it chose is all that depends on time.
@@ -57,7 +57,7 @@ class View:
 
 @dataclass(frozen=True)
 class _Order:
-    """What the analyst is to look at."""
+    """What the model thread is to look at."""
 
     version: int
     event: int  # the last one
@@ -74,7 +74,7 @@ class _Request(NamedTuple):
 
 
 class JudgingService:
-    """Everything the page asks for. Methods that are `work` run in the clerk's thread: call them by `submit`."""
+    """Everything the page asks for. Methods that are `work` run in the writer's thread: call them by `submit`."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class JudgingService:
         self._threads[0].join()
 
     def submit(self, work: Callable[..., Any], *args: Any, then: Callable[[], Any] | None = None) -> Future[Any]:
-        """Have the clerk do it; the result is there when all of it is on disk.
+        """Have the writer do it; the result is there when all of it is on disk.
 
         `then` makes the result, after the work of all others who are served together.
         """
@@ -129,7 +129,7 @@ class JudgingService:
         return future
 
     def fresh(self) -> Future[None]:
-        """Done when the analyst has seen all that was on disk at this moment."""
+        """Done when the model thread has seen all that was on disk at this moment."""
         future: Future[None] = Future()
         with self._ordered:
             if self.view.version >= self._version:
@@ -138,7 +138,7 @@ class JudgingService:
                 self._waiters.append((self._version, future))
         return future
 
-    # -- the clerk
+    # -- the writer
 
     def _writer(self) -> None:
         while (first := self._requests.get()) is not None:
@@ -195,7 +195,7 @@ class JudgingService:
         self._written = event
         self._version += 1
 
-    # -- the analyst
+    # -- the model thread
 
     def _ask_model(self) -> None:
         present = sum(self._clock() - seen < PRESENT for seen in self._seen.values())
@@ -277,7 +277,7 @@ class JudgingService:
         for index in self.view.queue:
             if index not in others and self.session.is_open(index):
                 return self._lend(name, self.session.task(index))
-        self._version += 1  # have the analyst look again: somebody's time may be up
+        self._version += 1  # have the model thread look again: somebody's time may be up
         return None
 
     def _is_budget_used(self, held: set[int]) -> bool:
@@ -290,8 +290,8 @@ class JudgingService:
         return task
 
     def is_slow(self) -> bool:
-        """Whether the analyst will take a while over the answer that has just been written: the model is fitted, or
-        others came before."""
+        """Whether the model thread will take a while over the answer that has just been written: the model is fitted,
+        or others came before."""
         n = len(self.session.judgments)
         return last_fit(n) == n or self.view.version < self._version - 1
 
