@@ -172,7 +172,7 @@ def concrete(base: type, package: str) -> Iterator[type]:
     """All classes of a family that have no classes below them, wherever in the package they are."""
     for module in pkgutil.iter_modules([str(ROOT / "src" / "fathoms" / package)], f"fathoms.{package}."):
         import_module(module.name)
-    below = [cls for cls in base.__subclasses__() if cls.__module__.startswith("fathoms.")]
+    below: list[type] = [cls for cls in base.__subclasses__() if cls.__module__.startswith("fathoms.")]
     for cls in below:
         inner = list(concrete(cls, package))
         yield from inner or [cls]
