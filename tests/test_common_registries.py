@@ -168,7 +168,7 @@ def test_the_command_line_offers_nothing_else() -> None:
 # -- nothing is forgotten ------------------------------------------------------------------------------------------
 
 
-def concrete(base: type, package: str) -> Iterator[type]:
+def concrete(base: type[Any], package: str) -> Iterator[type[Any]]:
     """All classes of a family that have no classes below them, wherever in the package they are."""
     for module in pkgutil.iter_modules([str(ROOT / "src" / "fathoms" / package)], f"fathoms.{package}."):
         import_module(module.name)
