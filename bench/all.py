@@ -93,6 +93,13 @@ def benchmarks(args: argparse.Namespace) -> list[Benchmark]:
             [collection],
         ),
         Benchmark(
+            "report",
+            "Report",
+            "All of `fathoms report`, and how often each run is read and looked up among the judgments for it. `python "
+            "bench/report.py FOLDER --before SRC` shows an older version beside it.",
+            [collection],
+        ),
+        Benchmark(
             "judge",
             "Judging",
             "Mean and variance of a difference in AP over 2,000 documents, beside all pairs of documents and the "
