@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from fathoms import choices
 from fathoms.choices import checked
 from fathoms.errors import warn
+from fathoms.estimate.names import MEASURES as PREDICTED
 from fathoms.experiment.base import BaseExperiment, ReadingOptions
 from fathoms.experiment.evaluate import DEFAULT_MEASURES, Evaluation, run_evaluation
 from fathoms.experiment.result import Result
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found", bound=Result)
 Progress = Callable[[str], None]
-PREDICTED = ("P@10", "RBP(p=0.8)", "AP")
 
 
 def nothing(done: str) -> None:

@@ -16,13 +16,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fathoms.cli import options
-from fathoms.estimate.names import METHODS, RELEVANCE_MODELS
+from fathoms.estimate.names import MEASURES, METHODS, RELEVANCE_MODELS
 
 if TYPE_CHECKING:
     from fathoms.experiment.result import Result
 
 DRAWS = 1000
-MEASURES = ("P@10", "RBP(p=0.8)", "AP")
 EXAMPLES = """examples:
   fathoms predict qrels.txt runs/ -m P@10 --method smoothed
   fathoms predict qrels.txt runs/ -m 'RBP(p=0.95)' --method all --pooled pooled.txt --format tsv

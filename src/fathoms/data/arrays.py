@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.errors import FathomsError
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -22,6 +24,15 @@ def frame_of_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], words: 
     valid = [[valid_text(v) if t else v for v, t in zip(row, text, strict=True)] for row in rows]
     types = {name: pl.String if t else pl.Float64 for name, t in zip(columns, text, strict=True)}
     return pl.DataFrame(valid, schema=types, orient="row")
+
+
+def pandas_frame(frame: pl.DataFrame) -> Any:
+    """A pandas frame, by way of plain arrays, since polars itself needs pyarrow for it."""
+    try:
+        import pandas
+    except ImportError:
+        raise FathomsError("the package pandas is not installed; `pip install pandas` adds it") from None
+    return pandas.DataFrame({name: frame[name].to_numpy() for name in frame.columns})
 
 
 def identity_of(names: Sequence[str], *arrays: NDArray[Any] | None) -> str:

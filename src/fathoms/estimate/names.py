@@ -3,6 +3,7 @@
 tests/test_common_registries.py sees that they are those of the registries.
 """
 
+MEASURES = ("P@10", "RBP(p=0.8)", "AP")  # that are estimated by default
 PREDICTORS = ("simplistic", "background", "interpolated", "smoothed")
 GAIN_MODELS = ("static", "constant", "linear", "zipf", "weibull", "hybrid")
 RELEVANCE_MODELS = ("experts", "fusion")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fathoms.data.arrays import frame_of_rows
+from fathoms.data.arrays import frame_of_rows, pandas_frame
 from fathoms.errors import FathomsError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Result:
 
     def to_pandas(self) -> Any:
         """The frame as a pandas one; pyarrow is not needed."""
-        return to_pandas(self.frame)
+        return pandas_frame(self.frame)
 
     def chart(self) -> Any:
         """An altair chart of the result."""
@@ -73,15 +73,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.1e}" if 0 < abs(value) < 0.00005 else f"{value:.4f}"
     return "" if value is None else _safe(str(value))
-
-
-def to_pandas(frame: pl.DataFrame) -> Any:
-    """A pandas frame, by way of plain arrays, since polars itself needs pyarrow for it."""
-    try:
-        import pandas
-    except ImportError:
-        raise FathomsError("the package pandas is not installed; `pip install pandas` adds it") from None
-    return pandas.DataFrame({name: frame[name].to_numpy() for name in frame.columns})
 
 
 def _safe(text: str) -> str:

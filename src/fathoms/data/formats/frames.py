@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import ObjectFormat
-from fathoms.errors import FathomsError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,13 +60,9 @@ class Pandas(Polars):
         return hasattr(type(data), "columns") and package_of(data) != "polars"
 
     def write(self, data: Run | Qrels) -> Any:
-        """By way of plain arrays, since polars itself needs pyarrow for it."""
-        try:
-            import pandas
-        except ImportError:
-            raise FathomsError("the package pandas is not installed; `pip install pandas` adds it") from None
-        found = super().write(data)
-        return pandas.DataFrame({name: found[name].to_numpy() for name in found.columns})
+        from fathoms.data.arrays import pandas_frame
+
+        return pandas_frame(super().write(data))
 
 
 class Dict(ObjectFormat):
