@@ -48,7 +48,7 @@ def nothing(done: str) -> None:
 class Experiment(BaseExperiment):
     """Judgments, runs and how to read them, said once; every analysis is a method.
 
-    Each run is read and ranked once for all of them. Results have `.frame` (polars), `.to_pandas()`, `.sentences`,
+    Each run is read and ranked once for all of them, but for `check`, which looks at the files themselves. Results have `.frame` (polars), `.to_pandas()`, `.sentences`,
     `.chart()` (altair), `.notes`, and a view of their own in notebooks.
 
     >>> import fathoms as fm
@@ -514,7 +514,7 @@ def audit(
     return Experiment(qrels, runs, **options).audit(measures, depth=depth)
 
 
-def check(qrels: Any, runs: Any, *, junk: float | None = None) -> Check:
+def check(qrels: Any, runs: Any, **options: Unpack[ReadingOptions]) -> Check:
     """Is every file sound? Findings by file: errors, warnings and notes.
 
     >>> import fathoms as fm
@@ -522,7 +522,7 @@ def check(qrels: Any, runs: Any, *, junk: float | None = None) -> Check:
     >>> [finding.level for finding in found.findings]
     ['note', 'note']
     """
-    return Experiment(qrels, runs, junk=junk).check()
+    return Experiment(qrels, runs, **options).check()
 
 
 def pool(
