@@ -48,8 +48,9 @@ def nothing(done: str) -> None:
 class Experiment(BaseExperiment):
     """Judgments, runs and how to read them, said once; every analysis is a method.
 
-    Each run is read and ranked once for all of them, but for `check`, which looks at the files themselves. Results have `.frame` (polars), `.to_pandas()`, `.sentences`,
-    `.chart()` (altair), `.notes`, and a view of their own in notebooks.
+    Each run is read and ranked once for all of them, but for `check`, which looks at the files themselves. Results
+    have `.frame` (polars), `.to_pandas()`, `.sentences`, `.chart()` (altair), `.notes`, and a view of their own in
+    notebooks.
 
     >>> import fathoms as fm
     >>> qrels = {"1": {"a": 1, "b": 0, "c": 1}}
