@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from fathoms import choices
 from fathoms.errors import FathomsError
 
 Check = Literal["", "positive", "share", "universe", "gains"]
@@ -114,11 +115,9 @@ def _gains(value: Any, text: str) -> tuple[tuple[float, float], ...]:
 
 
 def _universe(value: Any, text: str) -> str | float:
-    if value in ("run", "all", "given"):
-        return "all" if value == "given" else str(value)
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        return choices.universe(value)
+    except FathomsError:
         raise FathomsError(
             f"{text}: universe must be run, all, a number of documents or inf, found {value!r}"
         ) from None
