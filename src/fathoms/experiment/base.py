@@ -7,7 +7,7 @@ here, so that imports go one way.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -129,11 +129,10 @@ class BaseExperiment:
         memory_mb
             how much of the runs may be kept in memory between calls; larger ones are read again
         """
-        if junk is not None:
-            junk = checked("junk", choices.nonrelevant_grade, junk)
+        self.lenient = bool(lenient)
+        self.junk: float | None = None if junk is None else checked("junk", choices.nonrelevant_grade, junk)
         self.bounds = None if bounds is None else checked("bounds", choices.one_of, choices.BOUNDS, bounds)
         self.universe = None if universe is None else checked("universe", choices.universe, universe)
-        self._reading: dict[str, Any] = {"lenient": bool(lenient), "junk": junk}
         precision = score_precision
         if precision is not None:
             checked("score_precision", choices.one_of, choices.PRECISIONS, precision)
@@ -148,7 +147,7 @@ class BaseExperiment:
         if not isinstance(qrels, Qrels) and choices.is_path(qrels):
             _check_there(os.fspath(qrels))
         checked("names", choices.one_of, choices.NAMES, names)
-        self._qrels_source = qrels
+        self.qrels_source = qrels
         self.runs = scan_runs(runs, names=names, lenient=lenient)
         if not self.runs:
             raise FathomsError("no run given")
@@ -166,29 +165,16 @@ class BaseExperiment:
     # -- judgments and measures -------------------------------------------------------------------------------------
 
     @property
-    def qrels_source(self) -> Any:
-        return self._qrels_source
-
-    @property
     def qrels(self) -> Qrels:
         if self._qrels is None:
-            if self._qrels_source is None:
+            if self.qrels_source is None:
                 raise FathomsError("this needs judgments, and the experiment has none")
-            self._qrels = read_qrels(self._qrels_source, **self._reading)
+            self._qrels = read_qrels(self.qrels_source, lenient=self.lenient, junk=self.junk)
         return self._qrels
 
     @property
     def has_qrels(self) -> bool:
-        return self._qrels_source is not None
-
-    @property
-    def lenient(self) -> bool:
-        return bool(self._reading["lenient"])
-
-    @property
-    def junk(self) -> float | None:
-        junk: float | None = self._reading["junk"]
-        return junk
+        return self.qrels_source is not None
 
     def measures(self, measures: Sequence[Any] | Any) -> list[Measure]:
         """Measures from names, with the experiment's `bounds` and `universe` on those that have them; each once."""
@@ -201,13 +187,9 @@ class BaseExperiment:
     # -- runs: each read and ranked once ----------------------------------------------------------------------------
 
     def run(self, name: str) -> Run:
+        """The run as it is in memory, or read."""
         ranked = self._ranked.get(name)
         return self.runs[name] if ranked is None else ranked.run
-
-    @property
-    def by_name(self) -> Mapping[str, Run]:
-        """All runs, those in memory as they are and others read when asked for."""
-        return _ByName(self)
 
     def keeps(self, name: str) -> bool:
         """Whether a run, once read, stays in memory."""
@@ -326,20 +308,6 @@ class BaseExperiment:
                 f"the runs with {next(iter(self.runs))!r}"
             )
         return chosen
-
-
-class _ByName(Mapping[str, Run]):
-    def __init__(self, experiment: BaseExperiment) -> None:
-        self.experiment = experiment
-
-    def __getitem__(self, name: str) -> Run:
-        return self.experiment.run(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.experiment.runs)
-
-    def __len__(self) -> int:
-        return len(self.experiment.runs)
 
 
 def prepare_measures(

@@ -61,7 +61,7 @@ def run_pool(
         "seed": options.seed if prefix_order == "shuffle" else None,
     }
     if not experiment.has_qrels:
-        runs = [experiment.by_name[one] for one in names]
+        runs = [experiment.run(one) for one in names]
         found = pool_documents(runs, options.ties, options.used_precision, **how)
         return PooledDocuments(found, None, len(names))
     qrels = experiment.qrels

@@ -45,19 +45,24 @@ def open_session(
         greatest = max((known.max_grade for known in (qrels, oracle) if known is not None), default=1)
         asked.setdefault("max_grade", int(greatest))
         settings = JudgingSettings(**asked)
-        found = candidates(experiment.by_name, settings.depth, settings.ties, settings.precision)
+        found = _candidates(experiment, settings)
         first(found)
         return Session.begin(path, settings, found, qrels)
     log = Log.open(path)
     try:
         qrels = experiment.qrels if experiment.has_qrels else None
         settings = _as_begun(log.settings(), asked, path)
-        found = candidates(experiment.by_name, settings.depth, settings.ties, settings.precision)
+        found = _candidates(experiment, settings)
         first(found)
         return Session.resume(log, settings, found, qrels)
     except BaseException:
         log.close()
         raise
+
+
+def _candidates(experiment: BaseExperiment, settings: JudgingSettings) -> Candidates:
+    runs = {name: experiment.run(name) for name in experiment.runs}
+    return candidates(runs, settings.depth, settings.ties, settings.precision)
 
 
 def _as_begun(stored: JudgingSettings, asked: Mapping[str, Any], path: Path) -> JudgingSettings:

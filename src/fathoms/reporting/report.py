@@ -213,8 +213,8 @@ def _estimates(experiment: BaseExperiment, scored: Evaluation) -> dict[tuple[str
 def _depths(experiment: BaseExperiment, measures: Sequence[Measure]) -> DepthScores | None:
     """Scores at depths from 1 to that of the longest ranking, spaced as the audit spaces them."""
     names = dict.fromkeys(m.name.partition("@")[0] for m in measures if m.cutoff in ("optional", "required"))
-    runs = experiment.by_name
-    longest = max(int(np.bincount(runs[name].topic).max()) for name in runs)
+    runs = experiment.runs
+    longest = max(int(np.bincount(experiment.run(name).topic).max()) for name in runs)
     depths = [depth for depth in STEPS if depth <= longest]
     if not names or len(runs) < 2 or len(depths) < 2:
         return None
@@ -309,8 +309,8 @@ def versions() -> dict[str, str]:
 
 
 def sources(experiment: BaseExperiment) -> list[Source]:
-    runs = experiment.by_name
-    read = [("judgments", experiment.qrels.source), *((f"run {name}", runs[name].source) for name in runs)]
+    runs = ((f"run {name}", experiment.runs.file_of(name)) for name in experiment.runs)
+    read = [("judgments", experiment.qrels.source), *runs]
     return [Source(role, path, checksum(path)) for role, path in read]
 
 
