@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from fathoms.errors import FathomsError
-from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.params import Param, check_value, show_value
 from fathoms.measures.ties import arranged, simulated
 
@@ -58,6 +59,11 @@ class Measure(ABC):
     range_claim: ClassVar[RangeKind] = "none"  # how good low and high are
     depends_on_order: ClassVar[bool] = True  # False: ties change nothing
     sorting_is_optimal: bool = True  # more gain further up never lowers the score, so sorting tied documents is optimal
+    difference_claim: ClassVar[RangeKind] = "sound"  # how good the range of a difference is
+    multilinear: ClassVar[bool] = False  # linear in the gain of each document, so that extremes have extreme gains
+    falls_with_others: ClassVar[bool] = True  # relevant documents not retrieved change what is divided by, no more
+    quadratic_difference: ClassVar[bool] = False  # its bound on a difference looks at pairs of documents
+    has_tail: ClassVar[bool] = False  # what lies past the last document counts in `high`
     linear_in_gains: ClassVar[bool] = False  # twice the gains, twice the score
     needs_whole_documents: ClassVar[bool] = False  # `predicted` has no use for fractions of documents in R or the ideal
 
@@ -204,6 +210,12 @@ class Measure(ABC):
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         """Least and greatest value over every way of judging the unjudged documents, or None."""
         return None, None
+
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        """The most that A - B can be over every way of judging, [row, limit], with a grade above 0 for at most as many
+        documents as each limit says; None where nothing is known of a difference but the two ranges.
+        """
+        return None
 
     def joint_range(self, evidence: Evidence, scores: Scores) -> tuple[Floats | None, Floats | None]:
         """Least and greatest value over every way of judging and, with each, every order of the tied documents.
