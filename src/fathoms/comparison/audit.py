@@ -41,10 +41,9 @@ def run_audit(
     """
     if depth is not None:
         depth = checked("depth", choices.whole_number, depth)
-    experiment.needs_all_topics("audit")
     prepared = None if measures is None else experiment.measures(measures)
     qrels, options = experiment.qrels, experiment.options
-    notes = list(qrels.notes)
+    notes = [*experiment.topic_notes(), *qrels.notes]
     if options.pooled is None:
         notes.append(experiment.pool_assumed().sentence)
     contributing = experiment.contributing()
