@@ -46,7 +46,7 @@ def difference(measure: Measure, pair: PairEvidence, codes: NDArray[np.int16], o
 
 def in_universe(measure: Measure) -> Measure:
     """The measure with a range over the documents that the evidence counts."""
-    return measure.replace(universe="all") if "universe" in measure.params else measure
+    return measure.replace(universe="auto") if "universe" in measure.params else measure
 
 
 def listed_range(measure: Measure, evidence: Evidence, over_ties: bool) -> tuple[Floats | None, Floats | None]:

@@ -176,7 +176,7 @@ class TopicRankings:
             levels=self.levels,
             max_grade=self.max_grade,
             counts=np.broadcast_to(self.counts, (rows, len(self.counts))) if counts is None else counts,
-            unjudged_in_all_runs=universe,
+            unjudged_in_universe=universe,
             topic_numbers=np.full(rows, self.number),
         )
 

@@ -185,7 +185,7 @@ class GMAP(AP):
         if most is None:
             return None
         b = pair.judged(pair.codes)[1]
-        low, high = self.replace(universe="all").range(b, self.value(b))
+        low, high = self.replace(universe="auto").range(b, self.value(b))
         if low is None or high is None:
             return None
         # A = B + d at the most. Where d is negative B is at least -d.
