@@ -260,10 +260,10 @@ def test_intervals_are_quick(systems: int, test: Any, seconds: float) -> None:
     a, b = np.triu_indices(systems, 1)
     p = p_values(scores, test)[a, b]
     taken = []
-    for _ in range(3):
-        start = time.perf_counter()
+    for _ in range(5):
+        start = time.process_time()
         intervals(scores, a, b, test, "holm", 0.05, 0, p)
-        taken.append(time.perf_counter() - start)
+        taken.append(time.process_time() - start)
     assert min(taken) < seconds
 
 

@@ -11,6 +11,7 @@ from fathoms.comparison.significance import (
     Correction,
     Paired,
     Test,
+    corrected,
     p_corrected,
     p_values,
 )
@@ -36,12 +37,20 @@ def intervals(
     p = p_values(scores, test, seed)[a, b] if p is None else p
     used = SIGNIFICANCE_TESTS[test]
     significant = p_corrected(p, test, correction) < alpha
-    levels = np.full(len(p), alpha) if used.allows_for_all_pairs else CORRECTION_METHODS[correction].levels(p, alpha)
-    # p times m below alpha, or p below alpha over m: rounding may tell these apart.
-    levels = np.where(significant, np.maximum(levels, np.nextafter(p, 2.0)), np.minimum(levels, p))
+    levels = tested_levels(p, test, correction, alpha)
     pairs = Paired(a, b, paired_differences(scores, a, b))
     low, high = used.intervals(scores, pairs, levels, seed)
     return _agreeing(low, high, significant, used.direction(pairs.differences), pairs.differences)
+
+
+def tested_levels(p: Floats, test: Test, correction: Correction, alpha: float) -> Floats:
+    """The level at which each pair is tested: its p is below exactly where p_corrected is below alpha."""
+    if SIGNIFICANCE_TESTS[test].allows_for_all_pairs:
+        return np.full(len(p), alpha)
+    significant = corrected(p, correction) < alpha
+    levels = CORRECTION_METHODS[correction].levels(p, alpha)
+    # p times m below alpha, or p below alpha over m: rounding may tell these apart.
+    return np.where(significant, np.maximum(levels, np.nextafter(p, 2.0)), np.minimum(levels, p))
 
 
 def _agreeing(low: Floats, high: Floats, significant: Bools, direction: Floats, differences: Floats) -> Intervals:

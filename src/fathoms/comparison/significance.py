@@ -134,10 +134,8 @@ def tukey(scores: Floats) -> Floats:
     n_systems, n = scores.shape
     first, second = np.triu_indices(n_systems, 1)
     p = np.ones((n_systems, n_systems))
-    error = _tukey_error(scores)
-    if error > 0:
-        mean = scores.mean(axis=1)
-        q = np.abs(mean[first] - mean[second]) / np.sqrt(error / n)
+    if _tukey_error(scores) > 0:
+        q = np.abs(tukey_statistics(scores, first, second))
         p[first, second] = _range_survival(q, n_systems, (n_systems - 1) * (n - 1))
     elif len(first):
         signs = constant_p(paired_differences(scores, first, second)[:, 0], n)
@@ -159,6 +157,15 @@ def tukey_intervals(scores: Floats, pairs: Paired, levels: Floats, seed: int) ->
     half = np.array(critical)[np.searchsorted(np.unique(levels), levels)] * np.sqrt(error / n)
     diff = pairs.differences.mean(axis=1)
     return diff - half, diff + half
+
+
+def tukey_statistics(scores: Floats, a: Ints, b: Ints) -> Floats:
+    """Each pair's difference over the standard error of a mean; infinite where nothing varies, 0 for no difference."""
+    mean = scores.mean(axis=1)
+    diff = mean[a] - mean[b]
+    diff[np.abs(diff) <= ROUNDING * np.abs(scores).max()] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(diff == 0, 0.0, diff / np.sqrt(_tukey_error(scores) / scores.shape[1]))
 
 
 def _tukey_error(scores: Floats) -> float:
@@ -205,6 +212,7 @@ class SignificanceTest:
     intervals: Callable[[Floats, Paired, Floats, int], Intervals]
     direction: Callable[[Floats], Floats] = mean_direction  # differences to -1, 0, 1: the side a small p speaks for
     allows_for_all_pairs: bool = False  # its p-values need no further correction
+    resamples: bool = False
     about: str = "mean difference"  # what its interval is of
 
 
@@ -250,6 +258,7 @@ SIGNIFICANCE_TESTS: dict[str, SignificanceTest] = {
             "Retrieval Evaluation, CIKM",
             _pair_by_pair(randomization),
             _pair_intervals(randomization_interval),
+            resamples=True,
         ),
         SignificanceTest(
             "bootstrap",
@@ -258,6 +267,7 @@ SIGNIFICANCE_TESTS: dict[str, SignificanceTest] = {
             "Sakai (2006), Evaluating Evaluation Metrics Based on the Bootstrap, SIGIR",
             _pair_by_pair(bootstrap),
             _pair_intervals(bootstrap_interval),
+            resamples=True,
         ),
         SignificanceTest(
             "bayes",
@@ -267,6 +277,7 @@ SIGNIFICANCE_TESTS: dict[str, SignificanceTest] = {
             "Rubin (1981), The Bayesian Bootstrap, Annals of Statistics 9",
             _pair_by_pair(bayesian_bootstrap),
             _pair_intervals(bayesian_interval),
+            resamples=True,
         ),
         SignificanceTest(
             "tukey",
