@@ -15,6 +15,7 @@ import re
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,7 @@ def used_names(module: str) -> set[str]:
     ("module", "where"),
     [
         ("comparison/significance.py", "SIGNIFICANCE_TESTS or CORRECTION_METHODS"),
+        ("comparison/paired_tests.py", "SIGNIFICANCE_TESTS"),
         ("estimate/relevance.py", "FEATURES"),
     ],
 )
@@ -302,14 +304,32 @@ def by_two_way_layout(scores: Floats, i: int, j: int) -> float:
     return float(stats.studentized_range.sf(abs(rows[i] - rows[j]) / math.sqrt(error / n), k, (k - 1) * (n - 1)))
 
 
+def by_partial_fractions(scores: Floats, i: int, j: int) -> float:
+    """Twice the smaller tail of a mean with Dirichlet(1, .., 1) weights, in exact fractions: for distinct values d the
+    chance of a sum above 0 is the sum over positive d_i of d_i^(n-1) / prod (d_i - d_j). Equal ones are moved apart."""
+    d = [Fraction(float(x)) + Fraction(k, 10**6) for k, x in enumerate(scores[i] - scores[j])]
+    above = sum(
+        (x ** (len(d) - 1) / math.prod(x - y for y in d if y is not x) for x in d if x > 0),
+        start=Fraction(0),
+    )
+    return float(2 * min(above, 1 - above))
+
+
+def by_signs(scores: Floats, i: int, j: int) -> float:
+    plus, minus = int((scores[i] > scores[j]).sum()), int((scores[i] < scores[j]).sum())
+    return float(stats.binomtest(plus, plus + minus).pvalue)
+
+
 NOISE = 3.2  # standard errors that a share of seeded draws may be off
 
 # p of one pair, how many topics to ask it for, and how near the test comes: some of them draw.
 TEST_ORACLES: dict[str, tuple[Callable[[Floats, int, int], float], int, float]] = {
     "t": (lambda scores, i, j: stats.ttest_rel(scores[i], scores[j]).pvalue, 12, 1e-9),
     "wilcoxon": (lambda scores, i, j: stats.wilcoxon(scores[i] - scores[j]).pvalue, 20, 1e-9),
+    "sign": (by_signs, 20, 1e-9),
     "randomization": (by_all_signs, 9, 1e-9),
     "bootstrap": (by_all_resamples, 5, 0.02),
+    "bayes": (by_partial_fractions, 9, 0.03),
     "tukey": (by_two_way_layout, 12, 1e-9),
 }
 

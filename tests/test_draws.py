@@ -55,7 +55,6 @@ MEASURES = [
     "DCG@4",
     "Rprec",
     "Bpref",
-    "infAP",
 ]
 
 

@@ -256,7 +256,11 @@ def test_bad_options_are_errors(options: dict[str, Any], message: str) -> None:
 
 BAD_ARGUMENTS = [
     ("compare", {"correction": "foo"}, "correction: expected one of none, bonferroni, holm, bh, found 'foo'"),
-    ("compare", {"test": "ttest"}, "test: expected one of t, wilcoxon, randomization, bootstrap, tukey, found 'ttest'"),
+    (
+        "compare",
+        {"test": "ttest"},
+        "test: expected one of t, wilcoxon, sign, randomization, bootstrap, bayes, tukey, found 'ttest'",
+    ),
     ("compare", {"alpha": 5}, "alpha: expected a number between 0 and 1, found 5"),
     ("compare", {"baseline": "nobody"}, "the baseline 'nobody' is not among the runs"),
     ("predict", {"method": "magic"}, "unknown method 'magic'"),

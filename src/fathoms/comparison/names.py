@@ -5,7 +5,7 @@ tests/test_common_registries.py sees that they are those of the registries in `s
 
 from typing import Literal, get_args
 
-Test = Literal["t", "wilcoxon", "randomization", "bootstrap", "tukey"]
+Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "bayes", "tukey"]
 Correction = Literal["none", "bonferroni", "holm", "bh"]
 TESTS: tuple[Test, ...] = get_args(Test)
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)

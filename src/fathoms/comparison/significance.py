@@ -1,14 +1,15 @@
 """Is the difference between two systems more than chance? Paired tests for all pairs of systems at once.
 
-Scores come as [system, topic]; p-values go as symmetric matrices [system, system], two-tailed, 1 on the diagonal.
-Differences that are the same on every topic say nothing about other topics: without variance, p = 1.
+Scores come as [system, topic]; p-values go as symmetric matrices [system, system], two-tailed, 1 on the diagonal. The
+tests themselves are in `paired_tests`. Differences that are zero on every topic have p = 1; differences that are the
+same on all n topics, and not zero, have p = 2^(1-n), that of their signs, whatever the test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,13 +17,33 @@ from fathoms.comparison.names import CORRECTIONS as CORRECTIONS
 from fathoms.comparison.names import TESTS as TESTS
 from fathoms.comparison.names import Correction as Correction
 from fathoms.comparison.names import Test as Test
+from fathoms.comparison.paired_tests import (
+    ROUNDING,
+    Intervals,
+    bayesian_bootstrap,
+    bayesian_interval,
+    bootstrap,
+    bootstrap_interval,
+    constant,
+    constant_interval,
+    constant_p,
+    paired_differences,
+    randomization,
+    randomization_interval,
+    rank_direction,
+    sign_interval,
+    sign_test,
+    student,
+    student_interval,
+    wilcoxon,
+    wilcoxon_interval,
+)
+from fathoms.comparison.paired_tests import effect_interval as effect_interval
+from fathoms.comparison.paired_tests import effect_size as effect_size
 from fathoms.errors import FathomsError
-from fathoms.evidence.evidence import Floats
+from fathoms.evidence.evidence import Floats, Ints
 
-DRAWS = 10_000  # of the randomization and bootstrap tests
-EXACT_FLIPS = 13  # topics up to which all 2^n sign changes are gone through
-PAIRS_AT_A_TIME = 64  # so that pairs times draws stay in cache
-ROUNDING = 1e-12
+IMPRECISE = 1e-6  # a variance this small beside its parts is taken from the differences themselves
 
 
 def p_values(scores: Floats, test: Test = "t", seed: int = 0) -> Floats:
@@ -32,18 +53,51 @@ def p_values(scores: Floats, test: Test = "t", seed: int = 0) -> Floats:
     return SIGNIFICANCE_TESTS[test].p_values(scores, seed)
 
 
-def _pair_by_pair(test: Callable[[Floats, int], Floats]) -> Callable[[Floats, int], Floats]:
+PairTest = Callable[[Floats, int], Floats]
+PairInterval = Callable[[Floats, Floats, int], Intervals]
+
+
+def _pair_by_pair(test: PairTest) -> Callable[[Floats, int], Floats]:
     """A test of differences [pair, topic] as one of scores [system, topic]."""
 
     def p_values(scores: Floats, seed: int) -> Floats:
         first, second = np.triu_indices(len(scores), 1)
         p = np.ones((len(scores), len(scores)))
-        differences = scores[first] - scores[second]
-        differences[np.abs(differences) < ROUNDING] = 0.0
-        p[first, second] = p[second, first] = test(differences, seed)
+        p[first, second] = p[second, first] = _varying_p(test, paired_differences(scores, first, second), seed)
         return p
 
     return p_values
+
+
+def _varying_p(test: PairTest, differences: Floats, seed: int) -> Floats:
+    """The test where differences vary, and what holds of all tests where they do not."""
+    p = constant_p(differences[:, 0], differences.shape[1])
+    varies = ~constant(differences)
+    if varies.any():
+        p[varies] = test(differences[varies], seed)
+    return p
+
+
+class Paired(NamedTuple):
+    """Pairs of systems, and their differences [pair, topic]."""
+
+    a: Ints
+    b: Ints
+    differences: Floats
+
+
+def _pair_intervals(interval: PairInterval) -> Callable[[Floats, Paired, Floats, int], Intervals]:
+    """The interval where differences vary, and what holds of all tests where they do not."""
+
+    def intervals(scores: Floats, pairs: Paired, levels: Floats, seed: int) -> Intervals:
+        differences = pairs.differences
+        low, high = constant_interval(differences[:, 0], differences.shape[1], levels)
+        varies = ~constant(differences)
+        if varies.any():
+            low[varies], high[varies] = interval(differences[varies], levels[varies], seed)
+        return low, high
+
+    return intervals
 
 
 def paired_t(scores: Floats) -> Floats:
@@ -61,127 +115,68 @@ def paired_t(scores: Floats) -> Floats:
     spread = np.diag(covariance)
     both = spread[first] + spread[second]
     variance = both - 2 * covariance[first, second]
-    # Below this, what is left is rounding error of equal numbers.
-    some = variance > ROUNDING * np.maximum(both, 1e-300)
-    t = np.abs(mean[first] - mean[second])[some] / np.sqrt(variance[some] / n)
-    values = np.ones(len(first))
-    values[some] = 2 * stdtr(n - 1, -t)
+    rough = variance <= IMPRECISE * np.maximum(both, mean[first] ** 2)
+    t = np.abs(mean[first] - mean[second]) / np.sqrt(np.where(rough, 1.0, variance) / n)
+    values = 2 * stdtr(n - 1, -t)
+    if rough.any():
+        near = paired_differences(scores, first[rough], second[rough])
+        values[rough] = _varying_p(lambda differences, seed: student(differences), near, 0)
     p[first, second] = p[second, first] = values
     return p
-
-
-def wilcoxon(differences: Floats) -> Floats:
-    """Wilcoxon's signed ranks, [pair, topic] to [pair]; zeros dropped.
-
-    As scipy: exact up to 50 differences without ties and zeros, by all sign patterns up to 13 of any kind, else the
-    normal approximation with tie correction.
-    """
-    from scipy.special import ndtr
-    from scipy.stats import rankdata
-
-    size = np.abs(differences)
-    used = size > 0
-    n = used.sum(axis=1)
-    # Zeros rank below all others, so taking their number off leaves the ranks of the rest.
-    zeros = (~used).sum(axis=1, keepdims=True)
-    ranks = np.where(used, rankdata(size, axis=1) - zeros, 0.0)
-    plus = (ranks * (differences > 0)).sum(axis=1)
-    mean = n * (n + 1) / 4
-    ordered = np.sort(size, axis=1)
-    tied = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] > 0)
-    exact = ~tied.any(axis=1) & (n == size.shape[1]) & (n <= 50)
-    variance = n * (n + 1) * (2 * n + 1) / 24 - _tie_term(ordered, zeros[:, 0]) / 48
-    with np.errstate(invalid="ignore", divide="ignore"):
-        z = np.where(variance > 0, (plus - mean) / np.sqrt(variance), 0.0)
-    p = 2 * ndtr(-np.abs(z))
-    if size.shape[1] <= EXACT_FLIPS:
-        sums = ranks @ (_sign_patterns(size.shape[1]) > 0)
-        few, many = sums <= plus[:, None] + 1e-9, sums >= plus[:, None] - 1e-9
-        p = 2 * np.minimum(few.mean(axis=1), many.mean(axis=1))
-    for row in np.flatnonzero(exact):
-        below, total = _signed_rank_counts(int(n[row]))
-        least = round(min(plus[row], n[row] * (n[row] + 1) / 2 - plus[row]))
-        p[row] = min(1.0, 2 * below[least] / total)
-    return np.where(n > 0, np.minimum(p, 1.0), 1.0)
-
-
-def _tie_term(ordered: Floats, zeros: Floats) -> Floats:
-    """sum of t^3 - t over groups of equal values in each row, leaving out the zeros in front."""
-    new = np.ones(ordered.shape, dtype=bool)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    width = ordered.shape[1]
-    group = np.cumsum(new, axis=1) - 1 + np.arange(len(ordered))[:, None] * width
-    counts = np.bincount(group.ravel(), minlength=ordered.size).reshape(ordered.shape).astype(np.float64)
-    return (counts**3 - counts).sum(axis=1) - (zeros**3.0 - zeros)
-
-
-@lru_cache(maxsize=64)
-def _signed_rank_counts(n: int) -> tuple[Floats, float]:
-    """How many of the 2^n sign patterns have a rank sum of at most each value."""
-    counts = np.zeros(n * (n + 1) // 2 + 1)
-    counts[0] = 1
-    for rank in range(1, n + 1):
-        counts[rank:] = counts[rank:] + counts[:-rank]
-    return np.cumsum(counts), float(2**n)
-
-
-def randomization(differences: Floats, seed: int = 0) -> Floats:
-    """Fisher's randomization test: how often would random signs give a mean difference as large?"""
-    n = differences.shape[1]
-    if n <= EXACT_FLIPS:
-        signs, extra = _sign_patterns(n), 0
-    else:
-        flips = np.random.default_rng(seed).integers(0, 2, size=(n, DRAWS))
-        signs, extra = (1 - 2 * flips).astype(np.float64), 1  # the pattern observed is one of those possible
-    return _share_as_large(differences, signs, extra)
-
-
-def _sign_patterns(n: int) -> Floats:
-    """All 2^n of them, [topic, pattern]."""
-    return (1 - 2 * ((np.arange(2**n)[None, :] >> np.arange(n)[:, None]) & 1)).astype(np.float64)
-
-
-def bootstrap(differences: Floats, seed: int = 0) -> Floats:
-    """How often does a resample of the topics, of differences moved to mean 0, have a mean as large?"""
-    n = differences.shape[1]
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=DRAWS).T.astype(np.float64)
-    centred = differences - differences.mean(axis=1, keepdims=True)
-    p = _share_as_large(centred, drawn, 1, observed=np.abs(differences.sum(axis=1)))
-    flat = np.ptp(differences, axis=1) < ROUNDING
-    return np.where(flat, 1.0, p)
-
-
-def _share_as_large(values: Floats, weights: Floats, extra: int, observed: Floats | None = None) -> Floats:
-    observed = np.abs(values.sum(axis=1)) if observed is None else observed
-    p = np.empty(len(values))
-    for start in range(0, len(values), PAIRS_AT_A_TIME):
-        part = slice(start, start + PAIRS_AT_A_TIME)
-        sums = values[part] @ weights
-        count = np.count_nonzero(np.abs(sums, out=sums) >= observed[part, None] - 1e-9, axis=1)
-        p[part] = (count + extra) / (weights.shape[1] + extra)
-    flat = ~values.any(axis=1) if extra == 0 else np.zeros(len(values), dtype=bool)
-    return np.where(flat, 1.0, p)
 
 
 def tukey(scores: Floats) -> Floats:
     """Tukey's honestly significant difference over systems, topics as blocks (two-way, without interaction).
 
-    The p-values are those of the largest difference among all systems, so they need no further correction.
+    The p-values are those of the largest difference among all systems, so they need no further correction. Where no
+    difference varies from topic to topic, they are those of the signs, times the number of pairs.
     """
     n_systems, n = scores.shape
-    p = np.ones((n_systems, n_systems))
-    if n_systems < 2 or n < 2:
-        return p
-    residual = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
-    freedom = (n_systems - 1) * (n - 1)
-    error = (residual**2).sum() / freedom
-    if error < ROUNDING**2:
-        return p
-    mean = scores.mean(axis=1)
-    q = np.abs(mean[:, None] - mean[None, :]) / np.sqrt(error / n)
     first, second = np.triu_indices(n_systems, 1)
-    p[first, second] = p[second, first] = _range_survival(q[first, second], n_systems, freedom)
+    p = np.ones((n_systems, n_systems))
+    if _tukey_error(scores) > 0:
+        q = np.abs(tukey_statistics(scores, first, second))
+        p[first, second] = _range_survival(q, n_systems, (n_systems - 1) * (n - 1))
+    elif len(first):
+        signs = constant_p(paired_differences(scores, first, second)[:, 0], n)
+        p[first, second] = np.minimum(signs * len(first), 1.0)
+    p[second, first] = p[first, second]
     return p
+
+
+def tukey_intervals(scores: Floats, pairs: Paired, levels: Floats, seed: int) -> Intervals:
+    """Simultaneous over all pairs of systems: the same error for all, and the studentized range's critical value."""
+    from scipy.stats import studentized_range
+
+    n_systems, n = scores.shape
+    error = _tukey_error(scores)
+    if error == 0:
+        all_pairs = n_systems * (n_systems - 1) / 2
+        return constant_interval(pairs.differences[:, 0], n, levels / all_pairs)
+    critical = [studentized_range.isf(level, n_systems, (n_systems - 1) * (n - 1)) for level in np.unique(levels)]
+    half = np.array(critical)[np.searchsorted(np.unique(levels), levels)] * np.sqrt(error / n)
+    diff = pairs.differences.mean(axis=1)
+    return diff - half, diff + half
+
+
+def tukey_statistics(scores: Floats, a: Ints, b: Ints) -> Floats:
+    """Each pair's difference over the standard error of a mean; infinite where nothing varies, 0 for no difference."""
+    mean = scores.mean(axis=1)
+    diff = mean[a] - mean[b]
+    diff[np.abs(diff) <= ROUNDING * np.abs(scores).max()] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(diff == 0, 0.0, diff / np.sqrt(_tukey_error(scores) / scores.shape[1]))
+
+
+def _tukey_error(scores: Floats) -> float:
+    """The mean square of what neither system nor topic explains; 0 where it is rounding error, or one topic."""
+    n_systems, n = scores.shape
+    if n_systems < 2 or n < 2:
+        return 0.0
+    residual = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
+    if np.abs(residual).max() <= ROUNDING * np.abs(scores).max():
+        return 0.0
+    return float((residual**2).sum() / ((n_systems - 1) * (n - 1)))
 
 
 def _range_survival(q: Floats, n_systems: int, freedom: int) -> Floats:
@@ -196,6 +191,14 @@ def _range_survival(q: Floats, n_systems: int, freedom: int) -> Floats:
     return np.exp(PchipInterpolator(table, np.log(survival))(np.minimum(q, table[-1])))
 
 
+def mean_direction(differences: Floats) -> Floats:
+    return np.sign(differences.sum(axis=1))
+
+
+def sign_direction(differences: Floats) -> Floats:
+    return np.sign(np.sign(differences).sum(axis=1))
+
+
 @dataclass(frozen=True)
 class SignificanceTest:
     """A paired test for all pairs of systems, and what is to be said of it."""
@@ -205,7 +208,12 @@ class SignificanceTest:
     description: str
     citation: str
     p_values: Callable[[Floats, int], Floats]  # scores [system, topic] and a seed to p [system, system]
+    # Scores, some pairs of systems, the level each is tested at and a seed to the ends of their intervals.
+    intervals: Callable[[Floats, Paired, Floats, int], Intervals]
+    direction: Callable[[Floats], Floats] = mean_direction  # differences to -1, 0, 1: the side a small p speaks for
     allows_for_all_pairs: bool = False  # its p-values need no further correction
+    resamples: bool = False
+    about: str = "mean difference"  # what its interval is of
 
 
 SIGNIFICANCE_TESTS: dict[str, SignificanceTest] = {
@@ -217,13 +225,29 @@ SIGNIFICANCE_TESTS: dict[str, SignificanceTest] = {
             "is the mean difference larger than its standard error explains?",
             "Student (1908), The Probable Error of a Mean, Biometrika 6",
             lambda scores, seed: paired_t(scores),
+            _pair_intervals(lambda differences, levels, seed: student_interval(differences, levels)),
         ),
         SignificanceTest(
             "wilcoxon",
             "Wilcoxon signed-rank test",
-            "do the ranks of the differences sum to the same on both sides? Exact where scipy is",
+            "are the differences spread evenly around 0? Zeros are dropped; exact where scipy is. It tests symmetry, "
+            "not the mean: with many topics it finds a skew where the means are equal",
             "Wilcoxon (1945), Individual Comparisons by Ranking Methods, Biometrics Bulletin 1",
             _pair_by_pair(lambda differences, seed: wilcoxon(differences)),
+            _pair_intervals(lambda differences, levels, seed: wilcoxon_interval(differences, levels)),
+            direction=rank_direction,
+            about="pseudo-median of the differences that are not zero",
+        ),
+        SignificanceTest(
+            "sign",
+            "sign test",
+            "is each run ahead on half of the topics on which they differ? Exact; topics without a difference are "
+            "dropped; how large a difference is does not count",
+            "Conover (1999), Practical Nonparametric Statistics, section 3.4",
+            _pair_by_pair(lambda differences, seed: sign_test(differences)),
+            _pair_intervals(lambda differences, levels, seed: sign_interval(differences, levels)),
+            direction=sign_direction,
+            about="median of the differences that are not zero",
         ),
         SignificanceTest(
             "randomization",
@@ -232,14 +256,28 @@ SIGNIFICANCE_TESTS: dict[str, SignificanceTest] = {
             "draws",
             "Smucker, Allan and Carterette (2007), A Comparison of Statistical Significance Tests for Information "
             "Retrieval Evaluation, CIKM",
-            _pair_by_pair(lambda differences, seed: randomization(differences, seed)),
+            _pair_by_pair(randomization),
+            _pair_intervals(randomization_interval),
+            resamples=True,
         ),
         SignificanceTest(
             "bootstrap",
             "bootstrap test",
             "how often does a resample of the topics, moved to mean 0, have a mean as large? 10,000 seeded resamples",
             "Sakai (2006), Evaluating Evaluation Metrics Based on the Bootstrap, SIGIR",
-            _pair_by_pair(lambda differences, seed: bootstrap(differences, seed)),
+            _pair_by_pair(bootstrap),
+            _pair_intervals(bootstrap_interval),
+            resamples=True,
+        ),
+        SignificanceTest(
+            "bayes",
+            "Bayesian bootstrap",
+            "how probable is it that the mean difference has the other sign? p is twice that posterior probability, "
+            "from 10,000 seeded draws; the interval is a credible interval",
+            "Rubin (1981), The Bayesian Bootstrap, Annals of Statistics 9",
+            _pair_by_pair(bayesian_bootstrap),
+            _pair_intervals(bayesian_interval),
+            resamples=True,
         ),
         SignificanceTest(
             "tukey",
@@ -248,6 +286,7 @@ SIGNIFICANCE_TESTS: dict[str, SignificanceTest] = {
             "Carterette (2012), Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval "
             "Experiments, TOIS 30(1)",
             lambda scores, seed: tukey(scores),
+            tukey_intervals,
             allows_for_all_pairs=True,
         ),
     )
@@ -263,6 +302,8 @@ class CorrectionMethod:
     description: str
     citation: str
     adjust: Callable[[Floats], Floats]  # p-values, one a comparison, to those of all comparisons together
+    # p-values and alpha to the level each comparison is tested at: p is below it where the adjusted p is below alpha
+    levels: Callable[[Floats, float], Floats]
 
 
 def _bonferroni(p: Floats) -> Floats:
@@ -276,6 +317,16 @@ def _holm(p: Floats) -> Floats:
     return out
 
 
+def _holm_levels(p: Floats, alpha: float) -> Floats:
+    """alpha over the number of comparisons left when a pair's turn comes; for those whose turn never comes, the level
+    at which the procedure stopped."""
+    order = np.argsort(p, kind="stable")
+    rejected = int((_holm(p) < alpha).sum())
+    levels = np.empty(len(p))
+    levels[order] = alpha / (len(p) - np.minimum(np.arange(len(p)), rejected))
+    return levels
+
+
 def _benjamini_hochberg(p: Floats) -> Floats:
     order = np.argsort(p, kind="stable")
     out = np.empty(len(p))
@@ -284,16 +335,24 @@ def _benjamini_hochberg(p: Floats) -> Floats:
     return out
 
 
+def _benjamini_hochberg_levels(p: Floats, alpha: float) -> Floats:
+    """r alpha / m for the r claims made, so that at most a share alpha of their intervals is expected to miss
+    (Benjamini and Yekutieli 2005); for the others (r + 1) alpha / m, the level at which another claim would begin."""
+    claimed = _benjamini_hochberg(p) < alpha
+    return np.where(claimed, claimed.sum(), claimed.sum() + 1) * alpha / max(1, len(p))
+
+
 CORRECTION_METHODS: dict[str, CorrectionMethod] = {
     method.name: method
     for method in (
-        CorrectionMethod("none", "no", "p-values as they are", "", np.copy),
+        CorrectionMethod("none", "no", "p-values as they are", "", np.copy, lambda p, alpha: np.full(len(p), alpha)),
         CorrectionMethod(
             "bonferroni",
             "Bonferroni",
             "p times the number of comparisons: the chance of any false claim is at most alpha",
             "Dunn (1961), Multiple Comparisons among Means, JASA 56",
             _bonferroni,
+            lambda p, alpha: np.full(len(p), alpha / max(1, len(p))),
         ),
         CorrectionMethod(
             "holm",
@@ -301,6 +360,7 @@ CORRECTION_METHODS: dict[str, CorrectionMethod] = {
             "the smallest p times that number, the next times one less, ...: the same promise, and more power",
             "Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure, Scand. J. Statistics 6",
             _holm,
+            _holm_levels,
         ),
         CorrectionMethod(
             "bh",
@@ -308,6 +368,7 @@ CORRECTION_METHODS: dict[str, CorrectionMethod] = {
             "of the claims made, the expected share of false ones is at most alpha",
             "Benjamini and Hochberg (1995), Controlling the False Discovery Rate, JRSS B 57",
             _benjamini_hochberg,
+            _benjamini_hochberg_levels,
         ),
     )
 }
@@ -320,25 +381,16 @@ def corrected(p: Floats, correction: Correction) -> Floats:
     return CORRECTION_METHODS[correction].adjust(p)
 
 
-def interval(differences: Floats, alpha: float = 0.05) -> tuple[Floats, Floats]:
+def p_corrected(p: Floats, test: Test, correction: Correction) -> Floats:
+    """p-values, one a comparison, after the correction, or as they are if the test itself allows for all pairs."""
+    return p if SIGNIFICANCE_TESTS[test].allows_for_all_pairs else corrected(p, correction)
+
+
+def interval(differences: Floats, alpha: float = 0.05) -> Intervals:
     """The 1 - alpha confidence interval of the mean of each row of differences, by Student's t."""
-    from scipy.special import stdtrit
-
-    n = differences.shape[1]
-    mean = differences.mean(axis=1)
-    if n < 2:
-        return np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
-    half = stdtrit(n - 1, 1 - alpha / 2) * differences.std(axis=1, ddof=1) / np.sqrt(n)
-    return mean - half, mean + half
-
-
-def effect_size(differences: Floats) -> Floats:
-    """Mean over standard deviation of paired differences (Cohen's d_z); 0 where nothing varies."""
     if differences.shape[1] < 2:
-        return np.zeros(len(differences))
-    spread = differences.std(axis=1, ddof=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(spread > ROUNDING, differences.mean(axis=1) / spread, 0.0)
+        return np.full(len(differences), -np.inf), np.full(len(differences), np.inf)
+    return student_interval(differences, np.full(len(differences), alpha))
 
 
 def pairs(matrix: Floats) -> Floats:

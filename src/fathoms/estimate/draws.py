@@ -28,6 +28,9 @@ from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.evaluate import aggregate
 from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
+from fathoms.measures.counts import NumQ, NumRel, NumRet
+from fathoms.measures.infap import infAP
+from fathoms.measures.judged import Judged
 
 COLUMNS = ("run_a", "run_b", "measure", "diff", "sd", "p_better", "mc_error")
 WORDS = COLUMNS[:3]
@@ -71,6 +74,23 @@ class SampledJudgments:
         return codes, counts
 
 
+def check_drawable(measure: Measure) -> None:
+    """Refuse what has no meaning of its own once everything is judged."""
+    name, why = measure.name, ""
+    if measure.needs_pool:
+        why = f"{name} counts the relevant documents of a pool of depth k, which is not drawn; use another variant"
+    elif isinstance(measure, Judged):
+        why = f"{name} says how much is judged; once everything is judged it is 1 for every run"
+    elif isinstance(measure, NumQ | NumRet | NumRel):
+        why = f"{name} does not depend on how a run ranks relevant documents, so further judging tells no runs apart"
+    elif isinstance(measure, infAP):
+        why = f"{name} estimates AP from a sample of the judgments; once everything is judged it is AP, so use AP"
+    elif getattr(measure, "judged_only", False):
+        why = f"{name} leaves out unjudged documents; once everything is judged none is left, so drop judged_only"
+    if why:
+        raise FathomsError(why)
+
+
 def drawn_scores(
     found: RelevanceProbabilities,
     runs: Sequence[str],
@@ -82,11 +102,7 @@ def drawn_scores(
 ) -> dict[Measure, Floats]:
     """Scores [draw, run, topic] of each measure; about `cells` places are worked on at a time."""
     for measure in measures:
-        if measure.needs_pool:
-            raise FathomsError(
-                f"{measure.name} counts the relevant documents of a pool of depth k, which is not drawn; "
-                "use another variant"
-            )
+        check_drawable(measure)
     sampled = SampledJudgments(found, seed)
     n_topics = len(found.qrels.topics)
     scores = {measure: np.empty((draws, len(runs), n_topics)) for measure in measures}
