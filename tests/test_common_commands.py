@@ -120,6 +120,8 @@ SHARED = {
     "--score-precision",
     "--bounds",
     "--universe",
+    "--universe-depth",
+    "--topics",
     "--pooled",
     "--workers",
     "--scheduler",

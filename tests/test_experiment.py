@@ -229,8 +229,10 @@ BAD_OPTIONS = [
     ({"score_precision": "double"}, "score_precision: expected one of float32, float64"),
     ({"names": "path"}, "names: expected one of file, tag"),
     ({"bounds": "tight"}, "bounds: expected one of exact, rm"),
-    ({"universe": "many"}, "universe: expected run, all, a number of documents or inf, found 'many'"),
-    ({"universe": -1}, "universe: expected run, all, a number of documents or inf, found -1"),
+    ({"universe": "many"}, "universe: expected auto, run, pair, all, a number or inf, found 'many'"),
+    ({"universe_depth": 0}, "universe_depth: expected a whole number from 1 on, found 0"),
+    ({"universe": 1.5}, "universe: expected auto, run, pair, all, a number or inf, found 1.5"),
+    ({"universe": -1}, "universe: expected auto, run, pair, all, a number or inf, found -1"),
     ({"workers": 0}, "workers: expected a whole number from 1 on, found 0"),
     ({"workers": 1.5}, "workers: expected a whole number from 1 on, found 1.5"),
     ({"seed": -1}, "seed: expected a whole number from 0 on, found -1"),
@@ -296,7 +298,7 @@ def test_bad_arguments_are_errors(folder: Path, method: str, arguments: dict[str
         ("--ties Trec", "expected one of trec, run, rank, score-rank, expected, found 'Trec'"),
         ("--topics intersection", "expected one of all, intersect, found 'intersection'"),
         ("--nonrelevant-grade 2", "expected a negative grade, such as -2, found '2'"),
-        ("--universe many", "expected run, all, a number of documents or inf, found 'many'"),
+        ("--universe many", "expected auto, run, pair, all, a number or inf, found 'many'"),
         ("--workers 0", "expected a whole number from 1 on, found '0'"),
     ],
 )
@@ -307,14 +309,6 @@ def test_the_command_line_says_the_same(
         main(["eval", str(folder / "qrels.txt"), str(folder / "runs"), *flags.split()])
     assert stopped.value.code == 2
     assert message in capsys.readouterr().err
-
-
-def test_intersect_is_refused_where_it_would_be_ignored(folder: Path) -> None:
-    exp = experiment(folder, topics="intersect")
-    assert len(exp.evaluate("AP").frame) == 4
-    for method in ("compare", "predict", "depth", "ties", "audit", "report", "probabilities", "confidence"):
-        with pytest.raises(fm.FathomsError, match="works on all topics"):
-            getattr(exp, method)()
 
 
 def test_given_is_another_word_for_all(folder: Path) -> None:

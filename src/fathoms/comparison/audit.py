@@ -19,7 +19,6 @@ from fathoms.comparison.audit_guidelines import Guide, listed
 from fathoms.comparison.audit_leave_out import contributions, leave_out
 from fathoms.comparison.audit_result import Audit
 from fathoms.errors import FathomsError
-from fathoms.estimate.predict import pooled_depth
 from fathoms.evidence.align import Aligned
 from fathoms.evidence.pool import least_depths, with_judgments
 from fathoms.experiment.base import BaseExperiment
@@ -42,15 +41,11 @@ def run_audit(
     """
     if depth is not None:
         depth = checked("depth", choices.whole_number, depth)
-    experiment.needs_all_topics("audit")
     prepared = None if measures is None else experiment.measures(measures)
     qrels, options = experiment.qrels, experiment.options
-    notes = list(qrels.notes)
+    notes = [*experiment.topic_notes(), *qrels.notes]
     if options.pooled is None:
-        notes.append(
-            "no list of contributing runs was given (--pooled FILE), so all given runs are taken to have contributed "
-            "to the pool"
-        )
+        notes.append(experiment.pool_assumed().sentence)
     contributing = experiment.contributing()
     for measure in prepared or ():
         if measure.needs_pool:
@@ -60,8 +55,9 @@ def run_audit(
             )
     aligned, in_file_order = _align_all(experiment, notes, progress)
     pooled = [aligned[name] for name in contributing]
-    d = depth or pooled_depth(one.evidence for one in pooled)
-    if d < 1:
+    pool = experiment.pool_assumed()
+    d = depth or pool.depth
+    if depth is None and not pool.known:
         raise FathomsError(
             "the contributing runs are not judged through their first rank, so the pool has no depth to measure; "
             "name them (--pooled FILE) or the depth (--depth D)"

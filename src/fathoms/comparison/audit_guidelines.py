@@ -193,7 +193,7 @@ class Guide:
 
     def _residual(self) -> str:
         for measure in (*self.utility, *self.recall):
-            if measure.range_is == "none" or measure.needs_all_runs:
+            if measure.range_is == "none" or measure.names_other_runs:
                 continue
             widths = []
             for name in self.others:

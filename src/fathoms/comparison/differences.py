@@ -1,91 +1,268 @@
-"""The range of a difference between two systems over all ways of judging what is unjudged.
+"""The range of a difference between two systems over every way of judging, the judging that reaches it, and how many
+documents it takes to reverse a sign.
 
-For measures that add up weights, a document that both systems retrieved counts for both at once: the difference is a
-sum over documents of (W(r_A) - W(r_B)) g, and each unjudged one goes to whichever extreme its sign says. So the range
-is exact, and narrower than the difference of the two ranges. Tails hold no listed documents: each system may have its
-own.
+For each topic and pair there is an upper bound on A - B (`upper_bounds`), made of the family's own bound, of the two
+ranges, and where few documents are unjudged of all ways of judging them one by one; the lower bound is that of B - A.
+A *witness* is a judging that was evaluated: the difference it gives is possible, so bound and witness enclose the end
+of the range, and where they meet it is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import permutations, product
+from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.qrels import NEGATIVE, UNJUDGED
-from fathoms.evidence.align import Ranked
-from fathoms.evidence.evidence import Evidence, Floats
-from fathoms.evidence.pool import Pool
-from fathoms.measures.base import Scores
-from fathoms.measures.weighted import Weighted
+from fathoms.data.qrels import JUDGED
+from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
+from fathoms.evidence.pairs import ALONE, PairEvidence, TopicRankings
+from fathoms.measures.base import Measure
+from fathoms.measures.differences import NO_LIMIT
+from fathoms.measures.gains import Binary
 
-NEGLIGIBLE = 1e-16  # a weight below this cannot be seen in a score
+ENUMERATED = 4096  # ways of judging a topic up to which all are gone through
+ENDLESS = 1_000_000  # documents that stand for any number of them
+CELLS = 2_000_000  # ways times documents worked on at a time
+FEW = 1000  # pairs up to which orders of ties are gone through one by one
+TIED = 6  # tied documents of a topic up to which all orders are gone through
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def comparable(measure: Measure, values: Floats) -> Floats:
+    """Scores on the scale on which means are compared: logarithms where the mean is geometric."""
+    return np.log(values) if measure.aggregate == "geometric" else values
+
+
+def difference(measure: Measure, pair: PairEvidence, codes: NDArray[np.int16], others: Ints | None = None) -> Floats:
+    """A - B if the documents had these codes, unjudged ones not relevant."""
+    a, b = pair.judged(codes, others)
+    return comparable(measure, measure.value(a)) - comparable(measure, measure.value(b))
+
+
+def in_universe(measure: Measure) -> Measure:
+    """The measure with a range over the documents that the evidence counts."""
+    return measure.replace(universe="auto") if "universe" in measure.params else measure
+
+
+def listed_range(measure: Measure, evidence: Evidence, over_ties: bool) -> tuple[Floats | None, Floats | None]:
+    """Least and greatest value of each row over every way of judging its listed documents, and with `over_ties` over
+    every order of tied ones too: without the tails that `eval` counts."""
+    measure = in_universe(measure)
+    if measure.has_tail:
+        # Such measures rise with every gain.
+        top = _unjudged_as(evidence, JUDGED + len(evidence.levels) - 1)
+        plain = measure.scores(evidence), measure.scores(top)
+        low = plain[0].tie_low if over_ties else plain[0].score
+        high = plain[1].tie_high if over_ties else plain[1].score
+    else:
+        scores = measure.scores(evidence)
+        low, high = measure.joint_range(evidence, scores) if over_ties else (scores.low, scores.high)
+        if over_ties and not evidence.tied.any():
+            low, high = scores.low, scores.high
+    return (None if low is None else comparable(measure, low)), (None if high is None else comparable(measure, high))
+
+
+def _unjudged_as(evidence: Evidence, code: int) -> Evidence:
+    from dataclasses import replace
+
+    return replace(evidence, codes=np.where(evidence.unjudged, np.int16(code), evidence.codes), _cache={})
+
+
+# -- bounds ------------------------------------------------------------------------------------------------------------
+
+
+def bounds(
+    measure: Measure, topic: TopicRankings, a: Ints, b: Ints, others: Ints, *, over_ties: bool = False
+) -> tuple[Floats, Floats]:
+    """Least and greatest A - B of each pair (a, b) on one topic; +-inf where nothing is known.
+
+    `others` counts the documents of the universe that neither run of a pair has.
+    """
+    pair = topic.pairs(a, b, None, others)
+    return (
+        -upper_bounds(measure, pair.swapped(), NO_LIMIT, over_ties)[:, 0],
+        upper_bounds(measure, pair, NO_LIMIT, over_ties)[:, 0],
+    )
+
+
+def upper_bounds(measure: Measure, pair: PairEvidence, limits: Ints, over_ties: bool) -> Floats:
+    """[row, limit]: the most that A - B can be with at most that many documents judged relevant."""
+    best = np.full((len(pair), len(limits)), np.inf)
+    own = measure.greatest_difference(pair.over_ties(measure.tie_value(pair.one)) if over_ties else pair, limits)
+    if own is not None:
+        best = np.minimum(best, own)
+    alike = identical(measure, pair, over_ties)
+    if measure.difference_claim != "exact" or own is None:
+        universe, depth = pair.unjudged.sum(axis=1) + pair.others, pair.columns_a.shape[1]
+        high = listed_range(measure, pair.topic.evidence(pair.a, universe).cut(depth), over_ties)[1]
+        low = listed_range(measure, pair.topic.evidence(pair.b, universe).cut(depth), over_ties)[0]
+        if high is not None and low is not None:
+            best = np.minimum(best, (high - low)[:, None])
+        best = np.minimum(best, enumerated(measure, pair, limits, over_ties))
+    best[alike] = 0.0
+    if (pair.others >= ENDLESS).any() and "universe" in measure.params:
+        best = np.maximum(best, 0.0)  # without end, what one divides by makes any difference vanish
+    return best
+
+
+def identical(measure: Measure, pair: PairEvidence, over_ties: bool) -> Bools:
+    """Whether both systems have the same documents in the same places, as far as the measure reads.
+
+    With `over_ties`: in the same places whatever the order of ties.
+    """
+    depth = np.inf if measure.k is None or measure.cutoff == "recall" else measure.k
+    first = np.minimum(pair.places_a[0], pair.places_b[0]) if over_ties else np.minimum(pair.rank_a, pair.rank_b)
+    same = pair.rank_a == pair.rank_b
+    if over_ties:
+        same = (same & ~pair.tied) | (pair.shared != ALONE)
+    whole = (pair.length_a == pair.length_b) | np.isfinite(depth)
+    return (same | (first > depth) | (pair.documents < 0)).all(axis=1) & whole
+
+
+# -- all ways of judging, one by one -----------------------------------------------------------------------------------
+
+
+def possible_codes(measure: Measure, pair: PairEvidence) -> list[int]:
+    """Codes that an unjudged document may get: of grades that the measure tells apart."""
+    last = len(pair.levels) - 1
+    if isinstance(measure, Binary) or measure.multilinear:
+        return [JUDGED, JUDGED + last]
+    return [JUDGED + level for level in range(last + 1)]
+
+
+def enumerated(measure: Measure, pair: PairEvidence, limits: Ints, over_ties: bool) -> Floats:
+    """[row, limit]: the greatest A - B over all ways of judging, and with `over_ties` all orders; inf for rows in which
+    there are too many of them."""
+    best = np.full((len(pair), len(limits)), np.inf)
+    if getattr(measure, "max_grade", None) is not None or measure.needs_pool:
+        return best
+    codes, unjudged = possible_codes(measure, pair), pair.unjudged.sum(axis=1)
+    free = np.zeros(len(pair), dtype=bool) if measure.falls_with_others else pair.others > 0
+    tied = pair.has_ties & over_ties
+    for n in range(int(np.log(ENUMERATED) / np.log(len(codes))) + 1):
+        rows = np.flatnonzero((unjudged == n) & ~free)
+        ways = np.array(list(product(codes, repeat=n)), dtype=np.int16).reshape(len(codes) ** n, n)
+        plain = rows[~tied[rows]]
+        step = max(1, CELLS // (len(ways) * pair.codes.shape[1]))
+        for start in range(0, len(plain), step):
+            part = plain[start : start + step]
+            best[part] = _over_ways(measure, pair.rows(part), ways, limits)
+        for row in rows[tied[rows]] if len(pair) <= FEW else ():
+            orders = all_orders(pair.rows(np.array([row])), 8 * ENUMERATED // len(ways))
+            if orders:
+                best[row] = np.max([_over_ways(measure, order, ways, limits)[0] for order in orders], axis=0)
+    return best
+
+
+def _over_ways(measure: Measure, pair: PairEvidence, ways: NDArray[np.int16], limits: Ints) -> Floats:
+    """[row, limit]: the greatest A - B if the unjudged documents of each row have the codes of any of the ways."""
+    n_ways, n = ways.shape
+    block = pair.rows(np.repeat(np.arange(len(pair)), n_ways))
+    filled = block.codes.copy()
+    if n:
+        columns = np.argsort(~pair.unjudged, axis=1, kind="stable")[:, :n]
+        np.put_along_axis(filled, np.repeat(columns, n_ways, axis=0), np.tile(ways, (len(pair), 1)), axis=1)
+    positive = (ways > JUDGED).sum(axis=1)
+    best = np.full((len(pair), len(limits)), -np.inf)
+    for others in (np.zeros_like(block.others), block.others):
+        found = difference(measure, block, filled, others).reshape(len(pair), n_ways)
+        used = positive + others.reshape(len(pair), n_ways)
+        for i, limit in enumerate(limits.tolist()):
+            best[:, i] = np.maximum(best[:, i], np.where(used <= limit, found, -np.inf).max(axis=1))
+        if not block.others.any():
+            break
+    return best
+
+
+def all_orders(pair: PairEvidence, most: int) -> list[PairEvidence]:
+    """A pair under every order of its tied documents, the same for both runs; none where there are more than `most`."""
+    tied = np.flatnonzero(pair.tied[0])
+    if len(tied) > TIED or factorial(len(tied)) > most:
+        return []
+    priority = np.zeros((1, pair.codes.shape[1]))
+    orders = []
+    for order in permutations(range(len(tied))):
+        priority[0, tied] = order
+        orders.append(pair.reordered(priority))
+    return orders
+
+
+# -- witnesses ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class UnjudgedWeights:
-    """What one system's unjudged documents weigh, by topic; documents numbered alike for all systems."""
+class Judging:
+    """A way of judging, and the difference it gives: one row for each row of a PairEvidence."""
 
-    topic: NDArray[np.int32]
-    document: NDArray[np.int32]
-    weight: Floats
-    tail: float  # of the places below its documents, mean over topics
-    top: float  # the most a document can gain
+    codes: NDArray[np.int16]  # [row, column]
+    others: Ints  # [row]: how many of the documents that neither run has are relevant
+    value: Floats  # A - B
 
 
-def unjudged_weights(ranked: Ranked, pool: Pool, measure: Weighted, evidence: Evidence) -> UnjudgedWeights:
-    weights = measure.weights(evidence)
-    read = (ranked.rank <= len(weights)) & ((ranked.codes == UNJUDGED) | (ranked.codes == NEGATIVE))
-    weight = weights[ranked.rank[read] - 1]
-    some = weight > NEGLIGIBLE
-    rows = ranked.rows[read][some]
-    document = pool.lookup.find(ranked.keys[read][some], ranked.run.documents[rows])
-    tail = float(np.broadcast_to(measure.tail(evidence), (len(evidence),)).mean())
-    return UnjudgedWeights(ranked.topic[read][some], document, weight[some], tail, measure.top_gain(evidence))
+def witness(measure: Measure, pair: PairEvidence, *, thorough: bool = True, most: int | None = None) -> Judging:
+    """A judging of each row with as great an A - B as a quick search finds, with at most `most` documents relevant.
+
+    Documents in order of how much better A has them, the first m of them relevant, for m on a grid, or where not
+    `thorough` all that A has above B; what neither run has all relevant, or not at all.
+    """
+    advantage = np.where(pair.unjudged, 1 / pair.rank_a - 1 / pair.rank_b, -np.inf)
+    order = np.argsort(-advantage, axis=1, kind="stable")
+    helpful = (advantage > 0).sum(axis=1)
+    top = np.int16(JUDGED + len(pair.levels) - 1)
+    best = Judging(pair.codes, np.zeros(len(pair), dtype=np.int64), difference(measure, pair, pair.codes))
+    all_of_them = int(helpful.max(initial=0))
+    for m in counts_up_to(min(all_of_them, most or all_of_them)) if thorough else [all_of_them]:
+        chosen = np.zeros(pair.codes.shape, dtype=bool)
+        np.put_along_axis(chosen, order[:, :m], True, axis=1)
+        codes = np.where(chosen & (advantage > 0), top, pair.codes)
+        for others in (np.zeros_like(pair.others), pair.others):
+            if most is not None and others.any():
+                continue
+            found = difference(measure, pair, codes, others)
+            better = found > best.value
+            best = Judging(
+                np.where(better[:, None], codes, best.codes),
+                np.where(better, others, best.others),
+                np.where(better, found, best.value),
+            )
+            if not pair.others.any():
+                break
+    return best
 
 
-def surplus(systems: Sequence[UnjudgedWeights], n_topics: int) -> Floats:
-    """Sum over documents of max(0, W_A - W_B), mean over topics: [A, B]."""
-    from scipy.spatial.distance import cdist
+def tie_witness(measure: Measure, pair: PairEvidence) -> Floats:
+    """As great an A - B of each row as judging gives under some other orders of ties, the same for both runs.
 
-    system = np.repeat(np.arange(len(systems)), [len(one.topic) for one in systems])
-    topic = np.concatenate([one.topic for one in systems])
-    document = np.concatenate([one.document for one in systems])
-    weight = np.concatenate([one.weight for one in systems])
-    order = np.argsort(topic, kind="stable")
-    system, topic, document, weight = system[order], topic[order], document[order], weight[order]
-    ends = np.searchsorted(topic, np.arange(n_topics + 1))
-    total = np.zeros((len(systems), len(systems)))
-    for start, stop in pairwise(ends):
-        if start == stop:
-            continue
-        _, column = np.unique(document[start:stop], return_inverse=True)
-        block = np.zeros((len(systems), int(column.max()) + 1))
-        block[system[start:stop], column] = weight[start:stop]
-        sums = block.sum(axis=1)
-        # max(0, x) = (|x| + x) / 2, and the sum of |x| over documents is the city-block distance.
-        total += (cdist(block, block, "cityblock") + sums[:, None] - sums[None, :]) / 2
-    return total / n_topics
-
-
-def weighted_range(
-    scores: Sequence[Scores], systems: Sequence[UnjudgedWeights], n_topics: int
-) -> tuple[Floats, Floats]:
-    """Least and greatest mean difference A - B for all pairs, [A, B], exact over listed documents."""
-    mean = np.array([score.score.mean() for score in scores])
-    top, tail = systems[0].top, np.array([one.tail for one in systems])
-    more = surplus(systems, n_topics)
-    difference = mean[:, None] - mean[None, :]
-    return difference - top * (more.T + tail[None, :]), difference + top * (more + tail[:, None])
+    What is relevant, or unjudged, comes first in its group if only A has it tied, last if only B has, and where both
+    have it tied once first and once last.
+    """
+    found = np.full(len(pair), -np.inf)
+    rows = np.flatnonzero(pair.has_ties)
+    if not len(rows):
+        return found
+    some = pair.rows(rows)
+    gains = measure.tie_value(some.one)
+    worth = np.where(some.unjudged, 0.9 * gains.max(), gains[some.codes])  # behind what is known to be relevant
+    in_a, in_b = (places[0] != places[1] for places in (some.places_a, some.places_b))
+    for sign in (1, -1):
+        order = some.reordered(np.where(in_a & in_b, sign, np.where(in_a, 1, -1)) * worth)
+        exact = measure.difference_claim == "exact"
+        value = (
+            upper_bounds(measure, order, NO_LIMIT, over_ties=False)[:, 0] if exact else witness(measure, order).value
+        )
+        found[rows] = np.maximum(found[rows], value)
+    return found
 
 
-def sound_range(scores: Sequence[Scores]) -> tuple[Floats, Floats] | None:
-    """Least and greatest mean difference from the two ranges alone; None where there are none."""
-    if any(score.low is None or score.high is None for score in scores):
-        return None
-    low = np.array([score.low.mean() for score in scores if score.low is not None])
-    high = np.array([score.high.mean() for score in scores if score.high is not None])
-    return low[:, None] - high[None, :], high[:, None] - low[None, :]
+def counts_up_to(n: int) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 12, ... and n."""
+    counts, step = [], 1.0
+    while step < n:
+        counts.append(int(step))
+        step = max(step + 1, step * 1.4)
+    return [*counts, n] if n else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -19,7 +20,8 @@ from fathoms.errors import FathomsError, InputError
 from fathoms.text import pluralise
 
 # Codes of documents without a usable grade; codes from JUDGED on are places in the table of grades.
-PADDING, UNJUDGED, NEGATIVE, JUDGED = 0, 1, 2, 3
+# EXCLUDED: unjudged too, but outside the universe that ranges range over.
+PADDING, UNJUDGED, NEGATIVE, EXCLUDED, JUDGED = 0, 1, 2, 3, 4
 MOST_LEVELS = 32_000  # codes are 16-bit integers
 
 
@@ -79,6 +81,14 @@ class Qrels(Exported):
     def keep(self, rows: NDArray[np.bool_]) -> Qrels:
         """The same with some of the judgments only; every topic stays, with or without judgments."""
         return Qrels(self.topics, self.topic[rows], self.documents[rows], self.grades[rows], self.source)
+
+    def of_topics(self, wanted: Collection[str]) -> Qrels:
+        """The same with some of the topics only, in their order."""
+        chosen = [topic for topic in self.topics if topic in wanted]
+        number = np.full(len(self.topics), -1, dtype=np.int32)
+        number[[self.index[topic] for topic in chosen]] = np.arange(len(chosen))
+        rows = number[self.topic] >= 0
+        return Qrels(chosen, number[self.topic[rows]], self.documents[rows], self.grades[rows], self.source, self.notes)
 
     def to_text(self) -> str:
         """As a qrels file, in the order of the judgments."""

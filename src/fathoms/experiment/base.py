@@ -7,14 +7,11 @@ here, so that imports go one way.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, cast
-
-import numpy as np
-from numpy.typing import NDArray
 
 from fathoms import choices
 from fathoms.choices import checked
@@ -26,13 +23,18 @@ from fathoms.data.runs import Names, Run, Runs, scan_runs
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.align import Aligned, Alignment, Ranked, rank, reranked
 from fathoms.evidence.order import Precision, Ties, default_precision
-from fathoms.evidence.pool import Pool, make_pool, unjudged_of_all, unjudged_rows
+from fathoms.evidence.pool import Pool, make_pool
+from fathoms.evidence.universe import Limit, UnjudgedKeys, gathered, union, unjudged_keys
+from fathoms.experiment.assumed_pool import AssumedPool, infer_pool
+from fathoms.experiment.survey import Survey, joined, survey
+from fathoms.experiment.topics import no_topic_matches, some, topic_notes, unanswered
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.parallel import check_scheduler, parallel_map
 from fathoms.text import pluralise
 
 Topics = Literal["all", "intersect"]
+Part = tuple[str, Callable[[], Run] | None]  # a run's name, and what reads some of its topics; None: all of it
 Result = TypeVar("Result")
 
 MEMORY_MB = 2000
@@ -49,6 +51,7 @@ class ReadingOptions(TypedDict, total=False):
     score_precision: Precision | None
     bounds: str | None
     universe: str | float | None
+    universe_depth: int | None
     lenient: bool
     junk: float | None
     names: Names
@@ -65,6 +68,7 @@ class Options:
     precision: Precision | None = None
     topics: Topics = "all"
     pooled: tuple[str, ...] | None = None  # names of the runs that contributed to the pool
+    universe_depth: int | None = None  # documents count that some run has in its first places; None: all count
     workers: int = 2
     seed: int = 0
     scheduler: str | None = None
@@ -89,6 +93,7 @@ class BaseExperiment:
         score_precision: Precision | None = None,
         bounds: str | None = None,
         universe: str | float | None = None,
+        universe_depth: int | None = None,
         lenient: bool = False,
         junk: float | None = None,
         names: Names = "file",
@@ -105,17 +110,23 @@ class BaseExperiment:
         runs
             files, folders, globs, frames, dicts, or a dict of these by name
         pooled
-            names of the runs that contributed to the pool, or a file that lists them
+            names of the runs that contributed to the pool, or a file that lists them; by default inferred from what is
+            judged
         groups
             the team of each run, as a dict or a file of lines `run<TAB>team`
         topics
-            `all` topics of the judgments (a missing one counts 0), or those a run has too (`intersect`)
+            `all` topics of the judgments (a missing one counts 0), or with `intersect` those that runs answer: in
+            `evaluate` each run's own, elsewhere those of any run
         ties
             the order of equal scores: `trec`, `run`, `rank`, `score-rank` or `expected`
         score_precision
             how scores are compared: `float32` or `float64`; by default as trec_eval does under `trec`
         bounds, universe
-            set these parameters for all measures that have them
+            set these parameters for all measures that have them; `universe` says which unjudged documents ranges are
+            over: `auto` (those of all runs of a table), `run` (each run's own), `all` (those of all given runs), a
+            number (so many unseen ones per topic beside those) or `inf` (any number of them)
+        universe_depth
+            only documents that some given run has in its first places, so many, belong to the universe
         lenient
             skip bad lines and later duplicates, and say how many
         junk
@@ -140,6 +151,9 @@ class BaseExperiment:
             ties=cast(Ties, checked("ties", choices.one_of, choices.TIES, ties)),
             precision=precision,
             topics=cast(Topics, checked("topics", choices.one_of, choices.TOPICS, topics)),
+            universe_depth=(
+                None if universe_depth is None else checked("universe_depth", choices.whole_number, universe_depth)
+            ),
             workers=checked("workers", choices.whole_number, workers),
             seed=checked("seed", choices.whole_number, seed, 0),
             scheduler=None if scheduler is None else check_scheduler(str(scheduler)),
@@ -156,7 +170,11 @@ class BaseExperiment:
         self.options = replace(options, pooled=chosen)
         self.groups = _groups(groups, self.runs)
         self._qrels: Qrels | None = None
+        self._all_topics = False  # whether topics that no run answers stay, even with topics=intersect
         self._ranked: dict[str, Ranked] = {}
+        self._surveys: dict[str, Survey] | None = None
+        self._pool: AssumedPool | None = None
+        self._universe: UnjudgedKeys | None = None
         self._kept = self._fitting(memory_mb) if scheduler is None else frozenset[str]()
 
     def __repr__(self) -> str:
@@ -170,19 +188,49 @@ class BaseExperiment:
             if self.qrels_source is None:
                 raise FathomsError("this needs judgments, and the experiment has none")
             self._qrels = read_qrels(self.qrels_source, lenient=self.lenient, junk=self.junk)
+            if self.options.topics == "intersect" and not self._all_topics:
+                self._qrels = self._answered(self._qrels)
         return self._qrels
+
+    def _answered(self, qrels: Qrels) -> Qrels:
+        """The judgments of the topics that some run answers, for `topics=intersect`."""
+        self.runs.read_streams()
+        theirs = dict.fromkeys(topic for topics in self.map(lambda name: self.runs[name].topics) for topic in topics)
+        left = qrels.of_topics(theirs)
+        if not left.topics:
+            raise no_topic_matches(list(theirs), qrels)
+        gone = [topic for topic in qrels.topics if topic not in left.index]
+        if gone:
+            self.notes.append(
+                f"{len(gone):,} of {pluralise(len(qrels.topics), 'judged topic')} in no run left out "
+                f"(--topics intersect): {some(gone)}"
+            )
+        return left
+
+    def with_all_topics(self) -> BaseExperiment:
+        """The same experiment on all judged topics, for what looks at each run's own."""
+        other = copy(self)
+        other._all_topics = True
+        if self._qrels is None:
+            other._ranked = {}  # by the numbers of topics in other judgments
+        return other
 
     @property
     def has_qrels(self) -> bool:
         return self.qrels_source is not None
 
-    def measures(self, measures: Sequence[Any] | Any) -> list[Measure]:
-        """Measures from names, with the experiment's `bounds` and `universe` on those that have them; each once."""
-        return prepare_measures(measures, bounds=self.bounds, universe=self.universe)
+    def measures(self, measures: Sequence[Any] | Any, *, of_pairs: bool = False) -> list[Measure]:
+        """Measures from names, with the experiment's `bounds` and `universe` on those that have them; each once.
 
-    def needs_all_topics(self, what: str) -> None:
-        if self.options.topics != "all":
-            raise FathomsError(f"topics: {what} works on all topics of the judgments; intersect is for evaluate")
+        What is `of_pairs` of runs may range over the documents of each pair, and has no use for those of one run.
+        """
+        found = prepare_measures(measures, bounds=self.bounds, universe=self.universe)
+        asked = {self.universe, *(getattr(measure, "universe", None) for measure in found)}
+        if of_pairs and "run" in asked:
+            raise FathomsError("universe: run is for single runs; a pair's range is over the documents of both")
+        if not of_pairs and "pair" in asked:
+            raise FathomsError("universe: pair is for comparisons; a single run is of no pair (use auto, run or all)")
+        return found
 
     # -- runs: each read and ranked once ----------------------------------------------------------------------------
 
@@ -203,6 +251,24 @@ class BaseExperiment:
         if self.keeps(name):
             self._ranked[name] = found
         return found
+
+    def parts(self, name: str) -> list[Part]:
+        """The run as a whole where it is in memory or small, else parts of its file."""
+        if self.keeps(name):
+            return [(name, None)]
+        readers = self.runs.parts(name)
+        return [(name, reader if len(readers) > 1 else None) for reader in readers]
+
+    def ranked_part(self, part: Part) -> Ranked | None:
+        """A part of a run in the order of the policy; None where the run has to be looked at as a whole."""
+        name, read = part
+        if read is None:
+            return self.ranked(name)
+        try:
+            run = read()
+        except (InputError, OSError):
+            return None
+        return rank(run, self.qrels, self.options.ties, self.options.used_precision)
 
     def reranked(self, ranked: Ranked, ties: Ties) -> Ranked:
         """The same run in the order of another policy."""
@@ -254,34 +320,89 @@ class BaseExperiment:
 
     # -- alignment --------------------------------------------------------------------------------------------------
 
-    def alignment(self, measures: Sequence[Measure], notes: list[str], *, trace: bool = False) -> Alignment:
-        """What all runs share. Pools and the unjudged documents of all runs take a first pass over them."""
-        options = self.options
-        needing_all = any(measure.needs_all_runs for measure in measures)
+    def alignment(
+        self, measures: Sequence[Measure], notes: list[str], *, trace: bool = False, ranges: bool = True
+    ) -> Alignment:
+        """What all runs share. Pools and, where the measures' `ranges` are wanted, the unjudged documents of all runs
+        take a first pass over them."""
+        options, depth = self.options, self.options.universe_depth
+        counted = ranges and self.has_universe(measures)
+        limited = ranges and depth is not None
+        of_several = len(self.runs) > 1
         return Alignment(
             self.qrels,
             options.ties,
             options.precision,
-            self._unjudged_in_all_runs() if needing_all else None,
+            self.universe_keys().counts if counted else None,
             self._pool_for(measures, notes),
             options.seed,
             trace,
+            Limit(depth, self.universe_keys() if of_several else None) if limited and depth is not None else None,
         )
 
     def align(self, name: str, alignment: Alignment) -> Aligned:
         """The evidence on one run, a row for each topic of the judgments."""
         return alignment.of(self.ranked(name))
 
-    def _unjudged_in_all_runs(self) -> NDArray[np.int64]:
+    def has_universe(self, measures: Sequence[Measure]) -> bool:
+        """Whether ranges depend on other runs than the one they are of."""
+        return len(self.runs) > 1 and any(measure.needs_universe for measure in measures)
+
+    def universe_keys(self) -> UnjudgedKeys:
+        """The unjudged documents of all given runs, each once; they take a pass over the runs."""
+        if self._universe is None:
+            self._survey(with_keys=True)
+        assert self._universe is not None
+        return self._universe
+
+    def surveys(self) -> dict[str, Survey]:
+        """What a first pass over the runs finds out of each: which topics it answers, what is judged at which rank."""
+        if self._surveys is None:
+            self._survey(with_keys=False)
+        assert self._surveys is not None
+        return self._surveys
+
+    def topic_notes(self) -> list[str]:
+        """Which topics runs and judgments do not share; for analyses of several runs together."""
+        return topic_notes(list(self.surveys().values()), self.qrels, "all")
+
+    def _survey(self, *, with_keys: bool) -> None:
+        self.runs.read_streams()
         names = list(self.runs)
         groups = [names[start::GROUPS] for start in range(min(GROUPS, len(names)))]
-        found = parallel_map(
-            lambda group: unjudged_rows((self.ranked(name) for name in group), self.qrels),
-            groups,
-            workers=self.options.workers,
-            scheduler=self.options.scheduler,
-        )
-        return unjudged_of_all(found, self.qrels)
+        _ = self.qrels.lookup  # made here, so that forks need not make it each
+
+        def work(group: list[str]) -> tuple[list[Survey], UnjudgedKeys | None]:
+            found: list[Survey] = []
+            keys = gathered(self._surveyed(group, found)) if with_keys else None
+            if keys is None:
+                found += [survey(self.ranked(name), self.qrels) for name in group]
+            return found, keys
+
+        options = self.options
+        results = parallel_map(work, groups, workers=options.workers, scheduler=options.scheduler)
+        by_run = {one.run: one for found, _ in results for one in found}
+        self._surveys = {name: by_run[name] for name in names}
+        unanswered(list(self._surveys.values()), self.qrels)  # an error where that is all topics
+        if with_keys:
+            self._universe = union([keys for _, keys in results if keys is not None])
+
+    def _surveyed(self, names: Iterable[str], found: list[Survey]) -> Iterator[UnjudgedKeys]:
+        """The unjudged documents of run after run, each of which is read once for all that is asked of it."""
+        depth = self.options.universe_depth  # which takes ranks in the run as a whole
+        for name in names:
+            surveys: list[Survey] = []
+            for part in self.parts(name) if depth is None else [(name, None)]:
+                ranked = self.ranked_part(part)
+                if ranked is not None:
+                    surveys.append(survey(ranked, self.qrels))
+                    yield unjudged_keys(ranked, len(self.qrels.topics), depth)
+            whole = joined(surveys) if len(surveys) == len(self.parts(name)) or depth is not None else None
+            if whole is None:
+                ranked = self.ranked(name)
+                whole = survey(ranked, self.qrels)
+                yield unjudged_keys(ranked, len(self.qrels.topics))
+            found.append(whole)
 
     def _pool_for(self, measures: Sequence[Measure], notes: list[str]) -> Pool | None:
         """The pool of the contributing runs, where a measure takes R or its ideal from it."""
@@ -289,18 +410,33 @@ class BaseExperiment:
         if not pooled:
             return None
         if self.options.pooled is None:
-            notes.append(
-                "no list of contributing runs was given (--pooled FILE), so all given runs make the pool "
-                f"of {', '.join(measure.name for measure in pooled)}: a run's value then depends on the other runs"
-            )
+            names = ", ".join(measure.name for measure in pooled)
+            notes.append(f"{self.pool_assumed().sentence}; {names} takes R or its ideal from these runs")
         depth = max(int(measure.k or 0) for measure in pooled)
         return make_pool((self.ranked(name) for name in self.contributing()), self.qrels, depth)
 
     def contributing(self) -> list[str]:
-        """The runs that contributed to the pool, as far as they are given: those named, or all."""
+        """The runs that contributed to the pool, as far as they are given: those named, or those that look like it.
+        Without judgments nothing shows who contributed, and all do."""
+        if self.options.pooled is not None or not self.has_qrels:
+            return self._named() or list(self.runs)
+        return self.pool_assumed().names
+
+    def pool_assumed(self) -> AssumedPool:
+        """Who contributed to the pool and how deep it was, as stated or as seen in what is judged, with a sentence that
+        says so."""
+        if self._pool is None:
+            named = self._named()
+            names = list(self.runs) if named is None else named
+            found = self.surveys()
+            self._pool = infer_pool({name: found[name].judged for name in names}, named)
+        return self._pool
+
+    def _named(self) -> list[str] | None:
+        """The runs that are said to have contributed, as far as they are given; None where nobody says so."""
         pooled = self.options.pooled
         if pooled is None:
-            return list(self.runs)
+            return None
         chosen = [name for name in dict.fromkeys(pooled) if name in self.runs]
         if not chosen:
             raise FathomsError(

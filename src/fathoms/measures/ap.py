@@ -8,8 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
-from fathoms.evidence.evidence import Bools, Evidence, Floats, MixedGroups
+from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import Basis, RangeKind
+from fathoms.measures.differences import at_ranks, greatest_pairwise, same_group, taken
 from fathoms.measures.gains import Binary
 from fathoms.measures.ideal import Normalised, variant_of_R
 from fathoms.measures.ties import pair_change
@@ -32,6 +34,7 @@ class AP(Binary, Normalised):
     citation = "E. M. Voorhees, D. K. Harman (2005). TREC: Experiment and evaluation in information retrieval."
     range_claim: ClassVar[RangeKind] = "exact"
     pooled_variants: ClassVar[tuple[str, ...]] = ("c",)
+    quadratic_difference: ClassVar[bool] = True
 
     variant: str = variant_of_R()
 
@@ -66,6 +69,27 @@ class AP(Binary, Normalised):
         # Where nothing is known relevant, judging everything else not relevant leaves the score 0 of no R.
         low[rows] = np.where(R > 0, self._least(known, open_[rows], R + V[rows]), 0.0)
         return low, high
+
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        """c_ij = 1/max(rA_i, rA_j) - 1/max(rB_i, rB_j): what two relevant documents add to the sums of precisions."""
+        if self.needs_pool:
+            return None
+        one = pair.one
+        if not self.can_be_relevant(one):
+            limits = np.zeros_like(limits)
+        R = self._R(one)[:, None]
+        inverse = 1 / np.arange(1, (pair.topic.place.shape[1] if self.k is None else int(self.k)) + 1)
+
+        def coefficients(rows: Ints, at: Ints) -> Floats:
+            a, b = (taken(at_ranks(inverse, rank[rows]), at) for rank in (pair.rank_a, pair.rank_b))
+            c = np.minimum(a[:, :, None], a[:, None, :]) - np.minimum(b[:, :, None], b[:, None, :])
+            return np.where(same_group(pair.rows(rows), at), 0.0, c)
+
+        def below(rows: Ints, m: Floats) -> tuple[Floats, Floats]:
+            norm = self._norm(R[rows] + m)
+            return norm, norm
+
+        return greatest_pairwise(pair, self.relevant(one)[pair.codes] > 0, coefficients, limits, below)
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         """Beyond the paper: the expected sum of precisions, documents independent, over the expected R.
@@ -154,6 +178,23 @@ class GMAP(AP):
         if low is None or high is None:
             return None, None
         return np.maximum(low, self.least), np.maximum(high, self.least)
+
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        """Of ln A - ln B, from the most that A - B can be and the range of B."""
+        most = super().greatest_difference(pair, limits)
+        if most is None:
+            return None
+        b = pair.judged(pair.codes)[1]
+        low, high = self.replace(universe="auto").range(b, self.value(b))
+        if low is None or high is None:
+            return None
+        # A = B + d at the most. Where d is negative B is at least -d.
+        ratios = []
+        for value in (low, high):
+            least = np.maximum(value[:, None], np.maximum(-most, self.least))
+            ratios.append(np.maximum(least + most, self.least) / least)
+        # The range of B is that of its order, and says nothing of others.
+        return np.where(pair.has_ties[:, None] & pair.over_all_orders, np.inf, np.log(np.maximum(*ratios)))
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         return np.maximum(super().predicted(evidence, gains), self.least)

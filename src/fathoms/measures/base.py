@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from fathoms.errors import FathomsError
-from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
-from fathoms.measures.params import Param, check_value, show_value
+from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.pairs import PairEvidence
+from fathoms.measures.params import Param, check_value, normal_value, show_value
 from fathoms.measures.ties import arranged, simulated
 
 Basis = Literal["recall", "utility", "neither"]
@@ -58,6 +59,11 @@ class Measure(ABC):
     range_claim: ClassVar[RangeKind] = "none"  # how good low and high are
     depends_on_order: ClassVar[bool] = True  # False: ties change nothing
     sorting_is_optimal: bool = True  # more gain further up never lowers the score, so sorting tied documents is optimal
+    difference_claim: ClassVar[RangeKind] = "sound"  # how good the range of a difference is
+    multilinear: ClassVar[bool] = False  # linear in the gain of each document, so that extremes have extreme gains
+    falls_with_others: ClassVar[bool] = True  # relevant documents not retrieved change what is divided by, no more
+    quadratic_difference: ClassVar[bool] = False  # its bound on a difference looks at pairs of documents
+    has_tail: ClassVar[bool] = False  # what lies past the last document counts in `high`
     linear_in_gains: ClassVar[bool] = False  # twice the gains, twice the score
     needs_whole_documents: ClassVar[bool] = False  # `predicted` has no use for fractions of documents in R or the ideal
 
@@ -118,7 +124,7 @@ class Measure(ABC):
             raise TypeError(f"{type(self).__name__} has no parameter {', '.join(sorted(unknown))}")
         self.__dict__["k"] = k
         for name, parameter in self.params.items():
-            self.__dict__[name] = values.get(name, parameter.default)
+            self.__dict__[name] = normal_value(parameter, values.get(name, parameter.default))
         self.check()
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -177,24 +183,27 @@ class Measure(ABC):
         return False
 
     @property
-    def needs_all_runs(self) -> bool:
-        """Whether its range needs the unjudged documents of all given runs."""
-        return getattr(self, "universe", None) == "all"
+    def needs_universe(self) -> bool:
+        """Whether its range depends on how many documents of other runs are unjudged."""
+        universe = getattr(self, "universe", "run")
+        if universe in ("run", np.inf) or self.range_is not in ("exact", "sound"):
+            return False
+        return not self.needs_pool  # whose documents are those of the pool
 
     @property
-    def depends_on_others(self) -> bool:
-        """Whether a run's values depend on the other runs."""
-        return self.needs_pool or self.needs_all_runs
+    def names_other_runs(self) -> bool:
+        """Whether it says of itself that its values are to depend on other runs."""
+        return self.needs_pool or getattr(self, "universe", "run") in ("all", "pair")
 
     # -- scoring ----------------------------------------------------------------------------------------------
 
-    def scores(self, evidence: Evidence) -> Scores:
+    def scores(self, evidence: Evidence, *, with_range: bool = True) -> Scores:
         """Score, range over judgments, and values over tie orders, for each topic."""
         condensed = getattr(self, "judged_only", False)
         if condensed:
             evidence = evidence.condensed
         score = self.value(evidence)
-        low, high = (None, None) if condensed else self.range(evidence, score)
+        low, high = (None, None) if condensed or not with_range else self.range(evidence, score)
         return self._with_ties(evidence, Scores(score, low, high))
 
     @abstractmethod
@@ -205,22 +214,24 @@ class Measure(ABC):
         """Least and greatest value over every way of judging the unjudged documents, or None."""
         return None, None
 
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        """The most that A - B can be over every way of judging, [row, limit], with a grade above 0 for at most as many
+        documents as each limit says; None where nothing is known of a difference but the two ranges.
+        """
+        return None
+
     def joint_range(self, evidence: Evidence, scores: Scores) -> tuple[Floats | None, Floats | None]:
         """Least and greatest value over every way of judging and, with each, every order of the tied documents.
 
         YMT-ties section 2, "Optimistic and Pessimistic Limits". `scores` are those of the same evidence. None where
         there is no range, or where it cannot be had: where sorting tied documents need not be optimal, where some of
-        them are in the pool of depth k and some are not, and for `bounds=rm`. There is no least value either where
-        the universe is a number of documents outside the first k places: which those are depends on the order.
+        them are in the pool of depth k and some are not, and for `bounds=rm`.
         """
         if scores.low is None or scores.high is None or not self.sorting_is_optimal:
             return None, None
         if getattr(self, "bounds", "exact") != "exact" or self.needs_pool:
             return None, None
-        universe = getattr(self, "universe", "run")
-        counted = isinstance(universe, int | float) and np.isfinite(universe) and self.k is not None
-        low = None if counted else self.joint_low(evidence, scores.low)
-        return low, self.joint_high(evidence, scores.high)
+        return self.joint_low(evidence, scores.low), self.joint_high(evidence, scores.high)
 
     def joint_low(self, evidence: Evidence, low: Floats) -> Floats:
         return self._ranged_anew(evidence, low, best=False)

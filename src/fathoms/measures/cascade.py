@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fathoms.data.arrays import columns_at, row_sums
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.gains import Graded
 from fathoms.measures.ties import mean_products
@@ -29,6 +30,8 @@ class Cascade(Graded):
     based_on: ClassVar[Basis] = "utility"
     range_claim: ClassVar[RangeKind] = "exact"
     gains_at_most_one: ClassVar[bool] = True
+    has_tail: ClassVar[bool] = True
+    multilinear: ClassVar[bool] = True
 
     @abstractmethod
     def effort(self, ranks: Ints) -> NDArray[Any]:
@@ -45,6 +48,46 @@ class Cascade(Graded):
         top = self.top_gain(evidence)
         high, reach_end = self._stopping(evidence, self.table(evidence, unknown=top))
         return score, high + reach_end * self._tail(np.minimum(evidence.lengths, self.depth_read(evidence)), top)
+
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        """Sound. Down to a place where both systems have shown the same documents, readers get on with the same chance.
+
+        So the difference is a sum over the segments between such places, each times the chance to get there, which is
+        least if all documents above have the greatest gain; a document that both have in the same place alone is a
+        segment that adds nothing. Within a segment A has all the gain it can have, and B what is known.
+        """
+        one = pair.one
+        n = pair.columns_a.shape[1] if self.k is None else min(int(self.k), pair.columns_a.shape[1])
+        most, known = self.table(one, unknown=self.top_gain(one)), self.table(one)
+        a, b = (np.take_along_axis(pair.codes, side[:, :n], axis=1) for side in (pair.columns_a, pair.columns_b))
+        rank_b_of_a = np.take_along_axis(pair.rank_b, pair.columns_a[:, :n], axis=1)
+        gain_a, gain_b = most[a], known[b]
+        together = np.maximum.accumulate(rank_b_of_a, axis=1) == np.arange(1, n + 1)
+        inverse = 1 / self.effort(np.arange(1, n + 1))
+        rows = len(pair)
+        total, segment = np.zeros(rows), np.zeros(rows)
+        left_a, left_b = np.ones(rows), np.ones(rows)  # the chance to go on, within the segment
+        reach_most, reach_least = np.ones(rows), np.ones(rows)  # of getting to the segment
+        pass_most, pass_least = np.ones(rows), np.ones(rows)  # of getting through it
+        fresh = np.ones(rows, dtype=bool)
+        for i in range(n):
+            adds = (left_a * gain_a[:, i] - left_b * gain_b[:, i]) * inverse[i]
+            segment += np.where(fresh & (rank_b_of_a[:, i] == i + 1), 0.0, adds)
+            left_a, left_b = left_a * (1 - gain_a[:, i]), left_b * (1 - gain_b[:, i])
+            pass_most, pass_least = pass_most * (1 - known[a[:, i]]), pass_least * (1 - gain_a[:, i])
+            ends = together[:, i] | (i == n - 1)
+            total += np.where(ends, segment * np.where(segment > 0, reach_most, reach_least), 0.0)
+            reach_most, reach_least = (
+                np.where(ends, reach * through, reach)
+                for reach, through in ((reach_most, pass_most), (reach_least, pass_least))
+            )
+            segment = np.where(ends, 0.0, segment)
+            left_a, left_b, pass_most, pass_least = (
+                np.where(ends, 1.0, part) for part in (left_a, left_b, pass_most, pass_least)
+            )
+            fresh = ends
+        total = np.where(pair.has_ties & pair.over_all_orders, np.inf, total)
+        return np.broadcast_to(total[:, None], (rows, len(limits)))
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         return self._terms(self.filled(evidence, gains)[:, : self.depth_read(evidence)]).sum(axis=1)

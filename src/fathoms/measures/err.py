@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fathoms.data.arrays import ratio
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.cascade import Cascade
 from fathoms.measures.gains import gain_param
@@ -52,6 +53,8 @@ class nERR(ERR):
     based_on: ClassVar[Basis] = "recall"
     range_claim: ClassVar[RangeKind] = "sound"
     needs_whole_documents: ClassVar[bool] = True
+    has_tail: ClassVar[bool] = False
+    multilinear: ClassVar[bool] = False
 
     universe: str | float = universe_param()
 
@@ -72,6 +75,16 @@ class nERR(ERR):
         # Nothing known: any document found relevant makes its own ideal.
         top = np.where(known > 0, np.minimum(ratio(high, known), 1.0), (unjudged > 0) * 1.0)
         return ratio(raw, most), np.where(unjudged > 0, np.maximum(top, score), score)
+
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        """ERR's difference over the least ideal, or where it is negative over the greatest."""
+        most = super().greatest_difference(pair, limits)
+        if most is None:
+            return None
+        one = pair.one
+        least = self._ideal(one, one.counts)[:, None]
+        greatest = self._ideal(one, one.counts, pair.unjudged.sum(axis=1) + pair.others)[:, None]
+        return np.where(most > 0, np.where(least > 0, most / np.maximum(least, 1e-300), np.inf), ratio(most, greatest))
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         """Over the ideal with as many more documents of the greatest gain as the predictions are worth."""

@@ -31,6 +31,7 @@ class INST(Graded):
     range_claim: ClassVar[RangeKind] = "exact"
     sorting_is_optimal = False
     gains_at_most_one: ClassVar[bool] = True
+    has_tail: ClassVar[bool] = True
 
     T: float = param(1.0, "how much gain the reader wants, at least 1", check="positive", always_shown=True)
     gain: str = gain_param("linear")

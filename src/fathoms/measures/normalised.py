@@ -10,7 +10,9 @@ import numpy as np
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import RangeKind
+from fathoms.measures.differences import greatest_ratio, largest_first, weight_differences
 from fathoms.measures.gains import code_table
 from fathoms.measures.ideal import LayeredGains, from_zero, outside
 from fathoms.measures.params import param
@@ -29,6 +31,7 @@ class NormalisedSum(LayeredGains):
         choices=("a", "b"),
     )
     range_claim: ClassVar[RangeKind] = "exact"
+    difference_claim: ClassVar[RangeKind] = "exact"
     pooled_variants: ClassVar[tuple[str, ...]] = ("b",)
 
     @abstractmethod
@@ -66,6 +69,38 @@ class NormalisedSum(LayeredGains):
             )
         low[rows] = np.where(ideal > 0, self._least(evidence, gains, open_, V, D), 0.0)
         return low, high
+
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        """Exact. Where A can be ahead, layers of gain choose their own number of documents, as in `_greatest`; they
+        nest, since a lower layer holds more judged documents. Where B is ahead however one judges, gains between 0 and
+        the greatest do not pay, as in `_least`, and all layers take the same documents."""
+        if self.needs_pool:
+            return None
+        one, thickness, steps = pair.one, self.thickness(pair.one), self.steps(pair.one)
+        n = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        difference = weight_differences(pair, self.weight(n))
+        gains = self.table(one)[pair.codes]
+        top, R = self.top_gain(one), self.in_layer(one, one.counts)
+        sums = largest_first(difference, pair.unjudged & (top > 0))
+        C = self._cumulated(self._capped(R.max(axis=1) + sums.shape[1] + pair.others).max(initial=0))
+
+        def ideal(m: Floats) -> Floats:
+            layers = (step * C[self._capped(R[:, [i]] + m)] for i, step in enumerate(thickness))
+            return np.asarray(sum(layers))
+
+        base = (difference * gains).sum(axis=1)
+        found = greatest_ratio(base, top * sums, pair.others, limits, ideal)
+        if len(steps) == 1:
+            return found
+        m = np.arange(sums.shape[1], dtype=np.float64)[None, :]
+        for i, limit in enumerate(limits.tolist()):
+            ahead = np.flatnonzero(found[:, i] >= 0)
+            width = min(limit + 1, sums.shape[1])
+            part = np.where(np.isfinite(sums[ahead, :width]), sums[ahead, :width], -1e300)
+            above = [(difference[ahead] * (gains[ahead] >= step)).sum(axis=1)[:, None] + part for step in steps]
+            below = [C[self._capped(R[ahead][:, [layer]] + m[:, :width])] for layer in range(len(steps))]
+            found[ahead, i] = _dinkelbach(thickness, above, below, found[ahead, i])
+        return found
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         """Beyond the paper: the expected sum over the ideal that holds the expected documents too."""

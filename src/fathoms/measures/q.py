@@ -10,7 +10,9 @@ import numpy as np
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.data.qrels import JUDGED
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import RangeKind
+from fathoms.measures.differences import greatest_pairwise, taken
 from fathoms.measures.ideal import LayeredGains, variant_of_R
 from fathoms.measures.params import param
 from fathoms.measures.ties import arranged, pair_change, sorted_codes
@@ -37,6 +39,8 @@ class Q(LayeredGains):
     )
     range_claim: ClassVar[RangeKind] = "sound"
     rel_counts: ClassVar[bool] = True
+    quadratic_difference: ClassVar[bool] = True
+    falls_with_others: ClassVar[bool] = False
 
     variant: str = variant_of_R()
     ideal: str = param(
@@ -95,6 +99,41 @@ class Q(LayeredGains):
         high[rows] = self._greatest(block, flags | never, np.where(never, top, gains), open_, V, n)
         low[rows] = np.where(self._R(block) > 0, self._least(block, flags, gains, open_, V, others, n), 0.0)
         return low, high
+
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        """Sound. Two relevant documents add w(deeper) (1 + beta gain of the upper one), w(i) = 1/(i + beta G*(i)).
+
+        The ideal G* lies between that of the known gains and that with all unjudged documents of the greatest gain;
+        where both systems have the pair's deeper document in one place, w is the same in both.
+        """
+        one = pair.one
+        if self.needs_pool or ((self.level_gains(one) > 0) & (one.levels < self.rel)).any():
+            return None
+        if one.max_grade < self.rel:
+            limits = np.zeros_like(limits)
+        n = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        layers, thickness = self.in_layer(one, one.counts), self.thickness(one)
+        unknown = pair.unjudged.sum(axis=1) + pair.others
+        greatest = 1 / self._blended(layers, thickness, n)
+        least = 1 / self._blended(layers + np.minimum(unknown, n)[:, None], thickness, n)
+        gains = self.table(one)[pair.codes]
+        most_gain = 1 + self.beta * np.where(pair.unjudged, self.top_gain(one), gains)
+        least_gain = 1 + self.beta * np.where(pair.unjudged, self.steps(one).min(initial=np.inf), gains)
+        R = self._R(one)[:, None]
+
+        def below(rows: Ints, m: Floats) -> tuple[Floats, Floats]:
+            norm = self._norm(R[rows] + m)
+            return norm, norm
+
+        def coefficients(rows: Ints, at: Ints) -> Floats:
+            ranks = [taken(rank[rows], at, np.inf) for rank in (pair.rank_a, pair.rank_b)]
+            high, low = (taken(gain[rows], at, 1.0) for gain in (most_gain, least_gain))
+            return pairwise_coefficients(ranks[0], ranks[1], least[rows], greatest[rows], low, high)
+
+        relevant = self._flag(one)[pair.codes] > 0
+        found = greatest_pairwise(pair, relevant, coefficients, limits, below)
+        # Extreme ranks over ties may be equal, and then nobody knows which document is the upper one.
+        return np.where(pair.has_ties[:, None] & pair.over_all_orders, np.inf, found)
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         """Beyond the paper, as for AP: an unjudged document is one of the greatest gain with some chance."""
@@ -265,3 +304,40 @@ class Q(LayeredGains):
             sums = (blend[rows] * known).sum(axis=1) + single + together
             worst[rows] = np.minimum(worst[rows], ratio(sums, self._norm(R[rows] + m)))
         return worst
+
+
+def pairwise_coefficients(
+    rank_a: Floats, rank_b: Floats, least: Floats, greatest: Floats, low_gain: Floats, high_gain: Floats
+) -> Floats:
+    """At least what documents i and j, [row, i, j], add to the sum of A less that of B.
+
+    `least` and `greatest` bound w by rank, and `low_gain` and `high_gain` bound 1 + beta gain of each document.
+    """
+    deep, sides = [], []
+    for rank in (rank_a, rank_b):
+        at = np.minimum(np.maximum(rank[:, :, None], rank[:, None, :]), least.shape[1] + 1).astype(np.int64) - 1
+        deep.append(at)
+        flat = at.reshape(len(at), -1)
+        sides.append(
+            tuple(
+                np.take_along_axis(np.pad(w, ((0, 0), (0, 1))), flat, axis=1).reshape(at.shape)
+                for w in (least, greatest)
+            )
+        )
+    i_first_a = rank_a[:, :, None] <= rank_a[:, None, :]
+    i_first_b = rank_b[:, :, None] <= rank_b[:, None, :]
+    same_upper = i_first_a == i_first_b
+    np.einsum("rii->ri", same_upper)[...] = True
+    one_place = deep[0] == deep[1]
+    high_a = np.where(i_first_a, high_gain[:, :, None], high_gain[:, None, :])
+    low_a = np.where(i_first_a, low_gain[:, :, None], low_gain[:, None, :])
+    low_b = np.where(i_first_b, low_gain[:, :, None], low_gain[:, None, :])
+    # The same upper document: its gain counts in both.
+    difference = sides[0][1] - sides[1][0]
+    difference = np.where(one_place, 0.0, np.where(deep[0] > deep[1], np.minimum(difference, 0.0), difference))
+    with_same = difference * np.where(difference > 0, high_a, low_a)
+    gained = high_a - low_b
+    in_one_place = gained * np.where(gained > 0, sides[0][1], sides[0][0])
+    with_other = np.where(one_place, in_one_place, sides[0][1] * high_a - sides[1][0] * low_b)
+    found: Floats = np.where(same_upper, with_same, with_other)
+    return found

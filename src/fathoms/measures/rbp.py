@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from fathoms.evidence.evidence import Evidence, Floats
@@ -21,6 +23,8 @@ class RBP(Weighted):
 
     examples = ("RBP(p=0.8)", "RBP(p=0.95)@100", "RBP(p=0.8,gain=linear)")
     citation = "A. Moffat, J. Zobel (2008). Rank-biased precision for measurement of retrieval effectiveness."
+
+    has_tail: ClassVar[bool] = True
 
     p: float = param(0.8, "the chance to go on to the next document", check="share", always_shown=True)
     gain: str = gain_param("binary")

@@ -8,8 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from fathoms.data.arrays import columns_at, ratio
-from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.pairs import PairEvidence
+from fathoms.measures.base import RangeKind
 from fathoms.measures.counting import CountingOfAll
+from fathoms.measures.differences import greatest_ratio, largest_first, weight_differences
 
 
 class R(CountingOfAll):
@@ -25,6 +28,7 @@ class R(CountingOfAll):
     examples = ("R@100", "R(rel=2)@1000")
     citation = "C. W. Cleverdon (1967). The Cranfield tests on index language devices."
     cutoff: ClassVar[str] = "required"
+    difference_claim: ClassVar[RangeKind] = "exact"
 
     def value(self, evidence: Evidence) -> Floats:
         return ratio(self.found(evidence), self.known_relevant(evidence))
@@ -33,6 +37,14 @@ class R(CountingOfAll):
         """Least with the documents outside relevant and those inside not, greatest the other way round."""
         found, total, unknown = self.found(evidence), self.known_relevant(evidence), self.unknown(evidence)
         return ratio(found, total + self.outside(evidence)), ratio(found + unknown, total + unknown)
+
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        n = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        difference = weight_differences(pair, np.ones(n))
+        total = self.known_relevant(pair.one)[:, None]
+        base = (difference * self.relevant(pair.one)[pair.codes]).sum(axis=1)
+        open_ = pair.unjudged & self.can_be_relevant(pair.one)
+        return greatest_ratio(base, largest_first(difference, open_), pair.others, limits, lambda m: total + m)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))

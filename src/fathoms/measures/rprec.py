@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from fathoms.data.arrays import ratio, row_sums
-from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.pairs import ALONE, PairEvidence
 from fathoms.measures.counting import CountingOfAll
 from fathoms.measures.ideal import from_zero
 
@@ -55,6 +56,34 @@ class Rprec(CountingOfAll):
         low[np.isinf(V[:, 0])] = 0.0
         return np.minimum(low, score), np.maximum(high, score)
 
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        """Exact by a scan over M, the number of new relevant documents: then the cut is at R + M, and a document counts
+        1 if only A has it above the cut, -1 if only B has."""
+        one = pair.one
+        open_ = pair.unjudged & self.can_be_relevant(one)
+        known = self.relevant(one)[pair.codes] > 0
+        R = self.known_relevant(one)[:, None].astype(np.int64)
+        rank_a = np.where(pair.shared == ALONE, pair.rank_a, np.inf)
+        rank_b = np.where(pair.shared == ALONE, pair.rank_b, np.inf)
+        n = pair.topic.place.shape[1]
+        within = [
+            [_down_to(rank, which, n) for rank in (rank_a, rank_b, np.maximum(rank_a, rank_b))]
+            for which in (known, open_)
+        ]
+        others = np.where(self.can_be_relevant(one), pair.others, 0)[:, None]
+        all_open = open_.sum(axis=1)[:, None]
+        # Once the cut has passed the end of both runs, only what is divided by still grows: to its last value.
+        most = all_open + others
+        M = np.minimum(np.arange(open_.shape[1] + n + 1)[None, :], most)
+        M = np.hstack([M, most])
+        cut = np.minimum(R + M, n)
+        known_a, known_b, _ = (np.take_along_axis(counts, cut, axis=1) for counts in within[0])
+        new_a, new_b, new_both = (np.take_along_axis(counts, cut, axis=1) for counts in within[1])
+        only_a, only_b = new_a - new_both, new_b - new_both
+        forced = np.maximum(M - (all_open + others - only_b), 0)
+        value = ratio(known_a - known_b + np.minimum(M, only_a) - forced, R + M)
+        return np.stack([np.where(limit >= M, value, -np.inf).max(axis=1) for limit in limits.tolist()], axis=1)
+
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         total = self.known_relevant(evidence)
         flags = self.relevant(evidence)[evidence.codes[mixed.row, mixed.column]]
@@ -62,3 +91,12 @@ class Rprec(CountingOfAll):
         inside = mixed.column < total[mixed.row]
         change = row_sums(mixed.row[inside], surplus[inside], len(evidence))
         return score + ratio(change, total)
+
+
+def _down_to(rank: Floats, which: Bools, n: int) -> Ints:
+    """[row, depth]: how many of the documents stand at ranks up to 0, 1, .. n."""
+    at = np.where(which & (rank <= n), rank, n + 1).astype(np.int64)
+    cells = at + np.arange(len(at))[:, None] * (n + 2)
+    counts = np.bincount(cells.ravel(), minlength=len(at) * (n + 2)).reshape(len(at), n + 2)
+    sums: Ints = np.cumsum(counts, axis=1)
+    return sums

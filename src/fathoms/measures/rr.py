@@ -7,9 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.cascade import stopping_terms
+from fathoms.measures.differences import greatest_of_best
 from fathoms.measures.gains import Binary, code_table
 
 
@@ -22,6 +24,7 @@ class RR(Binary):
     citation = "E. M. Voorhees (1999). The TREC-8 question answering track report."
     based_on: ClassVar[Basis] = "utility"
     range_claim: ClassVar[RangeKind] = "exact"
+    difference_claim: ClassVar[RangeKind] = "exact"
 
     def _first(self, evidence: Evidence, relevant: Floats) -> Floats:
         found = relevant[evidence.codes[:, : self.depth_read(evidence)]] > 0
@@ -38,6 +41,12 @@ class RR(Binary):
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         chances = self.chances(evidence, gains)[:, : self.depth_read(evidence)]
         return stopping_terms(chances, np.arange(1, chances.shape[1] + 1)).sum(axis=1)
+
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        n = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        if not self.can_be_relevant(pair.one):
+            limits = np.zeros_like(limits)
+        return greatest_of_best(pair, 1 / np.arange(1, n + 1), self.relevant(pair.one), limits)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).cut(max(depths))

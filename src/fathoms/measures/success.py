@@ -8,9 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from fathoms.data.arrays import columns_at
-from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
-from fathoms.measures.base import Basis
+from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.pairs import PairEvidence
+from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.counting import Counting
+from fathoms.measures.differences import greatest_of_best
 from fathoms.measures.ideal import from_zero
 
 
@@ -23,12 +25,19 @@ class Success(Counting):
     citation = "N. Craswell, D. Hawking (2004). Overview of the TREC 2004 web track."
     based_on: ClassVar[Basis] = "utility"
     cutoff: ClassVar[str] = "required"
+    difference_claim: ClassVar[RangeKind] = "exact"
 
     def value(self, evidence: Evidence) -> Floats:
         return (self.found(evidence) > 0).astype(np.float64)
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         return score, ((self.found(evidence) + self.unknown(evidence)) > 0).astype(np.float64)
+
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        n = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        if not self.can_be_relevant(pair.one):
+            limits = np.zeros_like(limits)
+        return greatest_of_best(pair, np.ones(n), self.relevant(pair.one), limits)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))

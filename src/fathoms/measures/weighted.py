@@ -9,8 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from fathoms.data.arrays import columns_at
-from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
+from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import Basis, RangeKind
+from fathoms.measures.differences import greatest_sum, weight_differences
 from fathoms.measures.gains import Graded, code_table
 from fathoms.measures.ties import expected_sum
 
@@ -26,6 +28,7 @@ class Weighted(Graded):
 
     based_on: ClassVar[Basis] = "utility"
     range_claim: ClassVar[RangeKind] = "exact"
+    difference_claim: ClassVar[RangeKind] = "exact"
     linear_in_gains: ClassVar[bool] = True
 
     @abstractmethod
@@ -57,6 +60,13 @@ class Weighted(Graded):
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         extra = self._sum(evidence, self._unknown(evidence)) + self.tail(evidence)
         return score, score + self.top_gain(evidence) * extra
+
+    def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        n = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        weights = self.weight(n) / self.normaliser(n, pair.one)
+        difference = weight_differences(pair, weights)
+        base = (difference * self.table(pair.one)[pair.codes]).sum(axis=1)
+        return greatest_sum(base, self.top_gain(pair.one) * difference, pair.unjudged, limits)
 
     def expected_range(self, evidence: Evidence) -> tuple[Floats | None, Floats | None]:
         """Unjudged documents share their group's weight, so the expected residual is again a weighted sum."""

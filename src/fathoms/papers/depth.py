@@ -18,11 +18,11 @@ from fathoms.comparison.depth import PANES, DepthScores, panes, scores_by_depth,
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
-from fathoms.estimate.predict import pooled_depth
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import least_depths
+from fathoms.experiment.assumed_pool import pooled_depth
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart

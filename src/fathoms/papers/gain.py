@@ -17,11 +17,12 @@ from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
 from fathoms.estimate.gain_models import CurveFit, HybridFit, fit_model, hybrid
-from fathoms.estimate.predict import empirical_gains, pooled_depth
+from fathoms.estimate.predict import empirical_gains
 from fathoms.estimate.predictors import interpolated
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import with_judgments
+from fathoms.experiment.assumed_pool import pooled_depth
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart

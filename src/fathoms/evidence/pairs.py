@@ -1,0 +1,437 @@
+"""Pairs of rankings side by side: the documents of two runs, with the rank of each document in both.
+
+Differences between two runs hang on which documents they share and where each run has them. A `TopicRankings` holds one
+topic's rankings by all runs, documents numbered alike; a `PairEvidence` holds some pairs of them, a row for each pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.data.arrays import distinct
+from fathoms.data.qrels import JUDGED, NEGATIVE, PADDING, UNJUDGED, Qrels
+from fathoms.evidence.align import Ranked
+from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
+
+ABSENT = np.inf  # the rank of a document that the run did not retrieve
+MANY_GRADES = 32  # beyond which grades that nobody has given are not tried
+BY_ROW = (  # what a PairEvidence holds for each row
+    *("a", "b", "documents", "codes", "rank_a", "rank_b", "shared", "columns_a", "columns_b"),
+    *("length_a", "length_b", "others"),
+)
+ALONE = -1  # the group of a document that is in no group shared by both runs
+
+
+@dataclass(frozen=True, eq=False)
+class RankedKeys:
+    """What is kept of a run: its documents as keys, by topic and rank.
+
+    Documents are told apart by their 64-bit keys alone: among the million documents that a large topic may hold, two
+    share a key with a chance of about 3e-8.
+    """
+
+    keys: NDArray[np.uint64]
+    codes: NDArray[np.int16]
+    tied: NDArray[np.bool_]
+    ends: Ints  # topic t has places ends[t] .. ends[t+1] - 1
+
+    @classmethod
+    def of(cls, ranked: Ranked, n_topics: int) -> RankedKeys:
+        return cls(ranked.keys, ranked.codes, ranked.tied, np.searchsorted(ranked.topic, np.arange(n_topics + 1)))
+
+
+def possible_levels(qrels: Qrels) -> tuple[Floats, NDArray[np.int16]]:
+    """The grades in use and the whole grades between them, and for each code of the judgments its code among these.
+
+    An unjudged document may get a grade that no judged one has.
+    """
+    between = np.arange(1.0, qrels.max_grade + 1) if qrels.max_grade <= MANY_GRADES else np.array([qrels.max_grade])
+    levels = distinct(np.concatenate([qrels.levels, between]))
+    recoded = np.arange(JUDGED + len(qrels.levels), dtype=np.int16)
+    recoded[JUDGED:] = JUDGED + np.searchsorted(levels, qrels.levels)
+    return levels, recoded
+
+
+@dataclass(frozen=True, eq=False)
+class TopicRankings:
+    """One topic's rankings by several runs. Documents are numbered from 0; number -1 stands for none."""
+
+    number: int  # of the topic in the judgments
+    place: NDArray[np.int32]  # [system, rank]: the document there, -1 past the end
+    tied: Bools  # [system, rank]: has the score of the document above
+    codes: NDArray[np.int16]  # one for each document, and PADDING for number -1
+    keys: NDArray[np.uint64]  # one for each document
+    counts: Ints  # judged documents by level, whether retrieved or not
+    levels: Floats
+    max_grade: float
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, runs: Sequence[RankedKeys], qrels: Qrels, number: int) -> TopicRankings:
+        parts = [slice(run.ends[number], run.ends[number + 1]) for run in runs]
+        lengths = np.array([part.stop - part.start for part in parts])
+        keys = np.concatenate([run.keys[part] for run, part in zip(runs, parts, strict=True)])
+        known, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
+        inside = np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]
+        place = np.full(inside.shape, -1, dtype=np.int32)
+        place[inside] = numbers
+        tied = np.zeros(inside.shape, dtype=bool)
+        tied[inside] = np.concatenate([run.tied[part] for run, part in zip(runs, parts, strict=True)])
+        codes = np.concatenate([run.codes[part] for run, part in zip(runs, parts, strict=True)])[first]
+        levels, recoded = possible_levels(qrels)
+        counts = np.zeros(len(levels), dtype=np.int64)
+        counts[recoded[JUDGED:] - JUDGED] = qrels.counts[number]
+        codes = np.append(recoded[codes], np.int16(PADDING))
+        return cls(number, place, tied, codes, known, counts, levels, qrels.max_grade)
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.codes) - 1
+
+    @cached_property
+    def unjudged(self) -> Bools:
+        """Of each document, and False for number -1."""
+        return (self.codes == UNJUDGED) | (self.codes == NEGATIVE)
+
+    @cached_property
+    def lengths(self) -> Ints:
+        return (self.place >= 0).sum(axis=1)
+
+    @cached_property
+    def rank(self) -> NDArray[np.int32]:
+        """[system, document]: from 1, and 0 where not retrieved; the last column stands for number -1."""
+        rank = np.zeros((len(self), self.n_documents + 1), dtype=np.int32)
+        ranks = np.broadcast_to(np.arange(1, self.place.shape[1] + 1, dtype=np.int32), self.place.shape)
+        np.put_along_axis(rank, self.place, ranks, axis=1)
+        rank[:, -1] = 0
+        return rank
+
+    def unjudged_within(self, depth: int | None = None) -> NDArray[np.bool_]:
+        """[system, document]: unjudged and retrieved, within the first `depth` places where given."""
+        rank = self.rank[:, :-1]
+        found = (rank > 0) & self.unjudged[:-1]
+        return found if depth is None else found & (rank <= depth)
+
+    def unjudged_of_both(self, depth: int | None = None) -> Ints:
+        """[system, system]: how many unjudged documents two systems have together."""
+        key = ("both", depth)
+        if key not in self._cache:
+            from scipy.sparse import csr_array
+
+            own = csr_array(self.unjudged_within(depth).astype(np.int32))
+            shared = (own @ own.T).toarray().astype(np.int64)
+            size = np.diag(shared)
+            self._cache[key] = size[:, None] + size[None, :] - shared
+        found: Ints = self._cache[key]
+        return found
+
+    @cached_property
+    def groups(self) -> tuple[Ints, Ints]:
+        """[system, rank]: first and last place, from 1, of the tie group that the place belongs to."""
+        column = np.broadcast_to(np.arange(self.place.shape[1]), self.place.shape)
+        first = np.maximum.accumulate(np.where(self.tied, 0, column), axis=1)
+        starts_next = np.ones(self.place.shape, dtype=bool)
+        starts_next[:, :-1] = ~self.tied[:, 1:]
+        reversed_last = np.where(starts_next, column, column.shape[1])[:, ::-1]
+        last = np.minimum.accumulate(reversed_last, axis=1)[:, ::-1]
+        return first + 1, last + 1
+
+    def extreme_ranks(self, gain: Floats, best: bool) -> Floats:
+        """[system, rank]: the rank that the document in each place has at best, or at worst; see `over_ties`."""
+        key = (gain.tobytes(), best)
+        if key not in self._cache:
+            self._cache[key] = _extreme_ranks(self, gain, best)
+        found: Floats = self._cache[key]
+        return found
+
+    def evidence(self, systems: Ints | None = None, universe: Ints | None = None) -> Evidence:
+        """The systems' rankings as evidence, a row for each system; `universe` counts the documents that may join R."""
+        place = self.place if systems is None else self.place[systems]
+        tied = self.tied if systems is None else self.tied[systems]
+        return self.as_evidence(self.codes[place], tied, (place >= 0).sum(axis=1), universe)
+
+    def as_evidence(
+        self,
+        codes: NDArray[np.int16],
+        tied: Bools,
+        lengths: Ints,
+        universe: Ints | None = None,
+        counts: Ints | None = None,
+    ) -> Evidence:
+        rows = len(codes)
+        return Evidence(
+            topics=[""] * rows,
+            codes=codes,
+            tied=tied,
+            lengths=lengths,
+            levels=self.levels,
+            max_grade=self.max_grade,
+            counts=np.broadcast_to(self.counts, (rows, len(self.counts))) if counts is None else counts,
+            unjudged_in_universe=universe,
+            topic_numbers=np.full(rows, self.number),
+        )
+
+    def pairs(
+        self,
+        a: Ints,
+        b: Ints,
+        depth: int | None = None,
+        others: Ints | None = None,
+        universe_depth: int | None = None,
+    ) -> PairEvidence:
+        """The pairs (a, b) of systems, with the documents of the first `depth` places of either.
+
+        `others` counts the further unjudged documents of each pair's universe. Documents deeper than `universe_depth`
+        in both runs are taken as not relevant.
+        """
+        width = self.place.shape[1] if depth is None else min(depth, self.place.shape[1])
+        places = np.arange(1, width + 1)
+        at_a, at_b = self.place[a][:, :width], self.place[b][:, :width]
+        rank_in_b, rank_in_a = self.rank[b[:, None], at_a], self.rank[a[:, None], at_b]
+        new = (rank_in_a == 0) | (rank_in_a > width)
+        documents = np.hstack([at_a, np.where(new, at_b, -1)])
+        rank_a = np.hstack([np.broadcast_to(places, at_a.shape), rank_in_a])
+        rank_b = np.hstack([rank_in_b, np.broadcast_to(places, at_b.shape)])
+        columns_b = np.where(new, width + places - 1, rank_in_a - 1)
+        codes = self.codes[documents]
+        if universe_depth is not None:
+            shallow = ((rank_a > 0) & (rank_a <= universe_depth)) | ((rank_b > 0) & (rank_b <= universe_depth))
+            codes = np.where(self.unjudged[documents] & ~shallow, np.int16(JUDGED), codes)
+        if others is None:
+            others = np.zeros(len(a), dtype=np.int64)
+        shared = _same_groups(self, a, b, documents) if self.tied.any() else np.full(documents.shape, ALONE)
+        return PairEvidence(
+            topic=self,
+            a=a,
+            b=b,
+            documents=documents,
+            codes=codes,
+            rank_a=np.where(rank_a > 0, rank_a, ABSENT),
+            rank_b=np.where(rank_b > 0, rank_b, ABSENT),
+            shared=shared,
+            columns_a=np.broadcast_to(places - 1, at_a.shape),
+            columns_b=columns_b,
+            length_a=self.lengths[a],
+            length_b=self.lengths[b],
+            others=others,
+        )
+
+
+def _same_groups(topic: TopicRankings, a: Ints, b: Ints, documents: Ints) -> Ints:
+    """The tie group of each document where both systems have the same documents, tied, in the same places.
+
+    Then any order of ties gives the document the same rank in both. ALONE for all others.
+    """
+    first, last = topic.groups
+    in_group = last > first
+    # A group is told by its places and the sum of its documents' scrambled keys.
+    scrambled = np.where(topic.place >= 0, topic.keys[topic.place], np.uint64(0))
+    scrambled = (scrambled ^ (scrambled >> np.uint64(31))) * np.uint64(0x94D049BB133111EB)
+    with np.errstate(over="ignore"):
+        sums = np.cumsum(scrambled, axis=1, dtype=np.uint64)
+        before = np.where(first > 1, np.take_along_axis(sums, np.maximum(first - 2, 0), axis=1), np.uint64(0))
+        mark = np.take_along_axis(sums, last - 1, axis=1) - before
+    rank_a, rank_b = topic.rank[a[:, None], documents], topic.rank[b[:, None], documents]
+    both = (rank_a > 0) & (rank_b > 0) & (documents >= 0)
+    at_a, at_b = np.maximum(rank_a - 1, 0), np.maximum(rank_b - 1, 0)
+    rows_a, rows_b = a[:, None], b[:, None]
+    same = both & in_group[rows_a, at_a] & in_group[rows_b, at_b]
+    same &= (first[rows_a, at_a] == first[rows_b, at_b]) & (last[rows_a, at_a] == last[rows_b, at_b])
+    same &= mark[rows_a, at_a] == mark[rows_b, at_b]
+    return np.where(same, first[rows_a, at_a], ALONE)
+
+
+@dataclass(frozen=True, eq=False)
+class PairEvidence:
+    """Pairs of one topic's rankings, a row for each pair (A, B), a column for each document of either.
+
+    Ranks may be those of the files, or with `over_ties` the best that A and the worst that B can give each document.
+    """
+
+    topic: TopicRankings
+    a: Ints
+    b: Ints
+    documents: Ints  # [row, column], -1 for none
+    codes: NDArray[np.int16]  # [row, column]
+    rank_a: Floats  # [row, column], ABSENT where not retrieved
+    rank_b: Floats
+    shared: Ints  # [row, column]: a tie group that both have in the same places, or ALONE
+    columns_a: Ints  # [row, rank]: A's documents in order of rank
+    columns_b: Ints
+    length_a: Ints  # documents retrieved
+    length_b: Ints
+    others: Ints  # [row]: further unjudged documents that may turn out relevant
+    over_all_orders: bool = False  # ranks are the extremes over all orders of tied documents
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+    @cached_property
+    def unjudged(self) -> Bools:
+        return (self.codes == UNJUDGED) | (self.codes == NEGATIVE)
+
+    @cached_property
+    def levels(self) -> Floats:
+        return self.topic.levels
+
+    @cached_property
+    def one(self) -> Evidence:
+        """Evidence with a row for each pair and no ranking: what measures ask for grades and counts."""
+        rows = len(self)
+        return self.topic.as_evidence(
+            np.zeros((rows, 1), dtype=np.int16), np.zeros((rows, 1), dtype=bool), np.zeros(rows, dtype=np.int64)
+        )
+
+    def swapped(self) -> PairEvidence:
+        """(B, A) for (A, B)."""
+        return replace(
+            self,
+            a=self.b,
+            b=self.a,
+            rank_a=self.rank_b,
+            rank_b=self.rank_a,
+            columns_a=self.columns_b,
+            columns_b=self.columns_a,
+            length_a=self.length_b,
+            length_b=self.length_a,
+        )
+
+    def with_others(self, others: Ints) -> PairEvidence:
+        return replace(self, others=others)
+
+    def rows(self, chosen: Ints | Bools) -> PairEvidence:
+        return replace(self, **{name: getattr(self, name)[chosen] for name in BY_ROW})
+
+    # -- completions -----------------------------------------------------------------------------------------------
+
+    def judged(self, codes: NDArray[np.int16], others: Ints | None = None) -> tuple[Evidence, Evidence]:
+        """Evidence on A and on B if the documents had these codes; what is unjudged still may be anything.
+
+        `others` says how many of the other documents have the greatest level of the judgments.
+        """
+        levels = len(self.topic.levels)
+        new = np.where(self.unjudged & (codes >= JUDGED), codes - JUDGED, levels)
+        cells = new + np.arange(len(self))[:, None] * (levels + 1)
+        added = np.bincount(cells.ravel(), minlength=len(self) * (levels + 1)).reshape(len(self), levels + 1)[:, :-1]
+        counts = self.topic.counts + added
+        left = self.others
+        if others is not None:
+            counts[:, -1] += others
+            left = left - others
+        still = ((codes == UNJUDGED) | (codes == NEGATIVE)).sum(axis=1)
+        sides = []
+        for columns, length in ((self.columns_a, self.length_a), (self.columns_b, self.length_b)):
+            side = np.take_along_axis(codes, columns, axis=1)
+            tied = np.zeros(side.shape, dtype=bool)
+            sides.append(self.topic.as_evidence(side, tied, length, still + left, counts))
+        return sides[0], sides[1]
+
+    def reordered(self, priority: Floats) -> PairEvidence:
+        """The same pairs with tied documents by falling priority, [row, column], in both runs alike."""
+        ranks, columns = [], []
+        for own, (first, _) in ((self.columns_a, self.places_a), (self.columns_b, self.places_b)):
+            listed = np.take_along_axis(self.documents, own, axis=1) >= 0
+            place = np.where(listed, np.take_along_axis(first, own, axis=1), ABSENT)
+            order = np.lexsort((-np.take_along_axis(priority, own, axis=1), place), axis=1)
+            own = np.take_along_axis(own, order, axis=1)
+            rank = np.full(self.codes.shape, ABSENT)
+            places = np.where(listed, np.arange(1.0, own.shape[1] + 1), ABSENT)  # what is listed stays in front
+            np.put_along_axis(rank, own, places, axis=1)
+            columns.append(own)
+            ranks.append(rank)
+        rank_a, rank_b = (
+            np.where(np.isfinite(new), new, old) for new, old in zip(ranks, (self.rank_a, self.rank_b), strict=True)
+        )
+        return replace(self, rank_a=rank_a, rank_b=rank_b, columns_a=columns[0], columns_b=columns[1])
+
+    # -- ties ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def places_a(self) -> tuple[Floats, Floats]:
+        """[row, column]: the first and the last place that A's ties allow a document."""
+        return self._places(self.a, self.rank_a)
+
+    @cached_property
+    def places_b(self) -> tuple[Floats, Floats]:
+        return self._places(self.b, self.rank_b)
+
+    def _places(self, systems: Ints, rank: Floats) -> tuple[Floats, Floats]:
+        first, last = self.topic.groups
+        at = np.where(np.isfinite(rank), rank, 1).astype(np.int64) - 1
+        rows = systems[:, None]
+        return np.where(np.isfinite(rank), first[rows, at], ABSENT), np.where(np.isfinite(rank), last[rows, at], ABSENT)
+
+    @cached_property
+    def tied(self) -> Bools:
+        """[row, column]: whether the document is tied with another one in either run."""
+        (first_a, last_a), (first_b, last_b) = self.places_a, self.places_b
+        return np.asarray((self.documents >= 0) & ((first_a != last_a) | (first_b != last_b)))
+
+    @cached_property
+    def has_ties(self) -> Bools:
+        return self.tied.any(axis=1)
+
+    def over_ties(self, gain: Floats) -> PairEvidence:
+        """The same with the best rank that A's ties allow each document and the worst that B's do, each on its own.
+
+        `gain` is what a document of each code adds. In its tie group A has the known gains first, the greatest in
+        front, and any unjudged document could come right behind the known ones of the greatest gain; in B the known
+        gains come last, and an unjudged document could be the last but for those of the greatest gain. Whatever the
+        judging, no order of A's ties gives its relevant documents better ranks, and none of B's gives worse ones.
+        """
+        if not self.has_ties.any():
+            return replace(self, over_all_orders=True)
+        return replace(
+            self,
+            rank_a=self._extreme(self.a, self.rank_a, gain, best=True),
+            rank_b=self._extreme(self.b, self.rank_b, gain, best=False),
+            over_all_orders=True,
+        )
+
+    def _extreme(self, systems: Ints, rank: Floats, gain: Floats, best: bool) -> Floats:
+        extreme = self.topic.extreme_ranks(gain, best)
+        at = np.where(np.isfinite(rank), rank, 1).astype(np.int64) - 1
+        return np.where(np.isfinite(rank), extreme[systems[:, None], at], ABSENT)
+
+
+def _extreme_ranks(topic: TopicRankings, gain: Floats, best: bool) -> Floats:
+    """[system, rank]: the rank that the document in each place has at best, or at worst, as `over_ties` says."""
+    first, last = topic.groups
+    worth = gain[topic.codes[topic.place]]
+    unknown = topic.unjudged[topic.place]
+    n_systems, width = worth.shape
+    row = np.repeat(np.arange(n_systems), width)
+    group = first.ravel()
+    # Known documents of a group in order of their gain, greatest first for the best; unjudged ones behind.
+    key = np.where(unknown, np.inf, -worth).ravel()
+    order = np.lexsort((key, group, row))
+    inside: Ints = np.empty(row.shape, dtype=np.int64)
+    start = np.maximum.accumulate(np.where(np.append(True, _changes(row[order], group[order])), np.arange(len(row)), 0))
+    inside[order] = np.arange(len(row)) - start
+    inside = inside.reshape(worth.shape)
+    full = (worth >= gain.max()) & ~unknown & (gain.max() > 0)
+    in_front = _in_group(full, first, last)
+    if best:
+        return np.where(unknown, first + in_front, first + inside).astype(np.float64)
+    return np.where(unknown, last - in_front, last - inside).astype(np.float64)
+
+
+def _changes(row: Ints, group: Ints) -> Bools:
+    changes: Bools = (row[1:] != row[:-1]) | (group[1:] != group[:-1])
+    return changes
+
+
+def _in_group(flags: Bools, first: Ints, last: Ints) -> Ints:
+    """[system, rank]: how many flags the place's group has."""
+    sums = np.cumsum(flags, axis=1)
+    before = np.where(first > 1, np.take_along_axis(sums, np.maximum(first - 2, 0), axis=1), 0)
+    return np.take_along_axis(sums, last - 1, axis=1) - before

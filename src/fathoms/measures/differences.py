@@ -1,0 +1,177 @@
+"""How far apart two systems can be: greatest values of A - B over every way of judging their unjudged documents.
+
+A document that both systems retrieved counts for both at once, so what they share cancels, and the range of a
+difference is narrower than the difference of the two ranges. Each family has its own way:
+
+- weights that add up (P, RBP, DCG): each document goes to the extreme that the difference of its weights says; exact;
+- the same over R or an ideal (nDCG, recall): for a given number of new relevant documents those of the greatest
+  difference are the best, and a scan over that number is exact;
+- the best document alone counts (RR, Success): one new relevant document does all that can be done; exact;
+- pairs of documents (AP, Q): for a given R the sum of precisions is a quadratic form in 0/1 variables whose
+  coefficients are 0 where both systems agree; the positive parts of its rows bound it.
+
+All functions work on PairEvidence, a row for each pair of systems, and return [row, limit]: the most that A - B can be
+if at most that many documents get a grade above 0. Ranks may be extremes over tie orders (`PairEvidence.over_ties`);
+then documents in a tie group that both systems have in the same places (`shared`) still cancel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from fathoms.data.arrays import ratio
+from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.evidence.pairs import ALONE, PairEvidence
+
+ANY = np.iinfo(np.int64).max // 4  # a limit that limits nothing
+NO_LIMIT = np.array([ANY])
+CELLS = 4_000_000  # of pairwise blocks worked on at a time
+
+
+def at_ranks(weights: Floats, rank: Floats) -> Floats:
+    """The weight of each rank, 0 past the last one and for documents not retrieved."""
+    places = np.minimum(rank, len(weights) + 1).astype(np.int64) - 1
+    return np.append(weights, 0.0)[places]
+
+
+def weight_differences(pair: PairEvidence, weights: Floats) -> Floats:
+    """W(rank in A) - W(rank in B) of each document; 0 in tie groups that both have in the same places."""
+    found = at_ranks(weights, pair.rank_a) - at_ranks(weights, pair.rank_b)
+    return np.where(pair.shared == ALONE, found, 0.0)
+
+
+def largest_first(values: Floats, chosen: Bools) -> Floats:
+    """Running sums, from 0, of the chosen values from the greatest down; the rest of a row adds -inf."""
+    ordered = -np.sort(-np.where(chosen, values, -np.inf), axis=1)
+    sums = np.zeros((len(values), values.shape[1] + 1))
+    np.cumsum(ordered, axis=1, out=sums[:, 1:])
+    return sums
+
+
+def greatest_sum(base: Floats, extra: Floats, chosen: Bools, limits: Ints) -> Floats:
+    """Of `base` and any of the chosen extras, as many as each limit allows."""
+    sums = largest_first(np.maximum(extra, 0.0), chosen)
+    sums[~np.isfinite(sums)] = 0.0
+    best = base[:, None] + np.maximum.accumulate(sums, axis=1)
+    return best[:, np.minimum(limits, extra.shape[1])]
+
+
+def greatest_ratio(base: Floats, sums: Floats, others: Ints, limits: Ints, below: Callable[[Floats], Floats]) -> Floats:
+    """The most that (base + sums[m]) / below(m) can be, over m documents with `sums` and up to `others` without.
+
+    Documents that add nothing only lengthen what is divided by: none of them where the sum is positive, all of them
+    where it is negative. `below` takes [row, m] and never falls in m.
+    """
+    m = np.broadcast_to(np.arange(sums.shape[1], dtype=np.float64), sums.shape)
+    above = base[:, None] + sums
+    alone = np.where(np.isfinite(above), ratio(above, below(m)), -np.inf)
+    found = np.empty((len(base), len(limits)))
+    for i, limit in enumerate(limits.tolist()):
+        allowed = m <= limit
+        with_others = np.minimum(m + others[:, None], np.maximum(float(limit), m))
+        diluted = np.where(np.isfinite(above), np.where(above < 0, ratio(above, below(with_others)), alone), -np.inf)
+        found[:, i] = np.where(allowed, np.maximum(alone, diluted), -np.inf).max(axis=1)
+    return found
+
+
+def greatest_of_best(pair: PairEvidence, value: Floats, relevant: Floats, limits: Ints) -> Floats:
+    """Where a system's value is that of its best-placed relevant document: value[rank - 1], falling with rank."""
+    known = (relevant[pair.codes] > 0) & ~pair.unjudged
+    a0 = np.where(known, at_ranks(value, pair.rank_a), 0.0).max(axis=1, initial=0.0)
+    b0 = np.where(known, at_ranks(value, pair.rank_b), 0.0).max(axis=1, initial=0.0)
+    first_a = np.where(known, pair.rank_a, np.inf).min(axis=1, initial=np.inf)
+    first_b = np.where(known, pair.rank_b, np.inf).min(axis=1, initial=np.inf)
+    # The first relevant document of both may lie in a tie group that both have: then it is the same one.
+    both = known & (pair.shared != ALONE)
+    known_together = (both & (first_a[:, None] >= pair.shared) & (first_b[:, None] >= pair.shared)).any(axis=1)
+    none = np.where(known_together, 0.0, a0 - b0)
+    with_it = np.maximum(a0[:, None], at_ranks(value, pair.rank_a)) - np.maximum(
+        b0[:, None], at_ranks(value, pair.rank_b)
+    )
+    together = (pair.shared != ALONE) & (first_a[:, None] >= pair.shared) & (first_b[:, None] >= pair.shared)
+    with_it = np.where(together, 0.0, with_it)
+    one = np.maximum(none, np.where(pair.unjudged, with_it, -np.inf).max(axis=1, initial=-np.inf))
+    return np.where(limits[None, :] > 0, one[:, None], none[:, None])
+
+
+def greatest_pairwise(
+    pair: PairEvidence,
+    relevant: Bools,
+    coefficients: Callable[[Ints, Ints], Floats],
+    limits: Ints,
+    below: Callable[[Ints, Floats], tuple[Floats, Floats]],
+) -> Floats:
+    """An upper bound where the sum is a quadratic form: c_ij for each pair i, j of relevant documents, c_ii for each.
+
+    A new relevant document adds its own coefficient and those with the known ones, and half of each positive one with
+    another new document; the m documents for which that is most bound what any m of them can add. `coefficients` takes
+    rows and the columns of each, and gives at least c_ij; `below` takes rows and m and gives the least and greatest
+    value of what is divided by.
+    """
+    columns = _needed(relevant | pair.unjudged)
+    n = columns.shape[1]
+    found = np.empty((len(pair), len(limits)))
+    step = max(1, CELLS // max(1, n * n))
+    for start in range(0, len(pair), step):
+        rows = np.arange(start, min(start + step, len(pair)))
+        part, at = pair.rows(rows), columns[rows]
+        c = coefficients(rows, at)
+        real = at >= 0
+        known = np.take_along_axis(relevant[rows], at, axis=1) & real
+        new = np.take_along_axis(part.unjudged, at, axis=1) & real
+        own = np.einsum("rii->ri", c)
+        with_known = np.einsum("rij,rj->ri", c, known.astype(np.float64))
+        base = ((with_known + own) * known).sum(axis=1) / 2
+        alone = with_known + own
+        together = np.maximum(c, 0.0) * (new[:, None, :] & new[:, :, None])
+        np.einsum("rii->ri", together)[...] = 0.0
+        total, largest = together.sum(axis=2), together.max(axis=2, initial=0.0)
+        for i, limit in enumerate(limits.tolist()):
+            most = np.minimum(total, largest * max(0, limit - 1))
+            sums = largest_first(alone + most / 2, new)
+            found[rows, i] = _greatest_between(base, sums, part.others, limit, partial(below, rows))
+    return found
+
+
+def _greatest_between(
+    base: Floats, sums: Floats, others: Ints, limit: int, below: Callable[[Floats], tuple[Floats, Floats]]
+) -> Floats:
+    """As `greatest_ratio` with one limit, where what is divided by is only known to lie between two values."""
+    m = np.broadcast_to(np.arange(sums.shape[1], dtype=np.float64), sums.shape)
+    above = base[:, None] + sums
+    with_others = np.minimum(m + others[:, None], np.maximum(float(limit), m))
+    value = np.where(above < 0, ratio(above, below(with_others)[1]), ratio(above, below(m)[0]))
+    return np.where(np.isfinite(above) & (m <= limit), value, -np.inf).max(axis=1)
+
+
+def _needed(wanted: Bools) -> Ints:
+    """[row, n]: the columns wanted in each row, then -1."""
+    n = max(1, int(wanted.sum(axis=1).max(initial=0)))
+    order = np.argsort(~wanted, axis=1, kind="stable")[:, :n]
+    return np.where(np.take_along_axis(wanted, order, axis=1), order, -1)
+
+
+def taken(values: Floats, columns: Ints, fill: float = 0.0) -> Floats:
+    """Values at the columns of each row, `fill` for column -1."""
+    return np.where(columns >= 0, np.take_along_axis(values, columns, axis=1), fill)
+
+
+def same_group(pair: PairEvidence, columns: Ints) -> Bools:
+    """[row, i, j]: whether in both systems the deeper of documents i and j is in the same shared tie group.
+
+    Then its rank is the same in both, whatever the order of ties, and the pair's coefficient is 0.
+    """
+    shared = np.where(columns >= 0, np.take_along_axis(pair.shared, columns, axis=1), ALONE)
+    if (shared == ALONE).all():
+        return np.zeros((len(shared), 1, 1), dtype=bool)
+    deeper = []
+    for rank in (pair.rank_a, pair.rank_b):
+        at = taken(rank, columns, np.inf)
+        # In a shared group all places count as its first one, so that members stay together.
+        place = np.where(shared == ALONE, at, shared)
+        deeper.append(np.where(place[:, :, None] >= place[:, None, :], shared[:, :, None], shared[:, None, :]))
+    same: Bools = (deeper[0] == deeper[1]) & (deeper[0] != ALONE)
+    return same
