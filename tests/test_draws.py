@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from functools import cache
@@ -220,6 +221,61 @@ def test_expected_AP_divides_expectations(rel: int) -> None:
                 S += weight * sum(sum(hits[: i + 1]) / (i + 1) for i, hit in enumerate(hits) if hit)
                 R += weight * sum(grade >= rel for grade in known.values())
             assert closed(f"AP(rel={rel})")[s, t] == pytest.approx(S / R, abs=1e-12)
+
+
+def of_pool(measure: str, found: RelevanceProbabilities) -> Floats:
+    """[run, topic], where only x and y contributed to the pool."""
+    exp, parsed = fm.Experiment(found.qrels, scored(RUNS), pooled=["x", "y"]), fm.parse_measure(measure)
+    align = exp.alignment([parsed], [])
+    return np.stack([expected_score(parsed, exp.align(n, align).evidence, found, n, ["x", "y"]) for n in NAMES])
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_only_the_pool_joins_R_k(k: int) -> None:
+    """E[S] / E[R_k]: of the unjudged documents only those in the top k of x or y count below the line."""
+    found = small()
+    for s, name in enumerate(NAMES):
+        for t, topic in enumerate(Q):
+            pool = {doc for run in ("x", "y") for doc in RUNS[run][topic][:k]}
+            unknown = [doc for where, doc in CHANCE if where == topic]
+            S = R = 0.0
+            for weight, grades in zip(
+                every_way("P@3", topic)[0], itertools.product([0, *GRADES], repeat=len(unknown)), strict=True
+            ):
+                known = Q[topic] | dict(zip(unknown, grades, strict=True))
+                hits = [known[doc] > 0 for doc in RUNS[name][topic][:k]]
+                S += weight * sum(sum(hits[: i + 1]) / (i + 1) for i, hit in enumerate(hits) if hit)
+                R += weight * sum(known.get(doc, 0) > 0 for doc in pool)
+            assert of_pool(f"AP(variant=c)@{k}", found)[s, t] == pytest.approx(S / R if R else 0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        "AP(variant=c)@{k}",
+        "nDCG(variant=b,gain=binary)@{k}",
+        "Q(variant=c,gain=binary)@{k}",
+        "Q(ideal=ii,gain=binary)@{k}",
+        "Q(variant=c,ideal=ii,gain=binary)@{k}",
+    ],
+)
+def test_a_sure_expectation_is_the_score_with_these_judgments(measure: str) -> None:
+    rng = np.random.default_rng(4)
+    q = {topic: {doc: min(grade, 1) for doc, grade in known.items()} for topic, known in Q.items()}
+    for k in (1, 2, 3, 5):
+        name = measure.format(k=k)
+        for _ in range(5):
+            found = relevance_probabilities(fm.Experiment(q, scored(RUNS)), "fusion")
+            sure = np.where(found.judged, found.probability, rng.integers(0, 2, len(found.probability)))
+            found = dataclasses.replace(found, probability=sure.astype(np.float64))
+            complete = {topic: dict(known) for topic, known in q.items()}
+            for topic, doc, value in zip(
+                found.candidates.topic.tolist(), found.candidates.documents.tolist(), sure.tolist(), strict=True
+            ):
+                complete[found.candidates.topics[topic]][doc.decode()] = int(value)
+            frame = fm.evaluate(complete, scored(RUNS), name, by_topic=True, pooled=["x", "y"])
+            expected = frame.filter(frame["topic"] != "all")["score"].to_numpy().reshape(len(NAMES), len(Q))
+            np.testing.assert_allclose(of_pool(name, found), expected, atol=1e-12, err_msg=name)
 
 
 def test_expected_AP_is_that_of_moments() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from fathoms import charts, choices
 from fathoms.choices import checked
-from fathoms.data.arrays import ratio
-from fathoms.data.qrels import JUDGED, PADDING
+from fathoms.data.arrays import ratio, row_sums
+from fathoms.data.qrels import JUDGED, PADDING, UNJUDGED
 from fathoms.data.topics import valid_text
 from fathoms.errors import FathomsError
 from fathoms.estimate.draws import drawn_scores
@@ -150,23 +150,62 @@ def has_closed_form(measure: Measure) -> bool:
     return type(measure).predicted is not Measure.predicted and not measure.needs_whole_documents
 
 
-def expected_score(measure: Measure, evidence: Evidence, found: RelevanceProbabilities, run: str) -> Floats:
+def expected_score(
+    measure: Measure,
+    evidence: Evidence,
+    found: RelevanceProbabilities,
+    run: str,
+    contributing: Sequence[str] | None = None,
+) -> Floats:
     """The score to expect when each unjudged document is relevant with its own probability.
 
     A relevant document has the mean gain of the judged relevant documents of the collection. R and ideal rankings count
     what is expected of all given runs, not of this one alone. The mean is exact where documents add up or are read one
     after another (P, RBP, DCG, RR, ERR); AP is E[S] / E[R] (RTC section 2.1); nDCG, Q and INST are of the same kind.
+    R_k counts what the runs `contributing` (all, if they are not named) have in their top k.
     """
     grades, shares = found.grades
     at = np.searchsorted(found.levels, grades)
     chance = found.unjudged_chance[found.place[run][:, : evidence.width]]
+    others = np.maximum(found.expected_more - chance.sum(axis=1), 0.0)
+    if measure.needs_pool:
+        evidence, in_pool = _with_pooled_others(measure, evidence, found, run, contributing)
+        chance = np.pad(chance, ((0, 0), (0, evidence.width - chance.shape[1])))
+        chance[:, -1] = in_pool
+        others = np.maximum(others - in_pool, 0.0)
     elsewhere = np.zeros(found.counts.shape)
-    elsewhere[:, at] = np.maximum(found.expected_more - chance.sum(axis=1), 0.0)[:, None] * shares
+    elsewhere[:, at] = others[:, None] * shares
     # Counts of documents are whole elsewhere; here they are expectations.
     counts: Any = found.counts + elsewhere
     completed = replace(evidence, levels=found.levels, counts=counts, _cache={})
     table, _ = gain_table(measure, completed)
     return measure.predicted(completed, chance * float(table[JUDGED + at] @ shares))
+
+
+def _with_pooled_others(
+    measure: Measure,
+    evidence: Evidence,
+    found: RelevanceProbabilities,
+    run: str,
+    contributing: Sequence[str] | None,
+) -> tuple[Evidence, Floats]:
+    """One place more, deeper than the measure reads, for all unjudged documents of the pool of depth k that the run
+    does not have; and how many relevant ones to expect among them, by topic."""
+    k = int(measure.k or 0)
+    in_pool = np.zeros(len(found.unjudged_chance), dtype=bool)
+    for name in contributing or found.candidates.names:
+        in_pool[found.place[name][:, :k]] = True
+    in_pool[found.place[run][:, : evidence.width]] = False
+    expected = row_sums(found.candidates.topic, (found.unjudged_chance * in_pool)[:-1], len(evidence))
+    wider = evidence.padded(max(k, evidence.width) + 1)
+    codes = wider.codes.copy()
+    codes[:, -1] = UNJUDGED
+    pool = wider.pool
+    if pool is not None:
+        depth = pool.depth.copy()
+        depth[:, -1] = 1
+        pool = replace(pool, depth=depth)
+    return replace(wider, codes=codes, pool=pool, _cache={}), expected
 
 
 # -- together -------------------------------------------------------------------------------------------------
@@ -301,7 +340,11 @@ def run_prediction(
     curves = _fitted(experiment, align, measures, [m for m in methods if m in MODEL_NAMES], depth, notes)
     expectations = {
         method: _expectations(
-            relevance_probabilities(experiment, method, labels, to_depth), measures, options.seed, notes
+            relevance_probabilities(experiment, method, labels, to_depth),
+            measures,
+            options.seed,
+            notes,
+            experiment.contributing(),
         )
         for method in methods
         if method in RELEVANCE_MODELS
@@ -344,7 +387,11 @@ def run_prediction(
 
 
 def _expectations(
-    found: RelevanceProbabilities, measures: Sequence[Measure], seed: int, notes: list[str]
+    found: RelevanceProbabilities,
+    measures: Sequence[Measure],
+    seed: int,
+    notes: list[str],
+    contributing: Sequence[str],
 ) -> Callable[[str, Evidence, Measure], Floats]:
     """What a model of relevance expects of a run, its evidence and a measure: in closed form, or by draws."""
     notes += [note for note in found.notes if note not in notes]
@@ -354,7 +401,7 @@ def _expectations(
     def expected(run: str, known: Evidence, measure: Measure) -> Floats:
         if measure in drawn:
             return drawn[measure][:, names.index(run)].mean(axis=0)
-        return expected_score(measure, known, found, run)
+        return expected_score(measure, known, found, run, contributing)
 
     return expected
 

@@ -98,7 +98,7 @@ class AP(Binary, Normalised):
         """
         n = self.depth_read(evidence)
         p = self.chances(evidence, gains)
-        more = np.where(evidence.unjudged, p, 0.0).sum(axis=1)
+        more = np.where(self.may_join(evidence, self.needs_pool), p, 0.0).sum(axis=1)
         head = p[:, :n]
         sums = (head * (1 + np.cumsum(head, axis=1) - head)) @ (1 / np.arange(1, n + 1))
         return ratio(sums, self._norm(self._R(evidence) + more))

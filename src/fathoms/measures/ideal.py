@@ -100,6 +100,14 @@ class Normalised(Measure):
         use = (pool.judged_depth <= (self.k or 0)) & (pool.judged_code >= JUDGED)
         return _count(evidence, pool.judged_topic[use], pool.judged_code[use] - JUDGED)
 
+    def may_join(self, evidence: Evidence, pooled: bool) -> Bools:
+        """Unjudged places, at any rank, whose documents count in R if they are relevant."""
+        if not pooled:
+            return evidence.unjudged
+        if evidence.pool is None:
+            raise FathomsError(f"{self.name} needs the pool of the contributing runs")
+        return evidence.unjudged & (evidence.pool.depth <= (self.k or 0))
+
     def unknowns(self, evidence: Evidence, n: int, pooled: bool) -> tuple[Bools, Bools, Floats]:
         """Unjudged places that may join R, unjudged places that never will, and V.
 
@@ -167,9 +175,10 @@ class LayeredGains(Graded, Normalised):
         """Unjudged documents between those with a gain and those without, as for binary measures."""
         return self.table(evidence, unknown=self.steps(evidence).min(initial=1.0) / 2)
 
-    def more(self, evidence: Evidence, gains: Floats) -> Floats:
-        """As many documents of the greatest gain as the predicted gains of the unjudged ones add up to."""
-        total = np.where(evidence.unjudged, gains[:, : evidence.width], 0.0).sum(axis=1)
+    def more(self, evidence: Evidence, gains: Floats, pooled: bool) -> Floats:
+        """As many documents of the greatest gain as the predicted gains of the unjudged ones add up to: of all, or of
+        those in the pool of depth k."""
+        total = np.where(self.may_join(evidence, pooled), gains[:, : evidence.width], 0.0).sum(axis=1)
         return ratio(total, np.full(len(evidence), self.top_gain(evidence)))
 
     def filled_gains(self, evidence: Evidence, gains: Floats, open_: Bools, counts: Ints) -> Floats:

@@ -106,7 +106,8 @@ class NormalisedSum(LayeredGains):
         """Beyond the paper: the expected sum over the ideal that holds the expected documents too."""
         n = self.depth_read(evidence)
         found = self.filled(evidence, gains)[:, :n] @ self.weight(n)
-        R = self.in_layer(evidence, self.counts(evidence, self.needs_pool)) + self.more(evidence, gains)[:, None]
+        more = self.more(evidence, gains, self.needs_pool)
+        R = self.in_layer(evidence, self.counts(evidence, self.needs_pool)) + more[:, None]
         R = np.minimum(R, np.inf if self.k is None else self.k)
         C = self._cumulated(np.ceil(R.max(initial=0)))
         return ratio(found, np.interp(R, np.arange(len(C)), C) @ self.thickness(evidence))

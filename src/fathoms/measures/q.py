@@ -144,8 +144,9 @@ class Q(LayeredGains):
         flags = np.where(unjudged, ratio(gains_here, np.full(n, top)), self._flag(evidence)[evidence.codes[:, :n]])
         own = np.where(unjudged, top, gains_here)  # what the document is worth where it is relevant
         before = np.cumsum(flags + self.beta * gains_here, axis=1) - (flags + self.beta * gains_here)
-        more = self.more(evidence, gains)
-        R = self.in_layer(evidence, self.counts(evidence, self.ideal == "ii")) + more[:, None]
+        more = self.more(evidence, gains, self.variant == "c")
+        in_ideal = self.more(evidence, gains, self.ideal == "ii")
+        R = self.in_layer(evidence, self.counts(evidence, self.ideal == "ii")) + in_ideal[:, None]
         terms = flags * (1 + self.beta * own + before) / self._blended(R, self.thickness(evidence), n)
         return ratio(terms.sum(axis=1), self._norm(self._R(evidence) + more))
 
