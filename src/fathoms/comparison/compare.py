@@ -27,9 +27,9 @@ from fathoms.comparison.significance import (
 )
 from fathoms.data.file_names import stem
 from fathoms.errors import FathomsError
-from fathoms.estimate.draws import SAMPLES, drawable, drawn_scores
+from fathoms.estimate.draws import SAMPLES, check_drawable, drawn_scores
 from fathoms.estimate.probabilities import relevance_probabilities
-from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.evidence.evidence import Floats, Ints
 from fathoms.evidence.pairs import RankedKeys
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.result import Result
@@ -199,12 +199,12 @@ def run_comparison(
     pairs = [
         pair
         for m in measures
-        for pair in _pairs(m, values[m], how, found.get(m), held.get(m), told.get(m), [s.depths.get(m) for s in systems])
+        for pair in _pairs(
+            m, values[m], how, found.get(m), held.get(m), told.get(m), [s.depths.get(m) for s in systems]
+        )
     ]
     explained = [one for m in measures for one in told.get(m, ())]
-    return Comparison(
-        pairs, alpha, test, correction, len(qrels.topics), notes, universe, ranges.unjudged(), explained
-    )
+    return Comparison(pairs, alpha, test, correction, len(qrels.topics), notes, universe, ranges.unjudged(), explained)
 
 
 def chosen_baseline(baseline: str | None, names: Sequence[str]) -> str | None:
@@ -264,7 +264,7 @@ def _held(
     notes: list[str],
 ) -> dict[Measure, Holding]:
     """What draws of the unjudged documents' relevance say of each pair, measure by measure."""
-    wanted = [m for m in measures if drawable(m)]
+    wanted = [m for m in measures if _drawable(m)]
     if draws == 0 or not wanted or how.over_orders:
         return {}
     if draws is None:
@@ -291,6 +291,14 @@ def _held(
     return held
 
 
+def _drawable(measure: Measure) -> bool:
+    try:
+        check_drawable(measure)
+    except FathomsError:
+        return False
+    return True
+
+
 def _pairs(
     measure: Measure,
     values: Floats,
@@ -312,7 +320,7 @@ def _pairs(
     pairs = []
     for i in range(len(a)):
         A, B = int(a[i]), int(b[i])
-        reversed_at = ()
+        reversed_at: tuple[int, ...] = ()
         if depths[A] is not None and depths[B] is not None:
             by_depth = (depths[A] - depths[B]) * np.sign(diff[i])  # type: ignore[operator]
             reversed_at = tuple(k for k, lead in zip(other, by_depth, strict=True) if lead < -NOTHING)

@@ -1,9 +1,9 @@
 """How many documents decide: the fewest unjudged documents that bring a mean difference to zero or past it.
 
-For each topic there are two curves over the number m of documents given a grade: the most by which A - B can fall (from
-`upper_bounds`, so never too little) and by how much a judging that was evaluated makes it fall. Spending documents where
-the first curves fall most, with their convex hulls, needs no more than any judging does: a lower limit. Spending them
-along the second gives a judging that reverses the sign: an upper limit, and the list of documents.
+For each topic there are two curves over the number of documents given a grade: the most by which the lead can fall
+(from `upper_bounds`, so never too little) and by how much a judging that was evaluated makes it fall. Spending
+documents where the concave majorants of the first fall fastest needs no more of them than any judging does: a lower limit.
+Spending them along the second gives a judging that reverses the sign: an upper limit, and the list of documents.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.comparison.differences import counts_up_to, difference, upper_bounds
 from fathoms.data.qrels import JUDGED
@@ -23,7 +24,7 @@ from fathoms.parallel import parallel_map
 if TYPE_CHECKING:
     from fathoms.comparison.ranges import Ranges
 
-LISTED = 64  # documents of a topic that a judging is built of, one at a time
+LISTED = 256  # documents of a topic that a judging is built of, one at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,10 @@ class Fragility:
 
 def fragility(ranges: Ranges, measure: Measure, means: Floats) -> list[Fragility]:
     """Of every pair of the ranges; `means` are those of the systems."""
-    return [_of_pair(ranges, measure, int(a), int(b), float(means[a] - means[b])) for a, b in zip(ranges.a, ranges.b, strict=True)]
+    return [
+        _of_pair(ranges, measure, int(a), int(b), float(means[a] - means[b]))
+        for a, b in zip(ranges.a, ranges.b, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +104,7 @@ def _of_pair(ranges: Ranges, measure: Measure, a: int, b: int, diff: float) -> F
     return Fragility(a, b, measure, low, total if enough and low is not None else None, documents, topics)
 
 
-def _curves(
-    ranges: Ranges, measure: Measure, topic: TopicRankings, front: int, back: int, sign: float
-) -> _Curves:
+def _curves(ranges: Ranges, measure: Measure, topic: TopicRankings, front: int, back: int, sign: float) -> _Curves:
     """For the run in front against the one at the back; `sign` turns its lead into A - B again."""
     a, b = np.array([back]), np.array([front])
     others = ranges.universe.others(topic, a, b)
@@ -121,7 +123,7 @@ def _curves(
 
 
 def _list(measure: Measure, pair: PairEvidence, sign: float) -> tuple[Floats, list[Decisive]]:
-    """Documents of one row, each the one that raises A - B most after those before it, and how far it is then raised."""
+    """Documents of one row by how much each alone raises A - B, and how far the first 1, 2, .. together raise it."""
     top = JUDGED + len(pair.levels) - 1
     now = difference(measure, pair, pair.codes)[0]
     codes = pair.codes.copy()
@@ -137,23 +139,17 @@ def _list(measure: Measure, pair: PairEvidence, sign: float) -> tuple[Floats, li
     steps[:, candidates] = np.where(inside, top, steps[:, candidates])
     values = difference(measure, block, steps) if len(candidates) else np.zeros(0)
     for i, column in enumerate(candidates.tolist()):
-        rank_a, rank_b = pair.rank_a[0, column], pair.rank_b[0, column]
-        ranks = (rank_b, rank_a) if sign > 0 else (rank_a, rank_b)  # the pair has the run in front second
-        documents.append(
-            Decisive(
-                pair.topic.number,
-                int(pair.topic.keys[pair.documents[0, column]]),
-                float(pair.levels[-1]),
-                *(int(rank) if np.isfinite(rank) else None for rank in ranks),
-                change=-sign * float(values[i] - value),
-            )
-        )
+        ranks = [int(rank[0, column]) if np.isfinite(rank[0, column]) else None for rank in (pair.rank_a, pair.rank_b)]
+        if sign > 0:  # the pair has the run in front second
+            ranks.reverse()
+        key, change = pair.topic.keys[pair.documents[0, column]], -sign * float(values[i] - value)
+        documents.append(Decisive(pair.topic.number, int(key), float(pair.levels[-1]), ranks[0], ranks[1], change))
         value = values[i]
         reached.append(value - now)
     return np.array(reached), documents
 
 
-def _with_each(measure: Measure, pair: PairEvidence, codes: np.ndarray, columns: Ints, code: int) -> Floats:
+def _with_each(measure: Measure, pair: PairEvidence, codes: NDArray[np.int16], columns: Ints, code: int) -> Floats:
     """A - B of one row with each of the documents relevant, one at a time."""
     found = np.empty(len(columns))
     step = max(1, 2_000_000 // codes.shape[1])

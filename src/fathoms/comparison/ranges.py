@@ -214,7 +214,7 @@ def best_ends(measure: Measure, topic: TopicRankings, a: Ints, b: Ints, others: 
         ends[HIGH, rows] = upper_bounds(measure, pair, NO_LIMIT, over_ties=False)[:, 0]
         ends[LOW, rows] = -upper_bounds(measure, pair.swapped(), NO_LIMIT, over_ties=False)[:, 0]
     ends[ALL_LOW], ends[ALL_HIGH] = ends[LOW], ends[HIGH]
-    tied = topic.tied.any(axis=1)
+    tied = np.asarray(topic.tied.any(axis=1))
     again = np.flatnonzero((tied[a] | tied[b]) & measure.depends_on_order)
     for part, pair in _pairs_to_depth(measure, topic, a[again], b[again], others[again], universe, over_ties=True):
         rows = again[part]

@@ -379,11 +379,12 @@ class PairEvidence:
     def tied(self) -> Bools:
         """[row, column]: whether the document is tied with another one in either run."""
         (first_a, last_a), (first_b, last_b) = self.places_a, self.places_b
-        return np.asarray((self.documents >= 0) & ((first_a != last_a) | (first_b != last_b)))
+        tied: Bools = np.logical_or(first_a != last_a, first_b != last_b)
+        return tied & (self.documents >= 0)
 
     @cached_property
     def has_ties(self) -> Bools:
-        return self.tied.any(axis=1)
+        return np.asarray(self.tied.any(axis=1))
 
     def over_ties(self, gain: Floats) -> PairEvidence:
         """The same with the best rank that A's ties allow each document and the worst that B's do, each on its own.
