@@ -9,7 +9,7 @@ of the range, and where they meet it is exact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations, product
 from math import factorial
 
@@ -26,6 +26,7 @@ from fathoms.measures.gains import Binary
 ENUMERATED = 4096  # ways of judging a topic up to which all are gone through
 ENDLESS = 1_000_000  # documents that stand for any number of them
 CELLS = 2_000_000  # ways times documents worked on at a time
+WITNESSED = 300  # places of a run among which a quick witness is looked for
 FEW = 1000  # pairs up to which orders of ties are gone through one by one
 TIED = 6  # tied documents of a topic up to which all orders are gone through
 
@@ -68,8 +69,6 @@ def listed_range(measure: Measure, evidence: Evidence, over_ties: bool) -> tuple
 
 
 def _unjudged_as(evidence: Evidence, code: int) -> Evidence:
-    from dataclasses import replace
-
     return replace(evidence, codes=np.where(evidence.unjudged, np.int16(code), evidence.codes), _cache={})
 
 
@@ -93,7 +92,9 @@ def bounds(
 def upper_bounds(measure: Measure, pair: PairEvidence, limits: Ints, over_ties: bool) -> Floats:
     """[row, limit]: the most that A - B can be with at most that many documents judged relevant."""
     best = np.full((len(pair), len(limits)), np.inf)
-    own = measure.greatest_difference(pair.over_ties(measure.tie_value(pair.one)) if over_ties else pair, limits)
+    if over_ties:
+        pair = pair.over_ties(measure.tie_value(pair.one))
+    own = measure.greatest_difference(pair, limits)
     if own is not None:
         best = np.minimum(best, own)
     alike = identical(measure, pair, over_ties)
@@ -146,6 +147,8 @@ def enumerated(measure: Measure, pair: PairEvidence, limits: Ints, over_ties: bo
     tied = pair.has_ties & over_ties
     for n in range(int(np.log(ENUMERATED) / np.log(len(codes))) + 1):
         rows = np.flatnonzero((unjudged == n) & ~free)
+        if not len(rows):
+            continue
         ways = np.array(list(product(codes, repeat=n)), dtype=np.int16).reshape(len(codes) ** n, n)
         plain = rows[~tied[rows]]
         step = max(1, CELLS // (len(ways) * pair.codes.shape[1]))
@@ -204,25 +207,21 @@ class Judging:
     value: Floats  # A - B
 
 
-def witness(measure: Measure, pair: PairEvidence, *, thorough: bool = True, most: int | None = None) -> Judging:
-    """A judging of each row with as great an A - B as a quick search finds, with at most `most` documents relevant.
+def witness(measure: Measure, pair: PairEvidence, *, thorough: bool = True) -> Judging:
+    """A judging of each row with as great an A - B as a search finds.
 
     Documents in order of how much better A has them, the first m of them relevant, for m on a grid, or where not
     `thorough` all that A has above B; what neither run has all relevant, or not at all.
     """
     advantage = np.where(pair.unjudged, 1 / pair.rank_a - 1 / pair.rank_b, -np.inf)
-    order = np.argsort(-advantage, axis=1, kind="stable")
-    helpful = (advantage > 0).sum(axis=1)
+    helpful = advantage > 0
     top = np.int16(JUDGED + len(pair.levels) - 1)
     best = Judging(pair.codes, np.zeros(len(pair), dtype=np.int64), difference(measure, pair, pair.codes))
-    all_of_them = int(helpful.max(initial=0))
-    for m in counts_up_to(min(all_of_them, most or all_of_them)) if thorough else [all_of_them]:
-        chosen = np.zeros(pair.codes.shape, dtype=bool)
-        np.put_along_axis(chosen, order[:, :m], True, axis=1)
-        codes = np.where(chosen & (advantage > 0), top, pair.codes)
+    most = int(helpful.sum(axis=1).max(initial=0))
+    place = np.argsort(np.argsort(-advantage, axis=1, kind="stable"), axis=1) if thorough else np.zeros((1, 1))
+    for m in counts_up_to(most) if thorough else [most]:
+        codes = np.where(helpful & (place < m), top, pair.codes)
         for others in (np.zeros_like(pair.others), pair.others):
-            if most is not None and others.any():
-                continue
             found = difference(measure, pair, codes, others)
             better = found > best.value
             best = Judging(
@@ -233,6 +232,34 @@ def witness(measure: Measure, pair: PairEvidence, *, thorough: bool = True, most
             if not pair.others.any():
                 break
     return best
+
+
+def quick_witness(measure: Measure, topic: TopicRankings, a: Ints, b: Ints) -> Floats:
+    """At most what A - B is in one judging: of the documents that only A has, those in its first places relevant.
+
+    B's ranking stays as it is, and all that changes for it is R or the ideal. A's is cut there: what it has further
+    down can only add. For measures of which that is true.
+    """
+    top = len(topic.levels) - 1
+    place = topic.place[a][:, :WITNESSED]
+    new = topic.unjudged[place] & (topic.rank[b[:, None], place] == 0)
+    added = new.sum(axis=1)
+    counts = np.repeat(topic.counts[None, :], len(a), axis=0)
+    counts[:, top] += added
+    codes = np.where(new, np.int16(JUDGED + top), topic.codes[place])
+    lengths = np.minimum(topic.lengths[a], place.shape[1])
+    value = measure.value(topic.as_evidence(codes, np.zeros(codes.shape, dtype=bool), lengths, counts=counts))
+    steps = np.array([0, *counts_up_to(place.shape[1])])
+    # B falls with every document added: it is at most what it is with fewer.
+    with_steps = np.repeat(topic.counts[None, :], len(steps), axis=0)
+    with_steps[:, top] += steps
+    used, row = np.unique(b, return_inverse=True)
+    theirs = np.empty((len(used), len(steps)))
+    for i, counts_of in enumerate(with_steps):
+        evidence = topic.evidence(used)
+        theirs[:, i] = measure.value(replace(evidence, counts=np.repeat(counts_of[None, :], len(used), axis=0)))
+    step = np.searchsorted(steps, added, side="right") - 1
+    return comparable(measure, value) - comparable(measure, theirs[row, step])
 
 
 def tie_witness(measure: Measure, pair: PairEvidence) -> Floats:

@@ -2,8 +2,8 @@
 
 For each topic there are two curves over the number of documents given a grade: the most by which the lead can fall
 (from `upper_bounds`, so never too little) and by how much a judging that was evaluated makes it fall. Spending
-documents where the concave majorants of the first fall fastest needs no more of them than any judging does: a lower limit.
-Spending them along the second gives a judging that reverses the sign: an upper limit, and the list of documents.
+documents where the concave majorants of the first fall fastest needs no more of them than any judging does: a lower
+limit. Spending them along the second gives a judging that reverses the sign: an upper limit, and the documents.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def _of_pair(ranges: Ranges, measure: Measure, a: int, b: int, diff: float) -> F
     sign = 1.0 if diff > 0 else -1.0
 
     def one(number: int) -> _Curves:
-        topic = TopicRankings.of(ranges.runs, ranges.qrels, number)
-        return _curves(ranges, measure, topic, front, back, sign)
+        return _curves(ranges, measure, ranges.topic(number), front, back, sign)
 
+    _ = ranges.topics  # made here, so that forks need not make them each
     curves = parallel_map(one, range(len(ranges.qrels.topics)), workers=ranges.workers)
     topics = [curve.topic for curve in curves]
     if diff == 0:

@@ -7,16 +7,19 @@ leaves the sign open, a judging that reverses it is looked for; and only where n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fathoms.comparison.differences import (
     ENDLESS,
+    comparable,
     difference,
     listed_range,
+    quick_witness,
     tie_witness,
     upper_bounds,
     witness,
@@ -33,8 +36,8 @@ from fathoms.parallel import parallel_map
 NOTHING = 1e-9  # a difference this small is rounding, and proves nothing
 CELLS = 2_000_000  # of pairs times documents worked on at a time
 BEST = 100_000_000  # cells of pairs, topics and documents for which all pairs get the best bounds
-BEST_QUADRATIC = 2_500_000_000  # the same where pairs of documents count
-LOW, HIGH, ALL_LOW, ALL_HIGH = range(4)  # ends in the order of ties used, and over all orders
+BEST_QUADRATIC = 1_500_000_000  # the same where pairs of documents count
+MANY = 200  # pairs from which on the quick bound is worth trying first
 
 
 @dataclass(frozen=True)
@@ -77,77 +80,140 @@ class Ranges:
     universe: Universe
     workers: int = 1
 
+    @cached_property
+    def topics(self) -> list[TopicRankings]:
+        def one(number: int) -> TopicRankings:
+            topic = TopicRankings.of(self.runs, self.qrels, number)
+            topic.unjudged_of_both(self.universe.depth)
+            return topic
+
+        return parallel_map(one, range(len(self.qrels.topics)), workers=self.workers)
+
+    def topic(self, number: int) -> TopicRankings:
+        """One topic's rankings, without the large arrays that an earlier look at them has made."""
+        return copy(self.topics[number])
+
     def of(self, measures: Sequence[Measure], differences: dict[Measure, Floats]) -> dict[Measure, DifferenceRanges]:
         """Ranges of the measures that have one; `differences` are the mean differences of the pairs."""
         ranged = [measure for measure in measures if measure.range_is in ("exact", "sound")]
-        everything = np.arange(len(self.a))
-        quick = [measure for measure in ranged if not self.affordable(measure, len(everything))]
-        ends = self.ends(ranged, everything, quick)
+        quick = [measure for measure in ranged if not self.affordable(measure, len(self.a))]
+        ends = self._by_topic({m: partial(self._ends, m, m in quick) for m in ranged}, self.a, self.b)
         return {m: self._decided(m, ends[m], differences[m], m in quick) for m in ranged}
 
     def unjudged(self) -> int:
         """The unjudged documents of all runs, each once."""
-        found = parallel_map(self._unjudged, range(len(self.qrels.topics)), workers=1)
-        return int(sum(found))
-
-    def _unjudged(self, number: int) -> int:
-        keys = [run.unjudged_keys(number) for run in self.runs]
-        return len(np.unique(np.concatenate(keys)))
-
-    # -- ends of ranges, topic by topic ----------------------------------------------------------------------------
-
-    def ends(self, measures: Sequence[Measure], pairs: Ints, quick: Sequence[Measure] = ()) -> dict[Measure, Floats]:
-        """[end, pair, topic] of each measure for some of the pairs."""
-        a, b = self.a[pairs], self.b[pairs]
-
-        def one(number: int) -> list[Floats]:
-            topic = TopicRankings.of(self.runs, self.qrels, number)
-            others = self.universe.others(topic, a, b)
-            return [
-                quick_ends(m, topic, a, b, others) if m in quick else best_ends(m, topic, a, b, others, self.universe)
-                for m in measures
-            ]
-
-        found = parallel_map(one, range(len(self.qrels.topics)), workers=self.workers) if measures else []
-        return {m: np.stack([topic[i] for topic in found], axis=2) for i, m in enumerate(measures)}
+        topics = range(len(self.qrels.topics))
+        return sum(len(np.unique(np.concatenate([run.unjudged_keys(topic) for run in self.runs]))) for topic in topics)
 
     def affordable(self, measure: Measure, pairs: int) -> bool:
         """Whether that many pairs can all have the best bounds."""
         longest = max((int(np.diff(run.ends).max(initial=0)) for run in self.runs), default=0)
         depth = longest if measure.k is None else min(int(measure.k), longest)
         cells = pairs * len(self.qrels.topics) * 2 * depth
+        if isinstance(measure, Weighted) and pairs > MANY:
+            return False  # the quick way is exact too
         return cells * 2 * depth <= BEST_QUADRATIC if measure.quadratic_difference else cells <= BEST
+
+    # -- topic by topic --------------------------------------------------------------------------------------------
+
+    def _by_topic(self, work: dict[Measure, Callable[..., Floats]], a: Ints, b: Ints) -> dict[Measure, Floats]:
+        """What `work` finds for the pairs (a, b) on each topic, stacked: the last axis is that of the topics."""
+
+        def one(number: int) -> list[Floats]:
+            topic = self.topic(number)
+            others = self.universe.others(topic, a, b)
+            return [found(topic, a, b, others) for found in work.values()]
+
+        _ = self.topics  # made here, so that forks need not make them each
+        found = parallel_map(one, range(len(self.qrels.topics)), workers=self.workers) if work else []
+        return {measure: np.stack([topic[i] for topic in found], axis=-1) for i, measure in enumerate(work)}
+
+    def _of_some(self, measure: Measure, work: Callable[..., Floats], a: Ints, b: Ints) -> Floats:
+        return self._by_topic({measure: work}, a, b)[measure]
+
+    def _ends(self, measure: Measure, quick: bool, topic: TopicRankings, a: Ints, b: Ints, others: Ints) -> Floats:
+        """[end, pair]: least and greatest A - B in the order of ties used."""
+        if quick:
+            return quick_ends(measure, topic, a, b, others, over_ties=False)
+        return np.stack(
+            [-self._upper(measure, False, topic, b, a, others), self._upper(measure, False, topic, a, b, others)]
+        )
+
+    def _lead_over_ties(
+        self, measure: Measure, quick: bool, topic: TopicRankings, a: Ints, b: Ints, others: Ints
+    ) -> Floats:
+        """[pair]: least A - B over every order of ties."""
+        if quick:
+            return quick_ends(measure, topic, a, b, others, over_ties=True)[0]
+        return -self._upper(measure, True, topic, b, a, others)
+
+    def _upper(self, measure: Measure, over_ties: bool, topic: TopicRankings, a: Ints, b: Ints, others: Ints) -> Floats:
+        found = np.empty(len(a))
+        for rows, pair in pairs_to_depth(measure, topic, a, b, others, self.universe, over_ties=over_ties):
+            found[rows] = upper_bounds(measure, pair, NO_LIMIT, over_ties)[:, 0]
+        return found
+
+    def _witnessed(self, measure: Measure, how: str, topic: TopicRankings, a: Ints, b: Ints, others: Ints) -> Floats:
+        """[pair]: a value that A - B takes in some judging, and with `ties` in some other order of ties."""
+        if how == "quick":
+            return quick_witness(measure, topic, a, b)
+        found = np.empty(len(a))
+        for rows, pair in pairs_to_depth(measure, topic, a, b, others, self.universe, over_ties=how == "ties"):
+            if how == "ties":
+                found[rows] = np.maximum(difference(measure, pair, pair.codes), tie_witness(measure, pair))
+            else:
+                found[rows] = witness(measure, pair, thorough=how == "thorough").value
+        return found
 
     # -- can the sign be reversed? ---------------------------------------------------------------------------------
 
     def _decided(self, measure: Measure, ends: Floats, diff: Floats, quick: bool) -> DifferenceRanges:
         apart = np.abs(diff) > NOTHING
         exact = measure.difference_claim == "exact" and (not quick or isinstance(measure, Weighted))
-        lead = self._leads(ends, diff)
-        proved = apart & (lead[1] > NOTHING)
-        reversed_ = apart & exact & (lead[0] <= NOTHING)
-        if quick:
-            open_ = np.flatnonzero(apart & ~proved & ~reversed_)
-            reversed_[open_] = self._reversed(measure, open_, diff[open_], ends[:, open_], thorough=False)
-            open_ = np.flatnonzero(apart & ~proved & ~reversed_)
-            open_ = open_[: self._affordable_number(measure)]
-            ends[:, open_] = self.ends([measure], open_)[measure]
-            lead = self._leads(ends, diff)
-            proved = apart & (lead[1] > NOTHING)
-        open_ = np.flatnonzero(apart & ~proved & ~reversed_)
-        reversed_[open_] = self._reversed(measure, open_, diff[open_], ends[:, open_], thorough=True)
+        front, back = np.where(diff > 0, self.a, self.b), np.where(diff > 0, self.b, self.a)
+        lead = _lead(ends, diff)
+        reversed_ = apart & exact & (lead <= NOTHING)
+        if quick and not exact:
+            cut_is_safe = measure.based_on == "recall" and measure.k is None
+            for how in ("quick", "plain") if cut_is_safe else ("plain",):
+                open_ = np.flatnonzero(apart & (lead <= NOTHING) & ~reversed_)
+                reversed_[open_] = self._reversed(measure, how, front[open_], back[open_], np.abs(diff[open_]))
+            open_ = np.flatnonzero(apart & (lead <= NOTHING) & ~reversed_)[: self._affordable_number(measure)]
+            if len(open_):
+                ends[:, open_] = self._of_some(
+                    measure, partial(self._ends, measure, False), self.a[open_], self.b[open_]
+                )
+                lead = _lead(ends, diff)
+        proved = apart & (lead > NOTHING)
+        if measure.depends_on_order:
+            proved = self._proved_over_ties(measure, front, back, proved, quick or len(diff) > MANY)
+        by_judging = np.flatnonzero(apart & (lead <= NOTHING) & ~reversed_)
+        by_ties = np.flatnonzero(apart & (lead > NOTHING) & ~proved)
+        for rows, how in ((by_judging, "thorough"), (by_ties, "ties")):
+            reversed_[rows] = self._reversed(measure, how, front[rows], back[rows], np.abs(diff[rows]))
         words = np.where(proved, "no", np.where(reversed_, "yes", "unknown"))
         means = ends.mean(axis=2)
-        reversible = np.where(apart, words, "").tolist()
-        lead = self._leads(ends, diff)
-        doubt = np.where(lead[0] <= NOTHING, "judging", np.where(lead[1] <= NOTHING, "ties", "")).tolist()
-        return DifferenceRanges(means[LOW], means[HIGH], reversible, doubt, exact, ends[LOW], ends[HIGH])
+        return DifferenceRanges(
+            means[0],
+            means[1],
+            np.where(apart, words, "").tolist(),
+            np.where(lead <= NOTHING, "judging", np.where(proved, "", "ties")).tolist(),
+            exact,
+            ends[0],
+            ends[1],
+        )
 
-    @staticmethod
-    def _leads(ends: Floats, diff: Floats) -> tuple[Floats, Floats]:
-        """The least lead of whichever run is ahead, in the order of ties used and over all orders."""
-        low, high, all_low, all_high = ends.mean(axis=2)
-        return np.where(diff > 0, low, -high), np.where(diff > 0, all_low, -all_high)
+    def _proved_over_ties(self, measure: Measure, front: Ints, back: Ints, proved: Bools, quick: bool) -> Bools:
+        """Which of the pairs whose sign no judging reverses keep it under every order of ties too."""
+        found = np.zeros_like(proved)
+        left = np.flatnonzero(proved)
+        for quickly in (True, False) if quick else (False,):
+            if len(left):
+                work = partial(self._lead_over_ties, measure, quickly)
+                sure = self._of_some(measure, work, front[left], back[left]).mean(axis=-1) > NOTHING
+                found[left[sure]] = True
+                left = left[~sure]
+        return found
 
     def _affordable_number(self, measure: Measure) -> int:
         n = len(self.a)
@@ -155,75 +221,38 @@ class Ranges:
             n //= 2
         return n
 
-    def _reversed(self, measure: Measure, pairs: Ints, diff: Floats, ends: Floats, thorough: bool) -> Bools:
-        """Whether a judging of the pairs' documents, or an order of ties, was found that reverses the sign.
+    def _reversed(self, measure: Measure, how: str, front: Ints, back: Ints, lead: Floats) -> Bools:
+        """Whether a judging, or an order of ties, was found in which the run in front is so no longer.
 
-        Topics in which most could change come first, and a pair is left out once it is reversed.
+        Some topics at a time, and a pair is left out once it is reversed.
         """
-        total = np.abs(diff) * len(self.qrels.topics)
-        width = np.where(diff[:, None] > 0, -ends[LOW], ends[HIGH]).sum(axis=0) if len(pairs) else np.zeros(0)
-        front, back = np.where(diff > 0, self.a[pairs], self.b[pairs]), np.where(diff > 0, self.b[pairs], self.a[pairs])
-        order = np.argsort(-width, kind="stable")
-        step = max(1, self.workers) if not thorough else len(order)
-        for start in range(0, len(order), max(1, step)):
-            left = np.flatnonzero(total > NOTHING * len(order))
+        n_topics = len(self.qrels.topics)
+        total = lead * n_topics
+        start, step = 0, n_topics if how == "ties" else 4
+        while start < n_topics:
+            left = np.flatnonzero(total > NOTHING * n_topics)
             if not len(left):
                 break
-            some = order[start : start + step].tolist()
-            search = _Search(self, measure, back[left], front[left], thorough)
-            total[left] += np.sum(parallel_map(search, some, workers=self.workers), axis=0)
-        return total <= NOTHING * len(order)
+
+            def change(number: int, a: Ints = back[left], b: Ints = front[left]) -> Floats:
+                topic = self.topic(number)
+                others = self.universe.others(topic, a, b)
+                now = comparable(measure, measure.value(topic.evidence()))
+                return np.maximum(self._witnessed(measure, how, topic, a, b, others) - (now[a] - now[b]), 0.0)
+
+            some = range(start, min(start + step, n_topics))
+            start, step = start + step, 2 * step
+            total[left] -= np.sum(parallel_map(change, some, workers=self.workers), axis=0)
+        return total <= NOTHING * n_topics
 
 
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """For the pairs (a, b): by how much A - B falls on a topic in the judging, or the order of ties, best for B."""
-
-    ranges: Ranges
-    measure: Measure
-    b: Ints
-    a: Ints
-    thorough: bool
-
-    @property
-    def exact(self) -> bool:
-        return self.measure.difference_claim == "exact"
-
-    def __call__(self, number: int) -> Floats:
-        ranges, measure = self.ranges, self.measure
-        topic = TopicRankings.of(ranges.runs, ranges.qrels, number)
-        change = np.zeros(len(self.a))
-        others = ranges.universe.others(topic, self.a, self.b)
-        # B against A: the greatest is wanted.
-        for rows, pair in _pairs_to_depth(measure, topic, self.b, self.a, others, ranges.universe, over_ties=True):
-            now = difference(measure, pair, pair.codes)
-            if self.exact:
-                found = upper_bounds(measure, pair, NO_LIMIT, over_ties=False)[:, 0]
-            else:
-                found = witness(measure, pair, thorough=self.thorough).value
-            if self.thorough:
-                found = np.maximum(found, tie_witness(measure, pair))
-            change[rows] = np.minimum(now - found, 0.0)
-        return change
+def _lead(ends: Floats, diff: Floats) -> Floats:
+    """The least lead of whichever run is ahead, over every way of judging."""
+    low, high = ends.mean(axis=2)
+    return np.where(diff > 0, low, -high)
 
 
-def best_ends(measure: Measure, topic: TopicRankings, a: Ints, b: Ints, others: Ints, universe: Universe) -> Floats:
-    """[end, pair] on one topic, each pair by itself."""
-    ends = np.empty((4, len(a)))
-    for rows, pair in _pairs_to_depth(measure, topic, a, b, others, universe, over_ties=False):
-        ends[HIGH, rows] = upper_bounds(measure, pair, NO_LIMIT, over_ties=False)[:, 0]
-        ends[LOW, rows] = -upper_bounds(measure, pair.swapped(), NO_LIMIT, over_ties=False)[:, 0]
-    ends[ALL_LOW], ends[ALL_HIGH] = ends[LOW], ends[HIGH]
-    tied = np.asarray(topic.tied.any(axis=1))
-    again = np.flatnonzero((tied[a] | tied[b]) & measure.depends_on_order)
-    for part, pair in _pairs_to_depth(measure, topic, a[again], b[again], others[again], universe, over_ties=True):
-        rows = again[part]
-        ends[ALL_HIGH, rows] = upper_bounds(measure, pair, NO_LIMIT, over_ties=True)[:, 0]
-        ends[ALL_LOW, rows] = -upper_bounds(measure, pair.swapped(), NO_LIMIT, over_ties=True)[:, 0]
-    return ends
-
-
-def _pairs_to_depth(
+def pairs_to_depth(
     measure: Measure, topic: TopicRankings, a: Ints, b: Ints, others: Ints, universe: Universe, *, over_ties: bool
 ) -> Iterator[tuple[Ints, PairEvidence]]:
     """Pairs with the documents that the measure can see, some rows at a time."""
@@ -265,49 +294,41 @@ def _chunks(n: int, columns: int) -> list[slice]:
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def quick_ends(measure: Measure, topic: TopicRankings, a: Ints, b: Ints, others: Ints) -> Floats:
+def quick_ends(measure: Measure, topic: TopicRankings, a: Ints, b: Ints, others: Ints, *, over_ties: bool) -> Floats:
     """[end, pair] on one topic from what each system can have by itself."""
     if isinstance(measure, Weighted):
-        return _weighted_ends(measure, topic, a, b)
-    together = topic.unjudged_of_both()[a, b] + others
+        return _weighted_ends(measure, topic, a, b, over_ties)
     universe = np.zeros(len(topic), dtype=np.int64)
-    np.maximum.at(universe, a, together)
-    np.maximum.at(universe, b, together)
-    evidence = topic.evidence(None, universe)
-    ends = np.empty((4, len(a)))
-    for low, high, over_ties in ((LOW, HIGH, False), (ALL_LOW, ALL_HIGH, True)):
-        least, most = listed_range(measure, evidence, over_ties)
-        ends[low] = -np.inf if least is None or most is None else least[a] - most[b]
-        ends[high] = np.inf if least is None or most is None else most[a] - least[b]
-    return ends
+    if "universe" in measure.params:
+        together = topic.unjudged_of_both()[a, b] + others
+        np.maximum.at(universe, a, together)
+        np.maximum.at(universe, b, together)
+    low, high = listed_range(measure, topic.evidence(None, universe), over_ties)
+    if low is None or high is None:
+        return np.stack([np.full(len(a), -np.inf), np.full(len(a), np.inf)])
+    return np.stack([low[a] - high[b], high[a] - low[b]])
 
 
-def _weighted_ends(measure: Weighted, topic: TopicRankings, a: Ints, b: Ints) -> Floats:
+def _weighted_ends(measure: Weighted, topic: TopicRankings, a: Ints, b: Ints, over_ties: bool) -> Floats:
     """Exact in the order used: the sum of max(0, W_A - W_B) over unjudged documents is a city-block distance."""
     evidence = topic.evidence()
     scores = measure.scores(evidence)
     weights, top = measure.weights(evidence), measure.top_gain(evidence)
-    some = topic.unjudged[:-1] & (topic.rank[:, :-1] > 0).any(axis=0)
-    rank = topic.rank[:, :-1][:, some]
-    ends = np.empty((4, len(a)))
-    if scores.tie_low is None or scores.tie_high is None:
+    low, high = (scores.tie_low, scores.tie_high) if over_ties else (scores.score, scores.score)
+    if low is None or high is None:
         raise ValueError("a weighted measure has values over ties")
-    gain = measure.tie_value(evidence)
-    extremes = [_at_documents(topic, topic.extreme_ranks(gain, best), rank) for best in (True, False)]
-    for low, high, best, worst, least, most in (
-        (LOW, HIGH, rank, rank, scores.score, scores.score),
-        (ALL_LOW, ALL_HIGH, extremes[0], extremes[1], scores.tie_low, scores.tie_high),
-    ):
-        more = top * _surplus(*(at_ranks(weights, np.where(r > 0, r, np.inf)) for r in (best, worst)))
-        ends[low] = least[a] - most[b] - more[b, a]
-        ends[high] = most[a] - least[b] + more[a, b]
-    return ends
-
-
-def _at_documents(topic: TopicRankings, extreme: Floats, rank: NDArray[np.int32]) -> Floats:
-    """Extreme ranks by document from those by place."""
-    rows = np.arange(len(topic))[:, None]
-    return np.where(rank > 0, extreme[rows, np.maximum(rank - 1, 0)], 0.0)
+    ranks = np.broadcast_to(np.arange(1.0, topic.place.shape[1] + 1), topic.place.shape)
+    best = worst = ranks
+    if over_ties:
+        gain = measure.tie_value(evidence)
+        best, worst = (topic.extreme_ranks(gain, which) for which in (True, False))
+    system, place = np.nonzero((at_ranks(weights, best) > 0) & topic.unjudged[topic.place])
+    documents, column = np.unique(topic.place[system, place], return_inverse=True)
+    heavier, lighter = np.zeros((2, len(topic), len(documents)))
+    heavier[system, column] = at_ranks(weights, best[system, place])
+    lighter[system, column] = at_ranks(weights, worst[system, place])
+    more = top * _surplus(heavier, lighter)
+    return np.stack([low[a] - high[b] - more[b, a], high[a] - low[b] + more[a, b]])
 
 
 def _surplus(best: Floats, worst: Floats) -> Floats:

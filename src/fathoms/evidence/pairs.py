@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data.arrays import distinct
-from fathoms.data.qrels import JUDGED, NEGATIVE, PADDING, UNJUDGED, Qrels
+from fathoms.data.qrels import EXCLUDED, JUDGED, NEGATIVE, PADDING, UNJUDGED, Qrels
 from fathoms.evidence.align import Ranked
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
 
 ABSENT = np.inf  # the rank of a document that the run did not retrieve
 MANY_GRADES = 32  # beyond which grades that nobody has given are not tried
 BY_ROW = (  # what a PairEvidence holds for each row
-    *("a", "b", "documents", "codes", "rank_a", "rank_b", "shared", "columns_a", "columns_b"),
+    *("a", "b", "documents", "codes", "rank_a", "rank_b", "columns_a", "columns_b"),
     *("length_a", "length_b", "others"),
 )
 ALONE = -1  # the group of a document that is in no group shared by both runs
@@ -98,6 +98,10 @@ class TopicRankings:
     def __len__(self) -> int:
         return len(self.place)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be worked out again and is large."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("rank", "groups", "unjudged")}
+
     @property
     def n_documents(self) -> int:
         return len(self.codes) - 1
@@ -112,10 +116,12 @@ class TopicRankings:
         return (self.place >= 0).sum(axis=1)
 
     @cached_property
-    def rank(self) -> NDArray[np.int32]:
+    def rank(self) -> NDArray[Any]:
         """[system, document]: from 1, and 0 where not retrieved; the last column stands for number -1."""
-        rank = np.zeros((len(self), self.n_documents + 1), dtype=np.int32)
-        ranks = np.broadcast_to(np.arange(1, self.place.shape[1] + 1, dtype=np.int32), self.place.shape)
+        width = self.place.shape[1]
+        kind = np.int16 if width < np.iinfo(np.int16).max else np.int32  # small, to be looked up in at random
+        rank = np.zeros((len(self), self.n_documents + 1), dtype=kind)
+        ranks = np.broadcast_to(np.arange(1, width + 1, dtype=kind), self.place.shape)
         np.put_along_axis(rank, self.place, ranks, axis=1)
         rank[:, -1] = 0
         return rank
@@ -132,7 +138,10 @@ class TopicRankings:
         if key not in self._cache:
             from scipy.sparse import csr_array
 
-            own = csr_array(self.unjudged_within(depth).astype(np.int32))
+            place = self.place if depth is None else self.place[:, :depth]
+            system, column = np.nonzero(self.unjudged[place])
+            shape = (len(self), self.n_documents)
+            own = csr_array((np.ones(len(system), dtype=np.int32), (system, place[system, column])), shape=shape)
             shared = (own @ own.T).toarray().astype(np.int64)
             size = np.diag(shared)
             self._cache[key] = size[:, None] + size[None, :] - shared
@@ -210,10 +219,9 @@ class TopicRankings:
         codes = self.codes[documents]
         if universe_depth is not None:
             shallow = ((rank_a > 0) & (rank_a <= universe_depth)) | ((rank_b > 0) & (rank_b <= universe_depth))
-            codes = np.where(self.unjudged[documents] & ~shallow, np.int16(JUDGED), codes)
+            codes = np.where(self.unjudged[documents] & ~shallow, np.int16(EXCLUDED), codes)
         if others is None:
             others = np.zeros(len(a), dtype=np.int64)
-        shared = _same_groups(self, a, b, documents) if self.tied.any() else np.full(documents.shape, ALONE)
         return PairEvidence(
             topic=self,
             a=a,
@@ -222,7 +230,6 @@ class TopicRankings:
             codes=codes,
             rank_a=np.where(rank_a > 0, rank_a, ABSENT),
             rank_b=np.where(rank_b > 0, rank_b, ABSENT),
-            shared=shared,
             columns_a=np.broadcast_to(places - 1, at_a.shape),
             columns_b=columns_b,
             length_a=self.lengths[a],
@@ -269,7 +276,6 @@ class PairEvidence:
     codes: NDArray[np.int16]  # [row, column]
     rank_a: Floats  # [row, column], ABSENT where not retrieved
     rank_b: Floats
-    shared: Ints  # [row, column]: a tie group that both have in the same places, or ALONE
     columns_a: Ints  # [row, rank]: A's documents in order of rank
     columns_b: Ints
     length_a: Ints  # documents retrieved
@@ -283,6 +289,13 @@ class PairEvidence:
     @cached_property
     def unjudged(self) -> Bools:
         return (self.codes == UNJUDGED) | (self.codes == NEGATIVE)
+
+    @cached_property
+    def shared(self) -> Ints:
+        """[row, column]: a tie group that both have in the same places, or ALONE; ranks of files are their own."""
+        if not self.over_all_orders or not self.topic.tied.any():
+            return np.broadcast_to(np.int64(ALONE), self.codes.shape)
+        return _same_groups(self.topic, self.a, self.b, self.documents)
 
     @cached_property
     def levels(self) -> Floats:
@@ -412,32 +425,21 @@ class PairEvidence:
 def _extreme_ranks(topic: TopicRankings, gain: Floats, best: bool) -> Floats:
     """[system, rank]: the rank that the document in each place has at best, or at worst, as `over_ties` says."""
     first, last = topic.groups
-    worth = gain[topic.codes[topic.place]]
-    unknown = topic.unjudged[topic.place]
-    n_systems, width = worth.shape
-    row = np.repeat(np.arange(n_systems), width)
-    group = first.ravel()
+    extreme = np.broadcast_to(np.arange(1.0, first.shape[1] + 1), first.shape).copy()
+    row, column = np.nonzero(last > first)
+    if not len(row):
+        return extreme
+    first, last = first[row, column], last[row, column]
+    codes = topic.codes[topic.place[row, column]]
+    worth, unknown = gain[codes], topic.unjudged[topic.place[row, column]]
     # Known documents of a group in order of their gain, greatest first for the best; unjudged ones behind.
-    key = np.where(unknown, np.inf, -worth).ravel()
-    order = np.lexsort((key, group, row))
-    inside: Ints = np.empty(row.shape, dtype=np.int64)
-    start = np.maximum.accumulate(np.where(np.append(True, _changes(row[order], group[order])), np.arange(len(row)), 0))
+    number = np.cumsum(np.append(True, (row[1:] != row[:-1]) | (first[1:] != first[:-1]))) - 1
+    order = np.lexsort((np.where(unknown, np.inf, -worth), number))
+    start = np.searchsorted(number, number)  # a group's places follow each other
+    inside = np.empty(len(row), dtype=np.int64)
     inside[order] = np.arange(len(row)) - start
-    inside = inside.reshape(worth.shape)
     full = (worth >= gain.max()) & ~unknown & (gain.max() > 0)
-    in_front = _in_group(full, first, last)
-    if best:
-        return np.where(unknown, first + in_front, first + inside).astype(np.float64)
-    return np.where(unknown, last - in_front, last - inside).astype(np.float64)
-
-
-def _changes(row: Ints, group: Ints) -> Bools:
-    changes: Bools = (row[1:] != row[:-1]) | (group[1:] != group[:-1])
-    return changes
-
-
-def _in_group(flags: Bools, first: Ints, last: Ints) -> Ints:
-    """[system, rank]: how many flags the place's group has."""
-    sums = np.cumsum(flags, axis=1)
-    before = np.where(first > 1, np.take_along_axis(sums, np.maximum(first - 2, 0), axis=1), 0)
-    return np.take_along_axis(sums, last - 1, axis=1) - before
+    in_front = np.bincount(number, weights=full)[number]
+    step = np.where(unknown, in_front, inside)
+    extreme[row, column] = first + step if best else last - step
+    return extreme
