@@ -1,8 +1,14 @@
 """Is A better than B, and will it stay so?
 
-For each pair of runs (or each run and --baseline): the difference of the means, its range over all ways of judging the
-unjudged documents, confidence interval, p-value, and a verdict: certain (no judgment can turn it), settled
-(significant, and neither ties nor the point estimate turn it), tie, or open.
+For each pair of runs (or each run and --baseline): the difference of the means, its range over every way of judging the
+documents of the two runs, confidence interval, p-value, effect size, estimate, and a verdict:
+
+  certain  significant, and no judging and no tie-breaking reverses it
+  fragile  significant as judged, but judging or tie-breaking could undo it
+  open     not significant; the reason says what would help
+  tie      the means are equal
+
+--explain says where a difference comes from, topic by topic, and which documents could reverse it.
 
 With `none` as QRELS the files are scores by topic that some tool has computed (`trec_eval -q`, `ir_measures -q`, tsv,
 csv, json or parquet of `fathoms eval --by-topic`): differences, intervals and p-values, but nothing of ranges and ties.
@@ -21,10 +27,24 @@ if TYPE_CHECKING:
 
 EXAMPLES = """examples:
   fathoms compare qrels.txt a.run b.run
+  fathoms compare qrels.txt a.run b.run -m nDCG@10 --explain
   fathoms compare qrels.txt runs/ -m AP -m 'RBP(p=0.8)' --baseline bm25 --correction holm
   fathoms compare qrels.txt runs/ -m nDCG@10 --test randomization --format latex
   fathoms compare none a.eval b.eval -m map"""
 
+
+# What the table shows beside runs, measure, verdict and reason, where there is any of it.
+SHOWN = (
+    *("diff", "diff_low", "diff_high", "ci_low", "ci_high", "p", "p_corrected", "effect"),
+    *("estimate", "likely_low", "likely_high", "fragility_low", "fragility_high", "reversible"),
+)
+TITLES = {
+    "p_corrected": "p_corr",
+    "likely_low": "likely",
+    "likely_high": "to",
+    "fragility_low": "fragility",
+    "fragility_high": "at_most",
+}
 
 # Flags that say how runs and judgments are read, with their defaults: scores alone have nothing to do with them.
 OF_RUNS = {
@@ -32,6 +52,10 @@ OF_RUNS = {
     "score_precision": None,
     "bounds": None,
     "universe": None,
+    "universe_depth": None,
+    "topics": "all",
+    "draws": None,
+    "explain": False,
     "pooled": None,
     "lenient": False,
     "junk": None,
@@ -58,6 +82,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--alpha", metavar="A", type=options.share, default=0.05, help="significance level (0.05)")
     parser.add_argument("--baseline", metavar="RUN", help="compare each run with this one only (a name, or its file)")
+    parser.add_argument(
+        "--draws",
+        metavar="N",
+        type=options.at_least_zero,
+        help="how often the unjudged documents are drawn for the estimates; 0 leaves them out (200, and 0 where that "
+        "would take long)",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="for a few pairs: where the difference comes from, how many documents decide it, and which",
+    )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "latex"))
     options.add_order(parser)
     options.add_ranges(parser)
@@ -78,6 +114,8 @@ def run(args: Namespace) -> int:
             correction=args.correction,
             alpha=args.alpha,
             baseline=args.baseline,
+            draws=args.draws,
+            explain=args.explain,
             progress=step,
         )
     output.say_notes(exp, result, args)
@@ -130,33 +168,63 @@ def _number(value: float | None, signed: bool = True) -> str:
 def _table(result: Comparison, sentences: list[str]) -> str:
     from fathoms.cli.output import aligned_text
 
-    header = [
-        "run_a",
-        "run_b",
-        "measure",
-        "verdict",
-        "diff",
-        "diff_low",
-        "diff_high",
-        "ci_low",
-        "ci_high",
-        "p",
-        "p_corr",
-    ]
+    shown = [name for name in SHOWN if any(getattr(pair, name) is not None for pair in result.pairs)]
+    header = ["run_a", "run_b", "measure", "verdict", *(TITLES.get(name, name) for name in shown), "reason"]
     rows = [
         [
-            pair.run_a,
-            pair.run_b,
-            pair.measure,
-            pair.verdict,
-            *map(_number, (pair.diff, pair.diff_low, pair.diff_high, pair.ci_low, pair.ci_high)),
-            _number(pair.p, signed=False),
-            _number(pair.p_corrected, signed=False),
+            *(pair.run_a, pair.run_b, pair.measure, pair.verdict),
+            *(_cell(name, getattr(pair, name)) for name in shown),
+            pair.reason,
         ]
         for pair in result.pairs
     ]
-    text = aligned_text(header, rows, numbers_from=4)
-    return text + "\n" + "\n".join(sentences) + "\n" if sentences else text
+    parts = [aligned_text(header, rows, numbers_from=4), "\n".join(sentences)]
+    parts += [explanation(result, i) for i in range(len(result.explained))]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
+
+
+def _cell(name: str, value: float | str | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if name.startswith("fragility"):
+        return f"{value:.0f}"
+    return _number(value, signed=not name.startswith("p"))
+
+
+def explanation(result: Comparison, i: int) -> str:
+    """One comparison topic by topic, and the documents that could reverse it, one per line as for a list of tasks."""
+    from fathoms.cli.output import aligned_text
+
+    told = result.explained[i]
+    pair = result.pairs[i]
+    topics = sorted(told.topics, key=lambda one: -abs(one.score_a - one.score_b))
+    header = ["topic", pair.run_a, pair.run_b, "diff", "diff_low", "diff_high", "unjudged"]
+    rows = [
+        [
+            result.topic_names[one.topic],
+            *(f"{value:.4f}" for value in (one.score_a, one.score_b)),
+            *map(_number, (one.score_a - one.score_b, one.low, one.high)),
+            str(one.unjudged),
+        ]
+        for one in topics
+    ]
+    head = f"{pair.measure}, {pair.run_a} against {pair.run_b}: topics, largest difference first\n"
+    text = head + aligned_text(header, rows, numbers_from=1)
+    if not told.documents:
+        return text
+    ahead, behind = (pair.run_a, pair.run_b) if pair.diff > 0 else (pair.run_b, pair.run_a)
+    done = "together they reverse it" if told.high is not None else "together they do not reverse it"
+    lines = [
+        f"\ndocuments that would help {behind} against {ahead} most if relevant, first the most dangerous; {done}",
+        "# topic document grade rank_a rank_b change",
+    ]
+    for one in told.documents:
+        ranks = (str(rank) if rank is not None else "-" for rank in (one.rank_a, one.rank_b))
+        document = result.document_names[one.key]
+        lines.append(
+            " ".join([result.topic_names[one.topic], document, f"{one.grade:g}", *ranks, f"{one.change:+.4f}"])
+        )
+    return text + "\n".join(lines) + "\n"
 
 
 def _latex(result: Comparison) -> str:

@@ -104,8 +104,9 @@ class Comparison(Result):
     topics: int
     notes: list[str] = field(default_factory=list)
     universe: Universe = Universe()  # noqa: RUF009 - it does not change
-    unjudged: int | None = None  # documents of all given runs
-    explained: list[Fragility] = field(default_factory=list)
+    explained: list[Fragility] = field(default_factory=list)  # one for each pair, if it was asked for
+    topic_names: list[str] = field(default_factory=list)
+    document_names: dict[int, str] = field(default_factory=dict)  # by key, of the documents in `explained`
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [pair.row() for pair in self.pairs]
@@ -204,7 +205,32 @@ def run_comparison(
         )
     ]
     explained = [one for m in measures for one in told.get(m, ())]
-    return Comparison(pairs, alpha, test, correction, len(qrels.topics), notes, universe, ranges.unjudged(), explained)
+    return Comparison(
+        pairs,
+        alpha,
+        test,
+        correction,
+        len(qrels.topics),
+        notes,
+        universe,
+        explained,
+        qrels.topics,
+        _document_names(experiment, explained),
+    )
+
+
+def _document_names(experiment: BaseExperiment, explained: Sequence[Fragility]) -> dict[int, str]:
+    """Ids of the documents that are listed, by their keys."""
+    wanted = np.array([document.key for one in explained for document in one.documents], dtype=np.uint64)
+    found: dict[int, str] = {}
+    runs = list(experiment.runs)
+    for name in dict.fromkeys(runs[place] for one in explained for place in (one.a, one.b)):
+        ranked = experiment.ranked(name)
+        at = np.flatnonzero(np.isin(ranked.keys, wanted))
+        documents = ranked.run.documents[ranked.rows[at]].tolist()
+        ids = (document.decode(errors="surrogateescape") for document in documents)
+        found |= dict(zip(ranked.keys[at].tolist(), ids, strict=True))
+    return found
 
 
 def chosen_baseline(baseline: str | None, names: Sequence[str]) -> str | None:

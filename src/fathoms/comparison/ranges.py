@@ -100,11 +100,6 @@ class Ranges:
         ends = self._by_topic({m: partial(self._ends, m, m in quick) for m in ranged}, self.a, self.b)
         return {m: self._decided(m, ends[m], differences[m], m in quick) for m in ranged}
 
-    def unjudged(self) -> int:
-        """The unjudged documents of all runs, each once."""
-        topics = range(len(self.qrels.topics))
-        return sum(len(np.unique(np.concatenate([run.unjudged_keys(topic) for run in self.runs]))) for topic in topics)
-
     def affordable(self, measure: Measure, pairs: int) -> bool:
         """Whether that many pairs can all have the best bounds."""
         longest = max((int(np.diff(run.ends).max(initial=0)) for run in self.runs), default=0)

@@ -45,11 +45,6 @@ class RankedKeys:
     def of(cls, ranked: Ranked, n_topics: int) -> RankedKeys:
         return cls(ranked.keys, ranked.codes, ranked.tied, np.searchsorted(ranked.topic, np.arange(n_topics + 1)))
 
-    def unjudged_keys(self, topic: int) -> NDArray[np.uint64]:
-        part = slice(self.ends[topic], self.ends[topic + 1])
-        codes = self.codes[part]
-        return self.keys[part][(codes == UNJUDGED) | (codes == NEGATIVE)]
-
 
 def possible_levels(qrels: Qrels) -> tuple[Floats, NDArray[np.int16]]:
     """The grades in use and the whole grades between them, and for each code of the judgments its code among these.
