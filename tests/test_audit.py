@@ -23,7 +23,7 @@ from fathoms.comparison.audit_result import COLUMNS, Audit
 from fathoms.comparison.audit_sentences import sentences
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.align import Aligned, Alignment
-from fathoms.evidence.pool import with_judgments
+from fathoms.evidence.pool import least_depths, with_judgments
 from tests.commands import finished
 from tests.real import collection
 
@@ -490,8 +490,9 @@ def test_trec8_depth_10_with_each_team_left_out() -> None:
     units = by_team(list(scored), teams_of(folder))
     assert len(units) == 41
     brought = contributions(for_pool, units, 10, len(qrels))
-    assert brought.pool.all()  # the source's file is this pool
-    left = leave_out(qrels, scored, brought, units, [fm.parse_measure("AP(judged_only=True)")])
+    everything = np.ones(len(qrels), dtype=bool)
+    assert (least_depths(for_pool.values(), len(qrels)) <= 10).all()  # the source's file is this pool
+    left = leave_out(qrels, everything, scored, brought, units, [fm.parse_measure("AP(judged_only=True)")])
     full = {one.run.removeprefix("input."): f"{one.full:.4f}" for one in left}
     without = {one.run.removeprefix("input."): f"{one.without:.4f}" for one in left}
     assert len(left) == len(full) == 129
@@ -506,15 +507,16 @@ def test_trec8_depth_100_with_each_team_left_out() -> None:
     scored, for_pool = trec8_aligned(folder, qrels)
     teams = teams_of(folder)
     brought = contributions(for_pool, by_team(list(scored), teams), 100, len(qrels))
+    pool = least_depths(for_pool.values(), len(qrels)) <= 100  # the source has no other judgments
     paths = sorted((folder / "reference" / "trec_eval_loo").iterdir())
     assert len(paths) == 3
     for path in paths:
         run = path.name.replace("eval.", "input.", 1)
         lines = [line.split() for line in path.read_text().splitlines()]
         theirs = {topic: value for name, topic, value in (line[:3] for line in lines) if name == "map"}
-        (left,) = leave_out(qrels, scored, brought, {teams[run]: [run]}, [fm.parse_measure("AP")])
+        (left,) = leave_out(qrels, pool, scored, brought, {teams[run]: [run]}, [fm.parse_measure("AP")])
         assert f"{left.without:.4f}" == theirs.pop("all")
-        evidence = with_judgments(scored[run], qrels, brought.pool & ~brought.of(teams[run]))
+        evidence = with_judgments(scored[run], qrels, pool & ~brought.of(teams[run]))
         ours = fm.parse_measure("AP").value(evidence)
         assert {topic: f"{score:.4f}" for topic, score in zip(qrels.topics, ours, strict=True)} == theirs
 
