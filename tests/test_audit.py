@@ -425,7 +425,7 @@ def test_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, *GIVEN, "-m", "AP", "-m", "Rprec", "-m", "P@10", "-o", "audit.txt") == (0, "", "")
     assert Path("audit.txt").read_text(encoding="utf-8") == text
     done, text, err = call(capsys, *GIVEN[:2], "--depth", "5")
-    assert "no list of contributing runs" in err
+    assert "assumed pool: 4 of 9 runs, judged through rank 12 (no --pooled list given)" in err
     assert "give --groups FILE" in text
     assert call(capsys, *GIVEN[:2], "--depth", "5", "--quiet")[2] == ""
 

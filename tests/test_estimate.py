@@ -16,7 +16,7 @@ from scipy.stats import ttest_rel
 import fathoms as fm
 from fathoms.comparison.significance import paired_t, reversals, separability
 from fathoms.estimate.gain_models import GAIN_MODELS, MODEL_NAMES, Hybrid, fit_model
-from fathoms.estimate.predict import METHODS, estimate, fit_curves, pooled_depth
+from fathoms.estimate.predict import METHODS, estimate, fit_curves
 from fathoms.estimate.predictors import (
     PREDICTORS,
     PUBLISHED,
@@ -29,6 +29,7 @@ from fathoms.estimate.predictors import (
 from fathoms.estimate.tuning import rmse, surface, tune
 from fathoms.evidence.align import Alignment, rank
 from fathoms.evidence.pool import judged_depths, make_pool, prefix, prefix_by_topic, prefix_order, with_judgments
+from fathoms.experiment.assumed_pool import pooled_depth
 from fathoms.measures.gains import Graded
 from tests import slow
 from tests.blocks import block, random_case

@@ -143,7 +143,13 @@ def _extended(result: Audit) -> str:
         return "" if value is None else f"{value:.3f}"
 
     rows = [
-        [one.measure, "" if one.judged is None else f"{one.judged:.1%}", number(one.tau), number(one.coverage), number(one.inversion)]
+        [
+            one.measure,
+            "" if one.judged is None else f"{one.judged:.1%}",
+            number(one.tau),
+            number(one.coverage),
+            number(one.inversion),
+        ]
         for one in result.extended
     ]
     header = ["measure", "judged deeper", "tau", "coverage", "inversion"]

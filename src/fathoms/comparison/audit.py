@@ -19,7 +19,6 @@ from fathoms.comparison.audit_guidelines import Guide, listed
 from fathoms.comparison.audit_leave_out import contributions, judgments_used, leave_out
 from fathoms.comparison.audit_result import Audit
 from fathoms.errors import FathomsError
-from fathoms.estimate.predict import contributing_runs, pooled_depth
 from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Bools
 from fathoms.evidence.pool import least_depths, with_judgments
@@ -54,18 +53,20 @@ def run_audit(
                 "out; audit a variant that uses all judgments"
             )
     aligned, in_file_order = _align_all(experiment, notes, progress)
-    contributing, measured = _pool(experiment, aligned, notes)
-    d = depth or measured
-    if d < 1:
+    pool = experiment.pool_assumed()
+    if options.pooled is None:
+        notes.append(pool.sentence)
+    if depth is None and not pool.known:
         raise FathomsError(
             "the contributing runs are not judged through their first rank, so the pool has no depth to measure; "
             "name them (--pooled FILE) or the depth (--depth D)"
         )
+    contributing, d = pool.names, depth or pool.depth
     chosen = prepared or experiment.measures([name.format(d=d) for name in MEASURES])
     pooled = [aligned[name] for name in contributing]
     depths = least_depths(pooled, len(qrels))
     in_pool = depths <= d
-    kept = judgments_used(depths, depth, measured)
+    kept = judgments_used(depths, depth, pool)
     found, steps = found_by_depth(qrels, depths, d)
     teams = _teams(contributing, experiment.groups, notes)
     alone = {name: [name] for name in contributing}
@@ -101,16 +102,6 @@ def run_audit(
         guidelines=guide.all(),
         notes=notes,
     )
-
-
-def _pool(experiment: BaseExperiment, aligned: Mapping[str, Aligned], notes: list[str]) -> tuple[list[str], int]:
-    """The contributing runs, and how deep they are pooled."""
-    evidences = {name: one.evidence for name, one in aligned.items()}
-    if experiment.options.pooled is None:
-        chosen, depth = contributing_runs(evidences, notes)
-        return [name for name, one in evidences.items() if any(one is it for it in chosen)], depth
-    names = experiment.contributing()
-    return names, pooled_depth(evidences[name] for name in names)
 
 
 def _left_out(

@@ -15,6 +15,7 @@ from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
 from fathoms.evidence.order import Ties
 from fathoms.evidence.pool import with_judgments
+from fathoms.experiment.assumed_pool import AssumedPool
 from fathoms.experiment.evaluate import aggregate
 from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
@@ -31,12 +32,14 @@ class Contributions:
         return self.sole == self.units.index(unit) if unit in self.units else np.zeros(len(self.sole), dtype=bool)
 
 
-def judgments_used(depths: NDArray[np.int32], asked: int | None, measured: int) -> Bools:
+def judgments_used(depths: NDArray[np.int32], asked: int | None, pool: AssumedPool) -> Bools:
     """Which judgments to look at: all, or if a pool shallower than the real one is asked about those it would have.
 
     `depths` are the least depths of the judged documents over the contributing runs.
     """
-    return depths <= asked if asked is not None and asked < measured else np.ones(len(depths), dtype=bool)
+    if asked is not None and pool.known and asked < pool.depth:
+        return depths <= asked
+    return np.ones(len(depths), dtype=bool)
 
 
 def contributions(

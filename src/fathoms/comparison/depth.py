@@ -13,7 +13,6 @@ from fathoms.choices import checked
 from fathoms.comparison.agreement import Evaluated, agreement
 from fathoms.comparison.correlation import Correlation, correlation, correlation_matrix, swaps
 from fathoms.errors import FathomsError
-from fathoms.estimate.predict import judged_depth
 from fathoms.evidence.evidence import Floats
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.depths import depth_scores
@@ -34,7 +33,8 @@ class DepthScores:
 
     runs: list[str]
     depths: list[int]
-    pooled: int  # how deep the runs are judged
+    pooled: int  # the depth of the pool
+    pool: str  # and who contributed to it, in words
     scores: dict[str, Floats]  # measure without cut-off: [system, topic, depth]
     notes: list[str] = field(default_factory=list)
 
@@ -67,20 +67,16 @@ def scores_by_depth(
     notes = list(experiment.qrels.notes)
     align = experiment.alignment(measures, notes)
 
-    def one(run: str) -> tuple[int, list[Floats]]:
+    def one(run: str) -> list[Floats]:
         evidence = experiment.align(run, align).evidence
-        return judged_depth(evidence), [depth_scores(measure, evidence, depths) for measure in measures]
+        return [depth_scores(measure, evidence, depths) for measure in measures]
 
     found = experiment.map(one, systems, progress)
-    contributing = experiment.options.pooled
-    judged = [
-        depth for run, (depth, _) in zip(systems, found, strict=True) if contributing is None or run in contributing
-    ]
-    pooled = int(np.median(judged)) if judged else 0
+    pool = experiment.pool_assumed()
     scores = {
-        measure.name.partition("@")[0]: np.stack([parts[i] for _, parts in found]) for i, measure in enumerate(measures)
+        measure.name.partition("@")[0]: np.stack([parts[i] for parts in found]) for i, measure in enumerate(measures)
     }
-    return DepthScores(systems, list(depths), pooled, scores, notes)
+    return DepthScores(systems, list(depths), pool.depth, pool.sentence, scores, notes)
 
 
 def reference_depth(result: DepthScores) -> int:
@@ -154,7 +150,7 @@ class DepthAnalysis(Result):
     @property
     def sentences(self) -> list[str]:
         found, kind = self.found, self.correlation
-        lines = [f"runs are judged to about depth {found.pooled}; compared with depth {self.reference}"]
+        lines = [f"{found.pool}; compared with depth {self.reference}"]
         for measure in self.measures:
             start = stable_from(volatility(found, measure, kind=kind), found.depths)
             what = f"from depth {start} on" if start is not None else "at no depth"

@@ -35,7 +35,6 @@ METHODS = (*PREDICTORS, *MODEL_NAMES, *RELEVANCE_MODELS)
 COLUMNS = ("run", "topic", "measure", "score", "low", "high", "method", "estimate")
 WORDS = ("run", "topic", "measure", "method")
 ESTIMATE_DRAWS = 200  # behind the estimate of a measure that has no closed form
-JUDGED_SHARE = 0.99  # ranks at which this share of the contributing runs' documents is judged are pooled
 
 
 # -- from scores and ranges: RM -------------------------------------------------------------------------------
@@ -83,37 +82,6 @@ def check_estimable(measure: Measure, methods: Sequence[str]) -> None:
             f"{measure.name} has no estimate from predicted gains, so not by {', '.join(models)}; use one of "
             f"{', '.join(others)}"
         )
-
-
-def judged_depth(evidence: Evidence) -> int:
-    """Through how many ranks (nearly) all of a run's documents are judged."""
-    judged, retrieved = (evidence.codes >= JUDGED).sum(axis=0), (evidence.codes != PADDING).sum(axis=0)
-    short = ratio(judged, retrieved) < JUDGED_SHARE
-    return int(short.argmax()) if short.any() else evidence.width
-
-
-def pooled_depth(evidences: Iterable[Evidence]) -> int:
-    """The depth to which the contributing runs were pooled: what most of them are judged through."""
-    return int(np.median([judged_depth(evidence) for evidence in evidences]))
-
-
-def contributing_runs(evidences: dict[str, Evidence], notes: list[str]) -> tuple[list[Evidence], int]:
-    """Without a list of them: the runs that look pooled, and how deep. Where none does, all, and their first ten."""
-    depths = {name: judged_depth(evidence) for name, evidence in evidences.items()}
-    deep = [depth for depth in depths.values() if depth >= 2]
-    if not deep:
-        notes.append(
-            "no run is judged through its first ranks, so models are fitted to what is judged of the first 10 of all "
-            "runs; name the contributing runs (--pooled FILE) or the depth (--depth D) if you know them"
-        )
-        return list(evidences.values()), 10
-    depth = int(np.median(deep))
-    chosen = [evidences[name] for name in evidences if depths[name] >= depth]
-    notes.append(
-        f"no list of contributing runs was given (--pooled FILE): {len(chosen)} of {len(evidences)} runs are judged "
-        f"through rank {depth} and taken for pooled"
-    )
-    return chosen, depth
 
 
 def empirical_gains(evidences: Iterable[Evidence], measure: Measure, depth: int) -> tuple[Floats, Floats]:
@@ -290,13 +258,11 @@ def _fitted(
     """The curves of the gain models, fitted to the contributing runs; None where no such model is asked for."""
     if not models:
         return None
+    pool = experiment.pool_assumed()
     if experiment.options.pooled is None:
-        evidences = {name: experiment.align(name, align).evidence for name in experiment.runs}
-        contributing, seen = contributing_runs(evidences, notes)
-    else:
-        contributing = [experiment.align(name, align).evidence for name in experiment.contributing()]
-        seen = max(pooled_depth(contributing), 2)
-    depth = depth or seen
+        notes.append(pool.sentence)
+    contributing = [experiment.align(name, align).evidence for name in pool.names]
+    depth = depth or max(pool.depth, 2)
     curves, fit_notes = fit_curves(contributing, measures, models, depth)
     notes += [f"fitted at depth {depth}: {note}" for note in fit_notes]
     return curves

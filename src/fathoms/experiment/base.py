@@ -27,6 +27,7 @@ from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.align import Aligned, Alignment, Ranked, rank, reranked
 from fathoms.evidence.order import Precision, Ties, default_precision
 from fathoms.evidence.pool import Pool, make_pool, unjudged_of_all, unjudged_rows
+from fathoms.experiment.assumed_pool import AssumedPool, infer_pool, judged_by_rank
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.parallel import check_scheduler, parallel_map
@@ -157,6 +158,7 @@ class BaseExperiment:
         self.groups = _groups(groups, self.runs)
         self._qrels: Qrels | None = None
         self._ranked: dict[str, Ranked] = {}
+        self._pool: AssumedPool | None = None
         self._kept = self._fitting(memory_mb) if scheduler is None else frozenset[str]()
 
     def __repr__(self) -> str:
@@ -289,18 +291,33 @@ class BaseExperiment:
         if not pooled:
             return None
         if self.options.pooled is None:
-            notes.append(
-                "no list of contributing runs was given (--pooled FILE), so all given runs make the pool "
-                f"of {', '.join(measure.name for measure in pooled)}: a run's value then depends on the other runs"
-            )
+            names = ", ".join(measure.name for measure in pooled)
+            notes.append(f"{self.pool_assumed().sentence}; {names} takes R or its ideal from these runs")
         depth = max(int(measure.k or 0) for measure in pooled)
         return make_pool((self.ranked(name) for name in self.contributing()), self.qrels, depth)
 
     def contributing(self) -> list[str]:
-        """The runs that contributed to the pool, as far as they are given: those named, or all."""
+        """The runs that contributed to the pool, as far as they are given: those named, or those that look like it.
+        Without judgments nothing shows who contributed, and all do."""
+        if self.options.pooled is not None or not self.has_qrels:
+            return self._named() or list(self.runs)
+        return self.pool_assumed().names
+
+    def pool_assumed(self) -> AssumedPool:
+        """Who contributed to the pool and how deep it was, as stated or as seen in what is judged, with a sentence that
+        says so."""
+        if self._pool is None:
+            named = self._named()
+            names = list(self.runs) if named is None else named
+            found = self.map(lambda name: judged_by_rank(self.ranked(name)), names)
+            self._pool = infer_pool(dict(zip(names, found, strict=True)), named)
+        return self._pool
+
+    def _named(self) -> list[str] | None:
+        """The runs that are said to have contributed, as far as they are given; None where nobody says so."""
         pooled = self.options.pooled
         if pooled is None:
-            return list(self.runs)
+            return None
         chosen = [name for name in dict.fromkeys(pooled) if name in self.runs]
         if not chosen:
             raise FathomsError(
