@@ -231,9 +231,10 @@ class Guide:
         if not self.others:
             return "not applicable", "Every given run contributed to the pool or is assumed to have."
         least = min(map(self._share, self.others))
+        whose = "the only run" if len(self.others) == 1 else f"each of the {len(self.others)} runs"
         return "pass", (
-            f"At least {as_percent(least)} of the first {self.depth} documents is judged of each of the "
-            f"{pluralise(len(self.others), 'run')} that did not contribute."
+            f"{as_percent(least)} or more of the first {self.depth} documents of {whose} that did not contribute is "
+            "judged."
         )
 
     def _thin_said(self, kind: str, names: Sequence[str], low: Sequence[str]) -> str:
@@ -288,8 +289,9 @@ class Guide:
 
 def few_judged(kind: str, low: int, n: int, depth: int, least: str, share: float) -> str:
     """How many runs have too little judged, and which has least."""
+    whose = "The only run" if n == 1 else f"All {n} runs" if low == n else f"{low} of the {n} runs"
     return (
-        f"{low} of the {pluralise(n, 'run')} that {kind} {'has' if low == 1 else 'have'} less than "
+        f"{whose} that {kind} {'has' if low == 1 else 'have'} less than "
         f"{ENOUGH_JUDGED:.0%} of the first {depth} documents judged (lowest: {least}, {as_percent(share)})"
     )
 

@@ -33,6 +33,7 @@ class Audit(Result):
     depth: int
     depth_asked: bool
     assumed: bool  # whether the contributing runs are inferred and not listed
+    pool_known: bool  # False: nothing shows who contributed, and all runs stand in
     contributing: list[str]
     others: list[str]
     groups: dict[str, list[str]]  # contributing runs by team; empty where teams are not known

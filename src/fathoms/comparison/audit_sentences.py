@@ -32,14 +32,24 @@ def sentences(result: Audit) -> list[str]:
     return [_pool_said(result), _found_said(result), *_reuse_said(result), _guidelines_said(result)]
 
 
+def _contributing_said(result: Audit) -> str:
+    asked, seen = "as asked for", "inferred from what is judged"
+    n, given = len(result.contributing), len(result.shares)
+    if not result.assumed:
+        how = asked if result.depth_asked else seen
+        return f"Pool: the {pluralise(n, 'run')} listed, to depth {result.depth} ({how})."
+    who = f"Assumed pool: {n} of {pluralise(given, 'run')}"
+    unlisted = f"{seen}, as no --pooled list was given"
+    if not result.depth_asked:
+        return f"{who}, to depth {result.depth} ({unlisted})."
+    if not result.pool_known:
+        unlisted = "no run is judged through its first ranks, and no --pooled list was given"
+    return f"{who} ({unlisted}), to depth {result.depth} ({asked})."
+
+
 def _pool_said(result: Audit) -> str:
     d = result.depth
-    how = "as asked for" if result.depth_asked else "as far as their documents are nearly all judged"
-    if result.assumed:
-        of = f"{len(result.contributing)} of {pluralise(len(result.shares), 'run')}"
-        said = [f"Assumed pool (no --pooled list was given): {of} to depth {d}, {how}."]
-    else:
-        said = [f"Pool: {pluralise(len(result.contributing), 'run')} to depth {d}, {how}."]
+    said = [_contributing_said(result)]
     everything = int((result.qrels.grades >= 0).sum())
     if result.used < everything:
         said.append(f"Only the {result.used:,} of {everything:,} judgments that such a pool has are used.")
@@ -104,7 +114,7 @@ def _reuse_said(result: Audit) -> list[str]:
     if thin:
         severity = max(severity, 1)
         few = few_judged("did not contribute", len(thin), len(outside), result.depth, thin[0][1], thin[0][0])
-        said.append(f"Here, {few}.")
+        said.append(f"{few}.")
     return [f"Reuse: {REUSE[severity]}. {' '.join(said)}"] if said else []
 
 

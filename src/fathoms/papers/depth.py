@@ -273,7 +273,7 @@ def _by_depth(result: Study, scores: DepthScores, d: int, shown: int) -> None:
             f"discrimination, coverage and inversion in percent, {what}, reference {reference}",
             ["k", *heads],
             rows7,
-            note=f"Coverage and inversion are of the pairs that differ significantly at k = {reference}; 0 without any.",
+            note=f"Coverage and inversion: of the pairs that differ significantly at k = {reference}; 0 without any.",
         )
 
 
