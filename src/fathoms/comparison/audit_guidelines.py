@@ -115,11 +115,13 @@ class Guide:
         tau, measure = min(
             ((self._tau(m, m.replace(k=int(m.k or 1) // 2)), m) for m in halved), key=lambda pair: pair[0]
         )
-        half = f"at depth {int(measure.k or 1) // 2} instead of {measure.k}"
-        order = f"{half}, {measure.name} orders the systems with Kendall's tau {tau:.3f} to the order here"
+        half = int(measure.k or 1) // 2
+        order = f"Kendall's tau between the orders by {measure.name} and at depth {half} is {tau:.3f}"
         if tau < SAME_ORDER:
-            return "warn", f"The depth decides who is ahead, so fix it before you look at the results: {order}."
-        return "pass", f"Each measure is asked for at one depth, and the depth changes little: {order}."
+            return "warn", (
+                f"The order of the systems depends on the depth, so fix it before you look at the results: {order}."
+            )
+        return "pass", f"Each measure is asked for at one depth, and half of it changes the order little: {order}."
 
     def described(self) -> Finding:
         """A name must say how a measure was cut off: its variant stands there, or trec_eval defines it."""

@@ -106,8 +106,8 @@ def _reuse_said(result: Audit) -> list[str]:
         whom = "a contributing run" if kind == "run" else "a run's whole team"
         said.append(
             f"Had {whom} not contributed, the run's {change.measure} would change by {size:.1f}% on average and "
-            f"{abs(change.most.percent or 0.0):.1f}% at most ({change.most.run}), and its rank by "
-            f"{change.rank.mean:.1f} on average, among {len(result.shares)} runs."
+            f"{abs(change.most.percent or 0.0):.1f}% at most ({change.most.run}); it would move by "
+            f"{change.rank.mean:.1f} places on average, among {len(result.shares)} runs."
         )
     outside = {name: result.judged[name].share for name in result.others}
     thin = sorted((share, name) for name, share in outside.items() if share is not None and share < ENOUGH_JUDGED)
