@@ -279,6 +279,17 @@ def test_who_contributed_is_assumed_in_so_many_words(made: Collection) -> None:
     assert "All of the runs' first 12 documents are judged" in listed.sentences[0]
 
 
+def test_others_may_have_brought_the_same_documents() -> None:
+    """Where judgments come from runs that are not given, leaving a run out by hand takes too much away."""
+    made, grades = patchy()
+    found = audit(made.qrels, made.runs, ["P@5"], pooled=made.pooled)
+    total = sum(map(len, grades.values()))
+    assert (
+        f"It may change less: {total - found.in_pool:,} of {total:,} judgments are not from these runs"
+        in (found.sentences[2])
+    )
+
+
 def test_scores_are_not_complete_where_documents_are_unjudged(made: Collection) -> None:
     """Said to have contributed, and hardly judged."""
     found = audit(made.qrels, made.runs, ["P@5"], pooled=list(made.runs), depth=12)

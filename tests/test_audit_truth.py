@@ -30,7 +30,7 @@ COLLECTIONS = 60
 PROBABLY = 0.9
 
 NUMBER = r"[\d,.]+"
-SHARE = r"(?:more than |less than )?[\d.]+%"
+SHARE = r"(?:[mM]ore than |[lL]ess than )?[\d.]+%"
 THIN = (
     r"(?P<thin>The only run|All \d+ runs|\d+ of the \d+ runs) that did not contribute (?:has|have) less than 95% of "
     rf"the first \d+ documents judged \(lowest: (?P<thinnest>\S+), (?P<thin_share>{SHARE})\)"
@@ -59,6 +59,8 @@ KINDS = {
         r"[\d.]+% at most \(\S+\); it would move by [\d.]+ places on average, among \d+ runs\.)?"
         r"(?: Had a run's whole team not contributed, the run's \S+ would change by (?P<team>[\d.]+)% on average and "
         r"[\d.]+% at most \(\S+\); it would move by [\d.]+ places on average, among \d+ runs\.)?"
+        rf"(?P<elsewhere> It may change less: {NUMBER} of {NUMBER} judgments are not from these runs, and who "
+        r"brought them may have had the run's documents too\.)?"
         rf"(?: {THIN}\.)?"
     ),
     "guidelines": re.compile(
@@ -153,6 +155,7 @@ def percent(text: str) -> float:
 
 def near(text: str, value: float) -> bool:
     """Whether a share was printed right: to a tenth of a percent, and neither nothing nor all where it is not."""
+    text = text.lower()
     if text.startswith("more than"):
         return percent(text) <= value < 1
     if text.startswith("less than"):
@@ -221,6 +224,8 @@ def check_reuse(case: Case, probable: Probable) -> None:
         assert [int(n) for n in count] == expected
         assert thin[said["thinnest"]] == min(thin.values())
         assert near(said["thin_share"], min(thin.values()))
+    inside, judgments = (case.said["pool"].get(name, "1").replace(",", "") for name in ("inside", "judgments"))
+    assert ("elsewhere" in said) == (int(inside) < 0.95 * int(judgments))
     changes = [(float(said[kind]), few, many) for kind, few, many in (("run", 2, 12), ("team", 5, 30)) if kind in said]
     fine = all(size <= few + 0.051 for size, few, _ in changes) and not thin
     bad = any(size >= many - 0.051 for size, _, many in changes)

@@ -111,7 +111,7 @@ class Guide:
             return ONE_RUN
         halved = [m for m in cut if int(m.k or 1) >= 2]
         if not halved:
-            return "pass", f"Each measure is asked for at one depth: {listed(cut)}."
+            return "pass", f"Each measure has one depth: {listed(cut)}."
         tau, measure = min(
             ((self._tau(m, m.replace(k=int(m.k or 1) // 2)), m) for m in halved), key=lambda pair: pair[0]
         )
@@ -121,7 +121,7 @@ class Guide:
             return "warn", (
                 f"The order of the systems depends on the depth, so fix it before you look at the results: {order}."
             )
-        return "pass", f"Each measure is asked for at one depth, and half of it changes the order little: {order}."
+        return "pass", f"Each measure has one depth, and half of it changes the order little: {order}."
 
     def described(self) -> Finding:
         """A name must say how a measure was cut off: its variant stands there, or trec_eval defines it."""

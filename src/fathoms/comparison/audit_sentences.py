@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FEW_LEFT, MANY_LEFT = 0.05, 0.2  # relevant share of the documents last pooled; a fifth is what ClueWeb still had
 ENOUGH_TO_TELL = 30  # documents in that last step, to conclude anything from their share
 # Mean change in percent, from Table 5: at most as on TREC 8, at least as on ClueWeb.
+FEW_ELSEWHERE = 0.05  # of the judgments; more, and others than the given runs contributed
 LIKE_TREC8 = {"run": 2.0, "group": 5.0}
 LIKE_CLUEWEB = {"run": 12.0, "group": 30.0}
 REUSE = (
@@ -67,8 +68,9 @@ def _pool_said(result: Audit) -> str:
         )
     else:
         least = min(judged, key=lambda name: (1.0 if judged[name].share is None else judged[name].share, name))
+        few = as_percent(share)
         said.append(
-            f"{as_percent(share)} of the runs' first {d} documents are judged (lowest: {least}, "
+            f"{few[:1].upper()}{few[1:]} of the runs' first {d} documents are judged (lowest: {least}, "
             f"{as_percent(judged[least].share or 0.0)}), so further judging can change even their P@{d}."
         )
     return " ".join(said)
@@ -108,6 +110,12 @@ def _reuse_said(result: Audit) -> list[str]:
             f"Had {whom} not contributed, the run's {change.measure} would change by {size:.1f}% on average and "
             f"{abs(change.most.percent or 0.0):.1f}% at most ({change.most.run}); it would move by "
             f"{change.rank.mean:.1f} places on average, among {len(result.shares)} runs."
+        )
+    elsewhere = result.used - result.in_pool
+    if said and elsewhere > FEW_ELSEWHERE * result.used:
+        said.append(
+            f"It may change less: {elsewhere:,} of {result.used:,} judgments are not from these runs, and who brought "
+            "them may have had the run's documents too."
         )
     outside = {name: result.judged[name].share for name in result.others}
     thin = sorted((share, name) for name, share in outside.items() if share is not None and share < ENOUGH_JUDGED)
