@@ -19,10 +19,10 @@ import pytest
 import fathoms as fm
 from fathoms.api import audit
 from fathoms.comparison.audit import run_audit
-from fathoms.comparison.audit_findings import Judged, LeftOut, Status, as_percent, changes
+from fathoms.comparison.audit_findings import Judged, LeftOut, Status, Step, as_percent, changes
 from fathoms.comparison.audit_leave_out import contributions, leave_out
 from fathoms.comparison.audit_result import COLUMNS, Audit
-from fathoms.comparison.audit_sentences import sentences
+from fathoms.comparison.audit_sentences import _last_pooled, sentences
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.pool import least_depths, with_judgments
@@ -277,6 +277,26 @@ def test_who_contributed_is_assumed_in_so_many_words(made: Collection) -> None:
     listed = audit(made.qrels, made.runs, ["P@5"], pooled=made.pooled)
     assert listed.sentences[0].startswith("Pool: the 4 runs listed, to depth 12 (inferred from what is judged). ")
     assert "All of the runs' first 12 documents are judged" in listed.sentences[0]
+
+
+def test_judgments_that_are_no_pool() -> None:
+    """Nobody contributed to judgments that were chosen one by one; a depth asked for does not change that."""
+    runs = {name: run_of(text) for name, text in (("A", "uavbwc"), ("B", "vduexf"))}
+    with pytest.warns(fm.FathomsWarning, match="assumed pool: unknown"):
+        found = audit(JUDGED, runs, ["P@5"], depth=5)
+    assert found.sentences[0].startswith("No pool is known")
+    assert [one for one in found.sentences if one.startswith("Reuse")] == [
+        "Reuse: unknown, for who contributed is; look at how much is judged of each run."
+    ]
+
+
+def test_enough_documents_to_tell() -> None:
+    def last(*judged: int) -> Step:
+        return _last_pooled([Step(i, i + 1, n, n // 2) for i, n in enumerate(judged)])
+
+    assert last(50, 40) == Step(1, 2, 40, 20)
+    assert last(50, 20, 10, 4) == Step(1, 4, 34, 17)
+    assert last(5, 4) == Step(0, 2, 9, 4)
 
 
 def test_others_may_have_brought_the_same_documents() -> None:

@@ -32,8 +32,9 @@ PROBABLY = 0.9
 NUMBER = r"[\d,.]+"
 SHARE = r"(?:[mM]ore than |[lL]ess than )?[\d.]+%"
 THIN = (
-    r"(?P<thin>The only run|All \d+ runs|\d+ of the \d+ runs) that did not contribute (?:has|have) less than 95% of "
-    rf"the first \d+ documents judged \(lowest: (?P<thinnest>\S+), (?P<thin_share>{SHARE})\)"
+    r"(?P<thin>The only run|All \d+ runs|\d+ of the \d+ runs) that (?:did not contribute|(?:is|are) not in the "
+    r"assumed pool) (?:has|have) less than 95% of the "
+    rf"first \d+ documents judged \(lowest: (?P<thinnest>\S+), (?P<thin_share>{SHARE})\)"
 )
 KINDS = {
     "pool": re.compile(
@@ -254,7 +255,8 @@ def check_guidelines(case: Case, _: Probable) -> None:
     # 7: who is hardly judged is a reason to warn, and the sentences on the pool and on reuse say the same.
     shares = {run: case.judged(run) for run in case.rankings}
     assert (status[7] == "warn") == any(share < 0.95 for share in shares.values())
-    assert ("that did not contribute" in evidence[7] and status[7] == "warn") == ("thin" in case.said["reuse"])
+    outside = "that did not contribute" in evidence[7] or "not in the assumed pool" in evidence[7]
+    assert (outside and status[7] == "warn") == ("thin" in case.said["reuse"])
     for text in re.findall(rf"lowest: (\S+), ({SHARE})", evidence[7]):
         assert near(text[1], shares[text[0]])
     # 2, 4, 5: the orders of systems, from scores of our own.

@@ -79,7 +79,7 @@ def run_audit(
         name: with_judgments(in_file_order[name], qrels, kept) if name in in_file_order else evidence[name]
         for name in aligned
     }
-    guide = Guide(chosen, prepared is not None, d, evidence, filed, contributing, options.ties)
+    guide = Guide(chosen, prepared is not None, d, evidence, filed, contributing, options.pooled is None, options.ties)
     return Audit(
         qrels=qrels,
         measures=chosen,

@@ -29,6 +29,9 @@ from fathoms.version import __version__
 STANDARD = ("P", "ERR", "RBP", "AP", "nDCG", "Q")  # LMC-depth Table 2; those of trec_eval are standard too
 STANDARD_DEPTHS = (1, 5, 10, 15, 20, 30, 100, 200, 500, 1000)  # trec_eval's, and the first rank
 ENOUGH_JUDGED = 0.95
+# What runs are, where contributing runs are listed and where they are assumed.
+INSIDE = ("contributed", "are in the assumed pool")
+OUTSIDE = ("did not contribute", "are not in the assumed pool")
 Finding = tuple[Status, str]
 NOT_RATED: Finding = ("not applicable", "None of the measures compares systems.")
 ONE_RUN: Finding = ("not applicable", "One run has no order of systems.")
@@ -48,6 +51,7 @@ class Guide:
         evidence: Mapping[str, Evidence],
         in_file_order: Mapping[str, Evidence],
         contributing: Sequence[str],
+        assumed: bool,  # and not listed
         ties: Ties,
     ) -> None:
         self.measures = measures
@@ -56,6 +60,7 @@ class Guide:
         self.evidence = evidence
         self.in_file_order = in_file_order
         self.contributing = contributing
+        self.assumed = assumed
         self.others = [name for name in evidence if name not in set(contributing)]
         self.ties = ties
         self.recall = [m for m in measures if m.based_on == "recall"]
@@ -193,16 +198,13 @@ class Guide:
         uncut = [one.measure for one in bad if one.tau is None]
         if uncut:
             said.append(f"No cut-off is possible: {listed(uncut)}.")
-        lowest_tau = min((one for one in bad if one.tau is not None), key=lambda one: one.tau or 0.0, default=None)
-        if lowest_tau is not None and lowest_tau.tau is not None and lowest_tau.tau < SAME_ORDER:
-            tau = f"{lowest_tau.tau:.3f}"
-            said.append(f"{lowest_tau.measure} has Kendall's tau {tau} to itself cut at depth {self.depth}.")
-        most = max(
-            (one for one in bad if one.inversion is not None), key=lambda one: one.inversion or 0.0, default=None
-        )
-        if most is not None and most.inversion is not None and most.inversion > FEW_INVERSIONS:
-            share = f"{most.inversion:.1%}"
-            said.append(f"{most.measure} inverts {share} of the pairs that differ significantly when cut there.")
+        tau, measure = min(((one.tau, one.measure) for one in bad if one.tau is not None), default=(1.0, ""))
+        if tau < SAME_ORDER:
+            said.append(f"{measure} has Kendall's tau {tau:.3f} to itself cut at depth {self.depth}.")
+        inversions = [(one.inversion, one.measure) for one in bad if one.inversion is not None]
+        share, measure = max(inversions, default=(0.0, ""))
+        if share > FEW_INVERSIONS:
+            said.append(f"{measure} inverts {share:.1%} of the pairs that differ significantly when cut there.")
         return "warn", " ".join(said)
 
     def alongside(self) -> Finding:
@@ -211,8 +213,7 @@ class Guide:
         if not self.utility:
             return (
                 "warn",
-                f"Every measure here is recall-based: {listed(self.recall)}; add a utility-based one such as "
-                "RBP(p=0.8).",
+                f"No utility-based measure stands beside {listed(self.recall)}; add one such as RBP(p=0.8).",
             )
         return "pass", f"Utility-based {listed(self.utility)} alongside recall-based {listed(self.recall)}."
 
@@ -223,7 +224,7 @@ class Guide:
         are looked at too.
         """
         said, thin = [], False
-        for kind, names in (("did not contribute", self.others), ("contributed", self.contributing)):
+        for kind, names in ((OUTSIDE[self.assumed], self.others), (INSIDE[self.assumed], self.contributing)):
             low = [name for name in names if self._share(name) < ENOUGH_JUDGED]
             if low:
                 thin = True
@@ -231,12 +232,12 @@ class Guide:
         if thin:
             return "warn", " ".join(said)
         if not self.others:
-            return "not applicable", "Every given run contributed to the pool or is assumed to have."
+            return "not applicable", f"There are only runs that {INSIDE[self.assumed]}."
         least = min(map(self._share, self.others))
         whose = "the only run" if len(self.others) == 1 else f"each of the {len(self.others)} runs"
         return "pass", (
-            f"{as_percent(least)} or more of the first {self.depth} documents of {whose} that did not contribute is "
-            "judged."
+            f"{as_percent(least)} or more of the first {self.depth} documents of {whose} that "
+            f"{OUTSIDE[self.assumed]} is judged."
         )
 
     def _thin_said(self, kind: str, names: Sequence[str], low: Sequence[str]) -> str:
@@ -292,6 +293,7 @@ class Guide:
 def few_judged(kind: str, low: int, n: int, depth: int, least: str, share: float) -> str:
     """How many runs have too little judged, and which has least."""
     whose = "The only run" if n == 1 else f"All {n} runs" if low == n else f"{low} of the {n} runs"
+    kind = kind.replace("are ", "is ") if n == 1 else kind
     return (
         f"{whose} that {kind} {'has' if low == 1 else 'have'} less than "
         f"{ENOUGH_JUDGED:.0%} of the first {depth} documents judged (lowest: {least}, {as_percent(share)})"

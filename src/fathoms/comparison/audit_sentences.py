@@ -6,10 +6,11 @@ other topics, their significance, is for `compare` to say.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fathoms.comparison.audit_findings import Change, Judged, LeftOut, as_percent, changes
-from fathoms.comparison.audit_guidelines import ENOUGH_JUDGED, few_judged
+from fathoms.comparison.audit_findings import Change, Judged, LeftOut, Step, as_percent, changes
+from fathoms.comparison.audit_guidelines import ENOUGH_JUDGED, OUTSIDE, few_judged
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
@@ -44,7 +45,10 @@ def _contributing_said(result: Audit) -> str:
     if not result.depth_asked:
         return f"{who}, to depth {result.depth} ({unlisted})."
     if not result.pool_known:
-        unlisted = "no run is judged through its first ranks, and no --pooled list was given"
+        return (
+            "No pool is known: no run is judged through its first ranks, and no --pooled list was given. Taken "
+            f"instead: the first {result.depth} documents of {pluralise(given, 'run')}."
+        )
     return f"{who} ({unlisted}), to depth {result.depth} ({asked})."
 
 
@@ -77,9 +81,9 @@ def _pool_said(result: Audit) -> str:
 
 
 def _found_said(result: Audit) -> str:
-    last = next((step for step in reversed(result.steps) if step.judged), None)
+    last = _last_pooled(result.steps)
     start = f"Relevant documents: {result.found[-1].mean:.1f} per topic in the pool of depth {result.depth}"
-    if last is None or last.rate is None:
+    if last.rate is None:
         return f"{start}."
     if last.judged < ENOUGH_TO_TELL:
         verdict = "too few documents to tell whether a deeper pool would find more"
@@ -96,8 +100,19 @@ def _found_said(result: Audit) -> str:
     )
 
 
+def _last_pooled(steps: Sequence[Step]) -> Step:
+    """The last step of the pool, or as many of the last ones as have enough documents to tell."""
+    *before, last = steps
+    while before and last.judged < ENOUGH_TO_TELL:
+        one = before.pop()
+        last = Step(one.shallow, last.deep, one.judged + last.judged, one.relevant + last.relevant)
+    return last
+
+
 def _reuse_said(result: Audit) -> list[str]:
     """One verdict, by whichever experiment is further from TREC 8's figures in the paper; outsiders count too."""
+    if not result.pool_known:
+        return ["Reuse: unknown, for who contributed is; look at how much is judged of each run."]
     said, severity = [], 0
     for kind, left in (("run", result.run_out), ("group", result.group_out)):
         change = _worst(result, left)
@@ -121,7 +136,7 @@ def _reuse_said(result: Audit) -> list[str]:
     thin = sorted((share, name) for name, share in outside.items() if share is not None and share < ENOUGH_JUDGED)
     if thin:
         severity = max(severity, 1)
-        few = few_judged("did not contribute", len(thin), len(outside), result.depth, thin[0][1], thin[0][0])
+        few = few_judged(OUTSIDE[result.assumed], len(thin), len(outside), result.depth, thin[0][1], thin[0][0])
         said.append(f"{few}.")
     return [f"Reuse: {REUSE[severity]}. {' '.join(said)}"] if said else []
 
