@@ -86,7 +86,7 @@ def block(cases: Sequence[Case]) -> Evidence:
         levels=levels,
         max_grade=float(cases[0].gmax),
         counts=counts,
-        unjudged_in_all_runs=np.array([sum(not doc.judged for doc in case.ranking + case.outside) for case in cases]),
+        unjudged_in_universe=np.array([sum(not doc.judged for doc in case.ranking + case.outside) for case in cases]),
         pool=PoolEvidence(
             depth=depth,
             judged_depth=judged_rows[:, 1],

@@ -120,6 +120,7 @@ SHARED = {
     "--score-precision",
     "--bounds",
     "--universe",
+    "--universe-depth",
     "--pooled",
     "--workers",
     "--scheduler",

@@ -101,7 +101,7 @@ def of_all(measure: Measure) -> Measure:
 
 def plain_name(measure: Measure) -> str:
     """As the slow versions know it, for whom a case says which documents there are."""
-    return measure.replace(universe="run").name if "universe" in measure.params else measure.name
+    return measure.replace(universe="auto").name if "universe" in measure.params else measure.name
 
 
 def cases(seed: int, count: int, **shape: Any) -> list[slow.Case]:

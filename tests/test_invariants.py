@@ -195,10 +195,11 @@ def test_order_of_lines_does_not_matter(
 @FEW
 @given(qrels=QRELS, runs=st.lists(RUNS, min_size=2, max_size=3), ties=st.sampled_from(["trec", "run", "expected"]))
 def test_company_and_names_do_not_matter(qrels: Topics, runs: list[Topics], ties: str) -> None:
+    """Where each run's range is over its own documents."""
     named = {f"run {i}": run for i, run in enumerate([*runs, runs[0]])}
-    together = evaluated(qrels, named, ties=ties)
+    together = evaluated(qrels, named, ties=ties, universe="run")
     for name, run in named.items():
-        alone = evaluated(qrels, {"another name": run}, ties=ties)
+        alone = evaluated(qrels, {"another name": run}, ties=ties, universe="run")
         assert without_run(alone, "another name").equals(without_run(together, name))
     assert without_run(together, "run 0").equals(without_run(together, f"run {len(runs)}"))
 
@@ -217,7 +218,7 @@ def values_of(name: str, parameter: Param) -> st.SearchStrategy[Any]:
     if parameter.check == "positive":
         return NUMBERS if parameter.default is not None else st.none() | NUMBERS
     if name == "universe":
-        return st.sampled_from(["run", "given", float("inf")]) | st.integers(0, 10**7).map(float)
+        return st.sampled_from(["auto", "run", "pair", "given", float("inf")]) | st.integers(0, 10**7).map(float)
     if name == "gains":
         rising = st.lists(NUMBERS.map(float), max_size=4, unique=True).map(sorted)
         return st.none() | st.tuples(rising, rising).map(lambda both: ((0.0, 0.0), *zip(*both, strict=False)))

@@ -16,7 +16,8 @@ PRECISIONS = ("float32", "float64")
 TOPICS = ("all", "intersect")
 NAMES = ("file", "tag")
 BOUNDS = ("exact", "rm")
-UNIVERSES = ("run", "all")
+UNIVERSES = ("auto", "run", "pair", "all")
+A_UNIVERSE = "auto, run, pair, all, a number or inf"
 CORRELATIONS = ("tau", "tau_ap", "rbo", "pearson")
 PREFIX_ORDERS = ("file", "shuffle")
 
@@ -58,14 +59,15 @@ def nonrelevant_grade(value: Any) -> float:
 
 
 def universe(value: Any) -> str | float:
-    """Which unjudged documents may turn out relevant; `given` is another word for `all`."""
+    """Which unjudged documents may turn out relevant; `given` is another word for `all`. A number is one of documents
+    that no run has; it may be inf."""
     if value == "given":
         return "all"
     if value in UNIVERSES:
         return str(value)
     number = _number(value)
-    if number is None or not number >= 0:
-        raise FathomsError(f"expected run, all, a number of documents or inf, found {value!r}")
+    if number is None or not number >= 0 or (number % 1 != 0 and number != float("inf")):
+        raise FathomsError(f"expected {A_UNIVERSE}, found {value!r}")
     return number
 
 

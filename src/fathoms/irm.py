@@ -113,7 +113,7 @@ class FathomsMeasure(theirs.Measure):  # type: ignore[misc]
             raise FathomsError(
                 f"{self}: there is no geometric mean of topics' {value}; low, high, tie_low, tie_high have one"
             )
-        if ours.depends_on_others:
+        if ours.names_other_runs:
             raise FathomsError(f"{self}: depends on other runs, and ir_measures has one at a time; use fm.evaluate")
 
     def aggregator(self) -> Any:

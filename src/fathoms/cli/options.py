@@ -86,10 +86,17 @@ def add_ranges(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--universe",
-        metavar="run|all|N|inf",
+        metavar="auto|run|pair|all|N|inf",
         type=checker(choices.universe),
-        help="unjudged documents outside the places read that may turn out relevant: the run's own (default), those "
-        "of all given runs, a number of them, or any number",
+        help="unjudged documents that ranges are over: auto (default), those of the runs a statement is about; run, "
+        "each run's own; pair, those of both runs (compare only); all, those of all given runs; N, those and N unseen "
+        "ones per topic; inf, those and any number of unseen ones",
+    )
+    parser.add_argument(
+        "--universe-depth",
+        metavar="D",
+        type=at_least_one,
+        help="count only documents that some given run has in its first D places (default: at any rank)",
     )
     add_pooled(parser)
 
@@ -99,7 +106,8 @@ def add_pooled(parser: ArgumentParser) -> None:
         "--pooled",
         metavar="FILE",
         type=Path,
-        help="names of the runs that contributed to the pool, one a line (default: all given runs)",
+        help="names of the runs that contributed to the pool, one a line (default: those whose "
+        "first documents are judged)",
     )
 
 
@@ -180,6 +188,7 @@ def experiment(args: Namespace, *, memory_mb: float | None = None) -> Experiment
     makes, it gives no memory to keep them in."""
     from fathoms.api import Experiment
     from fathoms.cli.output import check_target
+    from fathoms.experiment.base import MEMORY_MB
 
     check_sources(args)
     check_target(getattr(args, "format", "tsv"), args.output)
@@ -193,13 +202,14 @@ def experiment(args: Namespace, *, memory_mb: float | None = None) -> Experiment
         score_precision=getattr(args, "score_precision", None),
         bounds=getattr(args, "bounds", None),
         universe=getattr(args, "universe", None),
+        universe_depth=getattr(args, "universe_depth", None),
         lenient=getattr(args, "lenient", False),
         junk=args.junk,
         names=getattr(args, "names", "file"),
         workers=getattr(args, "workers", 2),
         scheduler=getattr(args, "scheduler", None),
         seed=getattr(args, "seed", 0),
-        **({} if memory_mb is None else {"memory_mb": memory_mb}),
+        memory_mb=MEMORY_MB if memory_mb is None else memory_mb,
     )
     found.warn = False
     return found

@@ -254,7 +254,7 @@ class Guide:
 
     def _residual(self, names: Sequence[str]) -> str:
         for measure in (*self.utility, *self.recall):
-            if measure.range_is == "none" or measure.needs_all_runs:
+            if measure.range_is == "none" or measure.names_other_runs:
                 continue
             widths = []
             for name in names:

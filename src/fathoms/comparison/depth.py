@@ -65,7 +65,7 @@ def scores_by_depth(
     measures = measures_by_depth(names, depths)
     experiment.prepare()
     notes = list(experiment.qrels.notes)
-    align = experiment.alignment(measures, notes)
+    align = experiment.alignment(measures, notes, ranges=False)
 
     def one(run: str) -> list[Floats]:
         evidence = experiment.align(run, align).evidence

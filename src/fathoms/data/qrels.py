@@ -19,7 +19,8 @@ from fathoms.errors import FathomsError, InputError
 from fathoms.text import pluralise
 
 # Codes of documents without a usable grade; codes from JUDGED on are places in the table of grades.
-PADDING, UNJUDGED, NEGATIVE, JUDGED = 0, 1, 2, 3
+# EXCLUDED: unjudged too, but outside the universe that ranges range over.
+PADDING, UNJUDGED, NEGATIVE, EXCLUDED, JUDGED = 0, 1, 2, 3, 4
 MOST_LEVELS = 32_000  # codes are 16-bit integers
 
 

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
-from fathoms.data.qrels import PADDING, UNJUDGED, Qrels
+from fathoms.data.qrels import EXCLUDED, PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.evidence.evidence import Evidence
 from fathoms.evidence.order import Precision, Ties, default_precision, order_rows
 
 if TYPE_CHECKING:
     from fathoms.evidence.pool import Pool
+    from fathoms.evidence.universe import Limit
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,11 @@ class Alignment:
     qrels: Qrels
     ties: Ties = "trec"
     precision: Precision | None = None
-    unjudged_in_all_runs: NDArray[np.int64] | None = None  # unjudged documents of all given runs, a number a topic
+    unjudged_in_universe: NDArray[np.int64] | None = None  # unjudged documents of all given runs, for each topic
     pool: Pool | None = None
     seed: int = 0
     trace: bool = False  # remember which judgment each place has, so that some can be taken away again
+    limit: Limit | None = None  # which unjudged documents are outside the universe; None: none
 
     def __call__(self, run: Run, ties: Ties | None = None, *, present: bool = False) -> Aligned:
         """The evidence on one run, a row for each topic of the qrels, or with `present` for those that the run has
@@ -50,7 +52,10 @@ class Alignment:
         lengths = lengths[rows]
         width = max(1, int(lengths.max(initial=0)))
         depth = None if self.pool is None else _block(self.pool.depth_of(ranked), lengths, width, 0)
-        codes, tied = _block(ranked.codes, lengths, width, PADDING), _block(ranked.tied, lengths, width, False)
+        known = ranked.codes
+        if self.limit is not None:
+            known = np.where(self.limit(ranked), np.int16(EXCLUDED), known)
+        codes, tied = _block(known, lengths, width, PADDING), _block(ranked.tied, lengths, width, False)
         judgment = _block(ranked.judgment, lengths, width, -1) if self.trace else None
         return Aligned(run.name, self._evidence(rows, lengths, codes, tied, depth), missing, unknown, judgment)
 
@@ -59,6 +64,10 @@ class Alignment:
         rows = np.array([self.qrels.index[topic] for topic in topics], dtype=np.int64)
         codes = np.full((len(rows), 1), PADDING, dtype=np.int16)
         return self._evidence(rows, np.zeros_like(rows), codes, codes != PADDING, np.zeros(codes.shape, dtype=np.int32))
+
+    def evidence(self, rows: NDArray[np.int64], lengths: NDArray[np.int64], codes: NDArray[np.int16]) -> Evidence:
+        """The evidence on rankings without ties, from their codes alone."""
+        return self._evidence(rows, lengths, codes, np.zeros(codes.shape, dtype=bool), None)
 
     def _evidence(
         self,
@@ -77,7 +86,7 @@ class Alignment:
             levels=qrels.levels,
             max_grade=qrels.max_grade,
             counts=qrels.counts[rows],
-            unjudged_in_all_runs=None if self.unjudged_in_all_runs is None else self.unjudged_in_all_runs[rows],
+            unjudged_in_universe=None if self.unjudged_in_universe is None else self.unjudged_in_universe[rows],
             pool=None if self.pool is None or depth is None else self.pool.evidence(depth),
             topic_numbers=rows,
             seed=self.seed,

@@ -36,9 +36,9 @@ class PoolEvidence:
 class Evidence:
     """One system's rankings of some topics, a row a topic, with what the judgments say of each place.
 
-    `codes` holds for each place PAST (past the end of the ranking), UNJUDGED (not in the qrels), NEGATIVE (in the
-    qrels with a negative grade, so unjudged too), or JUDGED plus the place of the grade in `levels`. A measure
-    turns codes into gains with one look-up.
+    `codes` holds for each place PADDING (past the end of the ranking), UNJUDGED (not in the qrels), NEGATIVE (in the
+    qrels with a negative grade, so unjudged too), EXCLUDED (not in the qrels, and never to be judged), or JUDGED plus
+    the place of the grade in `levels`. A measure turns codes into gains with one look-up.
     """
 
     topics: list[str]
@@ -48,7 +48,7 @@ class Evidence:
     levels: Floats  # grades in use, ascending from 0
     max_grade: float
     counts: Ints  # [topic, level]: judged documents in all
-    unjudged_in_all_runs: Ints | None = None  # unjudged documents of all given runs, for universe=all
+    unjudged_in_universe: Ints | None = None  # unjudged documents of all given runs; None: the run's own are all
     pool: PoolEvidence | None = None
     topic_numbers: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # in the whole collection
     seed: int = 0  # for what can only be simulated
@@ -73,7 +73,7 @@ class Evidence:
             lengths=self.lengths[rows],
             counts=self.counts[rows],
             topic_numbers=self.topic_numbers[index],
-            unjudged_in_all_runs=None if self.unjudged_in_all_runs is None else self.unjudged_in_all_runs[rows],
+            unjudged_in_universe=None if self.unjudged_in_universe is None else self.unjudged_in_universe[rows],
             pool=pool,
             _cache={},
         )
@@ -97,8 +97,13 @@ class Evidence:
 
     @cached_property
     def unjudged(self) -> Bools:
-        """Places with a document whose relevance is unknown."""
+        """Places with a document that may yet be judged."""
         return (self.codes == UNJUDGED) | (self.codes == NEGATIVE)
+
+    @cached_property
+    def not_judged(self) -> Bools:
+        """Places with a document that is not judged, whether it may yet be or not."""
+        return (self.codes != PADDING) & (self.codes < JUDGED)
 
     @cached_property
     def first_unjudged(self) -> Ints:

@@ -1,4 +1,4 @@
-"""Pools: the documents that stand in the top k of any contributing run, and what all given runs leave unjudged."""
+"""Pools: the documents that stand in the top k of any contributing run."""
 
 from __future__ import annotations
 
@@ -129,17 +129,6 @@ def least_depths(aligned: Iterable[Aligned], n_judgments: int) -> NDArray[np.int
     return depths
 
 
-def unjudged_rows(rankings: Iterable[Ranked], qrels: Qrels) -> Rows:
-    """The unjudged documents of the rankings, each once."""
-    # A negative grade leaves its document unjudged.
-    return _gathered(_rows(ranked, (ranked.judgment < 0) | (qrels.grades[ranked.judgment] < 0)) for ranked in rankings)
-
-
-def unjudged_of_all(parts: list[Rows], qrels: Qrels) -> NDArray[np.int64]:
-    """How many distinct documents of any given run are unjudged, a number a topic (for universe=all)."""
-    return np.bincount(union(parts)[0], minlength=len(qrels.topics))
-
-
 # -- fewer judgments ------------------------------------------------------------------------------------------
 
 
@@ -150,7 +139,8 @@ def with_judgments(aligned: Aligned, qrels: Qrels, kept: NDArray[np.bool_]) -> E
     known = kept[aligned.judgment] & (aligned.judgment >= 0)
     evidence = aligned.evidence
     codes = np.where(known | (evidence.codes == PADDING), evidence.codes, np.int16(UNJUDGED))
-    return replace(evidence, codes=codes, counts=qrels.count(kept), _cache={})
+    # Other runs have unjudged documents too then; how many is not known here, and ranges are over the run's own.
+    return replace(evidence, codes=codes, counts=qrels.count(kept), unjudged_in_universe=None, _cache={})
 
 
 PrefixOrder = Literal["file", "shuffle"]

@@ -13,9 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fathoms import choices
 from fathoms.choices import checked
 from fathoms.data.file_names import stem
@@ -26,7 +23,8 @@ from fathoms.data.runs import Names, Run, Runs, scan_runs
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.align import Aligned, Alignment, Ranked, rank, reranked
 from fathoms.evidence.order import Precision, Ties, default_precision
-from fathoms.evidence.pool import Pool, make_pool, unjudged_of_all, unjudged_rows
+from fathoms.evidence.pool import Pool, make_pool
+from fathoms.evidence.universe import Limit, UnjudgedKeys, gathered, union, unjudged_keys
 from fathoms.experiment.assumed_pool import AssumedPool, infer_pool, judged_by_rank
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
@@ -34,6 +32,7 @@ from fathoms.parallel import check_scheduler, parallel_map
 from fathoms.text import pluralise
 
 Topics = Literal["all", "intersect"]
+Part = tuple[str, Callable[[], Run] | None]  # a run's name, and what reads some of its topics; None: all of it
 Result = TypeVar("Result")
 
 MEMORY_MB = 2000
@@ -50,6 +49,7 @@ class ReadingOptions(TypedDict, total=False):
     score_precision: Precision | None
     bounds: str | None
     universe: str | float | None
+    universe_depth: int | None
     lenient: bool
     junk: float | None
     names: Names
@@ -66,6 +66,7 @@ class Options:
     precision: Precision | None = None
     topics: Topics = "all"
     pooled: tuple[str, ...] | None = None  # names of the runs that contributed to the pool
+    universe_depth: int | None = None  # documents count that some run has in its first places; None: all count
     workers: int = 2
     seed: int = 0
     scheduler: str | None = None
@@ -90,6 +91,7 @@ class BaseExperiment:
         score_precision: Precision | None = None,
         bounds: str | None = None,
         universe: str | float | None = None,
+        universe_depth: int | None = None,
         lenient: bool = False,
         junk: float | None = None,
         names: Names = "file",
@@ -116,7 +118,11 @@ class BaseExperiment:
         score_precision
             how scores are compared: `float32` or `float64`; by default as trec_eval does under `trec`
         bounds, universe
-            set these parameters for all measures that have them
+            set these parameters for all measures that have them; `universe` says which unjudged documents ranges are
+            over: `auto` (those of all runs of a table), `run` (each run's own), `all` (those of all given runs), a
+            number (so many unseen ones per topic beside those) or `inf` (any number of them)
+        universe_depth
+            only documents that some given run has in its first places, so many, belong to the universe
         lenient
             skip bad lines and later duplicates, and say how many
         junk
@@ -141,6 +147,9 @@ class BaseExperiment:
             ties=cast(Ties, checked("ties", choices.one_of, choices.TIES, ties)),
             precision=precision,
             topics=cast(Topics, checked("topics", choices.one_of, choices.TOPICS, topics)),
+            universe_depth=(
+                None if universe_depth is None else checked("universe_depth", choices.whole_number, universe_depth)
+            ),
             workers=checked("workers", choices.whole_number, workers),
             seed=checked("seed", choices.whole_number, seed, 0),
             scheduler=None if scheduler is None else check_scheduler(str(scheduler)),
@@ -159,6 +168,7 @@ class BaseExperiment:
         self._qrels: Qrels | None = None
         self._ranked: dict[str, Ranked] = {}
         self._pool: AssumedPool | None = None
+        self._universe: UnjudgedKeys | None = None
         self._kept = self._fitting(memory_mb) if scheduler is None else frozenset[str]()
 
     def __repr__(self) -> str:
@@ -178,9 +188,18 @@ class BaseExperiment:
     def has_qrels(self) -> bool:
         return self.qrels_source is not None
 
-    def measures(self, measures: Sequence[Any] | Any) -> list[Measure]:
-        """Measures from names, with the experiment's `bounds` and `universe` on those that have them; each once."""
-        return prepare_measures(measures, bounds=self.bounds, universe=self.universe)
+    def measures(self, measures: Sequence[Any] | Any, *, of_pairs: bool = False) -> list[Measure]:
+        """Measures from names, with the experiment's `bounds` and `universe` on those that have them; each once.
+
+        What is `of_pairs` of runs may range over the documents of each pair, and has no use for those of one run.
+        """
+        found = prepare_measures(measures, bounds=self.bounds, universe=self.universe)
+        asked = {self.universe, *(getattr(measure, "universe", None) for measure in found)}
+        if of_pairs and "run" in asked:
+            raise FathomsError("universe: run is for single runs; a pair's range is over the documents of both")
+        if not of_pairs and "pair" in asked:
+            raise FathomsError("universe: pair is for comparisons; a single run is of no pair (use auto, run or all)")
+        return found
 
     def needs_all_topics(self, what: str) -> None:
         if self.options.topics != "all":
@@ -205,6 +224,24 @@ class BaseExperiment:
         if self.keeps(name):
             self._ranked[name] = found
         return found
+
+    def parts(self, name: str) -> list[Part]:
+        """The run as a whole where it is in memory or small, else parts of its file."""
+        if self.keeps(name):
+            return [(name, None)]
+        readers = self.runs.parts(name)
+        return [(name, reader if len(readers) > 1 else None) for reader in readers]
+
+    def ranked_part(self, part: Part) -> Ranked | None:
+        """A part of a run in the order of the policy; None where the run has to be looked at as a whole."""
+        name, read = part
+        if read is None:
+            return self.ranked(name)
+        try:
+            run = read()
+        except (InputError, OSError):
+            return None
+        return rank(run, self.qrels, self.options.ties, self.options.used_precision)
 
     def reranked(self, ranked: Ranked, ties: Ties) -> Ranked:
         """The same run in the order of another policy."""
@@ -256,34 +293,55 @@ class BaseExperiment:
 
     # -- alignment --------------------------------------------------------------------------------------------------
 
-    def alignment(self, measures: Sequence[Measure], notes: list[str], *, trace: bool = False) -> Alignment:
-        """What all runs share. Pools and the unjudged documents of all runs take a first pass over them."""
-        options = self.options
-        needing_all = any(measure.needs_all_runs for measure in measures)
+    def alignment(
+        self, measures: Sequence[Measure], notes: list[str], *, trace: bool = False, ranges: bool = True
+    ) -> Alignment:
+        """What all runs share. Pools and, where the measures' `ranges` are wanted, the unjudged documents of all runs
+        take a first pass over them."""
+        options, depth = self.options, self.options.universe_depth
+        counted = ranges and self.has_universe(measures)
+        limited = ranges and depth is not None
+        of_several = len(self.runs) > 1
         return Alignment(
             self.qrels,
             options.ties,
             options.precision,
-            self._unjudged_in_all_runs() if needing_all else None,
+            self.universe_keys().counts if counted else None,
             self._pool_for(measures, notes),
             options.seed,
             trace,
+            Limit(depth, self.universe_keys() if of_several else None) if limited and depth is not None else None,
         )
 
     def align(self, name: str, alignment: Alignment) -> Aligned:
         """The evidence on one run, a row for each topic of the judgments."""
         return alignment.of(self.ranked(name))
 
-    def _unjudged_in_all_runs(self) -> NDArray[np.int64]:
-        names = list(self.runs)
-        groups = [names[start::GROUPS] for start in range(min(GROUPS, len(names)))]
-        found = parallel_map(
-            lambda group: unjudged_rows((self.ranked(name) for name in group), self.qrels),
-            groups,
-            workers=self.options.workers,
-            scheduler=self.options.scheduler,
-        )
-        return unjudged_of_all(found, self.qrels)
+    def has_universe(self, measures: Sequence[Measure]) -> bool:
+        """Whether ranges depend on other runs than the one they are of."""
+        return len(self.runs) > 1 and any(measure.needs_universe for measure in measures)
+
+    def universe_keys(self) -> UnjudgedKeys:
+        """The unjudged documents of all given runs, each once; they take a pass over the runs."""
+        if self._universe is None:
+            self.runs.read_streams()
+            # Ranks, for a depth, are those of the run as a whole.
+            whole = self.options.universe_depth is not None
+            parts = [part for name in self.runs for part in ([(name, None)] if whole else self.parts(name))]
+            groups = [parts[start::GROUPS] for start in range(min(GROUPS, len(parts)))]
+            _ = self.qrels.lookup
+            found = parallel_map(
+                lambda group: gathered(map(self._unjudged_of_part, group)),
+                groups,
+                workers=self.options.workers,
+                scheduler=self.options.scheduler,
+            )
+            self._universe = union(found)
+        return self._universe
+
+    def _unjudged_of_part(self, part: Part) -> UnjudgedKeys:
+        ranked = self.ranked_part(part) or self.ranked(part[0])
+        return unjudged_keys(ranked, len(self.qrels.topics), self.options.universe_depth)
 
     def _pool_for(self, measures: Sequence[Measure], notes: list[str]) -> Pool | None:
         """The pool of the contributing runs, where a measure takes R or its ideal from it."""

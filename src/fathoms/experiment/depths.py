@@ -70,7 +70,7 @@ def run_depth_table(experiment: BaseExperiment, measure: Any, depths: Any, *, by
     experiment.needs_all_topics("evaluate_depths")
     experiment.prepare()
     notes = list(experiment.qrels.notes)
-    align = experiment.alignment([prepared], notes)
+    align = experiment.alignment([prepared], notes, ranges=False)
     found = experiment.map(lambda run: depth_scores(prepared, experiment.align(run, align).evidence, wanted))
     scores = dict(zip(experiment.runs, found, strict=True))
     return DepthTable(prepared.name.partition("@")[0], wanted, experiment.qrels.topics, scores, by_topic, notes)

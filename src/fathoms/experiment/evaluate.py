@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data.qrels import Qrels
-from fathoms.data.runs import Run
 from fathoms.data.topics import valid_text
-from fathoms.errors import InputError
 from fathoms.evidence.align import Aligned, Alignment, Ranked, reranked
-from fathoms.evidence.evidence import Evidence, Floats
+from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.evidence.order import Ties, contradictions, default_precision
-from fathoms.experiment.base import BaseExperiment, Options
+from fathoms.evidence.universe import UnjudgedKeys, union, unjudged_keys
+from fathoms.experiment.base import BaseExperiment, Options, Part
 from fathoms.experiment.remarks import remarks
 from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure, Scores
@@ -31,7 +30,19 @@ if TYPE_CHECKING:
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RBP(p=0.8)", "RR")
 COLUMNS = ("run", "topic", "measure", *Scores.COLUMNS)
 POINTS = ("score", "low", "high", "tie_low", "tie_high")
+ONE_READING = 5_000_000_000  # bytes of runs in memory, of which a tenth waits for the universe
+FEW_LEVELS = 250
 HEAVY = 100_000_000  # bytes of run files for which processes pay that take a second to start
+
+
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """A run's evidence as far as ranges need it, and its unjudged documents, which are a part of the universe."""
+
+    topics: Ints  # as numbered in the judgments
+    lengths: Ints
+    codes: NDArray[Any]
+    keys: UnjudgedKeys
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +57,10 @@ class RunScores:
     unknown: list[str]
     unjudged: int  # unjudged documents in the places that any measure reads
     read: int  # documents in those places
+    unjudged_anywhere: int  # unjudged documents at any rank, of those that ranges are over
     rank_order_differs: bool  # ranks contradict scores, and ordering by rank would change a score
     notes: list[str]
+    waiting: Waiting | None = None  # what some ranges are made of once the universe is known
 
     def mean(self, measure: Measure) -> dict[str, float | None]:
         """Each column over topics: the mean, or as the measure aggregates."""
@@ -69,6 +82,8 @@ class Evaluation(Result):
     runs: list[RunScores]
     by_topic: bool
     notes: list[str] = field(default_factory=list)
+    universe: int | None = None  # unjudged documents of all runs, where ranges are over them
+    universe_depth: int | None = None  # only those that some run has in its first places
 
     def rows(self) -> Iterable[tuple[Any, ...]]:
         """Rows as in COLUMNS; a run's topics before its `all`."""
@@ -150,9 +165,11 @@ def run_evaluation(
     """
     experiment.prepare()
     measures, notes = list(measures), list(experiment.qrels.notes)
-    scoring = Scoring(experiment, measures, experiment.alignment(measures, notes), scores_only)
     runs, options = experiment.runs, experiment.options
-    parts = [part for name in runs for part in scoring.parts(name)]
+    waits = not scores_only and _one_reading(experiment, measures)
+    align = experiment.alignment(measures, notes, ranges=not scores_only and not waits)
+    scoring = Scoring(experiment, measures, align, scores_only, waits)
+    parts = [part for name in runs for part in experiment.parts(name)]
     found = parallel_map(
         scoring.part,
         parts,
@@ -164,27 +181,42 @@ def run_evaluation(
         identity=lambda part: repr((part[0], runs.identity(part[0]), getattr(part[1], "args", ()))),
         progress=lambda part: progress(part[0]),
     )
-    scored = []
+    by_run: list[list[RunScores]] = []
     for name, of_run in groupby(zip(parts, found, strict=True), key=lambda pair: pair[0][0]):
         sound = _fitting([scores for _, scores in of_run])
-        scored.append(scoring.whole([scoring.score(experiment.ranked(name))] if sound is None else sound))
+        by_run.append([scoring.score(experiment.ranked(name))] if sound is None else sound)
+    universe = align.unjudged_in_universe
+    if waits:
+        universe = union([part.waiting.keys for of_run in by_run for part in of_run if part.waiting]).counts
+        by_run = scoring.with_ranges(by_run, universe)
+    scored = [scoring.whole(of_run) for of_run in by_run]
     notes += [note for run in scored for note in run.notes]
     notes += topic_notes(scored, experiment.qrels, options)
-    return Evaluation(measures, scored, by_topic, notes)
+    size = None if universe is None else int(universe.sum())
+    return Evaluation(measures, scored, by_topic, notes, size, options.universe_depth)
+
+
+def _one_reading(experiment: BaseExperiment, measures: Sequence[Measure]) -> bool:
+    """Whether runs are read once, and ranges that depend on all of them made at the end from what was kept of each.
+
+    Runs in memory can be looked at twice; more than fits there has to be read twice; and a universe that is cut at some
+    depth must be known first, since it says which documents of a run count.
+    """
+    options, runs = experiment.options, experiment.runs
+    if not experiment.has_universe(measures) or options.universe_depth is not None or options.ties == "expected":
+        return False
+    return not all(map(experiment.keeps, runs)) and sum(map(runs.bytes_in_memory, runs)) <= ONE_READING
 
 
 def _identity(scoring: Scoring) -> str:
     """What the scores of a run depend on beside that run."""
     runs, options, measures = scoring.experiment.runs, scoring.experiment.options, scoring.measures
-    how = replace(options, workers=0, scheduler=None)
+    how = replace(options, workers=0, scheduler=None), scoring.waits
     others = None
-    if any(measure.depends_on_others for measure in measures):
+    if any(measure.needs_pool or (measure.needs_universe and not scoring.waits) for measure in measures):
         others = [runs.identity(name) for name in runs]
     names = [measure.name for measure in measures]
     return repr((__version__, how, scoring.scores_only, names, scoring.experiment.qrels.identity(), others))
-
-
-Part = tuple[str, Callable[[], Run] | None]  # a run's name, and what reads some of its topics; None: all of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,35 +227,29 @@ class Scoring:
     measures: list[Measure]
     align: Alignment
     scores_only: bool = False
-
-    def parts(self, name: str) -> list[Part]:
-        """The run as a whole where it is in memory or small, else parts of its file."""
-        if self.experiment.keeps(name):
-            return [(name, None)]
-        readers = self.experiment.runs.parts(name)
-        return [(name, reader if len(readers) > 1 else None) for reader in readers]
+    waits: bool = False  # ranges that depend on all runs are left for `with_ranges`
 
     def part(self, part: Part) -> RunScores | None:
         """Scores of the topics in a part of a run; None where the run has to be looked at as a whole."""
-        name, read = part
-        if read is None:
-            return self.score(self.experiment.ranked(name))
-        try:
-            run = read()
-        except (InputError, OSError):
-            return None
-        return self.score(self.align.rank(run))
+        ranked = self.experiment.ranked_part(part)
+        return None if ranked is None else self.score(ranked)
+
+    @property
+    def _late(self) -> frozenset[Measure]:
+        """The measures whose ranges are left for later."""
+        return frozenset(measure for measure in self.measures if self.waits and measure.needs_universe)
 
     def score(self, ranked: Ranked) -> RunScores:
         """Scores of the topics that the run has."""
         run, options = ranked.run, self.experiment.options
         aligned = self.align.of(ranked, present=True)
         evidence, measures = aligned.evidence, self.measures
-        scores = score_all(evidence, measures, options.ties, scores_only=self.scores_only)
+        scores = score_all(evidence, measures, options.ties, scores_only=self.scores_only, late=self._late)
         differs = False
         if options.ties not in ("rank", "run") and not self.scores_only and contradictions(run).any():
             by_rank = reranked(ranked, "rank", options.precision or default_precision("rank"))
-            others = score_all(self.align.of(by_rank, present=True).evidence, measures, options.ties)
+            by_ranks = self.align.of(by_rank, present=True).evidence
+            others = score_all(by_ranks, measures, options.ties, scores_only=True)
             differs = any(not np.allclose(scores[m].score, others[m].score, atol=1e-9) for m in measures)
         depth = max(
             (evidence.width if m.k is None or m.cutoff == "recall" else m.depth_read(evidence)) for m in measures
@@ -235,11 +261,37 @@ class Scoring:
             scores=scores,
             missing=aligned.missing,
             unknown=aligned.unknown,
-            unjudged=int(evidence.unjudged[:, :depth].sum()),
+            unjudged=int(evidence.not_judged[:, :depth].sum()),
             read=int(np.minimum(evidence.lengths, depth).sum()),
+            unjudged_anywhere=int(evidence.unjudged.sum()),
             rank_order_differs=differs,
             notes=run.notes,
+            waiting=self._waiting(ranked, evidence) if self._late else None,
         )
+
+    def _waiting(self, ranked: Ranked, evidence: Evidence) -> Waiting:
+        # Eight bits will do for the codes, unless somebody graded from 0 to 250 or more.
+        codes = evidence.codes.astype(np.uint8) if len(evidence.levels) < FEW_LEVELS else evidence.codes
+        keys = unjudged_keys(ranked, len(self.align.qrels.topics))
+        return Waiting(evidence.topic_numbers, evidence.lengths, codes, keys)
+
+    def with_ranges(self, by_run: list[list[RunScores]], universe: Ints) -> list[list[RunScores]]:
+        """The same parts of runs, with the ranges that had to wait for the universe."""
+        options = self.experiment.options
+        align, late = replace(self.align, unjudged_in_universe=universe), list(self._late)
+
+        def ranges(part: RunScores) -> list[Range]:
+            assert part.waiting is not None
+            evidence = align.evidence(part.waiting.topics, part.waiting.lengths, part.waiting.codes)
+            return [_range(measure, evidence, part.scores[measure].score) for measure in late]
+
+        parts = [part for of_run in by_run for part in of_run]
+        found = parallel_map(ranges, parts, workers=options.workers, scheduler=options.scheduler)
+        ranged = iter(
+            replace(part, waiting=None, scores=part.scores | _with_range(part.scores, late, of_part))
+            for part, of_part in zip(parts, found, strict=True)
+        )
+        return [[next(ranged) for _ in of_run] for of_run in by_run]
 
     def whole(self, parts: list[RunScores]) -> RunScores:
         """A run as a whole: its topics in the order of the qrels, with those it lacks where they count."""
@@ -262,6 +314,7 @@ class Scoring:
             unknown=[topic for part in parts for topic in part.unknown],
             unjudged=sum(part.unjudged for part in parts),
             read=sum(part.read for part in parts),
+            unjudged_anywhere=sum(part.unjudged_anywhere for part in parts),
             rank_order_differs=any(part.rank_order_differs for part in parts),
             notes=[note for part in parts for note in part.notes],
         )
@@ -274,20 +327,47 @@ def _fitting(parts: Sequence[RunScores | None]) -> list[RunScores] | None:
     return scored if len(scored) == len(parts) and len(set(topics)) == len(topics) else None
 
 
+Range = tuple[Floats | None, Floats | None]
+
+
+def _range(measure: Measure, evidence: Evidence, score: Floats) -> Range:
+    """The range of each topic, chunk by chunk as scores are made."""
+    found, start = [], 0
+    for chunk in evidence.chunks():
+        low, high = measure.range(chunk, score[start : start + len(chunk)])
+        found.append(Scores(score[start : start + len(chunk)], low, high))
+        start += len(chunk)
+    joined = _joined(found)
+    return joined.low, joined.high
+
+
+def _with_range(scores: dict[Measure, Scores], late: list[Measure], ranges: list[Range]) -> dict[Measure, Scores]:
+    return {
+        measure: replace(scores[measure], low=low, high=high) for measure, (low, high) in zip(late, ranges, strict=True)
+    }
+
+
 def score_all(
-    evidence: Evidence, measures: list[Measure], ties: Ties, *, scores_only: bool = False
+    evidence: Evidence,
+    measures: list[Measure],
+    ties: Ties,
+    *,
+    scores_only: bool = False,
+    late: frozenset[Measure] = frozenset(),
 ) -> dict[Measure, Scores]:
-    """All measures on one run, chunk by chunk so that the arrays stay in cache."""
-    parts = [_score_chunk(chunk, measures, ties, scores_only) for chunk in evidence.chunks()]
+    """All measures on one run, chunk by chunk so that the arrays stay in cache; no ranges of those in `late`."""
+    parts = [_score_chunk(chunk, measures, ties, scores_only, late) for chunk in evidence.chunks()]
     return {measure: _joined([part[i] for part in parts]) for i, measure in enumerate(measures)}
 
 
-def _score_chunk(chunk: Evidence, measures: list[Measure], ties: Ties, scores_only: bool) -> list[Scores]:
+def _score_chunk(
+    chunk: Evidence, measures: list[Measure], ties: Ties, scores_only: bool, late: frozenset[Measure]
+) -> list[Scores]:
     if scores_only and ties != "expected":
         return [Scores(measure.value(measure.prepared(chunk))) for measure in measures]
     found = []
     for measure in measures:
-        scores = measure.scores(chunk)
+        scores = measure.scores(chunk, with_range=measure not in late)
         if ties == "expected":
             low, high = (None, None)
             if scores.low is not None:

@@ -36,7 +36,7 @@ class Evaluator:
         self._experiment = BaseExperiment(qrels, NO_RUN, memory_mb=0, **options)
         self.measures = self._experiment.measures(measures)
         for measure in self.measures:
-            if measure.depends_on_others:
+            if measure.names_other_runs:
                 raise FathomsError(
                     f"{measure.name} depends on other runs, and an Evaluator sees one at a time; use an Experiment"
                 )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
+
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.experiment.evaluate import Evaluation
+    from fathoms.measures.base import Measure
 
 
 def remarks(result: Evaluation) -> list[str]:
@@ -17,6 +21,7 @@ def remarks(result: Evaluation) -> list[str]:
         widest = _widest(means, "low", "high")
         detail = f"; the widest range is {widest[0]:.4f}, {widest[2]} of {widest[1]}" if widest else ""
         lines.append(f"Unjudged: {unjudged / read:.1%} of the documents read ({unjudged:,} of {read:,}){detail}.")
+    lines += range_sentences(result)
     moved = [mean for mean in means if _width(mean[2], "tie_low", "tie_high") > 1e-12]
     most = _widest(moved, "tie_low", "tie_high")
     if most:
@@ -46,6 +51,34 @@ def remarks(result: Evaluation) -> list[str]:
     if missing:
         lines.append(f"Topics: {missing} of {len(result.runs)} runs lack topics of the qrels.")
     return lines
+
+
+def range_sentences(result: Evaluation) -> list[str]:
+    """Over which documents the ranges are, measure by measure where measures differ in that."""
+    ranged = [measure for measure in result.measures if measure.range_is in ("exact", "sound")]
+    # Those that depend on no other documents than the run's own range over a part of what the others range over.
+    ranged = [measure for measure in ranged if "universe" in measure.params] or ranged[:1]
+    by_text: dict[str, list[str]] = {}
+    for measure in ranged:
+        by_text.setdefault(_ranged_over(measure, result), []).append(measure.name)
+    if len(by_text) == 1:
+        return [f"Ranges: {text}." for text in by_text]
+    return [f"Ranges of {', '.join(names)}: {text}." for text, names in by_text.items()]
+
+
+def _ranged_over(measure: Measure, result: Evaluation) -> str:
+    universe = getattr(measure, "universe", "run")
+    runs, depth = result.runs, result.universe_depth
+    where = "" if depth is None else f" in the first {depth:,} places of {'some' if len(runs) > 1 else 'the'} run"
+    own = sum(run.unjudged_anywhere for run in runs)
+    if measure.needs_universe and result.universe is not None:
+        text = f"every way of judging the {pluralise(result.universe, 'unjudged document')} of these {len(runs)} runs"
+    elif len(runs) > 1:
+        text = "every way of judging each run's own unjudged documents"
+    else:
+        text = f"every way of judging this run's {pluralise(own, 'unjudged document')}, its own documents only"
+    unseen = "" if isinstance(universe, str) else "any number of" if universe == math.inf else f"{universe:,.0f}"
+    return text + where + (f", and {unseen} unseen ones per topic" if unseen else "")
 
 
 Mean = tuple[str, str, dict[str, float | None]]

@@ -17,7 +17,7 @@ import numpy as np
 
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
-from fathoms.measures.params import Param, check_value, show_value
+from fathoms.measures.params import Param, check_value, normal_value, show_value
 from fathoms.measures.ties import arranged, simulated
 
 Basis = Literal["recall", "utility", "neither"]
@@ -118,7 +118,7 @@ class Measure(ABC):
             raise TypeError(f"{type(self).__name__} has no parameter {', '.join(sorted(unknown))}")
         self.__dict__["k"] = k
         for name, parameter in self.params.items():
-            self.__dict__[name] = values.get(name, parameter.default)
+            self.__dict__[name] = normal_value(parameter, values.get(name, parameter.default))
         self.check()
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -177,24 +177,27 @@ class Measure(ABC):
         return False
 
     @property
-    def needs_all_runs(self) -> bool:
-        """Whether its range needs the unjudged documents of all given runs."""
-        return getattr(self, "universe", None) == "all"
+    def needs_universe(self) -> bool:
+        """Whether its range depends on how many documents of other runs are unjudged."""
+        universe = getattr(self, "universe", "run")
+        if universe in ("run", np.inf) or self.range_is not in ("exact", "sound"):
+            return False
+        return not self.needs_pool  # whose documents are those of the pool
 
     @property
-    def depends_on_others(self) -> bool:
-        """Whether a run's values depend on the other runs."""
-        return self.needs_pool or self.needs_all_runs
+    def names_other_runs(self) -> bool:
+        """Whether it says of itself that its values are to depend on other runs."""
+        return self.needs_pool or getattr(self, "universe", "run") in ("all", "pair")
 
     # -- scoring ----------------------------------------------------------------------------------------------
 
-    def scores(self, evidence: Evidence) -> Scores:
+    def scores(self, evidence: Evidence, *, with_range: bool = True) -> Scores:
         """Score, range over judgments, and values over tie orders, for each topic."""
         condensed = getattr(self, "judged_only", False)
         if condensed:
             evidence = evidence.condensed
         score = self.value(evidence)
-        low, high = (None, None) if condensed else self.range(evidence, score)
+        low, high = (None, None) if condensed or not with_range else self.range(evidence, score)
         return self._with_ties(evidence, Scores(score, low, high))
 
     @abstractmethod
@@ -210,17 +213,13 @@ class Measure(ABC):
 
         YMT-ties section 2, "Optimistic and Pessimistic Limits". `scores` are those of the same evidence. None where
         there is no range, or where it cannot be had: where sorting tied documents need not be optimal, where some of
-        them are in the pool of depth k and some are not, and for `bounds=rm`. There is no least value either where
-        the universe is a number of documents outside the first k places: which those are depends on the order.
+        them are in the pool of depth k and some are not, and for `bounds=rm`.
         """
         if scores.low is None or scores.high is None or not self.sorting_is_optimal:
             return None, None
         if getattr(self, "bounds", "exact") != "exact" or self.needs_pool:
             return None, None
-        universe = getattr(self, "universe", "run")
-        counted = isinstance(universe, int | float) and np.isfinite(universe) and self.k is not None
-        low = None if counted else self.joint_low(evidence, scores.low)
-        return low, self.joint_high(evidence, scores.high)
+        return self.joint_low(evidence, scores.low), self.joint_high(evidence, scores.high)
 
     def joint_low(self, evidence: Evidence, low: Floats) -> Floats:
         return self._ranged_anew(evidence, low, best=False)

@@ -28,23 +28,20 @@ MANY_GRADES = 32  # beyond which not all grades between those in use are tried f
 
 def universe_param() -> Any:
     return param(
-        "run",
-        "unjudged documents outside the places read that may turn out relevant: run, the run's own; all, those of all "
-        "given runs; a number of them; inf, any number",
+        "auto",
+        "unjudged documents that may turn out relevant: auto, those of all runs of the table; run, the run's own; all, "
+        "those of all given runs; a number, those of all given runs and so many unseen ones per topic; inf, any number",
         order=7,
         check="universe",
     )
 
 
 def outside(evidence: Evidence, n: int, universe: str | float) -> Floats:
-    """V: unjudged documents outside the first n places that may turn out relevant, a number a topic."""
-    if universe == "run":
-        return evidence.unjudged[:, n:].sum(axis=1).astype(np.float64)
-    if universe == "all":
-        if evidence.unjudged_in_all_runs is None:
-            raise FathomsError("universe=all needs the unjudged documents of all runs")
-        return evidence.unjudged_in_all_runs - evidence.unjudged[:, :n].sum(axis=1).astype(np.float64)
-    return np.full(len(evidence), float(universe))
+    """V: for each topic, the unjudged documents outside the first n places that may turn out relevant."""
+    unseen = 0.0 if isinstance(universe, str) else float(universe)
+    if universe == "run" or evidence.unjudged_in_universe is None:
+        return evidence.unjudged[:, n:].sum(axis=1) + unseen
+    return evidence.unjudged_in_universe - evidence.unjudged[:, :n].sum(axis=1) + unseen
 
 
 def from_zero(sums: NDArray[Any]) -> NDArray[Any]:

@@ -52,10 +52,20 @@ def check_value(measure: str, name: str, parameter: Param, value: Any) -> None:
         raise FathomsError(f"{measure}: {name} must be a positive number, found {value!r}")
     if parameter.check == "share" and not (number and 0 < value < 1):
         raise FathomsError(f"{measure}: {name} must lie between 0 and 1, found {value!r}")
-    if parameter.check == "universe" and value not in ("run", "all") and not (number and value >= 0):
-        raise FathomsError(f"{measure}: {name} must be run, all, a number of documents or inf, found {value!r}")
+    if parameter.check == "universe" and value not in choices.UNIVERSES and not (number and value >= 0):
+        raise FathomsError(f"{measure}: {name} must be {choices.A_UNIVERSE}, found {value!r}")
     if isinstance(parameter.default, bool) and not isinstance(value, bool):
         raise FathomsError(f"{measure}: {name} must be True or False, found {value!r}")
+
+
+def normal_value(parameter: Param, value: Any) -> Any:
+    """The one form of a value that may be written in several; what makes no sense stays as it is."""
+    if parameter.check != "universe":
+        return value
+    try:
+        return choices.universe(value)
+    except FathomsError:
+        return value
 
 
 def show_value(value: Any) -> str:
@@ -118,6 +128,4 @@ def _universe(value: Any, text: str) -> str | float:
     try:
         return choices.universe(value)
     except FathomsError:
-        raise FathomsError(
-            f"{text}: universe must be run, all, a number of documents or inf, found {value!r}"
-        ) from None
+        raise FathomsError(f"{text}: universe must be {choices.A_UNIVERSE}, found {value!r}") from None
