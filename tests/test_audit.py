@@ -508,8 +508,8 @@ def test_guideline_7_looks_at_outsiders() -> None:
     evidence = audit(JUDGED, {**PLAIN, "new": runs["new"]}, ["P@5"], pooled=["A", "B", "C"], depth=6).guidelines[6]
     assert evidence.evidence == (
         "The only run that did not contribute has less than 95% of the first 6 documents judged (lowest: new, 16.7%); "
-        "their first unjudged document is at rank 2.0 on average; over every way of judging, the range of their P@5 is "
-        "0.8000 wide on average."
+        "their first unjudged document is at rank 2.0 on average; over every way of judging each one's own "
+        "documents, the range of P@5 is 0.8000 wide on average."
     )
 
 

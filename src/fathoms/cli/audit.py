@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--depth",
         metavar="D",
         type=options.at_least_one,
-        help="depth of the pool (default: as deep as the contributing runs are judged); less looks at a shallower pool",
+        help="depth of the pool (default: inferred from what is judged); less looks at a shallower pool's judgments",
     )
     options.add_pooled(parser)
     parser.add_argument(

@@ -41,7 +41,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--depth",
         metavar="D",
         type=options.at_least_one,
-        help="gain, depth: depth of the pool (measured); rtc: documents of each ranking (100)",
+        help="gain, depth: depth of the pool (default: inferred from what is judged), less looks at the judgments of a "
+        "shallower pool; rtc: documents of each ranking (100)",
     )
     parser.add_argument("--trials", metavar="N", type=options.at_least_one, default=1000, help="rtc: draws (1000)")
     parser.add_argument(

@@ -263,8 +263,8 @@ class Guide:
                     widths.append(float((scores.high - scores.low).mean()))
             if widths:
                 return (
-                    f"; over every way of judging, the range of their {measure.name} is {np.mean(widths):.4f} wide on "
-                    "average"
+                    f"; over every way of judging each one's own documents, the range of {measure.name} is "
+                    f"{np.mean(widths):.4f} wide on average"
                 )
         return ""
 
