@@ -155,13 +155,13 @@ def study(
         PAPER,
         f"{described(qrels)}, {len(bench.contributing)} contributing runs; evaluated: {len(bench.others)} {bench.whom}",
     )
-    how = "file order" if settings.prefix_order == "file" else f"mean of {settings.shuffles} shuffles"
+    how = "in file order" if settings.prefix_order == "file" else f"shuffled (mean of {settings.shuffles} shuffles)"
     at_depth_one = int(((bench.depths == 1) & (qrels.grades >= 0)).sum())
     result.notes += [
         *bench.assumed,
-        f"Prefixes by least depth, inside a depth by {how}; {at_depth_one:,} judged documents have least depth 1.",
+        f"Prefixes by least depth, inside a depth {how}; {at_depth_one:,} judged documents have least depth 1.",
         f"Ties {settings.ties}, scores compared as {settings.precision}.",
-        "The paper's own figures are for TREC-9 (web track, 46 runs); no collection but that one must agree with them.",
+        "The paper's own figures are for TREC-9 (web track, 46 runs); other collections need not agree with them.",
     ]
     shallow = min(SHALLOW, len(qrels))
     medium = min(MEDIUM, len(qrels))
