@@ -121,6 +121,7 @@ SHARED = {
     "--bounds",
     "--universe",
     "--universe-depth",
+    "--topics",
     "--pooled",
     "--workers",
     "--scheduler",

@@ -307,14 +307,6 @@ def test_the_command_line_says_the_same(
     assert message in capsys.readouterr().err
 
 
-def test_intersect_is_refused_where_it_would_be_ignored(folder: Path) -> None:
-    exp = experiment(folder, topics="intersect")
-    assert len(exp.evaluate("AP").frame) == 4
-    for method in ("compare", "predict", "depth", "ties", "audit", "report", "probabilities", "confidence"):
-        with pytest.raises(fm.FathomsError, match="works on all topics"):
-            getattr(exp, method)()
-
-
 def test_given_is_another_word_for_all(folder: Path) -> None:
     both = [experiment(folder, universe=word).evaluate("AP") for word in ("given", "all")]
     assert both[0].frame.equals(both[1].frame)

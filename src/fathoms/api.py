@@ -292,7 +292,7 @@ class Experiment(BaseExperiment):
 
     def _noted(self, result: Found) -> Found:
         if self.warn:
-            for note in dict.fromkeys([*self.notes, *result.notes]):
+            for note in dict.fromkeys([*result.notes, *self.notes]):
                 warn(note)
         return result
 

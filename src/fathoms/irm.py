@@ -35,7 +35,7 @@ from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Run, Runs, read_run
 from fathoms.errors import FathomsError, warn
 from fathoms.experiment.base import BaseExperiment
-from fathoms.experiment.evaluate import run_evaluation
+from fathoms.experiment.evaluate import Scoring
 from fathoms.measures.base import Measure as OurMeasure
 from fathoms.measures.base import Scores
 from fathoms.measures.parse import parse_measure
@@ -133,9 +133,10 @@ class FathomsEvaluator(providers.Evaluator):  # type: ignore[misc]
         ours = {measure: measure.measure for measure in self.measures}
         read = self._run(run)
         _say(read.notes)
-        runs = Runs({read.name: read})
-        experiment = BaseExperiment(self.qrels, runs, workers=1)
-        found = run_evaluation(experiment, list(dict.fromkeys(ours.values()))).runs[0]
+        # A run without any of the topics is no error here: PyTerrier's may be empty.
+        experiment, measures = BaseExperiment(self.qrels, Runs({read.name: read})), list(dict.fromkeys(ours.values()))
+        scoring = Scoring(experiment, measures, experiment.alignment(measures, []))
+        found = scoring.whole([scoring.score(experiment.ranked(read.name))])
         for measure, our in ours.items():
             for topic, value in zip(found.topics, _column(measure, found.scores[our]), strict=True):
                 yield ir_measures.Metric(query_id=topic, measure=measure, value=value)

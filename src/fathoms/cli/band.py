@@ -133,8 +133,7 @@ def _losses(args: Namespace, runs: Runs, notes: list[str]) -> list[tuple[Any, ..
 
     from fathoms.data.qrels import read_qrels
     from fathoms.evidence.align import Aligned, Alignment
-    from fathoms.experiment.base import Options
-    from fathoms.experiment.evaluate import topic_notes
+    from fathoms.experiment.topics import topic_notes
     from fathoms.measures.banding import banded_score, worst_loss
 
     measures = _measures(args, (*DEFAULT_MEASURES, "AP"))
@@ -155,7 +154,7 @@ def _losses(args: Namespace, runs: Runs, notes: list[str]) -> list[tuple[Any, ..
             for banding in args.rho:
                 after = float(banded_score(measure, evidence, banding).mean())
                 rows.append((name, measure.name, float(banding), score, after, score - after, worst[measure, banding]))
-    notes += topic_notes(known, qrels, Options())
+    notes += topic_notes(known, qrels, "all")
     return rows
 
 

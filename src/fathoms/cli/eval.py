@@ -9,7 +9,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from fathoms import choices
 from fathoms.cli import options
 
 EXAMPLES = """examples:
@@ -22,13 +21,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
     options.add_measures(parser)
     parser.add_argument("-q", "--by-topic", action="store_true", help="a row for each topic too")
-    options.add_choice(
-        parser,
-        "--topics",
-        choices=choices.TOPICS,
-        default="all",
-        help="mean over all topics of the qrels (default), or over those the run has too, as trec_eval does",
-    )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "trec_eval", "latex"))
     options.add_order(parser)
     options.add_ranges(parser)

@@ -102,6 +102,15 @@ def add_ranges(parser: ArgumentParser) -> None:
 
 
 def add_pooled(parser: ArgumentParser) -> None:
+    """What of the collection counts: the runs that made the pool, and the topics."""
+    add_choice(
+        parser,
+        "--topics",
+        choices=choices.TOPICS,
+        default="all",
+        help="all topics of the qrels, where one that a run lacks counts 0 (default), or those that runs answer: in "
+        "eval each run's own, as trec_eval does, elsewhere those of any run",
+    )
     parser.add_argument(
         "--pooled",
         metavar="FILE",

@@ -41,7 +41,7 @@ def warn(notes: Iterable[str]) -> None:
 def say_notes(experiment: BaseExperiment, result: Result, args: Namespace) -> None:
     """What a careful reader should know of the files and of the numbers."""
     if not args.quiet:
-        warn(dict.fromkeys([*experiment.notes, *result.notes]))
+        warn(dict.fromkeys([*result.notes, *experiment.notes]))
 
 
 def say_sentences(result: Result, args: Namespace) -> None:

@@ -180,7 +180,7 @@ def _whole_grades(qrels: Qrels, notes: list[str]) -> Qrels:
 def _topic_notes(aligned: Aligned, complete: bool) -> list[str]:
     if not aligned.missing and not aligned.unknown:
         return []
-    from fathoms.experiment.evaluate import some
+    from fathoms.experiment.topics import some
 
     notes = []
     if aligned.missing and not complete:

@@ -42,10 +42,9 @@ def run_audit(
     """
     if depth is not None:
         depth = checked("depth", choices.whole_number, depth)
-    experiment.needs_all_topics("audit")
     prepared = None if measures is None else experiment.measures(measures)
     qrels, options = experiment.qrels, experiment.options
-    notes = list(qrels.notes)
+    notes = [*experiment.topic_notes(), *qrels.notes]
     for measure in prepared or ():
         if measure.needs_pool:
             raise FathomsError(
@@ -150,9 +149,6 @@ def _align_all(
     results = experiment.map(one, progress=progress)
     found = dict(zip(experiment.runs, results, strict=True))
     notes += [note for said, _, _ in found.values() for note in said]
-    lacking = [f"{name} ({len(asked.missing)})" for name, (_, asked, _) in found.items() if asked.missing]
-    if lacking:
-        notes.append(f"topics without documents count 0: {listed(lacking)}")
     return (
         {name: asked for name, (_, asked, _) in found.items()},
         {name: filed for name, (_, _, filed) in found.items() if filed is not None},

@@ -20,7 +20,7 @@ from fathoms.comparison.audit_leave_out import topic_scores
 from fathoms.comparison.correlation import TIE, correlation
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.order import Ties
-from fathoms.experiment.evaluate import some
+from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import in_trec_eval, trec_eval_name
 from fathoms.text import pluralise

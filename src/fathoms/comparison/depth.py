@@ -64,7 +64,7 @@ def scores_by_depth(
     systems = list(experiment.runs if systems is None else systems)
     measures = measures_by_depth(names, depths)
     experiment.prepare()
-    notes = list(experiment.qrels.notes)
+    notes = [*experiment.topic_notes(), *experiment.qrels.notes]
     align = experiment.alignment(measures, notes, ranges=False)
 
     def one(run: str) -> list[Floats]:
@@ -207,7 +207,6 @@ def run_depth_analysis(
     """Scores, separations and orderings at many depths; `reference` is the depth to compare with (the pool's)."""
     checked("correlation", choices.one_of, choices.CORRELATIONS, correlation)
     wanted, alpha = checked("depths", choices.depths, depths), checked("alpha", choices.share, alpha)
-    experiment.needs_all_topics("depth")
     names = [str(name) for name in ([measures] if isinstance(measures, str | Measure) else measures)]
     found = scores_by_depth(experiment, names, wanted, progress=progress)
     reference = reference_depth(found) if reference is None else reference

@@ -8,7 +8,7 @@ import numpy as np
 
 from fathoms.comparison.correlation import TIE
 from fathoms.comparison.tie_anomalies import Affected, affected
-from fathoms.experiment.evaluate import some
+from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure
 from fathoms.text import pluralise
 

@@ -24,7 +24,7 @@ from fathoms.errors import FathomsError
 from fathoms.evidence.align import Aligned
 from fathoms.evidence.order import Precision, Ties, canonical, default_precision
 from fathoms.experiment.base import BaseExperiment
-from fathoms.experiment.evaluate import topic_notes
+from fathoms.experiment.topics import topic_notes
 from fathoms.measures.base import Measure
 
 
@@ -40,7 +40,6 @@ def run_tie_analysis(
     The rule to compare others with is trec_eval's, whatever the experiment's is.
     """
     measures, qrels, options = list(measures), experiment.qrels, experiment.options
-    experiment.needs_all_topics("ties")
     if depth is None:
         depth = max((int(m.k) for m in measures if m.k is not None and m.cutoff != "recall"), default=10)
     place = checked("depth", choices.whole_number, depth)
@@ -58,7 +57,7 @@ def run_tie_analysis(
 
     results = experiment.map(one, progress=progress)
     notes += [note for _, _, _, of_run in results for note in of_run]
-    notes += topic_notes([aligned for _, _, aligned, _ in results], qrels, options)
+    notes = [*topic_notes([aligned for _, _, aligned, _ in results], qrels, "all"), *notes]
     return TieReport(
         measures,
         [found for found, _, _, _ in results],

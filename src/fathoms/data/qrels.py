@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -80,6 +81,14 @@ class Qrels(Exported):
     def keep(self, rows: NDArray[np.bool_]) -> Qrels:
         """The same with some of the judgments only; every topic stays, with or without judgments."""
         return Qrels(self.topics, self.topic[rows], self.documents[rows], self.grades[rows], self.source)
+
+    def of_topics(self, wanted: Collection[str]) -> Qrels:
+        """The same with some of the topics only, in their order."""
+        chosen = [topic for topic in self.topics if topic in wanted]
+        number = np.full(len(self.topics), -1, dtype=np.int32)
+        number[[self.index[topic] for topic in chosen]] = np.arange(len(chosen))
+        rows = number[self.topic] >= 0
+        return Qrels(chosen, number[self.topic[rows]], self.documents[rows], self.grades[rows], self.source, self.notes)
 
     def to_text(self) -> str:
         """As a qrels file, in the order of the judgments."""

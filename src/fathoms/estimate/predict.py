@@ -292,12 +292,11 @@ def run_prediction(
         raise FathomsError(
             f"labels and to_depth are for the methods {' and '.join(RELEVANCE_MODELS)}, found {', '.join(methods)}"
         )
-    experiment.needs_all_topics("predict")
     measures, options = list(measures), experiment.options
     for measure in measures:
         check_estimable(measure, methods)
     experiment.prepare()
-    notes = list(experiment.qrels.notes)
+    notes = [*experiment.topic_notes(), *experiment.qrels.notes]
     align = experiment.alignment(measures, notes)
     curves = _fitted(experiment, align, measures, [m for m in methods if m in MODEL_NAMES], depth, notes)
     expectations = {

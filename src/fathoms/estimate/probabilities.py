@@ -111,7 +111,6 @@ def relevance_probabilities(
     `labels` are files, frames or dicts of numbers for documents. With `to_depth`, judging will stop there: unjudged
     documents that no run has in its top `to_depth` count as not relevant, as they will in scores.
     """
-    experiment.needs_all_topics("predict")
     if method not in RELEVANCE_MODELS:
         raise FathomsError(f"{method} gives no probabilities of relevance; {' and '.join(RELEVANCE_MODELS)} do")
     if to_depth is not None:

@@ -7,7 +7,7 @@ here, so that imports go one way.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +25,9 @@ from fathoms.evidence.align import Aligned, Alignment, Ranked, rank, reranked
 from fathoms.evidence.order import Precision, Ties, default_precision
 from fathoms.evidence.pool import Pool, make_pool
 from fathoms.evidence.universe import Limit, UnjudgedKeys, gathered, union, unjudged_keys
-from fathoms.experiment.assumed_pool import AssumedPool, infer_pool, judged_by_rank
+from fathoms.experiment.assumed_pool import AssumedPool, infer_pool
+from fathoms.experiment.survey import Survey, joined, survey
+from fathoms.experiment.topics import no_topic_matches, some, topic_notes, unanswered
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.parallel import check_scheduler, parallel_map
@@ -108,11 +110,13 @@ class BaseExperiment:
         runs
             files, folders, globs, frames, dicts, or a dict of these by name
         pooled
-            names of the runs that contributed to the pool, or a file that lists them
+            names of the runs that contributed to the pool, or a file that lists them; by default inferred from what is
+            judged
         groups
             the team of each run, as a dict or a file of lines `run<TAB>team`
         topics
-            `all` topics of the judgments (a missing one counts 0), or those a run has too (`intersect`)
+            `all` topics of the judgments (a missing one counts 0), or with `intersect` those that runs answer: in
+            `evaluate` each run's own, elsewhere those of any run
         ties
             the order of equal scores: `trec`, `run`, `rank`, `score-rank` or `expected`
         score_precision
@@ -166,7 +170,9 @@ class BaseExperiment:
         self.options = replace(options, pooled=chosen)
         self.groups = _groups(groups, self.runs)
         self._qrels: Qrels | None = None
+        self._all_topics = False  # whether topics that no run answers stay, even with topics=intersect
         self._ranked: dict[str, Ranked] = {}
+        self._surveys: dict[str, Survey] | None = None
         self._pool: AssumedPool | None = None
         self._universe: UnjudgedKeys | None = None
         self._kept = self._fitting(memory_mb) if scheduler is None else frozenset[str]()
@@ -182,7 +188,32 @@ class BaseExperiment:
             if self.qrels_source is None:
                 raise FathomsError("this needs judgments, and the experiment has none")
             self._qrels = read_qrels(self.qrels_source, lenient=self.lenient, junk=self.junk)
+            if self.options.topics == "intersect" and not self._all_topics:
+                self._qrels = self._answered(self._qrels)
         return self._qrels
+
+    def _answered(self, qrels: Qrels) -> Qrels:
+        """The judgments of the topics that some run answers, for `topics=intersect`."""
+        self.runs.read_streams()
+        theirs = dict.fromkeys(topic for topics in self.map(lambda name: self.runs[name].topics) for topic in topics)
+        left = qrels.of_topics(theirs)
+        if not left.topics:
+            raise no_topic_matches(list(theirs), qrels)
+        gone = [topic for topic in qrels.topics if topic not in left.index]
+        if gone:
+            self.notes.append(
+                f"{len(gone):,} of {pluralise(len(qrels.topics), 'judged topic')} in no run left out "
+                f"(--topics intersect): {some(gone)}"
+            )
+        return left
+
+    def with_all_topics(self) -> BaseExperiment:
+        """The same experiment on all judged topics, for what looks at each run's own."""
+        other = copy(self)
+        other._all_topics = True
+        if self._qrels is None:
+            other._ranked = {}  # by the numbers of topics in other judgments
+        return other
 
     @property
     def has_qrels(self) -> bool:
@@ -200,10 +231,6 @@ class BaseExperiment:
         if not of_pairs and "pair" in asked:
             raise FathomsError("universe: pair is for comparisons; a single run is of no pair (use auto, run or all)")
         return found
-
-    def needs_all_topics(self, what: str) -> None:
-        if self.options.topics != "all":
-            raise FathomsError(f"topics: {what} works on all topics of the judgments; intersect is for evaluate")
 
     # -- runs: each read and ranked once ----------------------------------------------------------------------------
 
@@ -324,24 +351,58 @@ class BaseExperiment:
     def universe_keys(self) -> UnjudgedKeys:
         """The unjudged documents of all given runs, each once; they take a pass over the runs."""
         if self._universe is None:
-            self.runs.read_streams()
-            # Ranks, for a depth, are those of the run as a whole.
-            whole = self.options.universe_depth is not None
-            parts = [part for name in self.runs for part in ([(name, None)] if whole else self.parts(name))]
-            groups = [parts[start::GROUPS] for start in range(min(GROUPS, len(parts)))]
-            _ = self.qrels.lookup
-            found = parallel_map(
-                lambda group: gathered(map(self._unjudged_of_part, group)),
-                groups,
-                workers=self.options.workers,
-                scheduler=self.options.scheduler,
-            )
-            self._universe = union(found)
+            self._survey(with_keys=True)
+        assert self._universe is not None
         return self._universe
 
-    def _unjudged_of_part(self, part: Part) -> UnjudgedKeys:
-        ranked = self.ranked_part(part) or self.ranked(part[0])
-        return unjudged_keys(ranked, len(self.qrels.topics), self.options.universe_depth)
+    def surveys(self) -> dict[str, Survey]:
+        """What a first pass over the runs finds out of each: which topics it answers, what is judged at which rank."""
+        if self._surveys is None:
+            self._survey(with_keys=False)
+        assert self._surveys is not None
+        return self._surveys
+
+    def topic_notes(self) -> list[str]:
+        """Which topics runs and judgments do not share; for analyses of several runs together."""
+        return topic_notes(list(self.surveys().values()), self.qrels, "all")
+
+    def _survey(self, *, with_keys: bool) -> None:
+        self.runs.read_streams()
+        names = list(self.runs)
+        groups = [names[start::GROUPS] for start in range(min(GROUPS, len(names)))]
+        _ = self.qrels.lookup  # made here, so that forks need not make it each
+
+        def work(group: list[str]) -> tuple[list[Survey], UnjudgedKeys | None]:
+            found: list[Survey] = []
+            keys = gathered(self._surveyed(group, found)) if with_keys else None
+            if keys is None:
+                found += [survey(self.ranked(name), self.qrels) for name in group]
+            return found, keys
+
+        options = self.options
+        results = parallel_map(work, groups, workers=options.workers, scheduler=options.scheduler)
+        by_run = {one.run: one for found, _ in results for one in found}
+        self._surveys = {name: by_run[name] for name in names}
+        unanswered(list(self._surveys.values()), self.qrels)  # an error where that is all topics
+        if with_keys:
+            self._universe = union([keys for _, keys in results if keys is not None])
+
+    def _surveyed(self, names: Iterable[str], found: list[Survey]) -> Iterator[UnjudgedKeys]:
+        """The unjudged documents of run after run, each of which is read once for all that is asked of it."""
+        depth = self.options.universe_depth  # which takes ranks in the run as a whole
+        for name in names:
+            surveys: list[Survey] = []
+            for part in self.parts(name) if depth is None else [(name, None)]:
+                ranked = self.ranked_part(part)
+                if ranked is not None:
+                    surveys.append(survey(ranked, self.qrels))
+                    yield unjudged_keys(ranked, len(self.qrels.topics), depth)
+            whole = joined(surveys) if len(surveys) == len(self.parts(name)) or depth is not None else None
+            if whole is None:
+                ranked = self.ranked(name)
+                whole = survey(ranked, self.qrels)
+                yield unjudged_keys(ranked, len(self.qrels.topics))
+            found.append(whole)
 
     def _pool_for(self, measures: Sequence[Measure], notes: list[str]) -> Pool | None:
         """The pool of the contributing runs, where a measure takes R or its ideal from it."""
@@ -367,8 +428,8 @@ class BaseExperiment:
         if self._pool is None:
             named = self._named()
             names = list(self.runs) if named is None else named
-            found = self.map(lambda name: judged_by_rank(self.ranked(name)), names)
-            self._pool = infer_pool(dict(zip(names, found, strict=True)), named)
+            found = self.surveys()
+            self._pool = infer_pool({name: found[name].judged for name in names}, named)
         return self._pool
 
     def _named(self) -> list[str] | None:

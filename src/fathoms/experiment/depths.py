@@ -12,6 +12,7 @@ import numpy as np
 from fathoms import choices
 from fathoms.choices import checked
 from fathoms.data.topics import valid_text
+from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.result import Result
@@ -64,12 +65,12 @@ def depth_scores(measure: Measure, evidence: Evidence, depths: Sequence[int]) ->
 def run_depth_table(experiment: BaseExperiment, measure: Any, depths: Any, *, by_topic: bool = False) -> DepthTable:
     """Scores of a measure, given without cut-off, at many depths."""
     wanted = checked("depths", choices.depths, depths)
-    text = str(measure).partition("@")[0]
+    if "@" in str(measure):
+        raise FathomsError(f"{measure}: give the measure without its cut-off; the depths say where to cut")
     # Some measures need a cut-off to exist at all; here the depths are it.
-    prepared = parse_measure(f"{text}@{max(wanted)}")
-    experiment.needs_all_topics("evaluate_depths")
+    prepared = parse_measure(f"{measure}@{max(wanted)}")
     experiment.prepare()
-    notes = list(experiment.qrels.notes)
+    notes = [*experiment.topic_notes(), *experiment.qrels.notes]
     align = experiment.alignment([prepared], notes, ranges=False)
     found = experiment.map(lambda run: depth_scores(prepared, experiment.align(run, align).evidence, wanted))
     scores = dict(zip(experiment.runs, found, strict=True))

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from fathoms.data.qrels import Qrels
 from fathoms.data.topics import valid_text
-from fathoms.evidence.align import Aligned, Alignment, Ranked, reranked
+from fathoms.evidence.align import Alignment, Ranked, reranked
 from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.evidence.order import Ties, contradictions, default_precision
 from fathoms.evidence.universe import UnjudgedKeys, union, unjudged_keys
-from fathoms.experiment.base import BaseExperiment, Options, Part
+from fathoms.experiment.base import BaseExperiment, Part
 from fathoms.experiment.remarks import remarks
 from fathoms.experiment.result import Result
+from fathoms.experiment.topics import topic_notes, unanswered
 from fathoms.measures.base import Measure, Scores
 from fathoms.parallel import parallel_map
 from fathoms.version import __version__
@@ -155,20 +156,24 @@ def run_evaluation(
     *,
     by_topic: bool = False,
     scores_only: bool = False,
+    own_topics: bool = True,
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Evaluation:
     """Score each run on its own, and large files part by part; only one part a worker is in memory.
 
     `scores_only` computes no ranges and no tie values; `resume` is a folder that keeps what is done, for the same call
-    later.
+    later. With `topics=intersect` a run's mean is over the topics that it answers itself, or without `own_topics` over
+    those that any run does.
     """
+    intersect = own_topics and experiment.options.topics == "intersect"
+    experiment = experiment.with_all_topics() if intersect else experiment
     experiment.prepare()
     measures, notes = list(measures), list(experiment.qrels.notes)
     runs, options = experiment.runs, experiment.options
     waits = not scores_only and _one_reading(experiment, measures)
     align = experiment.alignment(measures, notes, ranges=not scores_only and not waits)
-    scoring = Scoring(experiment, measures, align, scores_only, waits)
+    scoring = Scoring(experiment, measures, align, scores_only, waits, intersect)
     parts = [part for name in runs for part in experiment.parts(name)]
     found = parallel_map(
         scoring.part,
@@ -191,9 +196,26 @@ def run_evaluation(
         by_run = scoring.with_ranges(by_run, universe)
     scored = [scoring.whole(of_run) for of_run in by_run]
     notes += [note for run in scored for note in run.notes]
-    notes += topic_notes(scored, experiment.qrels, options)
+    means = "" if intersect else _mean_of_answered(scored, measures, experiment.qrels)
+    about = topic_notes(scored, experiment.qrels, options.topics if intersect else "all", means)
+    notes = [*about, *notes]
     size = None if universe is None else int(universe.sum())
     return Evaluation(measures, scored, by_topic, notes, size, options.universe_depth)
+
+
+def _mean_of_answered(runs: Sequence[RunScores], measures: Sequence[Measure], qrels: Qrels) -> str:
+    """The best mean, and what it is without the topics that no run answers."""
+    nowhere = set(unanswered(runs, qrels))
+    chosen = next((measure for measure in measures if measure.aggregate == "mean"), None)
+    if not nowhere or chosen is None:
+        return ""
+    best = max(runs, key=lambda run: run.mean(chosen)["score"] or 0.0)
+    answered = np.array([topic not in nowhere for topic in best.topics])
+    mean = float(best.scores[chosen].score[answered].mean())
+    return (
+        f" ({chosen.name} of {best.run} is {best.mean(chosen)['score']:.4f}, but {mean:.4f} over the other "
+        f"{int(answered.sum()):,})"
+    )
 
 
 def _one_reading(experiment: BaseExperiment, measures: Sequence[Measure]) -> bool:
@@ -228,6 +250,7 @@ class Scoring:
     align: Alignment
     scores_only: bool = False
     waits: bool = False  # ranges that depend on all runs are left for `with_ranges`
+    own_topics: bool = False  # a run's mean is over the topics that it answers
 
     def part(self, part: Part) -> RunScores | None:
         """Scores of the topics in a part of a run; None where the run has to be looked at as a whole."""
@@ -300,7 +323,7 @@ class Scoring:
         missing = [topic for topic in qrels.topics if topic not in present]
         topics = [topic for part in parts for topic in part.topics]
         blocks = [part.scores for part in parts]
-        if missing and options.topics == "all":
+        if missing and not self.own_topics:
             topics += missing
             empty = self.align.empty(missing)
             blocks.append(score_all(empty, self.measures, options.ties, scores_only=self.scores_only))
@@ -393,24 +416,3 @@ def _joined(parts: list[Scores], order: NDArray[np.int64] | None = None) -> Scor
         return joined if order is None else joined[order]
 
     return Scores(**{name: column(name) for name in (*Scores.COLUMNS, "tie_error")})  # type: ignore[arg-type]
-
-
-def topic_notes(runs: Sequence[RunScores | Aligned], qrels: Qrels, options: Options) -> list[str]:
-    """Which topics runs and judgments do not share."""
-    notes = []
-    without = [run for run in runs if run.missing]
-    if without:
-        effect = "count 0" if options.topics == "all" else "are left out of the mean (--topics intersect)"
-        shown = "; ".join(f"{run.run} lacks {some(run.missing)}" for run in without[:3])
-        more = f"; and {len(without) - 3} more runs" if len(without) > 3 else ""
-        notes.append(f"topics without documents {effect}: {shown}{more}")
-    strange = [run for run in runs if run.unknown]
-    if strange:
-        shown = "; ".join(f"{some(run.unknown)} of {run.run}" for run in strange[:3])
-        more = f"; and {len(strange) - 3} more runs" if len(strange) > 3 else ""
-        notes.append(f"topics not in {qrels.source} are ignored: {shown}{more}")
-    return notes
-
-
-def some(names: Sequence[str], most: int = 5) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -9,6 +9,7 @@ from fathoms.data.runs import read_run
 from fathoms.errors import FathomsError, warn
 from fathoms.experiment.base import BaseExperiment, ReadingOptions
 from fathoms.experiment.evaluate import RunScores, Scoring
+from fathoms.experiment.topics import unanswered
 from fathoms.measures.base import Scores
 
 Values = dict[str, float | None]
@@ -18,8 +19,9 @@ NO_RUN = {"none": {"none": 0.0}}  # an experiment is of runs; here they come lat
 class Evaluator:
     """Judgments and measures, prepared once; runs are scored one at a time, as pytrec_eval does it.
 
-    With `ranges`, each measure's value is followed by its other columns, `P@10.low` and so on. `options` are those of
-    `Experiment`. A topic of the judgments that a run does not have counts 0, unless `topics="intersect"`.
+    With `ranges`, each measure's value is followed by its other columns, `P@10.low` and so on; the ranges are over the
+    run's own documents. `options` are those of `Experiment`. A topic of the judgments that a run does not have counts
+    0, unless `topics="intersect"`.
 
     >>> import fathoms as fm
     >>> ev = fm.Evaluator({"1": {"a": 1, "b": 0}}, ["P@2", "RR"])
@@ -33,7 +35,7 @@ class Evaluator:
         self, qrels: Any, measures: Sequence[Any] | Any, *, ranges: bool = False, **options: Unpack[ReadingOptions]
     ) -> None:
         self.ranges = ranges
-        self._experiment = BaseExperiment(qrels, NO_RUN, memory_mb=0, **options)
+        self._experiment = BaseExperiment(qrels, NO_RUN, memory_mb=0, **options).with_all_topics()
         self.measures = self._experiment.measures(measures)
         for measure in self.measures:
             if measure.names_other_runs:
@@ -43,7 +45,8 @@ class Evaluator:
         for note in self._experiment.qrels.notes:
             warn(note)
         align = self._experiment.alignment(self.measures, [])
-        self._scoring = Scoring(self._experiment, self.measures, align, scores_only=not ranges)
+        own_topics = self._experiment.options.topics == "intersect"
+        self._scoring = Scoring(self._experiment, self.measures, align, not ranges, own_topics=own_topics)
 
     def evaluate(self, run: Any) -> dict[str, Values]:
         """{topic: {measure: value}} of one run: a dict {topic: {document: score}}, a file, a frame, ..."""
@@ -65,7 +68,9 @@ class Evaluator:
     def _scored(self, run: Any) -> RunScores:
         scoring = self._scoring
         read = read_run(run, name="run", lenient=self._experiment.lenient)
-        return scoring.whole([scoring.score(scoring.align.rank(read))])
+        found = scoring.whole([scoring.score(scoring.align.rank(read))])
+        unanswered([found], self._experiment.qrels)  # an error where that is all topics
+        return found
 
     def _columns(self, measure: str) -> list[tuple[str, str]]:
         """Columns of the scores, and what they are called in the results."""

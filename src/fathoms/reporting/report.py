@@ -161,12 +161,11 @@ def run_report(
     after the other, each with all workers.
     """
     checked("alpha", choices.share, alpha)
-    experiment.needs_all_topics("report")
     measures, options = list(measures), experiment.options
     several = len(experiment.runs) > 1
     experiment.prepare()
     progress("read")
-    scored = run_evaluation(experiment, measures, by_topic=True)
+    scored = run_evaluation(experiment, measures, by_topic=True, own_topics=False)
     progress("eval")
     top = [run.run for run in scored.ranked(measures[0])[:TOP]]
     inner, side_by_side = experiment, 1

@@ -11,7 +11,7 @@ from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.compare import Pair
 from fathoms.comparison.depth import stable_from, volatility
 from fathoms.comparison.sentences import MANY, sentences_of
-from fathoms.experiment.evaluate import some
+from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure
 from fathoms.text import pluralise
 

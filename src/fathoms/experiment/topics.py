@@ -1,0 +1,72 @@
+"""Which topics runs and judgments share, and what is said where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from fathoms.data.qrels import Qrels
+from fathoms.errors import FathomsError
+from fathoms.text import pluralise
+
+
+class RunTopics(Protocol):
+    """What is known of a run's topics."""
+
+    @property
+    def run(self) -> str: ...
+
+    @property
+    def missing(self) -> list[str]: ...  # judged topics that the run does not answer
+
+    @property
+    def unknown(self) -> list[str]: ...  # topics of the run without judgments
+
+
+def unanswered(runs: Sequence[RunTopics], qrels: Qrels) -> list[str]:
+    """The judged topics that no run answers. That is an error where it is all of them."""
+    answered = {topic for run in runs for topic in set(qrels.topics).difference(run.missing)}
+    if not answered:
+        theirs = list(dict.fromkeys(topic for run in runs for topic in run.unknown))
+        raise no_topic_matches(theirs, qrels)
+    return [topic for topic in qrels.topics if topic not in answered]
+
+
+def no_topic_matches(theirs: Sequence[str], qrels: Qrels) -> FathomsError:
+    return FathomsError(
+        f"no topic of the runs is judged: the runs have {some(list(theirs), 3)}, {qrels.source} has "
+        f"{some(qrels.topics, 3)}"
+    )
+
+
+def topic_notes(runs: Sequence[RunTopics], qrels: Qrels, topics: str, means: str = "") -> list[str]:
+    """Which topics runs and judgments do not share; first those that no run answers, with what the mean would be
+    without them."""
+    notes = []
+    left_out = topics != "all"
+    nowhere = unanswered(runs, qrels)
+    if nowhere:
+        effect = "left out (--topics intersect)" if left_out else f"count 0{means}; --topics intersect leaves them out"
+        be = "is" if len(nowhere) == 1 else "are"
+        verb = f"{be} in no run and {f'{be} ' if left_out else ''}"
+        notes.append(
+            f"{len(nowhere):,} of {pluralise(len(qrels.topics), 'judged topic')} {verb}{effect}: {some(nowhere)}"
+        )
+    known = set(nowhere)
+    lacking = [(run.run, [topic for topic in run.missing if topic not in known]) for run in runs]
+    lacking = [(run, missing) for run, missing in lacking if missing]
+    if lacking:
+        effect = "are left out of the mean (--topics intersect)" if left_out else "count 0"
+        shown = "; ".join(f"{run} lacks {some(missing)}" for run, missing in lacking[:3])
+        more = f"; and {len(lacking) - 3} more runs" if len(lacking) > 3 else ""
+        notes.append(f"topics without documents {effect}: {shown}{more}")
+    strange = [run for run in runs if run.unknown]
+    if strange:
+        shown = "; ".join(f"{some(run.unknown)} of {run.run}" for run in strange[:3])
+        more = f"; and {len(strange) - 3} more runs" if len(strange) > 3 else ""
+        notes.append(f"topics not in {qrels.source} are ignored: {shown}{more}")
+    return notes
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
