@@ -299,6 +299,18 @@ def test_enough_documents_to_tell() -> None:
     assert last(5, 4) == Step(0, 2, 9, 4)
 
 
+def test_topics_that_no_run_answers_can_be_left_out(made: Collection) -> None:
+    one_more = made.qrels.head(20).with_columns(pl.lit("999").alias("topic"))
+    more = pl.concat([made.qrels, one_more])
+    plainly = audit(made.qrels, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups)
+    with pytest.warns(fm.FathomsWarning, match="1 of 8 judged topics in no run left out"):
+        left = audit(more, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups, topics="intersect")
+    assert left.rows() == plainly.rows()
+    with pytest.warns(fm.FathomsWarning, match="1 of 8 judged topics is in no run and count 0"):
+        counted = audit(more, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups)
+    assert counted.found[-1].mean == pytest.approx(plainly.found[-1].mean * 7 / 8)
+
+
 def test_others_may_have_brought_the_same_documents() -> None:
     """Where judgments come from runs that are not given, leaving a run out by hand takes too much away."""
     made, grades = patchy()

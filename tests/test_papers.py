@@ -205,3 +205,53 @@ def test_a_pool_of_no_depth_is_refused(tmp_path: Path, capsys: pytest.CaptureFix
     for paper in ("depth", "gain"):
         assert status("papers", paper, *files) == 2
         assert "give the pool's depth (--depth)" in capsys.readouterr().err
+
+
+PAPERS: dict[str, list[str]] = {
+    "rm": [],
+    "gain": [],
+    "depth": [],
+    "ties": [],
+    "rtc": ["--trials", "2", "--depth", "10"],
+}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_topics_that_no_run_answers(
+    paper: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], made: Collection
+) -> None:
+    """They count 0 and are named, or are left out as if they had not been judged."""
+    one_more = made.qrels.head(20).with_columns(pl.lit("999").alias("topic"))
+    systems = {f"{name}{again}": run for name, run in made.runs.items() for again in ("", "b")}  # rtc takes ten
+    pooled = [f"{name}{again}" for name in made.pooled for again in ("", "b")]
+    for folder, qrels in (("plain", made.qrels), ("more", pl.concat([made.qrels, one_more]))):
+        write(replace(made, qrels=qrels, runs=systems, pooled=pooled), tmp_path / folder)
+    words = PAPERS[paper] or ["--pooled", str(tmp_path / "plain" / "pooled.txt")]
+
+    def told(folder: str, *flags: str) -> tuple[dict[str, str], str]:
+        out = tmp_path / f"{folder}{len(flags)}"
+        files = (tmp_path / folder / "qrels.txt", tmp_path / "plain" / "runs")
+        assert status("papers", paper, *files, *words, *flags, "-o", out) == 0
+        return {path.stem: path.read_text() for path in sorted(out.glob("*.tsv"))}, capsys.readouterr().err
+
+    plainly, _ = told("plain")
+    left_out, said = told("more", "--topics", "intersect")
+    assert "1 of 7 judged topics in no run left out (--topics intersect): 999" in said
+    changed = {name for name in plainly if plainly[name] != left_out[name].replace("more/", "plain/")}
+    assert changed == set()
+    _, said = told("more")
+    first = said.splitlines()[0]
+    assert "1 of 7 judged topics is in no run and count 0; --topics intersect leaves them out: 999" in first
+
+
+@pytest.mark.parametrize("command", [["audit"], *(["papers", paper] for paper in PAPERS)])
+def test_no_topic_in_common(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], made: Collection
+) -> None:
+    write(replace(made, qrels=made.qrels.with_columns(("T" + pl.col("topic")).alias("topic"))), tmp_path / "sim")
+    files = [tmp_path / "sim" / "qrels.txt", tmp_path / "sim" / "runs"]
+    output = ["-o", tmp_path / "out"] if command[0] == "papers" else []
+    for flags in ([], ["--topics", "intersect"]):
+        assert status(*command, *files, *output, *flags) == 2
+        assert "no topic of the runs is judged: the runs have 101, 102, 103" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
