@@ -144,6 +144,23 @@ def test_the_minimum_of_a_surface_is_the_minimum(missing: float, beyond: bool) -
         assert "2 prefix sizes together" in exhibit.note
 
 
+def test_fewer_judgments_than_the_least_prefix(made: Collection) -> None:
+    few, enough = (
+        rm.study(*read(one), made.pooled, rm.RMSettings(shuffles=2, workers=1)) for one in (made, rm_sized(made))
+    )
+    told = [[note for note in study.notes if "nothing can be tuned" in note] for study in (few, enough)]
+    assert [len(notes) for notes in told] == [1, 0]
+    assert "nothing can be reversed" in told[0][0]
+    reversals = [row[5] for one in few.exhibits if one.name == "table2" for row in one.rows]
+    assert set(reversals) == {0.0}
+    assert ["fig2" in {one.name for one in study.exhibits} for study in (few, enough)] == [False, True]
+
+
+def rm_sized(made: Collection) -> Collection:
+    """With more judgments than the least prefix has."""
+    return replace(made, qrels=made.truth) if len(made.truth) > 1000 else made
+
+
 def test_without_other_runs_the_contributing_ones_are_not_called_others(made: Collection) -> None:
     own = replace(made, runs={name: made.runs[name] for name in made.pooled})
     study = rm.study(*read(own), own.pooled, rm.RMSettings(shuffles=2, workers=1))

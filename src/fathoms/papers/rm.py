@@ -165,6 +165,11 @@ def study(
     ]
     shallow = min(SHALLOW, len(qrels))
     medium = min(MEDIUM, len(qrels))
+    if not bench.sizes():
+        result.notes.append(
+            f"There are no more judgments than the least prefix has ({min(SIZES):,}), so nothing can be tuned (there are "
+            "no Figs. 2 and 3), and nothing can be reversed."
+        )
 
     prefixes = [prefix(orders[0], size) for size in bench.sizes()]
     con_ranges = {
@@ -357,7 +362,7 @@ def _fig_5(result: Study, shallow: Ranges, full: Ranges, size: int) -> None:
     columns = ["p_few", "p_all", "outcome"]
     result.add(
         "fig5",
-        f"p-values of all pairs with {size:,} judgments and with all, P@10, simplistic",
+        f"p-values of all pairs with {size:,} judgments and with all of them, P@10, simplistic",
         columns,
         rows,
         note="Upper left: significant on few judgments and not on all, the reversals. p below 1e-6 is drawn at 1e-6.",

@@ -399,7 +399,9 @@ def _table_3(result: Study, outcomes: dict[str, Outcome]) -> None:
         "no original": lambda outcome: outcome.original == 0,
     }
     rows = _by_group(outcomes, groups)
-    result.add("table3", "accuracy by how many of a pair were judged", ("method", "confidence", *groups), rows)
+    result.add(
+        "table3", "accuracy by how many systems of a pair were judged first", ("method", "confidence", *groups), rows
+    )
 
 
 def _table_4(result: Study, outcomes: dict[str, Outcome]) -> None:
@@ -462,7 +464,7 @@ def _fig_2(result: Study, outcomes: dict[str, Outcome]) -> None:
         "confidence against accuracy",
         columns,
         rows,
-        note="On or above the ideal line confidence can be trusted.",
+        note="On the ideal line pairs are right as often as the confidence says, above it more often.",
         chart=chart(
             "lines",
             rows,
@@ -470,7 +472,7 @@ def _fig_2(result: Study, outcomes: dict[str, Outcome]) -> None:
             x="confidence",
             y="accuracy",
             group="method",
-            title="Can the confidence be trusted? On or above the ideal line it can",
+            title="How often pairs are right, by the confidence in them",
             axes=("confidence", "accuracy"),
         ),
     )
