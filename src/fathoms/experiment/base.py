@@ -202,8 +202,8 @@ class BaseExperiment:
         gone = [topic for topic in qrels.topics if topic not in left.index]
         if gone:
             self.notes.append(
-                f"{len(gone):,} of {pluralise(len(qrels.topics), 'judged topic')} in no run left out "
-                f"(--topics intersect): {some(gone)}"
+                f"{len(gone):,} of {pluralise(len(qrels.topics), 'judged topic')} {'is' if len(gone) == 1 else 'are'} in "
+                f"no run and left out (--topics intersect): {some(gone)}"
             )
         return left
 

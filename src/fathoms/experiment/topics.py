@@ -46,12 +46,13 @@ def topic_notes(runs: Sequence[RunTopics], qrels: Qrels, topics: str, means: str
     left_out = topics != "all"
     nowhere = unanswered(runs, qrels)
     if nowhere:
-        effect = "left out (--topics intersect)" if left_out else f"count 0{means}; --topics intersect leaves them out"
-        be = "is" if len(nowhere) == 1 else "are"
-        verb = f"{be} in no run and {f'{be} ' if left_out else ''}"
-        notes.append(
-            f"{len(nowhere):,} of {pluralise(len(qrels.topics), 'judged topic')} {verb}{effect}: {some(nowhere)}"
+        one = len(nowhere) == 1
+        where = f"{'is' if one else 'are'} in no run and"
+        counted = (
+            f"{where} {'counts' if one else 'count'} 0{means}; --topics intersect leaves {'it' if one else 'them'} out"
         )
+        effect = f"{where} left out (--topics intersect)" if left_out else counted
+        notes.append(f"{len(nowhere):,} of {pluralise(len(qrels.topics), 'judged topic')} {effect}: {some(nowhere)}")
     known = set(nowhere)
     lacking = [(run.run, [topic for topic in run.missing if topic not in known]) for run in runs]
     lacking = [(run, missing) for run, missing in lacking if missing]
