@@ -132,8 +132,8 @@ TABLE = [
     Bad(
         "a topic of the qrels that a run lacks",
         run=b"1 Q0 a 1 1 t\n",
-        warning="1 of 2 judged topics is in no run and counts 0 (AP of bad is 0.2500, but 0.5000 over the 1 answered "
-        "topic); --topics intersect leaves it out: 2",
+        warning="judged topics in no run, 1 of 2, count 0 (AP of bad is 0.2500, but 0.5000 over the 1 answered topic); "
+        "--topics intersect leaves them out: 2",
     ),
     Bad(
         "a topic of a run that is not in the qrels",
