@@ -303,10 +303,10 @@ def test_topics_that_no_run_answers_can_be_left_out(made: Collection) -> None:
     one_more = made.qrels.head(20).with_columns(pl.lit("999").alias("topic"))
     more = pl.concat([made.qrels, one_more])
     plainly = audit(made.qrels, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups)
-    with pytest.warns(fm.FathomsWarning, match="1 of 8 judged topics in no run left out"):
+    with pytest.warns(fm.FathomsWarning, match=r"in no run.*left out \(--topics intersect\)"):
         left = audit(more, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups, topics="intersect")
     assert left.rows() == plainly.rows()
-    with pytest.warns(fm.FathomsWarning, match="1 of 8 judged topics is in no run and count 0"):
+    with pytest.warns(fm.FathomsWarning, match="in no run.*count 0"):
         counted = audit(more, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups)
     assert counted.found[-1].mean == pytest.approx(plainly.found[-1].mean * 7 / 8)
 

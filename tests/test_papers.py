@@ -253,12 +253,11 @@ def test_topics_that_no_run_answers(
 
     plainly, _ = told("plain")
     left_out, said = told("more", "--topics", "intersect")
-    assert "1 of 7 judged topics in no run left out (--topics intersect): 999" in said
+    assert re.search(r"in no run.*left out \(--topics intersect\): 999", said)
     changed = {name for name in plainly if plainly[name] != left_out[name].replace("more/", "plain/")}
     assert changed == set()
     _, said = told("more")
-    first = said.splitlines()[0]
-    assert "1 of 7 judged topics is in no run and count 0; --topics intersect leaves them out: 999" in first
+    assert re.search(r"in no run.*count 0.*--topics intersect.*: 999", said.splitlines()[0])
 
 
 @pytest.mark.parametrize("command", [["audit"], *(["papers", paper] for paper in PAPERS)])

@@ -167,8 +167,8 @@ def study(
     medium = min(MEDIUM, len(qrels))
     if not bench.sizes():
         result.notes.append(
-            f"There are no more judgments than the least prefix has ({min(SIZES):,}), so nothing can be tuned (no Figs. "
-            "2 and 3) and nothing can be reversed."
+            f"There are no more judgments than the least prefix has ({min(SIZES):,}), so nothing can be tuned (no "
+            "Figs. 2 and 3) and nothing can be reversed."
         )
 
     prefixes = [prefix(orders[0], size) for size in bench.sizes()]
