@@ -10,20 +10,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
+import polars as pl
 import pytest
 
 import fathoms as fm
 from fathoms.api import audit
 from fathoms.comparison.audit import run_audit
-from fathoms.comparison.audit_findings import LeftOut, Status, changes
+from fathoms.comparison.audit_findings import Judged, LeftOut, Status, Step, as_percent, changes
 from fathoms.comparison.audit_leave_out import contributions, leave_out
 from fathoms.comparison.audit_result import COLUMNS, Audit
-from fathoms.comparison.audit_sentences import sentences
+from fathoms.comparison.audit_sentences import _last_pooled, sentences
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.align import Aligned, Alignment
-from fathoms.evidence.pool import with_judgments
+from fathoms.evidence.pool import least_depths, with_judgments
 from tests.commands import finished
 from tests.real import collection
 
@@ -77,6 +79,9 @@ SLOW: dict[str, Callable[[Sequence[str], Mapping[str, float], int], float]] = {
     f"AP(variant=b)@{DEPTH}": average_precision,
     f"RBP(p=0.8)@{DEPTH}": rank_biased,
 }
+
+
+BY_HAND = {"P": precision, "AP(variant=b)": average_precision, "RBP(p=0.8)": rank_biased}
 
 
 def means(name: str, rankings: dict[str, Ranking], grades: Grades) -> dict[str, float]:
@@ -201,6 +206,146 @@ def test_judged_shares_are_those_of_the_judgments_looked_at(made: Collection, re
                 assert found.shares[name][k] == pytest.approx(statistics.fmean(top))
 
 
+def test_shares_are_not_rounded_to_all_or_nothing() -> None:
+    assert [as_percent(share) for share in (0.0, 0.0001, 0.5, 0.9996, 1.0)] == [
+        "0.0%",
+        "less than 0.1%",
+        "50.0%",
+        "more than 99.9%",
+        "100%",
+    ]
+
+
+# -- the pool: known or assumed, and whole or patchy --------------------------------------------------------------
+
+
+def patchy(seed: int = 3) -> tuple[Collection, Grades]:
+    """Pooled to depth 30, of which one judgment in 20 is lost, and 200 judgments that the pool does not explain."""
+    made = simulate(systems=12, n_topics=10, n_docs=800, depth=100, pool_depth=30, seed=seed)
+    rng = np.random.default_rng(seed)
+    lost = rng.random(len(made.qrels)) < 0.06
+    kept = made.qrels.filter(~pl.Series(lost))
+    elsewhere = made.truth.join(made.qrels, on=["topic", "doc"], how="anti")
+    some = elsewhere[np.sort(rng.choice(len(elsewhere), 200, replace=False)).tolist()]
+    return replace(made, qrels=pl.concat([kept, some])), plain(replace(made, qrels=pl.concat([kept, some])))[0]
+
+
+def test_a_patchy_pool_keeps_its_depth_and_all_judgments() -> None:
+    made, _ = patchy()
+    for pooled in (made.pooled, None):
+        with catch_warnings():
+            simplefilter("ignore")
+            found = audit(made.qrels, made.runs, ["P@5"], pooled=pooled)
+        assert (found.depth, found.used) == (30, len(made.qrels))
+        assert set(made.pooled) <= set(found.contributing)
+
+
+@pytest.mark.parametrize("kind", ["run", "group"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_leaving_out_by_hand(kind: str, listed: bool) -> None:
+    """A judgment is lost if no other contributing run has its document in the pool; those unexplained stay."""
+    made, grades = patchy()
+    _, rankings = plain(made)
+    measures, pooled = [f"{name}@30" for name in BY_HAND], made.pooled if listed else None
+    with catch_warnings():
+        simplefilter("ignore")
+        found = audit(made.qrels, made.runs, measures, groups=made.groups, pooled=pooled)
+    contributing = found.contributing
+    left = {(one.run, one.measure): one for one in (found.run_out if kind == "run" else found.group_out)}
+    assert len(left) == len(contributing) * len(BY_HAND)
+    for run in contributing:
+        gone = {run} if kind == "run" else {one for one in contributing if made.groups[one] == made.groups[run]}
+        stay = {}
+        for topic, judged in grades.items():
+            own = {d for name in gone for d in rankings[name].get(topic, [])[:30]}
+            others = {d for name in contributing if name not in gone for d in rankings[name].get(topic, [])[:30]}
+            stay[topic] = {d: grade for d, grade in judged.items() if d not in own or d in others}
+        for name, slow in BY_HAND.items():
+            one = left[run, f"{name}@30"]
+            for value, known in ((one.full, grades), (one.without, stay)):
+                by_hand = statistics.fmean(slow(rankings[run].get(topic, []), known[topic], 30) for topic in grades)
+                assert value == pytest.approx(by_hand, abs=1e-12)
+            assert one.removed == sum(map(len, grades.values())) - sum(map(len, stay.values()))
+
+
+def test_who_contributed_is_assumed_in_so_many_words(made: Collection) -> None:
+    with pytest.warns(fm.FathomsWarning, match="assumed pool: 4 of 9 runs"):
+        found = audit(made.qrels, made.runs, ["P@5"])
+    assert found.sentences[0].startswith(
+        "Assumed pool: 4 of 9 runs, to depth 12 (inferred from what is judged, as no --pooled list was given). "
+    )
+    listed = audit(made.qrels, made.runs, ["P@5"], pooled=made.pooled)
+    assert listed.sentences[0].startswith("Pool: the 4 runs listed, to depth 12 (inferred from what is judged). ")
+    assert "All of the runs' first 12 documents are judged" in listed.sentences[0]
+
+
+def test_judgments_that_are_no_pool() -> None:
+    """Nobody contributed to judgments that were chosen one by one; a depth asked for does not change that."""
+    runs = {name: run_of(text) for name, text in (("A", "uavbwc"), ("B", "vduexf"))}
+    with pytest.warns(fm.FathomsWarning, match="assumed pool: unknown"):
+        found = audit(JUDGED, runs, ["P@5"], depth=5)
+    assert found.sentences[0].startswith("No pool is known")
+    assert [one for one in found.sentences if one.startswith("Reuse")] == [
+        "Reuse: unknown, for who contributed is; look at how much is judged of each run."
+    ]
+
+
+def test_enough_documents_to_tell() -> None:
+    def last(*judged: int) -> Step:
+        return _last_pooled([Step(i, i + 1, n, n // 2) for i, n in enumerate(judged)])
+
+    assert last(50, 40) == Step(1, 2, 40, 20)
+    assert last(50, 20, 10, 4) == Step(1, 4, 34, 17)
+    assert last(5, 4) == Step(0, 2, 9, 4)
+
+
+def test_topics_that_no_run_answers_can_be_left_out(made: Collection) -> None:
+    one_more = made.qrels.head(20).with_columns(pl.lit("999").alias("topic"))
+    more = pl.concat([made.qrels, one_more])
+    plainly = audit(made.qrels, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups)
+    with pytest.warns(fm.FathomsWarning, match=r"in no run.*left out \(--topics intersect\)"):
+        left = audit(more, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups, topics="intersect")
+    assert left.rows() == plainly.rows()
+    with pytest.warns(fm.FathomsWarning, match="in no run.*count 0"):
+        counted = audit(more, made.runs, list(SLOW), pooled=made.pooled, groups=made.groups)
+    assert counted.found[-1].mean == pytest.approx(plainly.found[-1].mean * 7 / 8)
+
+
+def test_others_may_have_brought_the_same_documents() -> None:
+    """Where judgments come from runs that are not given, leaving a run out by hand takes too much away."""
+    made, grades = patchy()
+    found = audit(made.qrels, made.runs, ["P@5"], pooled=made.pooled)
+    total = sum(map(len, grades.values()))
+    assert (
+        f"It may change less: {total - found.in_pool:,} of {total:,} judgments are not from these runs"
+        in (found.sentences[2])
+    )
+
+
+def test_scores_are_not_complete_where_documents_are_unjudged(made: Collection) -> None:
+    """Said to have contributed, and hardly judged."""
+    found = audit(made.qrels, made.runs, ["P@5"], pooled=list(made.runs), depth=12)
+    share = found.judged_in_pool
+    assert share is not None
+    assert share < 0.95
+    least = min(found.judged, key=lambda name: found.judged[name].share or 0.0)
+    said = found.sentences[0]
+    assert f"{share:.1%} of the runs' first 12 documents are judged (lowest: {least}, " in said
+    assert "further judging can change even their P@12" in said
+    assert "complete" not in said
+    assert "cannot" not in said
+
+
+def test_a_shallower_pool_has_its_judgments_only(made: Collection) -> None:
+    found = audit(made.qrels, made.runs, ["P@5"], pooled=made.pooled, depth=DEPTH)
+    assert (
+        f"Only the {found.in_pool:,} of {len(made.qrels):,} judgments that such a pool has are used."
+        in (found.sentences[0])
+    )
+    deeper = audit(made.qrels, made.runs, ["P@5"], pooled=made.pooled, depth=20)  # the real one is 12 deep
+    assert deeper.used == len(made.qrels)
+
+
 def test_depth_is_measured(made: Collection) -> None:
     found = audit(made.qrels, made.runs, pooled=made.pooled)
     assert (found.depth, found.depth_asked) == (12, False)
@@ -210,14 +355,47 @@ def test_depth_is_measured(made: Collection) -> None:
 
 @pytest.mark.parametrize(
     ("run", "group", "verdict"),
-    [(-1.3, -4.4, "new systems can be scored"), (-6.1, -4.4, "with care"), (-1.3, -30.9, "cannot be compared")],
+    [(-1.3, -4.4, "can probably be scored"), (-6.1, -4.4, "with care"), (-1.3, -30.9, "do not compare")],
 )
 def test_reuse_is_judged_by_the_worse_experiment(result: Audit, run: float, group: float, verdict: str) -> None:
     def left(percent: float) -> list[LeftOut]:
         return [LeftOut("A", "A", f"P@{DEPTH}", 3, 1.0, 1 + percent / 100, 2, 3)]
 
-    said = sentences(replace(result, run_out=left(run), group_out=left(group)))
+    said = sentences(replace(result, run_out=left(run), group_out=left(group), others=[]))
     assert [verdict in line for line in said if line.startswith("Reuse: ")] == [True]
+    assert "would change by 1.3%" in said[2] or run != -1.3
+
+
+def test_rises_and_falls_do_not_cancel(result: Audit) -> None:
+    """A mean change of 0 made of +20% and -20% is no sign of a collection that can be reused."""
+    left = [LeftOut(run, run, f"P@{DEPTH}", 3, 0.5, after, 2, 3) for run, after in (("A", 0.6), ("B", 0.4))]
+    (said,) = [one for one in sentences(replace(result, run_out=left, group_out=[], others=[])) if "Reuse" in one]
+    assert said.startswith("Reuse: do not compare")
+    assert "would change by 20.0% on average" in said
+
+
+def test_the_rank_is_that_of_the_measure_named(result: Audit) -> None:
+    left = [
+        LeftOut("A", "A", f"P@{DEPTH}", 3, 0.5, 0.49, 2, 9),
+        LeftOut("A", "A", f"RBP(p=0.8)@{DEPTH}", 3, 0.5, 0.4, 2, 3),
+    ]
+    (said,) = [one for one in sentences(replace(result, run_out=left, group_out=[])) if "Reuse" in one]
+    changed = f"the run's RBP(p=0.8)@{DEPTH} would change by 20.0% on average and 20.0% at most (A)"
+    assert f"{changed}; it would move by 1.0 places on average, among 9 runs." in said
+
+
+def test_a_run_that_is_hardly_judged_is_never_fine(result: Audit) -> None:
+    """However little leaving out contributing runs changes."""
+    left = [LeftOut("A", "A", f"P@{DEPTH}", 3, 0.5, 0.5, 2, 2)]
+    new = replace(
+        result, run_out=left, group_out=left, others=["new"], judged={**result.judged, "new": Judged(12, 100)}
+    )
+    (said,) = [one for one in sentences(new) if "Reuse" in one]
+    assert said.startswith("Reuse: score new systems with care")
+    assert (
+        f"The only run that did not contribute has less than 95% of the first {DEPTH} documents judged (lowest: new, "
+    )
+    assert "12.0%" in said
 
 
 # -- guidelines ---------------------------------------------------------------------------------------------------
@@ -257,6 +435,8 @@ NONE: Status = "not applicable"
         (2, ["P@5"], NONE),
         (2, ["AP"], PASS),
         (2, ["AP@5", "AP@1"], WARN),
+        (2, ["AP", "AP@5"], WARN),  # to the end of the run is a depth too
+        (2, ["AP@1"], PASS),
         (2, ["AP@5", "nDCG@1"], PASS),
         (2, ["AP(variant=b)@5", "AP@1"], PASS),  # two measures
         (3, ["P@5", "AP"], NONE),
@@ -281,6 +461,27 @@ def test_guideline_2_sees_that_the_depth_decides() -> None:
     assert status(["AP@5"], runs, list(runs), 6)[1] == WARN
 
 
+def test_guideline_2_does_not_call_a_cut_measure_uncut() -> None:
+    cut = audit(JUDGED, PLAIN, ["AP@1"], pooled=list(PLAIN), depth=6).guidelines[1]
+    assert "none is cut" not in cut.evidence
+    assert "none is cut" in audit(JUDGED, PLAIN, ["AP"], pooled=list(PLAIN), depth=6).guidelines[1].evidence
+
+
+def test_one_run_has_no_order() -> None:
+    with pytest.warns(fm.FathomsWarning, match="only one run contributed"):
+        found = audit(JUDGED, {"A": PLAIN["A"]}, ["AP@5", "P@5"], pooled=["A"], depth=2)
+    assert [one.status for one in found.guidelines] == [PASS, NONE, PASS, PASS, NONE, PASS, NONE]
+    assert "tau" not in " ".join(one.evidence for one in found.guidelines)
+
+
+def test_measures_nobody_asked_for_are_not_held_against_the_user() -> None:
+    found = audit(JUDGED, PLAIN, pooled=list(PLAIN), depth=3)
+    assert (found.guidelines[0].status, found.guidelines[0].evidence) == (
+        NONE,
+        "No measure was asked for; ours are cut at the depth of the pool, 3.",
+    )
+
+
 def test_guideline_3_quotes_what_to_write() -> None:
     found = audit(JUDGED, PLAIN, ["AP(variant=b)@5"], pooled=["A", "B"], depth=6).guidelines[2]
     assert f'"fathoms {fm.__version__}, AP(variant=b)@5, --ties trec"' in found.evidence
@@ -292,7 +493,9 @@ def test_guideline_4_compares_with_the_order_of_the_files() -> None:
     assert status(["P@1"], PLAIN, list(PLAIN), 6)[3] == PASS
     assert status(["AP@5"], runs, list(runs), 6)[3] == WARN
     spread = audit(JUDGED, runs, ["AP@5"], pooled=list(runs), depth=6, ties="expected").guidelines[3]
-    assert spread.evidence.startswith("1 of 3 runs have other scores under --ties expected")
+    assert "1 of 3 runs would have other scores in the order of their files than under --ties expected" in (
+        spread.evidence
+    )
     kept = audit(JUDGED, runs, ["AP@5"], pooled=list(runs), depth=6, ties="run")
     assert (kept.guidelines[3].status, "--ties run" in kept.guidelines[3].evidence) == (PASS, True)
 
@@ -316,9 +519,20 @@ def test_guideline_7_looks_at_outsiders() -> None:
     assert status(["P@5"], PLAIN, ["A", "B", "C"], 6)[6] == NONE
     evidence = audit(JUDGED, {**PLAIN, "new": runs["new"]}, ["P@5"], pooled=["A", "B", "C"], depth=6).guidelines[6]
     assert evidence.evidence == (
-        "16.7% of the top 6 of the 1 run that did not contribute is judged; the first unjudged document has mean rank "
-        "2.0; the range of their P@5 is 0.8000 wide on average."
+        "The only run that did not contribute has less than 95% of the first 6 documents judged (lowest: new, 16.7%); "
+        "their first unjudged document is at rank 2.0 on average; over every way of judging each one's own "
+        "documents, the range of P@5 is 0.8000 wide on average."
     )
+
+
+def test_guideline_7_looks_at_every_run_and_not_at_their_mean() -> None:
+    """One run with few judged documents among many, or on the list of contributing runs, is a reason to warn."""
+    near = {f"near{i}": run_of("cabdef") for i in range(30)}
+    runs = {**PLAIN, **near, "new": run_of("auvwxy")}
+    many = audit(JUDGED, runs, ["P@5"], pooled=["A", "B", "C"], depth=6).guidelines[6]
+    assert (many.status, "1 of the 31 runs that did not contribute has less" in many.evidence) == (WARN, True)
+    listed = audit(JUDGED, runs, ["P@5"], pooled=list(runs), depth=6).guidelines[6]
+    assert (listed.status, "1 of the 34 runs that contributed has less" in listed.evidence) == (WARN, True)
 
 
 # -- what cannot be done, and odd cases ---------------------------------------------------------------------------
@@ -419,7 +633,14 @@ def test_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done, text, err = call(capsys, *GIVEN, "-m", "AP", "-m", "Rprec", "-m", "P@10")
     assert (done, err) == (0, "")
     assert text.startswith("Pool: ")
-    for part in ("Reuse: ", "New relevant documents", "RelInPool", "group out: %", "other runs", "Warning, extended"):
+    for part in (
+        "Reuse: ",
+        "New relevant documents",
+        "RelInPool",
+        "group out: %",
+        "other runs",
+        "deeper than the pool",
+    ):
         assert part in text
     assert [line[0] for line in text[text.index("Guidelines (") :].splitlines()[1:]] == list("1234567")
     assert call(capsys, *GIVEN, "-m", "AP", "-m", "Rprec", "-m", "P@10", "-o", "audit.txt") == (0, "", "")
@@ -490,8 +711,9 @@ def test_trec8_depth_10_with_each_team_left_out() -> None:
     units = by_team(list(scored), teams_of(folder))
     assert len(units) == 41
     brought = contributions(for_pool, units, 10, len(qrels))
-    assert brought.pool.all()  # the source's file is this pool
-    left = leave_out(qrels, scored, brought, units, [fm.parse_measure("AP(judged_only=True)")])
+    everything = np.ones(len(qrels), dtype=bool)
+    assert (least_depths(for_pool.values(), len(qrels)) <= 10).all()  # the source's file is this pool
+    left = leave_out(qrels, everything, scored, brought, units, [fm.parse_measure("AP(judged_only=True)")])
     full = {one.run.removeprefix("input."): f"{one.full:.4f}" for one in left}
     without = {one.run.removeprefix("input."): f"{one.without:.4f}" for one in left}
     assert len(left) == len(full) == 129
@@ -506,15 +728,16 @@ def test_trec8_depth_100_with_each_team_left_out() -> None:
     scored, for_pool = trec8_aligned(folder, qrels)
     teams = teams_of(folder)
     brought = contributions(for_pool, by_team(list(scored), teams), 100, len(qrels))
+    pool = least_depths(for_pool.values(), len(qrels)) <= 100  # the source has no other judgments
     paths = sorted((folder / "reference" / "trec_eval_loo").iterdir())
     assert len(paths) == 3
     for path in paths:
         run = path.name.replace("eval.", "input.", 1)
         lines = [line.split() for line in path.read_text().splitlines()]
         theirs = {topic: value for name, topic, value in (line[:3] for line in lines) if name == "map"}
-        (left,) = leave_out(qrels, scored, brought, {teams[run]: [run]}, [fm.parse_measure("AP")])
+        (left,) = leave_out(qrels, pool, scored, brought, {teams[run]: [run]}, [fm.parse_measure("AP")])
         assert f"{left.without:.4f}" == theirs.pop("all")
-        evidence = with_judgments(scored[run], qrels, brought.pool & ~brought.of(teams[run]))
+        evidence = with_judgments(scored[run], qrels, pool & ~brought.of(teams[run]))
         ours = fm.parse_measure("AP").value(evidence)
         assert {topic: f"{score:.4f}" for topic, score in zip(qrels.topics, ours, strict=True)} == theirs
 

@@ -132,7 +132,8 @@ TABLE = [
     Bad(
         "a topic of the qrels that a run lacks",
         run=b"1 Q0 a 1 1 t\n",
-        warning="topics without documents count 0: bad lacks 2",
+        warning="judged topics in no run, 1 of 2, count 0 (AP of bad is 0.2500, but 0.5000 over the 1 answered topic); "
+        "--topics intersect leaves them out: 2",
     ),
     Bad(
         "a topic of a run that is not in the qrels",
@@ -344,10 +345,10 @@ def test_the_table_and_its_remarks(fathoms: Command) -> None:
     assert title == "AP, mean over 2 topics"
     assert header.split()[:7] == ["run", *COLUMNS[3:]]
     assert [line.split()[0] for line in rest[:3]] == ["good", "tied", "upside"]  # best first
-    assert [line.split(":")[0] for line in rest[4:]] == ["Unjudged", "Ties", "Ranks", "Topics"]
+    assert [line.split(":")[0] for line in rest[4:]] == ["Unjudged", "Ranges", "Ties", "Ranks", "Topics"]
     assert "2 of 10" in rest[4]
-    assert "changes 1 of 3 scores, by up to 0.1250 (AP of tied)" in rest[5]
-    assert rest[6].endswith("in upside; see `fathoms ties`.")
+    assert "changes 1 of 3 scores, by up to 0.1250 (AP of tied)" in rest[6]
+    assert rest[7].endswith("in upside; see `fathoms ties`.")
     assert "upside lacks 2" in done.err
     quiet = fathoms("eval", "qrels.txt", "good.run", "tied.run", "upside.run", "-m", "AP", "--quiet")
     assert quiet == (0, "\n".join([title, header, *rest[:3], "", ""]), "")
@@ -418,9 +419,8 @@ def test_missing_topics(fathoms: Command, topics: str, score: str) -> None:
 def test_nothing_in_common(fathoms: Command, topics: str, form: str) -> None:
     Path("other.run").write_bytes(b"q9 Q0 a 1 1 t\n")
     done = fathoms("eval", "qrels.txt", "other.run", "--topics", topics, "--format", form)
-    assert done.status == 0
-    assert "other lacks 1, 2" in done.err
-    assert "topics not in qrels.txt are ignored: q9 of other" in done.err
+    assert done.status == 2
+    assert done.err == "fathoms: no topic of the runs is judged: the runs have q9, qrels.txt has 1, 2\n"
 
 
 def test_junk(fathoms: Command) -> None:
@@ -443,7 +443,7 @@ def test_ids_that_are_no_utf8_leave_as_they_came(tmp_path: Path) -> None:
     assert found[0]["topic"].encode(errors="surrogateescape") == b"\xe9"
     (tmp_path / "other").write_bytes(QRELS)
     assert b"topic \xe9 is not in other" in process(tmp_path, "check", "other", "r").stdout
-    assert b"not in other are ignored" in process(tmp_path, "eval", "other", "r").stderr
+    assert b"no topic of the runs is judged" in process(tmp_path, "eval", "other", "r").stderr
 
 
 # -- check --------------------------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ def test_judgments_of_some_topics() -> None:
 @pytest.mark.parametrize("method", ["evaluate", "predict", "depth", "ties", "audit"])
 def test_topics_in_no_run_come_first(method: str) -> None:
     notes = call(QRELS, method).notes
-    assert notes[0].startswith("2 of 6 judged topics are in no run and count 0")
+    assert notes[0].startswith("judged topics in no run, 2 of 6, count 0")
     assert notes[0].endswith("; --topics intersect leaves them out: 105, 106")
     assert notes[1] == "topics without documents count 0: short lacks 104"
 
@@ -99,17 +99,17 @@ def test_eval_says_what_the_mean_would_be() -> None:
     found = fm.Experiment(QRELS, RUNS, universe="run").evaluate("P@5")
     best = max(found.runs, key=lambda run: run.mean(parse_measure("P@5"))["score"] or 0.0)
     total = found.frame.filter(pl.col("run") == best.run)["score"][0]
-    said = f"count 0 (P@5 of {best.run} is {total:.4f}, but {total * 6 / 4:.4f} over the other 4); --topics intersect"
-    assert said in found.notes[0]
+    means = f"P@5 of {best.run} is {total:.4f}, but {total * 6 / 4:.4f} over the 4 answered topics"
+    assert f"count 0 ({means}); --topics intersect leaves them out" in found.notes[0]
 
 
 def test_intersect_says_what_it_left_out() -> None:
     found = fm.Experiment(QRELS, RUNS, topics="intersect")
     notes = found.evaluate("AP").notes
-    assert notes[0] == "2 of 6 judged topics are in no run and are left out (--topics intersect): 105, 106"
+    assert notes[0] == "judged topics in no run, 2 of 6, were left out (--topics intersect): 105, 106"
     assert notes[1] == "topics without documents are left out of the mean (--topics intersect): short lacks 104"
     found.ties("AP")
-    assert found.notes == ["2 of 6 judged topics in no run left out (--topics intersect): 105, 106"]
+    assert found.notes == ["judged topics in no run, 2 of 6, were left out (--topics intersect): 105, 106"]
 
 
 # -- nothing matches ----------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--depth",
         metavar="D",
         type=options.at_least_one,
-        help="depth of the pool (default: as deep as the contributing runs are judged); less looks at a shallower pool",
+        help="depth of the pool (default: inferred from what is judged); less looks at a shallower pool's judgments",
     )
     options.add_pooled(parser)
     parser.add_argument(
@@ -80,7 +80,7 @@ def _found(result: Audit) -> str:
     for step in result.steps:
         rate = "" if step.rate is None else f"{step.rate:.1%}"
         rows.append([str(step.deep), f"{result.found[step.deep - 1].mean:.2f}", f"{step.judged:,}", rate])
-    header = ["depth", "relevant a topic", "new judged", "of them relevant"]
+    header = ["depth", "relevant per topic", "new judged", "of them relevant"]
     return "New relevant documents by pool depth\n" + aligned_text(header, rows, numbers_from=0)
 
 
@@ -94,7 +94,7 @@ def _pooling(result: Audit) -> str:
         ]
         for pool in result.pooling
     ]
-    return "Pooling outcomes, mean and standard deviation over contributing runs and topics\n" + aligned_text(
+    return "Pooling outcomes, mean ± SD over contributing runs and topics\n" + aligned_text(
         ["pool", "RelInPool", "RankUnj", "NumRelPast"], rows, numbers_from=1
     )
 
@@ -143,11 +143,17 @@ def _extended(result: Audit) -> str:
         return "" if value is None else f"{value:.3f}"
 
     rows = [
-        [one.measure, f"{one.judged:.1%}", number(one.tau), number(one.coverage), number(one.inversion)]
+        [
+            one.measure,
+            "" if one.judged is None else f"{one.judged:.1%}",
+            number(one.tau),
+            number(one.coverage),
+            number(one.inversion),
+        ]
         for one in result.extended
     ]
-    header = ["measure", "judged below", "tau", "coverage", "inversion"]
-    title = f"Warning, extended evaluation: measures that read below depth {result.depth}, against themselves cut there"
+    header = ["measure", "judged deeper", "tau", "coverage", "inversion"]
+    title = f"Measures that read deeper than the pool, compared with themselves cut at depth {result.depth}"
     return f"{title}\n{aligned_text(header, rows, numbers_from=1)}"
 
 

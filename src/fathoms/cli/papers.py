@@ -41,7 +41,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--depth",
         metavar="D",
         type=options.at_least_one,
-        help="gain, depth: depth of the pool (measured); rtc: documents of each ranking (100)",
+        help="gain, depth: depth of the pool (default: inferred from what is judged), less looks at the judgments of a "
+        "shallower pool; rtc: documents of each ranking (100)",
     )
     parser.add_argument("--trials", metavar="N", type=options.at_least_one, default=1000, help="rtc: draws (1000)")
     parser.add_argument(
@@ -70,6 +71,7 @@ def run(args: Namespace) -> int:
     order: Ties = args.ties or ("run" if args.paper == "ties" else "trec")
     args.ties = order
     exp = options.experiment(args, memory_mb=0)
+    notes = exp.topic_notes()  # an error where judgments and runs have no topic in common
     qrels, runs, pooled = exp.qrels, exp.runs, exp.options.pooled
 
     where: dict[str, Any] = {"workers": args.workers, "scheduler": args.scheduler}
@@ -100,7 +102,7 @@ def run(args: Namespace) -> int:
     undrawn = write_study(study, args.output)
     finished(args.output)
     if not args.quiet:
-        output.warn([*exp.notes, *qrels.notes])
+        output.warn([*notes, *exp.notes, *qrels.notes])
         if undrawn and not any(exhibit.chart is not None for exhibit in study.exhibits):
             print("fathoms: figures are written as data only; install fathoms[report] to draw them", file=sys.stderr)
         print(f"fathoms: {len(study.exhibits)} tables and figures; read {args.output}/index.md", file=sys.stderr)

@@ -16,10 +16,11 @@ from fathoms import choices
 from fathoms.choices import checked
 from fathoms.comparison.audit_findings import LeftOut, found_by_depth, judged_shares, pooling_outcomes
 from fathoms.comparison.audit_guidelines import Guide, listed
-from fathoms.comparison.audit_leave_out import contributions, leave_out
+from fathoms.comparison.audit_leave_out import contributions, judgments_used, leave_out
 from fathoms.comparison.audit_result import Audit
 from fathoms.errors import FathomsError
 from fathoms.evidence.align import Aligned
+from fathoms.evidence.evidence import Bools
 from fathoms.evidence.pool import least_depths, with_judgments
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.base import Measure
@@ -36,17 +37,14 @@ def run_audit(
 ) -> Audit:
     """Audit a collection. Each run is read once and stays in memory, aligned with the judgments.
 
-    Without `depth` the pool is as deep as the contributing runs are judged, and guidelines and judged shares look at
-    all judgments; with it, at those that a pool of that depth has.
+    Without `depth` the pool is as deep as the contributing runs are judged. A `depth` less than that asks what a
+    shallower pool would have been worth, and only its judgments are used; else all of them are.
     """
     if depth is not None:
         depth = checked("depth", choices.whole_number, depth)
     prepared = None if measures is None else experiment.measures(measures)
     qrels, options = experiment.qrels, experiment.options
     notes = [*experiment.topic_notes(), *qrels.notes]
-    if options.pooled is None:
-        notes.append(experiment.pool_assumed().sentence)
-    contributing = experiment.contributing()
     for measure in prepared or ():
         if measure.needs_pool:
             raise FathomsError(
@@ -54,23 +52,25 @@ def run_audit(
                 "out; audit a variant that uses all judgments"
             )
     aligned, in_file_order = _align_all(experiment, notes, progress)
-    pooled = [aligned[name] for name in contributing]
     pool = experiment.pool_assumed()
-    d = depth or pool.depth
+    if options.pooled is None:
+        notes.append(pool.sentence)
     if depth is None and not pool.known:
         raise FathomsError(
             "the contributing runs are not judged through their first rank, so the pool has no depth to measure; "
             "name them (--pooled FILE) or the depth (--depth D)"
         )
+    contributing, d = pool.names, depth or pool.depth
     chosen = prepared or experiment.measures([name.format(d=d) for name in MEASURES])
+    pooled = [aligned[name] for name in contributing]
     depths = least_depths(pooled, len(qrels))
     in_pool = depths <= d
-    kept = np.ones(len(qrels), dtype=bool) if depth is None else in_pool
+    kept = judgments_used(depths, depth, pool)
     found, steps = found_by_depth(qrels, depths, d)
     teams = _teams(contributing, experiment.groups, notes)
     alone = {name: [name] for name in contributing}
     left = {
-        kind: _left_out(experiment, aligned, kind, units, chosen, d, notes)
+        kind: _left_out(experiment, aligned, kept, kind, units, chosen, d, notes)
         for kind, units in (("run", alone), ("group", teams))
     }
     evidence = {name: with_judgments(one, qrels, kept) for name, one in aligned.items()}
@@ -78,16 +78,20 @@ def run_audit(
         name: with_judgments(in_file_order[name], qrels, kept) if name in in_file_order else evidence[name]
         for name in aligned
     }
-    guide = Guide(chosen, d, evidence, filed, contributing, options.ties)
+    guide = Guide(chosen, prepared is not None, d, evidence, filed, contributing, options.pooled is None, options.ties)
     return Audit(
         qrels=qrels,
         measures=chosen,
         depth=d,
         depth_asked=depth is not None,
+        assumed=options.pooled is None,
+        pool_known=pool.known,
         contributing=contributing,
         others=guide.others,
         groups=teams,
         in_pool=int((in_pool & (qrels.grades >= 0)).sum()),
+        used=int((kept & (qrels.grades >= 0)).sum()),
+        judged=guide.judged,
         found=found,
         steps=steps,
         pooling=pooling_outcomes(qrels, pooled, depths, [*([10] if d > 10 else []), d]),
@@ -103,6 +107,7 @@ def run_audit(
 def _left_out(
     experiment: BaseExperiment,
     aligned: Mapping[str, Aligned],
+    kept: Bools,
     kind: str,
     units: Mapping[str, Sequence[str]],
     measures: list[Measure],
@@ -116,7 +121,15 @@ def _left_out(
     qrels, options = experiment.qrels, experiment.options
     brought = contributions(aligned, units, depth, len(qrels))
     return leave_out(
-        qrels, aligned, brought, units, measures, options.ties, workers=options.workers, scheduler=options.scheduler
+        qrels,
+        kept,
+        aligned,
+        brought,
+        units,
+        measures,
+        options.ties,
+        workers=options.workers,
+        scheduler=options.scheduler,
     )
 
 
@@ -136,9 +149,6 @@ def _align_all(
     results = experiment.map(one, progress=progress)
     found = dict(zip(experiment.runs, results, strict=True))
     notes += [note for said, _, _ in found.values() for note in said]
-    lacking = [f"{name} ({len(asked.missing)})" for name, (_, asked, _) in found.items() if asked.missing]
-    if lacking:
-        notes.append(f"topics without documents count 0: {listed(lacking)}")
     return (
         {name: asked for name, (_, asked, _) in found.items()},
         {name: filed for name, (_, _, filed) in found.items() if filed is not None},

@@ -27,6 +27,29 @@ Status = Literal["pass", "warn", "not applicable"]
 
 
 @dataclass(frozen=True)
+class Judged:
+    """How much of a run's first documents is judged."""
+
+    judged: int
+    retrieved: int
+
+    @property
+    def share(self) -> float | None:
+        return self.judged / self.retrieved if self.retrieved else None
+
+    @staticmethod
+    def of(evidence: Evidence, first: int, last: int | None) -> Judged:
+        """Of the documents at ranks from `first` (from 1) to `last`."""
+        codes = evidence.codes[:, first - 1 : last]
+        return Judged(int((codes >= JUDGED).sum()), int((codes != PADDING).sum()))
+
+    @staticmethod
+    def total(parts: Iterable[Judged]) -> Judged:
+        several = list(parts)
+        return Judged(sum(one.judged for one in several), sum(one.retrieved for one in several))
+
+
+@dataclass(frozen=True)
 class Step:
     """The documents that a pool of depth `deep` has and one of depth `shallow` has not (Fig. 1, right)."""
 
@@ -89,13 +112,13 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Extended:
-    """A measure that reads below the pool, against itself cut at the pool's depth."""
+    """A measure that reads deeper than the pool, against itself cut at the pool's depth."""
 
     measure: str
     k: int | None
-    judged: float  # share of the contributing runs' documents below the pool's depth that are judged all the same
+    judged: float | None  # share judged of the contributing runs' documents deeper than the pool, None without any
     tau: float | None = None  # None where the measure takes no cut-off
-    coverage: float | None = None
+    coverage: float | None = None  # these two None where no pair of systems differs significantly at the pool's depth
     inversion: float | None = None
 
     @property
@@ -115,12 +138,15 @@ class Guideline:
 class Change:
     """A column of Table 5: mean change in percent and mean absolute change of rank over the runs left out.
 
-    The median is there because a few bad runs, of which nearly every document is new, make most of the mean.
+    The median is there because a few bad runs, of which nearly every document is new, make most of the mean; the mean
+    absolute change because rises and falls (fewer relevant documents are fewer to divide by, too) cancel in the mean.
     """
 
     measure: str
     percent: Spread | None
     median: float | None
+    absolute: float | None
+    most: LeftOut | None  # the run that changes most
     rank: Spread
 
 
@@ -129,15 +155,25 @@ def changes(left: Sequence[LeftOut]) -> list[Change]:
     found = []
     for measure in dict.fromkeys(one.measure for one in left):
         chosen = [one for one in left if one.measure == measure]
-        percents = [one.percent for one in chosen if one.percent is not None]
+        known = [(abs(one.percent), one.percent, one) for one in chosen if one.percent is not None]
+        percents = [percent for _, percent, _ in known]
         moved = Spread.of([float(one.rank_change) for one in chosen])
         assert moved is not None
-        found.append(Change(measure, Spread.of(percents), float(np.median(percents)) if percents else None, moved))
+        found.append(
+            Change(
+                measure,
+                Spread.of(percents),
+                float(np.median(percents)) if known else None,
+                float(np.mean([size for size, _, _ in known])) if known else None,
+                max(known, key=lambda row: row[0])[2] if known else None,
+                moved,
+            )
+        )
     return found
 
 
 def found_by_depth(qrels: Qrels, depths: NDArray[np.int32], depth: int) -> tuple[list[Spread], list[Step]]:
-    """Relevant documents a topic at each depth, and how many of those judged last are relevant (Fig. 1)."""
+    """Relevant documents per topic at each depth, and how many of those judged last are relevant (Fig. 1)."""
     relevant = qrels.grades >= 1
     found = []
     for d in range(1, depth + 1):
@@ -188,9 +224,12 @@ def _is_relevant(qrels: Qrels, codes: NDArray[np.int16]) -> Bools:
 
 def judged_shares(evidence: Evidence) -> dict[int, float | None]:
     """The share of a run's top k that is judged, of what it has there."""
-    shares: dict[int, float | None] = {}
-    for k in SHARE_DEPTHS:
-        top = evidence.codes[:, :k]
-        retrieved = int((top != PADDING).sum())
-        shares[k] = float((top >= JUDGED).sum() / retrieved) if retrieved else None
-    return shares
+    return {k: Judged.of(evidence, 1, k).share for k in SHARE_DEPTHS}
+
+
+def as_percent(share: float) -> str:
+    """Only all is 100%, and only nothing is 0%."""
+    shown = f"{share:.1%}"
+    if shown == "100.0%":
+        return "100%" if share == 1 else "more than 99.9%"
+    return "less than 0.1%" if shown == "0.0%" and share > 0 else shown

@@ -8,17 +8,19 @@ import numpy as np
 
 from fathoms.comparison.agreement import Evaluated, agreement
 from fathoms.comparison.audit_findings import (
+    FEW_INVERSIONS,
     SAME_ORDER,
     Extended,
     Guideline,
-    Spread,
+    Judged,
     Status,
+    as_percent,
 )
 from fathoms.comparison.audit_leave_out import topic_scores
 from fathoms.comparison.correlation import TIE, correlation
-from fathoms.data.qrels import JUDGED, PADDING
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.evidence.order import Ties
+from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import in_trec_eval, trec_eval_name
 from fathoms.text import pluralise
@@ -27,6 +29,12 @@ from fathoms.version import __version__
 STANDARD = ("P", "ERR", "RBP", "AP", "nDCG", "Q")  # LMC-depth Table 2; those of trec_eval are standard too
 STANDARD_DEPTHS = (1, 5, 10, 15, 20, 30, 100, 200, 500, 1000)  # trec_eval's, and the first rank
 ENOUGH_JUDGED = 0.95
+# What runs are, where contributing runs are listed and where they are assumed.
+INSIDE = ("contributed", "are in the assumed pool")
+OUTSIDE = ("did not contribute", "are not in the assumed pool")
+Finding = tuple[Status, str]
+NOT_RATED: Finding = ("not applicable", "None of the measures compares systems.")
+ONE_RUN: Finding = ("not applicable", "One run has no order of systems.")
 
 
 class Guide:
@@ -38,22 +46,27 @@ class Guide:
     def __init__(
         self,
         measures: Sequence[Measure],
+        asked: bool,  # whether the measures were asked for, or are ours
         depth: int,
         evidence: Mapping[str, Evidence],
         in_file_order: Mapping[str, Evidence],
         contributing: Sequence[str],
+        assumed: bool,  # and not listed
         ties: Ties,
     ) -> None:
         self.measures = measures
+        self.asked = asked
         self.depth = depth
         self.evidence = evidence
         self.in_file_order = in_file_order
         self.contributing = contributing
+        self.assumed = assumed
         self.others = [name for name in evidence if name not in set(contributing)]
         self.ties = ties
         self.recall = [m for m in measures if m.based_on == "recall"]
         self.utility = [m for m in measures if m.based_on == "utility"]
         self.rated = [*self.recall, *self.utility]  # counts, such as NumRet, compare no systems
+        self.judged = {name: Judged.of(one, 1, depth) for name, one in evidence.items()}
         self.extended = [self._extended(m) for m in self.rated if m.cutoff == "recall" or m.k is None or m.k > depth]
 
     def all(self) -> list[Guideline]:
@@ -64,61 +77,75 @@ class Guide:
             ("ties", self.tied),
             ("extended evaluation", self.deeper),
             ("utility-based measures alongside", self.alongside),
-            ("systems that did not contribute", self.outsiders),
+            ("systems with unjudged documents", self.thinly_judged),
         )
         return [Guideline(number, name, *check()) for number, (name, check) in enumerate(checks, 1)]
 
-    def standard(self) -> tuple[Status, str]:
-        odd = [
-            m.name
-            for m in self.rated
-            if (type(m).__name__ not in STANDARD and not in_trec_eval(m))
-            or (m.k is not None and m.cutoff != "recall" and m.k not in STANDARD_DEPTHS)
-        ]
-        if odd:
-            depths = ", ".join(map(str, STANDARD_DEPTHS))
-            return "warn", f"Few others report {listed(odd)}; usual depths are {depths}."
+    def standard(self) -> Finding:
         if not self.rated:
-            return "not applicable", "No measure that compares systems is asked for."
-        return "pass", f"{listed(self.rated)}: the metrics and the depths are those that others report."
+            return NOT_RATED
+        if not self.asked:
+            return "not applicable", f"No measure was asked for; ours are cut at the depth of the pool, {self.depth}."
+        unusual = [m for m in self.rated if type(m).__name__ not in STANDARD and not in_trec_eval(m)]
+        depths = [m for m in self.rated if m.k is not None and m.cutoff != "recall" and m.k not in STANDARD_DEPTHS]
+        said = []
+        if unusual:
+            said.append(f"Not among the usual measures ({', '.join(STANDARD)} and trec_eval's): {listed(unusual)}.")
+        if depths:
+            said.append(f"Not at a usual depth ({', '.join(map(str, STANDARD_DEPTHS))}): {listed(depths)}.")
+        if said:
+            return "warn", " ".join(said)
+        return "pass", f"Usual measures, and usual depths where they are cut: {listed(self.rated)}."
 
-    def fixed(self) -> tuple[Status, str]:
+    def fixed(self) -> Finding:
         """When a depth was chosen no file can say. Asking for several invites a choice; and does it matter?"""
         if not self.recall:
             return "not applicable", "No recall-based measure is asked for."
-        cut = [m for m in self.recall if m.cutoff in ("optional", "required") and m.k is not None]
-        without = [m.replace(k=1) for m in cut]
-        several = [m.name for m, bare in zip(cut, without, strict=True) if without.count(bare) > 1]
+        could_be_cut = [m for m in self.recall if m.cutoff in ("optional", "required")]
+        bare = [m.replace(k=1) for m in could_be_cut]
+        several = [m.name for m, one in zip(could_be_cut, bare, strict=True) if bare.count(one) > 1]
         if several:
             return (
                 "warn",
-                f"{listed(several)} are one measure at several depths; choose one before you look at results.",
+                f"{listed(several)} are one measure at several depths; choose one before you look at the results.",
             )
-        taus = [(self._tau(m, m.replace(k=int(m.k or 1) // 2)), m) for m in cut if (m.k or 0) >= 2]
-        if not taus:
-            return "pass", f"{listed(self.recall)} are not cut, so there is no depth to choose."
-        tau, measure = min(taus, key=lambda pair: pair[0])
-        order = f"against half the depth of {measure.name} the order of the systems has Kendall's tau {tau:.3f}"
+        cut = [m for m in could_be_cut if m.k is not None]
+        if not cut:
+            return "pass", f"There is no depth to choose, for none is cut: {listed(self.recall)}."
+        if len(self.evidence) < 2:
+            return ONE_RUN
+        halved = [m for m in cut if int(m.k or 1) >= 2]
+        if not halved:
+            return "pass", f"Each measure has one depth: {listed(cut)}."
+        tau, measure = min(
+            ((self._tau(m, m.replace(k=int(m.k or 1) // 2)), m) for m in halved), key=lambda pair: pair[0]
+        )
+        half = int(measure.k or 1) // 2
+        order = f"Kendall's tau between the orders by {measure.name} and at depth {half} is {tau:.3f}"
         if tau < SAME_ORDER:
-            return "warn", f"The depth decides who is ahead ({order}), so it must have been fixed in advance."
-        return "pass", f"Each measure has one depth, and it matters little: {order}."
+            return "warn", (
+                f"The order of the systems depends on the depth, so fix it before you look at the results: {order}."
+            )
+        return "pass", f"Each measure has one depth, and half of it changes the order little: {order}."
 
-    def described(self) -> tuple[Status, str]:
+    def described(self) -> Finding:
         """A name must say how a measure was cut off: its variant stands there, or trec_eval defines it."""
-        cut = [m for m in self.recall if m.k is not None]
+        cut = [m for m in self.recall if m.k is not None and m.cutoff != "recall"]
         if not cut:
             return "not applicable", "No truncated recall-based measure is asked for."
         vague = [m for m in cut if "variant" in m.params and m.name == trec_eval_name(m) and "variant" not in m.name]
         if vague:
             # Only a default can be left out of a name.
             full = [f"{m.name} means variant={m.params['variant'].default}" for m in vague]
-            return "warn", f"Readers cannot know how it was cut off: {'; '.join(full)}. Say so where you report it."
-        said = f"fathoms {__version__}, {listed(self.measures)}, --ties {self.ties}"
+            return "warn", f"The name does not say how the measure is cut off: {'; '.join(full)}. Report the variant."
+        said = f"fathoms {__version__}, {', '.join(m.name for m in self.measures)}, --ties {self.ties}"
         return "pass", f'What to write: "{said}".'
 
-    def tied(self) -> tuple[Status, str]:
+    def tied(self) -> Finding:
         if self.ties == "run":
             return "pass", "Ties keep the order of the run files (--ties run), as the paper suggests."
+        if not self.rated:
+            return NOT_RATED
         names = list(self.evidence)
         before = {m: self._scores(m) for m in self.rated}
         filed = list(self.in_file_order.values())
@@ -129,79 +156,116 @@ class Guide:
             for i in np.flatnonzero(np.abs(before[m] - after[m]).max(axis=1) > TIE).tolist()
         }
         if not moved:
-            return "pass", f"The order of the files and --ties {self.ties} give every run the same scores."
-        taus = [(_order(before[m].mean(axis=1), after[m].mean(axis=1)), m) for m in self.rated]
-        tau, measure = min(taus, key=lambda pair: pair[0])
-        return ("pass" if tau >= SAME_ORDER else "warn"), (
-            f"{len(moved)} of {len(names)} runs have other scores under --ties {self.ties} than in the order of their "
-            f"files, and the two orders of the systems have Kendall's tau {tau:.3f} ({measure.name})."
+            return "pass", f"Every run has the same scores under --ties {self.ties} as in the order of its file."
+        share = f"{len(moved)} of {pluralise(len(names), 'run')}"
+        changed = f"{share} would have other scores in the order of their files than under --ties {self.ties}"
+        if len(names) < 2:
+            return ONE_RUN[0], f"{ONE_RUN[1]} ({changed}.)"
+        tau, measure = min(
+            ((_order(before[m].mean(axis=1), after[m].mean(axis=1)), m) for m in self.rated), key=lambda pair: pair[0]
         )
+        order = f"{changed}; Kendall's tau between the two orders of the systems is {tau:.3f} ({measure.name})"
+        if tau < SAME_ORDER:
+            return "warn", f"The ranking of the systems depends on the tie-breaking rule: {order}."
+        return "pass", f"The tie-breaking rule changes the ranking of the systems little or not at all: {order}."
 
-    def deeper(self) -> tuple[Status, str]:
+    def deeper(self) -> Finding:
         """k > d is to be avoided unless the collection has been shown to bear it: Fig. 4 and Table 7, done here."""
         if not self.extended:
-            return "pass", f"No measure reads below the depth of the pool, {self.depth}."
+            return "pass", f"No measure reads deeper than the pool, {self.depth}."
+        if len(self.evidence) < 2:
+            names = listed([one.measure for one in self.extended])
+            return ONE_RUN[0], f"{ONE_RUN[1]} Deeper than the pool, {self.depth}, reads {names}."
         bad = [one for one in self.extended if not one.amenable]
         if not bad:
-            worst = min(self.extended, key=lambda one: one.tau or 0.0)
-            inverted = max(one.inversion or 0.0 for one in self.extended)
+            lowest = min(one.tau for one in self.extended if one.tau is not None)
+            inverted = [one.inversion for one in self.extended if one.inversion is not None]
+            pairs = (
+                f"at most {max(inverted):.1%} of the pairs that differ significantly there are inverted"
+                if inverted
+                else "no pair differs significantly there"
+            )
             names = listed([one.measure for one in self.extended])
             return "pass", (
-                f"Below the depth of the pool, {self.depth}, the systems stay in order ({names}): Kendall's tau is at "
-                f"least {worst.tau:.3f}, and at most {inverted:.1%} of the significant pairs are inverted."
+                f"Reading deeper than the pool changes the order of the systems little ({names}): against the order at "
+                f"depth {self.depth} Kendall's tau is at least {lowest:.3f}, and {pairs}."
             )
-        worst = min(bad, key=lambda one: -1.0 if one.tau is None else one.tau)
-        shown = (
-            "cannot be cut there"
-            if worst.tau is None
-            else f"has Kendall's tau {worst.tau:.3f} with itself at that depth, and {worst.inversion:.1%} of the "
-            "significant pairs inverted"
-        )
-        return "warn", (
-            f"To be cut at the depth of the pool, {self.depth}: {listed([one.measure for one in bad])}; below it "
-            f"{worst.judged:.0%} of the documents are judged, and {worst.measure} {shown}."
-        )
+        said = [f"Cut at depth {self.depth} or justify: {listed([one.measure for one in bad])}."]
+        thin = min(bad, key=lambda one: 1.0 if one.judged is None else one.judged)
+        if thin.judged is not None:
+            judged = as_percent(thin.judged)
+            said.append(f"Of the documents that {thin.measure} reads deeper than the pool {judged} are judged.")
+        uncut = [one.measure for one in bad if one.tau is None]
+        if uncut:
+            said.append(f"No cut-off is possible: {listed(uncut)}.")
+        tau, measure = min(((one.tau, one.measure) for one in bad if one.tau is not None), default=(1.0, ""))
+        if tau < SAME_ORDER:
+            said.append(f"{measure} has Kendall's tau {tau:.3f} to itself cut at depth {self.depth}.")
+        inversions = [(one.inversion, one.measure) for one in bad if one.inversion is not None]
+        share, measure = max(inversions, default=(0.0, ""))
+        if share > FEW_INVERSIONS:
+            said.append(f"{measure} inverts {share:.1%} of the pairs that differ significantly when cut there.")
+        return "warn", " ".join(said)
 
-    def alongside(self) -> tuple[Status, str]:
+    def alongside(self) -> Finding:
         if not self.recall:
             return "not applicable", "No recall-based measure is asked for."
         if not self.utility:
             return (
                 "warn",
-                f"Nothing stands beside {listed(self.recall)}; add a utility-based measure such as RBP(p=0.8).",
+                f"No utility-based measure stands beside {listed(self.recall)}; add one such as RBP(p=0.8).",
             )
-        return "pass", f"Alongside {listed(self.recall)}: {listed(self.utility)}."
+        return "pass", f"Utility-based {listed(self.utility)} alongside recall-based {listed(self.recall)}."
 
-    def outsiders(self) -> tuple[Status, str]:
-        """How much of such a run is unknown, where that starts, and what it could do to a score: the residual."""
+    def thinly_judged(self) -> Finding:
+        """How much of a run is unknown, where that starts, and what it could do to a score: the residual.
+
+        The paper asks it of systems that did not contribute. A list of contributing runs may be wrong, so that those
+        are looked at too.
+        """
+        said, thin = [], False
+        for kind, names in ((OUTSIDE[self.assumed], self.others), (INSIDE[self.assumed], self.contributing)):
+            low = [name for name in names if self._share(name) < ENOUGH_JUDGED]
+            if low:
+                thin = True
+                said.append(self._thin_said(kind, names, low))
+        if thin:
+            return "warn", " ".join(said)
         if not self.others:
-            return "not applicable", "All given runs are taken to have contributed to the pool."
-        judged = retrieved = 0
-        first = []
-        for name in self.others:
-            evidence = self.evidence[name]
-            judged += int((evidence.codes[:, : self.depth] >= JUDGED).sum())
-            retrieved += int((evidence.codes[:, : self.depth] != PADDING).sum())
-            first.append(evidence.first_unjudged[evidence.lengths > 0])
-        share = judged / max(retrieved, 1)
-        rank = Spread.of(np.concatenate(first))
-        return ("pass" if share >= ENOUGH_JUDGED else "warn"), (
-            f"{share:.1%} of the top {self.depth} of the {pluralise(len(self.others), 'run')} that did not contribute "
-            f"is judged; the first unjudged document has mean rank {0.0 if rank is None else rank.mean:.1f}"
-            f"{self._residual()}."
+            return "not applicable", f"There are only runs that {INSIDE[self.assumed]}."
+        least = min(map(self._share, self.others))
+        whose = "the only run" if len(self.others) == 1 else f"each of the {len(self.others)} runs"
+        return "pass", (
+            f"{as_percent(least)} or more of the first {self.depth} documents of {whose} that "
+            f"{OUTSIDE[self.assumed]} is judged."
         )
 
-    def _residual(self) -> str:
+    def _thin_said(self, kind: str, names: Sequence[str], low: Sequence[str]) -> str:
+        least = min(low, key=lambda name: (self._share(name), name))
+        first = np.concatenate([self.evidence[name].first_unjudged[self.evidence[name].lengths > 0] for name in low])
+        rank = f"; their first unjudged document is at rank {first.mean():.1f} on average" if len(first) else ""
+        few = few_judged(kind, len(low), len(names), self.depth, least, self._share(least))
+        return f"{few}{rank}{self._residual(low)}."
+
+    def _share(self, name: str) -> float:
+        """The judged share of a run's first documents; of nothing, all is judged."""
+        share = self.judged[name].share
+        return 1.0 if share is None else share
+
+    def _residual(self, names: Sequence[str]) -> str:
         for measure in (*self.utility, *self.recall):
             if measure.range_is == "none" or measure.names_other_runs:
                 continue
             widths = []
-            for name in self.others:
+            for name in names:
                 scores = measure.scores(self.evidence[name])
                 if scores.low is not None and scores.high is not None:
                     widths.append(float((scores.high - scores.low).mean()))
             if widths:
-                return f"; the range of their {measure.name} is {np.mean(widths):.4f} wide on average"
+                return (
+                    f"; over every way of judging each one's own documents, the range of {measure.name} is "
+                    f"{np.mean(widths):.4f} wide on average"
+                )
         return ""
 
     def _scores(self, measure: Measure) -> Floats:
@@ -212,21 +276,28 @@ class Guide:
         return _order(self._scores(one).mean(axis=1), self._scores(other).mean(axis=1))
 
     def _extended(self, measure: Measure) -> Extended:
-        below = judged = 0
         stop = None if measure.k is None or measure.cutoff == "recall" else int(measure.k)
-        for name in self.contributing:
-            codes = self.evidence[name].codes[:, self.depth : stop]
-            below += int((codes != PADDING).sum())
-            judged += int((codes >= JUDGED).sum())
-        share = judged / max(below, 1)
+        share = Judged.total(Judged.of(self.evidence[name], self.depth + 1, stop) for name in self.contributing).share
         if measure.cutoff not in ("optional", "required"):
             return Extended(measure.name, stop, share)
         here, deep = self._scores(measure.replace(k=self.depth)), self._scores(measure)
         tau = _order(here.mean(axis=1), deep.mean(axis=1))
         if len(here) < 2 or here.shape[1] < 2:
-            return Extended(measure.name, stop, share, tau, 1.0, 0.0)
+            return Extended(measure.name, stop, share, tau)
         compared = agreement(Evaluated.of(here), Evaluated.of(deep))
+        if not compared.discrimination_reference:
+            return Extended(measure.name, stop, share, tau)
         return Extended(measure.name, stop, share, tau, compared.coverage, compared.inversion)
+
+
+def few_judged(kind: str, low: int, n: int, depth: int, least: str, share: float) -> str:
+    """How many runs have too little judged, and which has least."""
+    whose = "The only run" if n == 1 else f"All {n} runs" if low == n else f"{low} of the {n} runs"
+    kind = kind.replace("are ", "is ") if n == 1 else kind
+    return (
+        f"{whose} that {kind} {'has' if low == 1 else 'have'} less than "
+        f"{ENOUGH_JUDGED:.0%} of the first {depth} documents judged (lowest: {least}, {as_percent(share)})"
+    )
 
 
 def _order(one: Floats, other: Floats) -> float:
@@ -234,6 +305,5 @@ def _order(one: Floats, other: Floats) -> float:
     return 1.0 if np.allclose(one, other, rtol=0, atol=TIE) or len(one) < 2 else correlation(one, other)
 
 
-def listed(items: Sequence[Measure | str], most: int = 6) -> str:
-    names = [item if isinstance(item, str) else item.name for item in items]
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def listed(items: Sequence[Measure | str]) -> str:
+    return some([item if isinstance(item, str) else item.name for item in items], 6)

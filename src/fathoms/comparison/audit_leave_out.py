@@ -15,6 +15,7 @@ from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
 from fathoms.evidence.order import Ties
 from fathoms.evidence.pool import with_judgments
+from fathoms.experiment.assumed_pool import AssumedPool
 from fathoms.experiment.evaluate import aggregate
 from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
@@ -22,14 +23,23 @@ from fathoms.parallel import parallel_map
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """The judgments of a pool, and which of them only one unit (a run, or a group of runs) has brought."""
+    """Which judgments only one unit (a run, or a group of runs) has brought to the pool."""
 
-    pool: Bools
     sole: NDArray[np.int32]  # the number of the only unit that has the document, -1 where there are more or none
     units: list[str]
 
     def of(self, unit: str) -> Bools:
         return self.sole == self.units.index(unit) if unit in self.units else np.zeros(len(self.sole), dtype=bool)
+
+
+def judgments_used(depths: NDArray[np.int32], asked: int | None, pool: AssumedPool) -> Bools:
+    """Which judgments to look at: all, or if a pool shallower than the real one is asked about those it would have.
+
+    `depths` are the least depths of the judged documents over the contributing runs.
+    """
+    if asked is not None and pool.known and asked < pool.depth:
+        return depths <= asked
+    return np.ones(len(depths), dtype=bool)
 
 
 def contributions(
@@ -45,11 +55,12 @@ def contributions(
             brought[top[top >= 0]] = True
         count += brought
         owner[brought] = number
-    return Contributions(count > 0, np.where(count == 1, owner, np.int32(-1)), list(units))
+    return Contributions(np.where(count == 1, owner, np.int32(-1)), list(units))
 
 
 def leave_out(
     qrels: Qrels,
+    kept: Bools,
     aligned: Mapping[str, Aligned],
     brought: Contributions,
     left: Mapping[str, Sequence[str]],
@@ -61,15 +72,16 @@ def leave_out(
 ) -> list[LeftOut]:
     """Score the runs of each unit again without the judgments that only the unit brought (LMC-depth Table 5).
 
-    All other runs keep their scores from the whole pool, and ranks are among all of `aligned`.
+    `kept` are the judgments looked at. Those that no unit brought stay: nobody's absence explains them away. All other
+    runs keep their scores, and ranks are among all of `aligned`.
     """
     place = {name: i for i, name in enumerate(aligned)}
 
     def scored(task: tuple[str, str | None]) -> list[float]:
-        """The run's means under the pool, without what only the unit brought."""
+        """The run's means, without what only the unit brought."""
         run, unit = task
-        kept = brought.pool if unit is None else brought.pool & ~brought.of(unit)
-        return _means(with_judgments(aligned[run], qrels, kept), measures, ties)
+        known = kept if unit is None else kept & ~brought.of(unit)
+        return _means(with_judgments(aligned[run], qrels, known), measures, ties)
 
     whole: list[tuple[str, str | None]] = [(run, None) for run in aligned]
     partial: list[tuple[str, str | None]] = [
@@ -80,7 +92,7 @@ def leave_out(
     without = dict(zip(partial, means[len(whole) :], strict=True))
     results = []
     for unit, runs in left.items():
-        gone = brought.of(unit)
+        gone = brought.of(unit) & kept & (qrels.grades >= 0)
         scores = full.copy()
         for run in runs:
             scores[place[run]] = without.get((run, unit), full[place[run]])

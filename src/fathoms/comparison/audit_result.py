@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fathoms import charts
-from fathoms.comparison.audit_findings import Extended, Guideline, LeftOut, Pooling, Spread, Step, changes
+from fathoms.comparison.audit_findings import Extended, Guideline, Judged, LeftOut, Pooling, Spread, Step, changes
 from fathoms.comparison.audit_sentences import sentences
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import Qrels
@@ -32,11 +32,15 @@ class Audit(Result):
     measures: list[Measure]
     depth: int
     depth_asked: bool
+    assumed: bool  # whether the contributing runs are inferred and not listed
+    pool_known: bool  # False: nothing shows who contributed, and all runs stand in
     contributing: list[str]
     others: list[str]
     groups: dict[str, list[str]]  # contributing runs by team; empty where teams are not known
     in_pool: int  # judgments in the pool of that depth
-    found: list[Spread]  # relevant documents a topic at depth 1, 2, ...
+    used: int  # judgments looked at: all, or with a shallower depth asked for those of that pool
+    judged: dict[str, Judged]  # how much of each run is judged to the depth of the pool
+    found: list[Spread]  # relevant documents per topic at depth 1, 2, ...
     steps: list[Step]
     pooling: list[Pooling]
     run_out: list[LeftOut]
@@ -45,6 +49,11 @@ class Audit(Result):
     extended: list[Extended]
     guidelines: list[Guideline]
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def judged_in_pool(self) -> float | None:
+        """The judged share of the contributing runs' documents to the depth of the pool."""
+        return Judged.total(self.judged[name] for name in self.contributing).share
 
     def share(self, names: Iterable[str], k: int) -> Spread | None:
         """The judged share of the top k, mean over some of the runs."""
@@ -64,6 +73,8 @@ class Audit(Result):
                 ("groups", float(len(self.groups))),
                 ("pool depth", float(self.depth)),
                 ("judgments in the pool", float(self.in_pool)),
+                ("judgments used", float(self.used)),
+                ("contributing runs judged to the pool depth", self.judged_in_pool),
             )
         ]
         rows += [("found", str(d), "relevant", s.mean, s.deviation) for d, s in enumerate(self.found, 1)]
@@ -93,7 +104,7 @@ class Audit(Result):
             rows += [("judged-share", name, f"Judged@{k}", share, None) for k, share in shares.items()]
         for beyond in self.extended:
             for item, value in (
-                ("judged below the pool", beyond.judged),
+                ("judged deeper than the pool", beyond.judged),
                 ("tau", beyond.tau),
                 ("coverage", beyond.coverage),
                 ("inversion", beyond.inversion),
@@ -123,7 +134,7 @@ class Audit(Result):
         return sentences(self)
 
     def chart(self) -> Any:
-        """Relevant documents that a topic has in pools of growing depth."""
+        """Relevant documents per topic in pools of growing depth."""
         import polars as pl
 
         charts.require()

@@ -1,84 +1,156 @@
-"""What an audit says in words: what can be trusted, and what cannot."""
+"""What an audit says in words: what can be trusted, and what cannot.
+
+All of it is about judging: what is judged, and what further judging could change. Whether differences would hold on
+other topics, their significance, is for `compare` to say.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fathoms.comparison.audit_findings import changes
+from fathoms.comparison.audit_findings import Change, Judged, LeftOut, Step, as_percent, changes
+from fathoms.comparison.audit_guidelines import ENOUGH_JUDGED, OUTSIDE, few_judged
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.comparison.audit_result import Audit
 
 FEW_LEFT, MANY_LEFT = 0.05, 0.2  # relevant share of the documents last pooled; a fifth is what ClueWeb still had
+ENOUGH_TO_TELL = 30  # documents in that last step, to conclude anything from their share
 # Mean change in percent, from Table 5: at most as on TREC 8, at least as on ClueWeb.
+FEW_ELSEWHERE = 0.05  # of the judgments; more, and others than the given runs contributed
 LIKE_TREC8 = {"run": 2.0, "group": 5.0}
 LIKE_CLUEWEB = {"run": 12.0, "group": 30.0}
+REUSE = (
+    "new systems can probably be scored as fairly as the runs that contributed",
+    "score new systems with care, and look at their ranges",
+    "do not compare scores of new systems with those of the runs that contributed",
+)
 
 
 def sentences(result: Audit) -> list[str]:
-    """What can be trusted and what cannot, one sentence or two a question."""
-    return [_depth_said(result), _found_said(result), *_reuse_said(result), _guidelines_said(result)]
+    """What can be trusted and what cannot, a few sentences for each question; what is assumed comes first."""
+    return [_pool_said(result), _found_said(result), *_reuse_said(result), _guidelines_said(result)]
 
 
-def _depth_said(result: Audit) -> str:
-    how = "asked for" if result.depth_asked else "as far as they are judged"
-    judged = int((result.qrels.grades >= 0).sum())
-    inside = "all" if result.in_pool == judged else f"{result.in_pool:,} of {judged:,}"
-    return (
-        f"Pool: {pluralise(len(result.contributing), 'run')} to depth {result.depth} ({how}), with {inside} judgments. "
-        "To that depth utility-based scores of the contributing runs are complete; recall-based ones depend on R."
-    )
+def _contributing_said(result: Audit) -> str:
+    asked, seen = "as asked for", "inferred from what is judged"
+    n, given = len(result.contributing), len(result.shares)
+    if not result.assumed:
+        how = asked if result.depth_asked else seen
+        return f"Pool: the {pluralise(n, 'run')} listed, to depth {result.depth} ({how})."
+    who = f"Assumed pool: {n} of {pluralise(given, 'run')}"
+    unlisted = f"{seen}, as no --pooled list was given"
+    if not result.depth_asked:
+        return f"{who}, to depth {result.depth} ({unlisted})."
+    if not result.pool_known:
+        return (
+            "No pool is known: no run is judged through its first ranks, and no --pooled list was given. Taken "
+            f"instead: the first {result.depth} documents of {pluralise(given, 'run')}."
+        )
+    return f"{who} ({unlisted}), to depth {result.depth} ({asked})."
+
+
+def _pool_said(result: Audit) -> str:
+    d = result.depth
+    said = [_contributing_said(result)]
+    everything = int((result.qrels.grades >= 0).sum())
+    if result.used < everything:
+        said.append(f"Only the {result.used:,} of {everything:,} judgments that such a pool has are used.")
+    elif result.in_pool < everything:
+        said.append(
+            f"{result.in_pool:,} of {everything:,} judgments are of documents that these runs have to that depth; the "
+            "others are kept."
+        )
+    judged = {name: result.judged[name] for name in result.contributing}
+    share = Judged.total(judged.values()).share
+    if share is None or share == 1:
+        said.append(
+            f"All of the runs' first {d} documents are judged, so further judging cannot change scores that depend on "
+            f"these alone, such as P@{d}; measures that need R can change."
+        )
+    else:
+        least = min(judged, key=lambda name: (1.0 if judged[name].share is None else judged[name].share, name))
+        few = as_percent(share)
+        said.append(
+            f"{few[:1].upper()}{few[1:]} of the runs' first {d} documents are judged (lowest: {least}, "
+            f"{as_percent(judged[least].share or 0.0)}), so further judging can change even their P@{d}."
+        )
+    return " ".join(said)
 
 
 def _found_said(result: Audit) -> str:
-    last = next((step for step in reversed(result.steps) if step.rate is not None), None)
-    start = f"Relevant documents: {result.found[-1].mean:.1f} a topic at depth {result.depth}"
-    if last is None or last.rate is None:
+    last = _last_pooled(result.steps)
+    start = f"Relevant documents: {result.found[-1].mean:.1f} per topic in the pool of depth {result.depth}"
+    if last.rate is None:
         return f"{start}."
-    if last.rate <= FEW_LEFT:
-        verdict = "few are left to find"
+    if last.judged < ENOUGH_TO_TELL:
+        verdict = "too few documents to tell whether a deeper pool would find more"
+    elif last.rate <= FEW_LEFT:
+        verdict = "a deeper pool would probably find few more for what it costs"
     elif last.rate < MANY_LEFT:
-        verdict = "deeper pools would find more, so R is too small"
+        verdict = "a deeper pool would probably find more, so R is too small"
     else:
-        verdict = "there is no reason to think that most of them have been found; do not trust R"
+        verdict = "a deeper pool would probably find many more, so do not trust measures that need R"
+    depths = f"depth {last.deep}" if last.deep == last.shallow + 1 else f"depths {last.shallow + 1} to {last.deep}"
     return (
-        f"{start}; of the documents that the last step of the pool added (depths {last.shallow + 1} to {last.deep}) "
-        f"{last.rate:.1%} are relevant: {verdict}."
+        f"{start}; of the {pluralise(last.judged, 'judged document')} that {depths} added, {last.rate:.1%} "
+        f"{'is' if last.relevant == 1 else 'are'} relevant: {verdict}."
     )
 
 
+def _last_pooled(steps: Sequence[Step]) -> Step:
+    """The last step of the pool, or as many of the last ones as have enough documents to tell."""
+    *before, last = steps
+    while before and last.judged < ENOUGH_TO_TELL:
+        one = before.pop()
+        last = Step(one.shallow, last.deep, one.judged + last.judged, one.relevant + last.relevant)
+    return last
+
+
 def _reuse_said(result: Audit) -> list[str]:
-    """One verdict, by whichever experiment is further from TREC 8's figures in the paper."""
-    rated = {m.name for m in result.measures if m.based_on != "neither"}
+    """One verdict, by whichever experiment is further from TREC 8's figures in the paper; outsiders count too."""
+    if not result.pool_known:
+        return ["Reuse: unknown, for who contributed is; look at how much is judged of each run."]
     said, severity = [], 0
     for kind, left in (("run", result.run_out), ("group", result.group_out)):
-        known = [
-            (found.percent.mean, found)
-            for found in changes(left)
-            if found.percent is not None and found.measure in rated
-        ]
-        if not known:
+        change = _worst(result, left)
+        if change is None or change.absolute is None or change.most is None:
             continue
-        percent, worst = max(known, key=lambda pair: abs(pair[0]))
-        moved = max(found.rank.mean for _, found in known)
-        severity = max(severity, (abs(percent) > LIKE_TREC8[kind]) + (abs(percent) >= LIKE_CLUEWEB[kind]))
-        whom = "a run that had not contributed" if kind == "run" else "one whose whole group had not"
+        size = change.absolute
+        severity = max(severity, (size > LIKE_TREC8[kind]) + (size >= LIKE_CLUEWEB[kind]))
+        whom = "a contributing run" if kind == "run" else "a run's whole team"
         said.append(
-            f"{whom} would see its score change by {percent:+.1f}% ({worst.measure}) and move by {moved:.1f} of "
-            f"{len(result.shares)} ranks"
+            f"Had {whom} not contributed, the run's {change.measure} would change by {size:.1f}% on average and "
+            f"{abs(change.most.percent or 0.0):.1f}% at most ({change.most.run}); it would move by "
+            f"{change.rank.mean:.1f} places on average, among {len(result.shares)} runs."
         )
-    if not said:
-        return []
-    verdict = (
-        "new systems can be scored",
-        "score new systems with care, and with their ranges",
-        "new systems cannot be compared with those that contributed",
-    )[severity]
-    return [f"Reuse: on average, {'; '.join(said)}: {verdict}."]
+    elsewhere = result.used - result.in_pool
+    if said and elsewhere > FEW_ELSEWHERE * result.used:
+        said.append(
+            f"It may change less: {elsewhere:,} of {result.used:,} judgments are not from these runs, and who brought "
+            "them may have had the run's documents too."
+        )
+    outside = {name: result.judged[name].share for name in result.others}
+    thin = sorted((share, name) for name, share in outside.items() if share is not None and share < ENOUGH_JUDGED)
+    if thin:
+        severity = max(severity, 1)
+        few = few_judged(OUTSIDE[result.assumed], len(thin), len(outside), result.depth, thin[0][1], thin[0][0])
+        said.append(f"{few}.")
+    return [f"Reuse: {REUSE[severity]}. {' '.join(said)}"] if said else []
+
+
+def _worst(result: Audit, left: list[LeftOut]) -> Change | None:
+    """The measure that compares systems and changes most."""
+    rated = {m.name for m in result.measures if m.based_on != "neither"}
+    known = [one for one in changes(left) if one.absolute is not None and one.measure in rated]
+    return max(known, key=lambda one: one.absolute or 0.0, default=None)
 
 
 def _guidelines_said(result: Audit) -> str:
-    warned = [f"{one.number} ({one.name})" for one in result.guidelines if one.status == "warn"]
     passed = sum(one.status == "pass" for one in result.guidelines)
-    return f"Guidelines: {passed} hold" + (f"; look at {', '.join(warned)}." if warned else ", and none is broken.")
+    warned = [f"{one.number} ({one.name})" for one in result.guidelines if one.status == "warn"]
+    apply = sum(one.status != "not applicable" for one in result.guidelines)
+    look = f"; look at {', '.join(warned)}." if warned else "."
+    return f"Guidelines: {passed} of the {apply} that apply hold{look}"

@@ -124,6 +124,7 @@ def relevance_probabilities(
     judged, relevant = codes >= JUDGED, codes > JUDGED
     notes: list[str] = []
     if not judged.any():
+        experiment.surveys()  # which says so if it is for want of a common topic
         raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
     values = np.stack([_label_column(table, found, judged, notes) for table in tables], axis=1) if tables else None
 

@@ -27,7 +27,7 @@ from fathoms.evidence.pool import Pool, make_pool
 from fathoms.evidence.universe import Limit, UnjudgedKeys, gathered, union, unjudged_keys
 from fathoms.experiment.assumed_pool import AssumedPool, infer_pool
 from fathoms.experiment.survey import Survey, joined, survey
-from fathoms.experiment.topics import no_topic_matches, some, topic_notes, unanswered
+from fathoms.experiment.topics import left_out, no_topic_matches, topic_notes, unanswered
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.parallel import check_scheduler, parallel_map
@@ -201,10 +201,7 @@ class BaseExperiment:
             raise no_topic_matches(list(theirs), qrels)
         gone = [topic for topic in qrels.topics if topic not in left.index]
         if gone:
-            self.notes.append(
-                f"{len(gone):,} of {pluralise(len(qrels.topics), 'judged topic')} in no run left out "
-                f"(--topics intersect): {some(gone)}"
-            )
+            self.notes.append(left_out(gone, qrels))
         return left
 
     def with_all_topics(self) -> BaseExperiment:

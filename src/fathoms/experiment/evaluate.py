@@ -23,6 +23,7 @@ from fathoms.experiment.result import Result
 from fathoms.experiment.topics import topic_notes, unanswered
 from fathoms.measures.base import Measure, Scores
 from fathoms.parallel import parallel_map
+from fathoms.text import pluralise
 from fathoms.version import __version__
 
 if TYPE_CHECKING:
@@ -213,8 +214,8 @@ def _mean_of_answered(runs: Sequence[RunScores], measures: Sequence[Measure], qr
     answered = np.array([topic not in nowhere for topic in best.topics])
     mean = float(best.scores[chosen].score[answered].mean())
     return (
-        f" ({chosen.name} of {best.run} is {best.mean(chosen)['score']:.4f}, but {mean:.4f} over the other "
-        f"{int(answered.sum()):,})"
+        f" ({chosen.name} of {best.run} is {best.mean(chosen)['score']:.4f}, but {mean:.4f} over the "
+        f"{pluralise(int(answered.sum()), 'answered topic')})"
     )
 
 

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError
-from fathoms.text import pluralise
 
 
 class RunTopics(Protocol):
@@ -39,24 +38,29 @@ def no_topic_matches(theirs: Sequence[str], qrels: Qrels) -> FathomsError:
     )
 
 
+def left_out(nowhere: Sequence[str], qrels: Qrels) -> str:
+    """What `topics=intersect` did to the topics that no run answers."""
+    return _in_no_run(nowhere, qrels, "were left out (--topics intersect)")
+
+
+def _in_no_run(nowhere: Sequence[str], qrels: Qrels, effect: str) -> str:
+    return f"judged topics in no run, {len(nowhere):,} of {len(qrels.topics):,}, {effect}: {some(nowhere)}"
+
+
 def topic_notes(runs: Sequence[RunTopics], qrels: Qrels, topics: str, means: str = "") -> list[str]:
     """Which topics runs and judgments do not share; first those that no run answers, with what the mean would be
     without them."""
     notes = []
-    left_out = topics != "all"
     nowhere = unanswered(runs, qrels)
-    if nowhere:
-        effect = "left out (--topics intersect)" if left_out else f"count 0{means}; --topics intersect leaves them out"
-        be = "is" if len(nowhere) == 1 else "are"
-        verb = f"{be} in no run and {f'{be} ' if left_out else ''}"
-        notes.append(
-            f"{len(nowhere):,} of {pluralise(len(qrels.topics), 'judged topic')} {verb}{effect}: {some(nowhere)}"
-        )
+    if nowhere and topics == "all":
+        notes.append(_in_no_run(nowhere, qrels, f"count 0{means}; --topics intersect leaves them out"))
+    elif nowhere:
+        notes.append(left_out(nowhere, qrels))
     known = set(nowhere)
     lacking = [(run.run, [topic for topic in run.missing if topic not in known]) for run in runs]
     lacking = [(run, missing) for run, missing in lacking if missing]
     if lacking:
-        effect = "are left out of the mean (--topics intersect)" if left_out else "count 0"
+        effect = "are left out of the mean (--topics intersect)" if topics != "all" else "count 0"
         shown = "; ".join(f"{run} lacks {some(missing)}" for run, missing in lacking[:3])
         more = f"; and {len(lacking) - 3} more runs" if len(lacking) > 3 else ""
         notes.append(f"topics without documents {effect}: {shown}{more}")

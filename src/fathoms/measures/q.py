@@ -13,9 +13,12 @@ from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import RangeKind
 from fathoms.measures.differences import greatest_pairwise, taken
-from fathoms.measures.ideal import LayeredGains, variant_of_R
+from fathoms.measures.ideal import LayeredGains, from_zero, variant_of_R
 from fathoms.measures.params import param
+from fathoms.measures.scan import EXACT, greatest, least
 from fathoms.measures.ties import arranged, pair_change, sorted_codes
+
+LOOSE = 1e-4  # how much wider than need be a range may be that is only sound anyway
 
 
 class Q(LayeredGains):
@@ -84,8 +87,6 @@ class Q(LayeredGains):
         top = self.top_gain(evidence)
         if not len(rows) or evidence.max_grade < self.rel:
             return low, high
-        # Topics with most open places first, so that a scan over m works on ever fewer rows from the top.
-        rows = rows[np.argsort(-open_[rows].sum(axis=1), kind="stable")]
         block, open_, never, V = evidence.select(rows), open_[rows], never[rows], V[rows]
         others = others[rows]
         flags = self._flag(block)[block.codes[:, :n]] > 0
@@ -183,14 +184,11 @@ class Q(LayeredGains):
         if mixed is None or evidence.max_grade < self.rel:
             return high
         part = arranged(evidence, values, mixed, best=True)
-        most_open_first = np.argsort(-part.unjudged[:, :n].sum(axis=1), kind="stable")
-        block = part.select(most_open_first)
-        unjudged_first = self.table(block, unknown=np.inf)
-        seen = np.cumsum(np.isinf(unjudged_first[sorted_codes(block, unjudged_first, n, best=True)[:, :n]]), axis=1)
-        flags, gains = self._flag(block)[block.codes[:, :n]] > 0, self.table(block)[block.codes[:, :n]]
-        none = np.zeros(len(block))
-        rows = mixed.rows[most_open_first]
-        high[rows] = np.maximum(high[rows], self._greatest(block, flags, gains, block.unjudged[:, :n], none, n, seen))
+        unjudged_first = self.table(part, unknown=np.inf)
+        seen = np.cumsum(np.isinf(unjudged_first[sorted_codes(part, unjudged_first, n, best=True)[:, :n]]), axis=1)
+        flags, gains = self._flag(part)[part.codes[:, :n]] > 0, self.table(part)[part.codes[:, :n]]
+        none, rows = np.zeros(len(part)), mixed.rows
+        high[rows] = np.maximum(high[rows], self._greatest(part, flags, gains, part.unjudged[:, :n], none, n, seen))
         return high
 
     @property
@@ -205,8 +203,9 @@ class Q(LayeredGains):
         if pooled or not self.needs_pool or evidence.pool is None:
             return open_, never, V
         in_pool = self.unknowns(evidence, n, True)[2]
+        own_only = self.universe == "run" or evidence.unjudged_in_universe is None
         own = (evidence.unjudged[:, n:] & (evidence.pool.depth[:, n:] <= (self.k or 0))).sum(axis=1)
-        return open_, never, V + in_pool - own if self.universe == "run" else np.maximum(V, in_pool)
+        return open_, never, V + in_pool - own if own_only else np.maximum(V, in_pool)
 
     def _others(self, evidence: Evidence, n: int, V: Floats) -> Floats:
         """Unjudged documents that may join the ideal without being one of the m: V, or all where pools differ."""
@@ -252,23 +251,54 @@ class Q(LayeredGains):
         R, top = self._R(block), self.top_gain(block)
         U = np.cumsum(open_, axis=1)
         found, gained = np.cumsum(flags, axis=1), np.cumsum(gains, axis=1)
-        best = np.zeros(len(block))
-        for m in range(int(U[:, -1].max(initial=0)) + 1):
-            rows = slice(0, int((U[:, -1] >= m).sum()))
-            extra = np.minimum(U[rows], m)
-            chosen = flags[rows] | (open_[rows] & (U[rows] <= m))
-            in_layers = R_layers[rows].copy()
-            in_layers[:, 0] += m if self._one_pool or self.ideal == "i" else 0
-            count, gain = found[rows] + extra, gained[rows] + top * extra
-            if seen is not None:
-                gain = np.minimum(gained[rows] + top * np.minimum(seen[rows], m), top * count)
-            terms = chosen * (count + self.beta * gain)
-            sums = (terms / self._blended(in_layers, thickness, n)).sum(axis=1)
-            best[rows] = np.maximum(best[rows], ratio(sums, self._norm(R[rows] + m)))
+        joins = float(self._one_pool or self.ideal == "i")
+        ranks = np.arange(1, n + 1)
+        upper_layers = self._blended(R_layers[:, 1:], thickness[1:], n)
+
+        def weights(row: Ints, m: Ints) -> Floats:
+            """One over the blended ideal of m new documents, which falls as m rises."""
+            in_layer = R_layers[row, 0] + joins * m
+            return 1 / (upper_layers[row] + self.beta * thickness[0] * np.minimum(ranks, in_layer[:, None]))
+
+        known = flags * (found + self.beta * gained)
+        own = open_ * (found + U + self.beta * (gained + top * U))
+        m_at = from_zero(U)
+
+        def bound(row: Ints, first: Ints, end: Ints) -> tuple[Floats, Floats]:
+            """With the weights of the first m the values of all are running sums, as AP's are; none is less than it
+            should be."""
+            w = weights(row, first)
+            below = np.cumsum((flags[row] * w)[:, ::-1], axis=1)[:, ::-1]  # an open place is not flagged itself
+            added = np.cumsum(own[row] * w + (1 + self.beta * top) * open_[row] * below, axis=1)
+            sums = from_zero(added) + np.einsum("ij,ij->i", known[row], w)[:, None]
+            m = m_at[row]
+            values = ratio(sums, self._norm(R[row, None] + m))
+            at_first = (m == first[:, None]).argmax(axis=1)
+            values[(m < first[:, None]) | (m > end[:, None])] = -np.inf
+            return values[np.arange(len(row)), at_first], values.max(axis=1)
+
+        def bound_with_seen(row: Ints, first: Ints, end: Ints) -> tuple[Floats, Floats]:
+            """Gains are then no running sums; but no m has more than the last, nor greater weights than the first."""
+            w = weights(row, first)
+
+            def sums(m: Ints) -> Floats:
+                new = np.minimum(U[row], m[:, None])
+                chosen, count = flags[row] | (open_[row] & (U[row] <= m[:, None])), found[row] + new
+                gain = gained[row] + top * (new if seen is None else np.minimum(seen[row], m[:, None]))
+                terms: Floats = chosen * (count + self.beta * np.minimum(gain, top * count)) * w
+                return terms.sum(axis=1)
+
+            norm = self._norm(R[row] + first)
+            return ratio(sums(first), norm), ratio(sums(end), norm)
+
+        tolerance = EXACT if len(thickness) == 1 else LOOSE
+        enough = np.inf if self.needs_pool else 1.0
+        found_by = bound if seen is None else bound_with_seen
+        best = greatest(open_.sum(axis=1), found_by, n, tolerance, enough=enough)
         if not self.needs_pool:
             return np.minimum(best, 1.0)
         # Found outside a pool without relevant documents: they count once anything in the pool is relevant.
-        terms = flags * (found + self.beta * gained) / self._blended(R_layers, thickness, n)
+        terms = known / self._blended(R_layers, thickness, n)
         return np.maximum(best, ((R == 0) & (V > 0)) * terms.sum(axis=1))
 
     def _least(
@@ -282,28 +312,35 @@ class Q(LayeredGains):
         """
         R_layers, thickness = self.in_layer(block, self.counts(block, self.ideal == "ii")), self.thickness(block)
         R, bottom = self._R(block) + V, self.steps(block)[0]
-        order = np.cumsum(open_[:, ::-1], axis=1)[:, ::-1]  # 1 for the deepest open place
-        total = open_.sum(axis=1)
         blend = np.cumsum(flags, axis=1) + self.beta * np.cumsum(gains, axis=1)
         each = 1 + self.beta * bottom  # what a new document adds to the blend from its place on
-        worst = np.full(len(block), np.inf)
-        for m in range(int(total.max(initial=0)) + 1):
-            rows = slice(0, int((total >= m).sum()))
-            in_layers = R_layers[rows] + (m if self._one_pool else 0) + others[rows, None]
+        last = open_.sum(axis=1)
+        # Columns of the open places, the deepest first, and -1 where a topic has no more of them.
+        column = np.where(open_, np.arange(n), -1)
+        deepest = -np.sort(-column, axis=1)[:, : max(1, int(last.max(initial=0)))]
+        none_left = deepest < 0
+        m = np.arange(deepest.shape[1] + 1)
+
+        def bound(row: Ints, first: Ints, end: Ints) -> tuple[Floats, Floats]:
+            """With the weights of the last m the values of all are running sums; none is more than it should be."""
+            in_layers = R_layers[row] + others[row, None] + (end[:, None] if self._one_pool else 0)
             inverse = 1 / self._blended(in_layers, thickness, n)
-            new = open_[rows] & (order[rows] <= m)
-            known = flags[rows] * inverse
-            below = known.sum(axis=1, keepdims=True) - np.cumsum(known, axis=1)
-            alone = blend[rows] * inverse + each * below
-            if len(thickness) == 1:
-                single = (alone * new).sum(axis=1)
-            else:
-                least = np.sort(np.where(open_[rows], alone, np.inf), axis=1)
-                single = least[:, :m].sum(axis=1)
-            together = each * (np.cumsum(new, axis=1) * new * inverse).sum(axis=1)
-            sums = (blend[rows] * known).sum(axis=1) + single + together
-            worst[rows] = np.minimum(worst[rows], ratio(sums, self._norm(R[rows] + m)))
-        return worst
+            known, places = flags[row] * inverse, deepest[row]
+            below = np.cumsum(known[:, ::-1], axis=1)[:, ::-1]  # an open place is not flagged itself
+            alone = np.take_along_axis(blend[row] * inverse + each * below, places, axis=1)
+            weight = np.take_along_axis(inverse, places, axis=1)
+            if len(thickness) > 1:
+                alone[none_left[row]] = np.inf
+                alone.sort(axis=1, kind="stable")
+            base = np.einsum("ij,ij->i", blend[row], known)[:, None]
+            # The j-th of the m new documents has m - j + 1 of them at its place or above it.
+            sums = base + from_zero(np.cumsum(alone + each * np.cumsum(weight, axis=1), axis=1))
+            values = ratio(sums, self._norm(R[row, None] + m))
+            at_end = values[np.arange(len(row)), end]
+            values[(m < first[:, None]) | (m > end[:, None])] = np.inf
+            return at_end, values.min(axis=1)
+
+        return least(last, bound, n, EXACT if len(thickness) == 1 else LOOSE, at_end=True)
 
 
 def pairwise_coefficients(

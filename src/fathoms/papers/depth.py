@@ -1,6 +1,7 @@
 """Lu, Moffat and Culpepper, "The Effect of Pooling and Evaluation Depth on IR Metrics" (2016), on any collection.
 
-As in the paper's section 4, only the runs that contributed to the pool are looked at, with all judgments there are.
+As in the paper's section 4, only the runs that contributed to the pool are looked at, with all judgments there are; or,
+if a pool shallower than the real one is asked about, with the judgments that it would have.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fathoms.comparison.audit_findings import changes, found_by_depth, pooling_outcomes
-from fathoms.comparison.audit_leave_out import contributions, leave_out
+from fathoms.comparison.audit_leave_out import contributions, judgments_used, leave_out
 from fathoms.comparison.correlation import correlation
 from fathoms.comparison.depth import PANES, DepthScores, panes, scores_by_depth, volatility
 from fathoms.data.qrels import Qrels
@@ -22,10 +23,9 @@ from fathoms.evidence.align import Aligned, Alignment
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import least_depths
-from fathoms.experiment.assumed_pool import pooled_depth
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.parse import parse_measure
-from fathoms.papers.output import Study, chart
+from fathoms.papers.output import Study, as_sentence, chart, described
 from fathoms.parallel import parallel_map
 
 PAPER = "Lu, Moffat and Culpepper (2016), The Effect of Pooling and Evaluation Depth on IR Metrics"
@@ -72,17 +72,26 @@ def study(
 ) -> Study:
     """Tables 4 to 9 and Figs. 1 to 7 for this collection."""
     settings = settings or DepthSettings()
-    chosen = [name for name in (pooled or runs) if name in runs]
+    experiment = _experiment(qrels, runs, pooled, settings)
+    pool = experiment.pool_assumed()
+    chosen = pool.names
     if len(chosen) < 2:
         raise FathomsError("the paper's comparisons need at least two contributing runs among the given ones")
-    align = Alignment(qrels, settings.ties, settings.precision, trace=True)
-    aligned = dict(zip(chosen, parallel_map(lambda name: align(runs[name]), chosen, **settings.where), strict=True))
-    d = settings.depth or pooled_depth(one.evidence for one in aligned.values())
-    if d < 1:
+    if settings.depth is None and not pool.known:
         raise FathomsError("the contributing runs have unjudged documents at rank 1; give the pool's depth (--depth)")
+    d = settings.depth or pool.depth
+    aligned = _aligned(experiment, chosen)
+    kept = judgments_used(least_depths(aligned.values(), len(qrels)), settings.depth, pool)
+    cut = ""
+    if not kept.all():
+        cut = f" (of {described(qrels).removeprefix(f'{qrels.source}: ')}, cut to it; they go to depth {pool.depth})"
+        qrels = qrels.keep(kept)
+        experiment = _experiment(qrels, runs, chosen, settings)
+        aligned = _aligned(experiment, chosen)
     progress("runs aligned")
-    result = Study(PAPER, f"{qrels.source}: {len(qrels):,} judgments, {len(chosen)} contributing runs, pool depth {d}")
+    result = Study(PAPER, f"{described(qrels)}, {len(chosen)} contributing runs, pool depth {d}{cut}")
     result.notes += [
+        *([as_sentence(pool.sentence)] if pooled is None else []),
         f"Ties {settings.ties}, scores compared as {settings.precision}; the paper goes by file order (--ties run).",
         "The paper's own figures are for Robust04, TREC-9 and ClueWeb, and are not repeated here.",
     ]
@@ -96,9 +105,6 @@ def study(
     names = list(
         dict.fromkeys([*SIX, "nDCG", *CONDENSED, "nDCG(judged_only=True)", *(n for pair in CROSSED for n in pair)])
     )
-    experiment = BaseExperiment(
-        qrels, runs, ties=settings.ties, score_precision=settings.precision, pooled=chosen, **settings.where
-    )
     scores = replace(scores_by_depth(experiment, names, depths, chosen), pooled=d)
     progress("scores at all depths")
     _by_depth(result, scores, d, shown)
@@ -106,6 +112,17 @@ def study(
     _matrices(result, scores, d, shown)
     progress("tables and figures")
     return result
+
+
+def _experiment(qrels: Qrels, runs: Runs, pooled: Sequence[str] | None, settings: DepthSettings) -> BaseExperiment:
+    return BaseExperiment(
+        qrels, runs, ties=settings.ties, score_precision=settings.precision, pooled=pooled, **settings.where
+    )
+
+
+def _aligned(experiment: BaseExperiment, names: Sequence[str]) -> dict[str, Aligned]:
+    align = experiment.alignment([], [], trace=True)
+    return dict(zip(names, experiment.map(lambda name: experiment.align(name, align), names), strict=True))
 
 
 def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, settings: DepthSettings) -> None:
@@ -118,10 +135,10 @@ def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, 
         for k, spread in enumerate(found, 1)
     ]
     columns = ["depth", "relevant_by_topic", "relevant_share_of_new", "new_documents"]
-    shown = [("relevant a topic", k, mean) for k, mean, _, _ in rows]
+    shown = [("relevant per topic", k, mean) for k, mean, _, _ in rows]
     result.add(
         "fig1",
-        "relevant documents found by pooling, and their share among the documents that a depth adds",
+        "relevant documents found by pooling, and their share among the documents that each step of depth adds",
         columns,
         rows,
         chart=chart(
@@ -132,7 +149,7 @@ def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, 
             y="relevant",
             group="what",
             title="Relevant documents found by pooling",
-            axes=("pool depth", "relevant documents a topic"),
+            axes=("pool depth", "relevant documents per topic"),
         ),
     )
     outcomes = pooling_outcomes(qrels, list(aligned.values()), depths, sorted({min(10, d), d}))
@@ -153,7 +170,8 @@ def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, 
         units["table5b"] = ("one group of runs", teams)
     for table, (what, left) in units.items():
         brought = contributions(aligned, left, d, len(qrels))
-        lost = changes(leave_out(qrels, aligned, brought, left, measures, settings.ties, **settings.where))
+        everything = np.ones(len(qrels), dtype=bool)
+        lost = changes(leave_out(qrels, everything, aligned, brought, left, measures, settings.ties, **settings.where))
         result.add(
             table,
             f"score and rank changes from leaving out {what}, k = d = {d}",
@@ -187,7 +205,7 @@ def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: DepthSettings) -
         "ties in the top 20, and tau between the system orderings of two tie rules",
         ["median_percent_of_ties", "tau", "run_topics_with_ties"],
         [(float(np.median(some)) if len(some) else 0.0, tau, len(some))],
-        note="Over all given runs, as in the paper; the median is over run-topics with a tie; all tied documents count",
+        note="Over all given runs, as in the paper. Median over run-topics with a tie; all tied documents count.",
     )
 
 
@@ -255,6 +273,7 @@ def _by_depth(result: Study, scores: DepthScores, d: int, shown: int) -> None:
             f"discrimination, coverage and inversion in percent, {what}, reference {reference}",
             ["k", *heads],
             rows7,
+            note=f"Coverage and inversion: of the pairs that differ significantly at k = {reference}; 0 without any.",
         )
 
 

@@ -19,13 +19,12 @@ from fathoms.errors import FathomsError
 from fathoms.estimate.gain_models import CurveFit, HybridFit, fit_model, hybrid
 from fathoms.estimate.predict import empirical_gains
 from fathoms.estimate.predictors import interpolated
-from fathoms.evidence.evidence import Floats
+from fathoms.evidence.evidence import Floats, Ints
 from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import with_judgments
-from fathoms.experiment.assumed_pool import pooled_depth
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
-from fathoms.papers.output import Study, chart
+from fathoms.papers.output import Study, chart, described
 from fathoms.papers.rm import Bench
 from fathoms.papers.rm import RMSettings as BenchSettings
 
@@ -64,13 +63,11 @@ def study(
     settings = settings or GainSettings()
     where = BenchSettings(settings.ties, settings.precision, workers=settings.workers, scheduler=settings.scheduler)
     bench = Bench(qrels, runs, pooled, where)
-    everything = np.ones(len(qrels), dtype=bool)
-    full = {name: with_judgments(aligned, qrels, everything) for name, aligned in bench.contributing.items()}
-    d = settings.depth or pooled_depth(full.values())
+    if settings.depth is None and not bench.pool.known:
+        raise FathomsError("the contributing runs have unjudged documents at rank 1; give the pool's depth (--depth)")
+    d = settings.depth or bench.pool.depth
     if d < 5:
-        raise FathomsError(
-            f"the pool looks {d} deep, too shallow for the paper's experiments; say otherwise with --depth"
-        )
+        raise FathomsError(f"a pool of depth {d} is too shallow for the paper's experiments, which need 5 or more")
     progress("runs aligned")
     measure = parse_measure(f"RBP(p={PERSISTENCE})@{d}")
     fitted = range(_tenth(d), d // 2 + 1, _tenth(d))
@@ -78,17 +75,21 @@ def study(
     curves = Curves(bench, measure, [*fitted, *extrapolated, d])
     result = Study(
         PAPER,
-        f"{qrels.source}: {len(qrels):,} judgments, {len(bench.contributing)} contributing runs, pool depth {d}",
+        f"{described(qrels)}, {len(bench.contributing)} contributing runs, pool depth {d}",
     )
+    in_pool = (bench.depths <= d) & (qrels.grades >= 0)
     result.notes += [
+        *bench.assumed,
+        f"Used are the {int(in_pool.sum()):,} judgments of documents that a contributing run has in its first {d}.",
         "Gains are those of RBP: 1 for relevant documents. The paper used Robust04 and Terabyte06.",
         f"Ties {settings.ties}, scores compared as {settings.precision}.",
     ]
     _fig_2(result, bench, d, _tenth(d))
-    _fig_3(result, qrels, bench, d)
+    relevant, judged = _counts(qrels, bench, d)
+    _fig_3(result, qrels, bench, d, relevant, judged)
     _table_2(result, curves, fitted)
     progress("fits")
-    _fig_4(result, qrels, curves, d)
+    _fig_4(result, qrels, curves, d, relevant)
     _table_3(result, bench, curves, measure, d, extrapolated)
     progress("extrapolations")
     return result
@@ -127,7 +128,7 @@ def _fig_2(result: Study, bench: Bench, d: int, shallow: int) -> None:
             measure = parse_measure(f"RBP(p={PERSISTENCE})@{k}")
             low, high = measure.range(evidence, measure.value(evidence))
             if low is not None and high is not None:
-                rows += [(f"least, pool {depth}", k, float(low[0])), (f"greatest, pool {depth}", k, float(high[0]))]
+                rows += [(f"minimum, pool {depth}", k, float(low[0])), (f"maximum, pool {depth}", k, float(high[0]))]
     columns = ["bound", "depth", "score"]
     result.add(
         "fig2",
@@ -142,14 +143,18 @@ def _fig_2(result: Study, bench: Bench, d: int, shallow: int) -> None:
             y="score",
             group="bound",
             axes=("evaluation depth k", "RBP"),
-            title=f"Two pools close in on a score ({name}, topic {topic})",
+            title=f"The range of a score under two pools ({name}, topic {topic})",
         ),
     )
 
 
-def _fig_3(result: Study, qrels: Qrels, bench: Bench, d: int) -> None:
-    relevant = qrels.counts[:, qrels.levels > 0].sum(axis=1)
-    judged = qrels.counts.sum(axis=1)
+def _counts(qrels: Qrels, bench: Bench, d: int) -> tuple[Ints, Ints]:
+    """Relevant and judged documents of each topic in the pool."""
+    counts = qrels.count(bench.depths <= d)
+    return counts[:, qrels.levels > 0].sum(axis=1), counts.sum(axis=1)
+
+
+def _fig_3(result: Study, qrels: Qrels, bench: Bench, d: int, relevant: Ints, judged: Ints) -> None:
     rows: list[Sequence[Any]] = [
         (topic, int(a), int(b)) for topic, a, b in zip(qrels.topics, judged, relevant, strict=True)
     ]
@@ -165,16 +170,17 @@ def _fig_3(result: Study, qrels: Qrels, bench: Bench, d: int) -> None:
             names,
             x="judged",
             y="relevant",
-            title="Judged and relevant documents, a dot a topic",
+            title="Judged and relevant documents of each topic",
             axes=("judged documents", "relevant documents"),
         ),
     )
     step = _tenth(d)
     bands: list[Sequence[Any]] = []
     for start in range(1, d + 1, step):
-        inside = (bench.depths >= start) & (bench.depths < start + step) & (qrels.grades >= 0)
+        end = min(start + step - 1, d)
+        inside = (bench.depths >= start) & (bench.depths <= end) & (qrels.grades >= 0)
         share = 100 * float((qrels.grades[inside] > 0).mean()) if inside.any() else 0.0
-        bands.append(("all topics", start + step - 1, share, int(inside.sum())))
+        bands.append(("all topics", end, share, int(inside.sum())))
     columns = ["topics", "depth", "percent_relevant", "documents"]
     result.add(
         "fig3",
@@ -189,7 +195,7 @@ def _fig_3(result: Study, qrels: Qrels, bench: Bench, d: int) -> None:
             y="percent_relevant",
             group="topics",
             log_y=True,
-            title="Deeper pool bands hold fewer relevant documents",
+            title="Relevant share of the documents that each band of the pool adds",
             axes=("pool depth", "relevant (%)"),
         ),
     )
@@ -212,12 +218,11 @@ def _table_2(result: Study, curves: Curves, depths: Sequence[int]) -> None:
         "RMSE of the fitted models to the empirical gains, mean over topics",
         columns,
         rows,
-        note="dagger: not significantly worse than the hybrid (two-tailed paired t-test over topics, 0.05).",
+        note="dagger: not significantly different from the hybrid (two-tailed paired t-test over topics, 0.05).",
     )
 
 
-def _fig_4(result: Study, qrels: Qrels, curves: Curves, d: int) -> None:
-    relevant = qrels.counts[:, qrels.levels > 0].sum(axis=1)
+def _fig_4(result: Study, qrels: Qrels, curves: Curves, d: int, relevant: Ints) -> None:
     topic = int(np.argsort(relevant, kind="stable")[3 * len(relevant) // 4])
     ranks = np.arange(1.0, d + 1)
     rows: list[Sequence[Any]] = [

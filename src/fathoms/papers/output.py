@@ -12,6 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from fathoms.data.files import check_folder, whole_file
+from fathoms.data.qrels import Qrels
+
+
+def described(qrels: Qrels) -> str:
+    """A collection's judgments in words; a negative grade is none."""
+    return f"{qrels.source}: {int((qrels.grades >= 0).sum()):,} judgments"
+
+
+def as_sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 @dataclass

@@ -20,14 +20,16 @@ from fathoms.errors import FathomsError
 from fathoms.estimate.predict import scaled_range
 from fathoms.estimate.predictors import PUBLISHED, Constants, Predictor, rm_predict
 from fathoms.estimate.tuning import Tuned, rmse, surface, tune
-from fathoms.evidence.align import Aligned, Alignment
+from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import PrefixOrder, least_depths, prefix, prefix_order, with_judgments
+from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import parse_measure
-from fathoms.papers.output import Study, chart
+from fathoms.papers.output import Study, as_sentence, chart, described
 from fathoms.parallel import parallel_map
+from fathoms.text import pluralise
 
 PAPER = "Ravana and Moffat (2010), Estimating System Effectiveness Scores With Incomplete Evidence"
 MEASURES = ("P@10", "SDCG@100", "RBP(p=0.95)", "AP", "nDCG")
@@ -79,17 +81,30 @@ class Bench:
     """A collection made ready: contributing and other runs aligned, and the judgments by least depth."""
 
     def __init__(self, qrels: Qrels, runs: Runs, pooled: Sequence[str] | None, settings: RMSettings) -> None:
-        chosen = [name for name in (pooled or runs) if name in runs]
-        if not chosen:
-            raise FathomsError("none of the contributing runs is among the given ones")
-        # With nobody left out, the contributing runs are the ones to look at.
-        others = [name for name in runs if name not in set(chosen)] or chosen
-        if len(others) < 2:
-            raise FathomsError("RM's comparisons need at least two runs that did not contribute to the pool")
         self.qrels = qrels
         self.settings = settings
-        align = Alignment(qrels, settings.ties, settings.precision, trace=True)
-        aligned = dict(zip(runs, self.parallel_map(lambda name: align(runs[name]), runs), strict=True))
+        experiment = BaseExperiment(
+            qrels,
+            runs,
+            ties=settings.ties,
+            score_precision=settings.precision,
+            pooled=pooled,
+            workers=settings.workers,
+            scheduler=settings.scheduler,
+        )
+        self.pool = experiment.pool_assumed()
+        self.assumed = [as_sentence(self.pool.sentence)] if pooled is None else []
+        chosen = self.pool.names
+        left = [name for name in runs if name not in set(chosen)]
+        # With nobody left out, or one run, the contributing runs are the ones to look at.
+        others = left if len(left) > 1 else chosen
+        self.whom = (
+            "runs that did not contribute" if len(left) > 1 else "contributing runs, as fewer than two others are given"
+        )
+        if len(others) < 2:
+            raise FathomsError("RM's comparisons need at least two runs")
+        align = experiment.alignment([], [], trace=True)
+        aligned = dict(zip(runs, experiment.map(lambda name: experiment.align(name, align)), strict=True))
         self.depths = least_depths((aligned[name] for name in chosen), len(qrels))
         self.contributing = {name: aligned[name] for name in chosen}
         self.others = {name: aligned[name] for name in others}
@@ -138,18 +153,23 @@ def study(
     measures = [parse_measure(name) for name in MEASURES]
     result = Study(
         PAPER,
-        f"{qrels.source}: {len(qrels):,} judgments, {len(bench.contributing)} contributing runs, "
-        f"{len(bench.others)} others evaluated",
+        f"{described(qrels)}, {len(bench.contributing)} contributing runs; evaluated: {len(bench.others)} {bench.whom}",
     )
-    how = "file order" if settings.prefix_order == "file" else f"mean of {settings.shuffles} shuffles"
-    at_depth_one = int((bench.depths == 1).sum())
+    how = "in file order" if settings.prefix_order == "file" else f"shuffled (mean of {settings.shuffles} shuffles)"
+    at_depth_one = int(((bench.depths == 1) & (qrels.grades >= 0)).sum())
     result.notes += [
-        f"Prefixes by least depth, inside a depth by {how}; {at_depth_one:,} judged documents have least depth 1.",
+        *bench.assumed,
+        f"Prefixes by least depth, inside a depth {how}; {at_depth_one:,} judged documents have least depth 1.",
         f"Ties {settings.ties}, scores compared as {settings.precision}.",
-        "The paper's own figures are for TREC-9 (web track, 46 runs); no collection but that one must agree with them.",
+        "The paper's own figures are for TREC-9 (web track, 46 runs); other collections need not agree with them.",
     ]
     shallow = min(SHALLOW, len(qrels))
     medium = min(MEDIUM, len(qrels))
+    if not bench.sizes():
+        result.notes.append(
+            f"There are no more judgments than the least prefix has ({min(SIZES):,}), so nothing can be tuned (no "
+            "Figs. 2 and 3) and nothing can be reversed."
+        )
 
     prefixes = [prefix(orders[0], size) for size in bench.sizes()]
     con_ranges = {
@@ -167,9 +187,9 @@ def study(
         non_full[measure.name], non_medium[measure.name], non_shallow[measure.name] = full, some, few
     progress("other runs")
 
-    _table_1(result, measures, {shallow: non_shallow, medium: non_medium, len(qrels): non_full})
+    _table_1(result, bench, measures, {shallow: non_shallow, medium: non_medium, len(qrels): non_full})
     _fig_1(result, bench, prefix(orders[0], shallow), shallow)
-    _surfaces(result, con_ranges["P@10"])
+    _surfaces(result, con_ranges["P@10"], tuned, bench.sizes())
     _fig_4(result, bench, measures, orders[0], tuned, non_full)
     _fig_5(result, non_shallow["P@10"][0], non_full["P@10"], shallow)
     _table_2(result, measures, tuned, non_shallow, non_full, shallow, len(qrels))
@@ -201,7 +221,7 @@ def _tuned(bench: Bench, ranges: dict[str, tuple[Ranges, list[Ranges]]]) -> dict
     return dict(zip(tasks, bench.parallel_map(one, tasks), strict=True))
 
 
-def _table_1(result: Study, measures: list[Measure], by_size: dict[int, Any]) -> None:
+def _table_1(result: Study, bench: Bench, measures: list[Measure], by_size: dict[int, Any]) -> None:
     names = [m.name for m in measures]
 
     def mean(size: int, name: str, value: Callable[[Ranges], Floats]) -> float:
@@ -225,16 +245,17 @@ def _table_1(result: Study, measures: list[Measure], by_size: dict[int, Any]) ->
     ]
     for table, title, value in parts:
         rows = [[f"{size:,}", *(mean(size, name, value) for name in names)] for size in by_size]
-        result.add(
-            table, title, ["judgments", *names], rows, note="Means over topics and runs that did not contribute."
-        )
+        result.add(table, title, ["judgments", *names], rows, note=f"Means over topics and {bench.whom}.")
 
 
 def _fig_1(result: Study, bench: Bench, kept: np.ndarray[Any, Any], size: int) -> None:
     limits = [1, 2, 3, 4, 5, 6, 8, 11, 21, 51, 101]
     labels = [*(str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in pairwise(limits)), "101-"]
     rows: list[Sequence[Any]] = []
-    for group, runs in (("contributing", bench.contributing), ("others", bench.others)):
+    groups = {"contributing": bench.contributing}
+    if bench.others.keys() != bench.contributing.keys():
+        groups["others"] = bench.others
+    for group, runs in groups.items():
         first = []
         for aligned in runs.values():
             evidence = with_judgments(aligned, bench.qrels, kept)
@@ -259,27 +280,39 @@ def _fig_1(result: Study, bench: Bench, kept: np.ndarray[Any, Any], size: int) -
     )
 
 
-def _surfaces(result: Study, ranges: tuple[Ranges, list[Ranges]]) -> None:
+def _surfaces(
+    result: Study,
+    ranges: tuple[Ranges, list[Ranges]],
+    tuned: dict[tuple[str, Predictor], Tuned],
+    sizes: Sequence[int],
+) -> None:
     full, parts = ranges
     if not parts:
         return
     B, delta = np.stack([p.B for p in parts]), np.stack([p.delta for p in parts])
-    for figure, method, E_top in (("fig2", "interpolated", 0.2), ("fig3", "smoothed", 0.2)):
-        predictor: Predictor = "interpolated" if method == "interpolated" else "smoothed"
+    surfaces: tuple[tuple[str, Predictor, str], ...] = (
+        ("fig2", "interpolated", "C = 0.42, E = 0.01 (0.065)"),
+        ("fig3", "smoothed", "C = 0.91, E = 0.05 (0.086)"),
+    )
+    for figure, predictor, paper in surfaces:
+        best = tuned["P@10", predictor]
+        C, E = best.constants.C, best.constants.E
+        # The paper draws E to 0.2; here further where the minimum lies further.
+        E_top = min(1.0, max(0.2, E + 0.05))
         Cs, Es = np.round(np.arange(0, 1.001, 0.02), 2), np.round(np.arange(0, E_top + 0.001, 0.01), 2)
         errors = surface(predictor, B, delta, full.B, Cs, Es)
-        place = np.unravel_index(errors.argmin(), errors.shape)
-        best = (float(Cs[place[0]]), float(Es[place[1]]))
-        rows = [(float(C), float(E), float(errors[i, j])) for i, C in enumerate(Cs) for j, E in enumerate(Es)]
-        title = f"RMSE of {method} P@10, least {errors.min():.3f} at C = {best[0]:.2f}, E = {best[1]:.2f}"
+        rows = [(float(c), float(e), float(errors[i, j])) for i, c in enumerate(Cs) for j, e in enumerate(Es)]
+        title = f"RMSE of {predictor} P@10, minimum {best.rmse:.3f} at C = {C:.2f}, E = {E:.2f}"
+        limit = "; it is at the limit of that range" if any(x in (0.0, 1.0) for x in (C, E)) else ""
+        drawn_at = (float(Cs[np.abs(Cs - C).argmin()]), float(Es[np.abs(Es - E).argmin()]))
         result.add(
             figure,
             title,
             ["C", "E", "RMSE"],
             rows,
-            note="Contributing runs, six prefix sizes together. The paper's least point: "
-            + ("C = 0.42, E = 0.01 (0.065)." if figure == "fig2" else "C = 0.91, E = 0.05 (0.086)."),
-            chart=chart("surface", rows, ["C", "E", "RMSE"], x="C", y="E", value="RMSE", title=title, best=best),
+            note=f"Contributing runs, {pluralise(len(sizes), 'prefix size')} together. The minimum is that of the "
+            f"quadratic in C and E, each from 0 to 1{limit}. The paper's minimum: {paper}.",
+            chart=chart("surface", rows, ["C", "E", "RMSE"], x="C", y="E", value="RMSE", title=title, best=drawn_at),
         )
 
 
@@ -305,7 +338,7 @@ def _fig_4(
         "separability against the number of judgments",
         columns,
         rows,
-        note=f"Percent of pairs of runs that did not contribute, t-test at {ALPHA}; the paper's constants.",
+        note=f"Percent of the pairs of {bench.whom}; t-test at {ALPHA}, the paper's constants.",
         chart=chart(
             "lines",
             rows,
@@ -329,10 +362,10 @@ def _fig_5(result: Study, shallow: Ranges, full: Ranges, size: int) -> None:
     columns = ["p_few", "p_all", "outcome"]
     result.add(
         "fig5",
-        f"p-values of all pairs with {size:,} judgments and with all, P@10, simplistic",
+        f"p-values of all pairs with {size:,} judgments and with all of them, P@10, simplistic",
         columns,
         rows,
-        note="Upper left: significant on few judgments and not on all, the reversals. p below 1e-6 is drawn there.",
+        note="Upper left: significant on few judgments and not on all, the reversals. p below 1e-6 is drawn at 1e-6.",
         chart=chart(
             "p_scatter",
             rows,

@@ -27,7 +27,7 @@ from fathoms.evidence.order import Precision, Ties
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.banding import mean_over_ties, worst_loss
 from fathoms.measures.parse import parse_measure
-from fathoms.papers.output import Study, chart
+from fathoms.papers.output import Study, chart, described
 from fathoms.parallel import parallel_map
 
 PAPER = "Yang, Moffat and Turpin (2016), How Precise Does Document Scoring Need to Be?"
@@ -99,16 +99,14 @@ def study(
     best = [report.names[i] for i in ranked[: max(2, round(KEPT * len(runs)))]]
     bench = _score(qrels, runs, best, settings)
     progress("runs banded")
-    result = Study(
-        PAPER, f"{qrels.source}: {len(qrels):,} judgments, {len(runs)} runs, the best {len(best)} by AP kept"
-    )
+    result = Study(PAPER, f"{described(qrels)}, {len(runs)} runs, the best {len(best)} by AP kept")
     means = ", ".join(
         f"{name} {bench.original(name).mean():.4f} ({paper:.4f})"
         for name, paper in zip(MEASURES, PAPER_MEANS, strict=True)
     )
     result.notes += [
         f"What is banded: --ties {settings.ties}; the paper goes by file order (--ties run). Unjudged is not relevant.",
-        f"Means over all systems and topics, and the paper's: {means}.",
+        f"Means over the systems kept and all topics, and the paper's: {means}.",
         "The paper's own figures are for TREC7 ad hoc, 103 runs, of which 80 were kept.",
     ]
     _table_1(result, report)
@@ -274,7 +272,7 @@ def _fig_4(result: Study, bench: Bench) -> None:
     kinds = ("discrimination", "false_positives", "false_negatives")
     result.add(
         "tableA",
-        f"percent of system pairs told apart at p = {ALPHA} by rho, and told apart wrongly or no more",
+        f"percent of system pairs that differ significantly (p <= {ALPHA}) by rho, only after banding and only before",
         ["measure", "rho", *kinds, *(f"paper_{kind}" for kind in kinds)],
         rows,
         note="What Fig. 4's quadrants hold, in percent of all pairs. The paper's columns are TREC7's, from its text.",
@@ -295,7 +293,7 @@ def _fig_4(result: Study, bench: Bench) -> None:
             f"p-values of all pairs of systems, original and banded with rho = {SHOWN}, {name}",
             columns,
             cells,
-            note=f"p below {LEAST_P:g} is drawn there.",
+            note=f"p below {LEAST_P:g} is drawn at {LEAST_P:g}.",
             chart=chart(
                 "p_scatter",
                 shown,
@@ -304,7 +302,7 @@ def _fig_4(result: Study, bench: Bench) -> None:
                 y="p_banded",
                 alpha=ALPHA,
                 outcomes=list(labels.values()),
-                title=f"{name}: are the same pairs told apart?",
+                title=f"{name}: do the same pairs differ significantly?",
                 axes=("p, original", f"p, banded with rho = {SHOWN}"),
             ),
         )

@@ -1,0 +1,273 @@
+"""What the papers' tables, figures and notes say about a collection, against other ways to the same figures."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.optimize import minimize
+
+import fathoms as fm
+from fathoms.data.simulate import Collection, simulate, write
+from fathoms.estimate.predictors import Constants, Predictor, rm_predict
+from fathoms.estimate.tuning import tune
+from fathoms.papers import depth, gain, rm, rtc, ties
+from fathoms.papers.output import Study
+from tests.commands import status
+from tests.test_audit import plain, pooled_grades
+
+POOL = 30
+
+
+@pytest.fixture(scope="module")
+def made() -> Collection:
+    return simulate(systems=9, n_topics=6, n_docs=600, depth=80, pool_depth=POOL, seed=4)
+
+
+def read(made: Collection) -> tuple[fm.Qrels, fm.Runs]:
+    return fm.read_qrels(made.qrels), fm.scan_runs(made.runs)
+
+
+def cut(made: Collection, d: int) -> Collection:
+    """The judgments that a pool of depth d would have had, by plain loops."""
+    grades, rankings = plain(made)
+    pool = pooled_grades(grades, rankings, made.pooled, d)
+    rows = [(topic, doc, int(grade)) for topic, judged in pool.items() for doc, grade in judged.items()]
+    schema = dict(zip(made.qrels.columns, made.qrels.dtypes, strict=True))
+    return replace(made, qrels=pl.DataFrame(rows, schema=schema, orient="row"))
+
+
+def rows_of(study: Study) -> dict[str, list[Sequence[Any]]]:
+    return {one.name: [list(row) for row in one.rows] for one in study.exhibits}
+
+
+def same(one: dict[str, list[Sequence[Any]]], other: dict[str, list[Sequence[Any]]]) -> list[str]:
+    """The exhibits that differ."""
+    assert one.keys() == other.keys()
+    return [name for name in one if not _alike(one[name], other[name])]
+
+
+def _alike(one: Sequence[Sequence[Any]], other: Sequence[Sequence[Any]]) -> bool:
+    flat, of_other = ([cell for row in rows for cell in row] for rows in (one, other))
+    return len(flat) == len(of_other) and all(
+        a == pytest.approx(b, abs=1e-9) if isinstance(a, float) and isinstance(b, float) else a == b
+        for a, b in zip(flat, of_other, strict=True)
+    )
+
+
+# -- depth ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_shallower_pool_is_that_pool_in_every_table_and_figure(made: Collection) -> None:
+    settings = depth.DepthSettings(depth=10, groups=made.groups, workers=1)
+    asked = depth.study(*read(made), made.pooled, settings)
+    by_hand = depth.study(*read(cut(made, 10)), made.pooled, settings)
+    assert same(rows_of(asked), rows_of(by_hand)) == []
+    whole = depth.study(*read(made), made.pooled, replace(settings, depth=POOL))
+    changed = same(rows_of(whole), rows_of(asked))
+    assert {"table4", "table5a", "table7", "table8", "table9", "fig2", "fig3", "fig4", "fig5a", "fig7f"} <= {*changed}
+    kept = len(cut(made, 10).qrels)
+    runs, judgments = f"{len(made.pooled)} contributing runs", f"{len(made.qrels):,} judgments"
+    assert asked.collection.endswith(
+        f"{kept:,} judgments, {runs}, pool depth 10 (of {judgments}, cut to it; they go to depth {POOL})"
+    )
+    assert whole.collection.endswith(f"{judgments}, {runs}, pool depth {POOL}")
+
+
+@pytest.mark.parametrize("paper", ["rm", "gain", "depth"])
+def test_who_contributed_is_assumed_in_so_many_words(paper: str, made: Collection) -> None:
+    module: Any = {"rm": rm, "gain": gain, "depth": depth}[paper]
+    few = {"settings": rm.RMSettings(shuffles=2, workers=1)} if paper == "rm" else {}
+    assumed, listed = (module.study(*read(made), pooled, **few) for pooled in (None, made.pooled))
+    told = [f"Assumed pool: {len(made.pooled)} of 9 runs, judged through rank {POOL} (no --pooled list given)."]
+    assert [note for note in assumed.notes if "ssumed" in note] == told
+    assert [note for note in listed.notes if "ssumed" in note] == []
+    assert same(rows_of(assumed), rows_of(listed)) == []
+
+
+# -- gain -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_gain_models_see_the_pool_asked_for_and_nothing_else(made: Collection) -> None:
+    asked = gain.study(*read(made), made.pooled, gain.GainSettings(depth=10, workers=1))
+    by_hand = gain.study(*read(cut(made, 10)), made.pooled, gain.GainSettings(depth=10, workers=1))
+    assert same(rows_of(asked), rows_of(by_hand)) == []
+    kept = len(cut(made, 10).qrels)
+    assert f"Used are the {kept:,} judgments of documents that a contributing run has in its first 10." in asked.notes
+    bands = next(one for one in asked.exhibits if one.name == "fig3").rows
+    assert sum(row[3] for row in bands) == kept
+    assert bands[-1][1] == 10
+
+
+# -- rm -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("missing", "beyond"),
+    [(0.5, False), (0.05, False), (2.0, True)],  # of what is unknown: more than the paper's E allows, less, all of it
+)
+def test_the_minimum_of_a_surface_is_the_minimum(missing: float, beyond: bool) -> None:
+    """Not the edge of what is drawn. A general solver, started at many points, finds none that is less."""
+    rng = np.random.default_rng(1)
+    B, delta = rng.uniform(0, 0.3, (2, 5, 7)), rng.uniform(0.2, 0.7, (2, 5, 7))
+    Y = (B + missing * delta).mean(axis=0) + rng.normal(0, 0.01, (5, 7))
+    full, parts = rm.Ranges(Y, np.zeros_like(Y)), [rm.Ranges(b, d) for b, d in zip(B, delta, strict=True)]
+    result = Study("", "")
+    tuned = {("P@10", method): tune(method, B, delta, Y) for method in rm.TUNED}
+    rm._surfaces(result, (full, parts), tuned, [100, 200])
+    methods: list[Predictor] = ["interpolated", "smoothed"]
+    for exhibit, method in zip(result.exhibits, methods, strict=True):
+        said = re.search(r"minimum ([\d.]+) at C = ([\d.]+), E = ([\d.]+)", exhibit.title)
+        assert said is not None
+        least, C, E = map(float, said.groups())
+
+        def error(x: Sequence[float], method: Predictor = method) -> float:
+            return float(np.sqrt(((rm_predict(method, B, delta, Constants(*x)) - Y) ** 2).mean()))
+
+        starts = [(c, e) for c in (0.1, 0.5, 0.9) for e in (0.1, 0.5, 0.9)]
+        found = min((minimize(error, x, bounds=[(0, 1), (0, 1)]) for x in starts), key=lambda one: one.fun)
+        assert least == pytest.approx(found.fun, abs=0.0006)
+        assert error((C, E)) == pytest.approx(found.fun, abs=0.005)
+        drawn = np.array(exhibit.rows)
+        assert drawn[:, 2].min() >= least - 0.0006
+        assert drawn[:, 1].max() >= min(1.0, E)
+        best = tuned["P@10", method].constants
+        assert ("at the limit of that range" in exhibit.note) == any(x in (0, 1) for x in (best.C, best.E))
+        assert not beyond or "at the limit" in exhibit.note
+        assert "2 prefix sizes together" in exhibit.note
+
+
+def test_fewer_judgments_than_the_least_prefix(made: Collection) -> None:
+    few, enough = (
+        rm.study(*read(one), made.pooled, rm.RMSettings(shuffles=2, workers=1)) for one in (made, rm_sized(made))
+    )
+    told = [[note for note in study.notes if "nothing can be tuned" in note] for study in (few, enough)]
+    assert [len(notes) for notes in told] == [1, 0]
+    assert "nothing can be reversed" in told[0][0]
+    reversals = [row[5] for one in few.exhibits if one.name == "table2" for row in one.rows]
+    assert set(reversals) == {0.0}
+    assert ["fig2" in {one.name for one in study.exhibits} for study in (few, enough)] == [False, True]
+
+
+def rm_sized(made: Collection) -> Collection:
+    """With more judgments than the least prefix has."""
+    return replace(made, qrels=made.truth) if len(made.truth) > 1000 else made
+
+
+def test_without_other_runs_the_contributing_ones_are_not_called_others(made: Collection) -> None:
+    own = replace(made, runs={name: made.runs[name] for name in made.pooled})
+    study = rm.study(*read(own), own.pooled, rm.RMSettings(shuffles=2, workers=1))
+    text = " ".join([study.collection, *study.notes, *(one.note for one in study.exhibits)])
+    assert "did not contribute" not in text
+    assert f"evaluated: {len(own.pooled)} contributing runs, as fewer than two others are given" in study.collection
+    groups = {row[0] for one in study.exhibits if one.name == "fig1" for row in one.rows}
+    assert groups == {"contributing"}
+    with_others = rm.study(*read(made), made.pooled, rm.RMSettings(shuffles=2, workers=1))
+    others = len(made.runs) - len(made.pooled)
+    assert with_others.collection.endswith(f"evaluated: {others} runs that did not contribute")
+
+
+# -- rtc ------------------------------------------------------------------------------------------------------------
+
+
+def test_table_4_has_every_pair(tmp_path: Path, made: Collection) -> None:
+    """Also those of systems that have most documents in common, and copies."""
+    runs = {**made.runs, "copy": made.runs["sys1"]}
+    qrels = fm.read_qrels(made.truth)
+    settings = rtc.RTCSettings(depth=20, trials=3, systems=6, methods=("MTC",), workers=1)
+    study = rtc.study(qrels, fm.scan_runs(runs), settings)
+    table = next(one for one in study.exhibits if one.name == "table4")
+    pairs = next(row for row in table.rows if row[1] == "pairs")
+    assert sum(pairs[2:]) == 3 * 15
+    assert list(table.columns[2:5]) == ["0.0 - 0.1", "0.1 - 0.2", "0.2 - 0.3"]
+    assert len(table.columns) > 5
+    assert pairs[-1] > 0
+
+
+def test_tenths_of_similarity() -> None:
+    similarity = np.array([[0.0, 0.0999, 0.1, 0.3, 0.7, 0.95, 1.0]])
+    nothing: Any = np.zeros(0)
+    outcome = rtc.Outcome(nothing, nothing, nothing, similarity, nothing, nothing)
+    assert rtc._tenths(outcome).tolist() == [[0, 0, 1, 3, 7, 9, 9]]
+
+
+# -- ties -----------------------------------------------------------------------------------------------------------
+
+
+def test_means_are_of_the_systems_kept(made: Collection) -> None:
+    study = ties.study(*read(made))
+    frame = fm.evaluate(made.qrels, made.runs, "AP", ties="run", score_precision="float64")
+    by_trec = fm.evaluate(made.qrels, made.runs, "AP").sort("score", descending=True)["run"].to_list()
+    kept = by_trec[: round(9 * 80 / 103)]
+    mean = statistics.fmean(frame.filter(pl.col("run").is_in(kept))["score"].to_list())
+    (note,) = [note for note in study.notes if "Means" in note]
+    assert note.startswith("Means over the systems kept and all topics")
+    assert f"AP {mean:.4f}" in note
+
+
+# -- the command ----------------------------------------------------------------------------------------------------
+
+
+def test_a_pool_of_no_depth_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], made: Collection) -> None:
+    nothing = made.qrels.with_columns(pl.col("doc") + "x")
+    write(replace(made, qrels=nothing), tmp_path / "sim")
+    files = [str(tmp_path / "sim" / "qrels.txt"), str(tmp_path / "sim" / "runs"), "-o", str(tmp_path / "out")]
+    for paper in ("depth", "gain"):
+        assert status("papers", paper, *files) == 2
+        assert "give the pool's depth (--depth)" in capsys.readouterr().err
+
+
+PAPERS: dict[str, list[str]] = {
+    "rm": [],
+    "gain": [],
+    "depth": [],
+    "ties": [],
+    "rtc": ["--trials", "2", "--depth", "10"],
+}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_topics_that_no_run_answers(
+    paper: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], made: Collection
+) -> None:
+    """They count 0 and are named, or are left out as if they had not been judged."""
+    one_more = made.qrels.head(20).with_columns(pl.lit("999").alias("topic"))
+    systems = {f"{name}{again}": run for name, run in made.runs.items() for again in ("", "b")}  # rtc takes ten
+    pooled = [f"{name}{again}" for name in made.pooled for again in ("", "b")]
+    for folder, qrels in (("plain", made.qrels), ("more", pl.concat([made.qrels, one_more]))):
+        write(replace(made, qrels=qrels, runs=systems, pooled=pooled), tmp_path / folder)
+    words = PAPERS[paper] or ["--pooled", str(tmp_path / "plain" / "pooled.txt")]
+
+    def told(folder: str, *flags: str) -> tuple[dict[str, str], str]:
+        out = tmp_path / f"{folder}{len(flags)}"
+        files = (tmp_path / folder / "qrels.txt", tmp_path / "plain" / "runs")
+        assert status("papers", paper, *files, *words, *flags, "-o", out) == 0
+        return {path.stem: path.read_text() for path in sorted(out.glob("*.tsv"))}, capsys.readouterr().err
+
+    plainly, _ = told("plain")
+    left_out, said = told("more", "--topics", "intersect")
+    assert re.search(r"in no run.*left out \(--topics intersect\): 999", said)
+    changed = {name for name in plainly if plainly[name] != left_out[name].replace("more/", "plain/")}
+    assert changed == set()
+    _, said = told("more")
+    assert re.search(r"in no run.*count 0.*--topics intersect.*: 999", said.splitlines()[0])
+
+
+@pytest.mark.parametrize("command", [["audit"], *(["papers", paper] for paper in PAPERS)])
+def test_no_topic_in_common(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], made: Collection
+) -> None:
+    write(replace(made, qrels=made.qrels.with_columns(("T" + pl.col("topic")).alias("topic"))), tmp_path / "sim")
+    files = [tmp_path / "sim" / "qrels.txt", tmp_path / "sim" / "runs"]
+    output = ["-o", tmp_path / "out"] if command[0] == "papers" else []
+    for flags in ([], ["--topics", "intersect"]):
+        assert status(*command, *files, *output, *flags) == 2
+        assert "no topic of the runs is judged: the runs have 101, 102, 103" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
