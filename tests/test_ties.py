@@ -303,7 +303,7 @@ def test_sources_are_not_written_on(tmp_path: Path) -> None:
     fix_runs([run], tmp_path / "other")
     fix_runs([run], tmp_path / "other", "run")  # what was made may be made again
     assert (tmp_path / "other" / "a.run").read_text().split()[2] == "b"
-    with pytest.raises(FathomsError, match="no order"):
+    with pytest.raises(FathomsError, match="needs one order of tied documents"):
         fix_runs([run], tmp_path / "other", "expected")
 
 

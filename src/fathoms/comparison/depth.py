@@ -207,6 +207,7 @@ def run_depth_analysis(
     """Scores, separations and orderings at many depths; `reference` is the depth to compare with (the pool's)."""
     checked("correlation", choices.one_of, choices.CORRELATIONS, correlation)
     wanted, alpha = checked("depths", choices.depths, depths), checked("alpha", choices.share, alpha)
+    experiment.needs_an_order("depth")
     names = [str(name) for name in ([measures] if isinstance(measures, str | Measure) else measures)]
     found = scores_by_depth(experiment, names, wanted, progress=progress)
     reference = reference_depth(found) if reference is None else reference

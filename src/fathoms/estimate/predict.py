@@ -331,6 +331,7 @@ def run_prediction(
         raise FathomsError(
             f"labels and to_depth are for the methods {' and '.join(RELEVANCE_MODELS)}, found {', '.join(methods)}"
         )
+    experiment.needs_an_order("predict")
     measures, options = list(measures), experiment.options
     for measure in measures:
         check_estimable(measure, methods)
@@ -344,7 +345,7 @@ def run_prediction(
             measures,
             options.seed,
             notes,
-            experiment.contributing(),
+            experiment.contributing() if any(measure.needs_pool for measure in measures) else (),
         )
         for method in methods
         if method in RELEVANCE_MODELS
