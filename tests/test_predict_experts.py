@@ -229,7 +229,7 @@ def test_ids_that_match_nothing_are_shown(made: Collection) -> None:
 def test_evidence_on_unjudged_documents_alone_is_said(made: Collection) -> None:
     found = fm.probabilities(made.qrels, made.runs).filter(judged=0).head(5)
     labels = {found["topic"][0]: dict.fromkeys(found.filter(topic=found["topic"][0])["document"], 1.0)}
-    with pytest.warns(fm.FathomsWarning, match="cannot be learnt"):
+    with pytest.warns(fm.FathomsWarning, match="nothing to learn from its values"):
         fm.probabilities(made.qrels, made.runs, labels=[labels])
 
 

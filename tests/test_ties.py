@@ -328,7 +328,7 @@ def test_summary_says_what_the_tables_hold(folder: Path, capsys: pytest.CaptureF
     assert out.startswith("Ties: ")
     for sentence in sentences(report):
         assert sentence in out
-    assert "NumRet: no score depends on the order of tied documents." in out
+    assert "NumRet: no score depends on the tie-breaking rule." in out
     assert f"{sum(one.tied for one in report.found):,} of " in out
 
 

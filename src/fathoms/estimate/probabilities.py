@@ -203,5 +203,5 @@ def _label_column(table: Table, found: Candidates, judged: Bools, notes: list[st
             "them judged"
         )
     if not learnt_from:
-        notes.append(f"{table.source}: none of its documents is judged, so what its values mean cannot be learnt")
+        notes.append(f"{table.source}: none of its documents is judged, so there is nothing to learn from its values")
     return label
