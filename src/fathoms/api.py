@@ -97,9 +97,15 @@ class Experiment(BaseExperiment):
         correction: Correction = "holm",
         alpha: float = 0.05,
         baseline: str | None = None,
+        draws: int | None = None,
+        explain: bool = False,
         progress: Progress = nothing,
     ) -> Comparison:
-        """Is A better than B? All pairs of runs, or each run against the baseline."""
+        """Is A better than B? All pairs of runs, or each run against the baseline.
+
+        `draws` is how often the unjudged documents are drawn for the estimates (0: no estimates); `explain` adds
+        fragility, and in `explained` the topics and documents that decide.
+        """
         from fathoms.comparison.compare import run_comparison
 
         return self._noted(
@@ -110,6 +116,8 @@ class Experiment(BaseExperiment):
                 correction=correction,
                 alpha=alpha,
                 baseline=baseline,
+                draws=draws,
+                explain=explain,
                 progress=progress,
             )
         )
@@ -360,13 +368,17 @@ def compare(
     correction: Correction = "holm",
     alpha: float = 0.05,
     baseline: str | None = None,
+    draws: int | None = None,
+    explain: bool = False,
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame:
     """Compare all pairs of runs, or all with a baseline: one row per pair and measure.
 
-    The columns are run_a, run_b, measure, diff (of the means), diff_low and diff_high (over all ways of judging),
-    ci_low and ci_high, p, p_corrected, verdict: `certain` (no way of judging reverses it), `settled` (significant, and
-    neither ties nor the point estimate reverse it), `tie`, or `open`. `options` are those of `Experiment`.
+    The columns are run_a, run_b, measure; diff (of the means), diff_low and diff_high (over every way of judging the
+    documents of the two runs); ci_low, ci_high, p, p_corrected, effect (mean over standard deviation); estimate,
+    likely_low, likely_high, p_better, p_holds (from `draws` of the unjudged documents); fragility_low, fragility_high
+    (how many documents bring the difference to 0; with `explain`); reversible; verdict (`certain`, `fragile`, `open`
+    or `tie`) and reason. `options` are those of `Experiment`.
 
     >>> import fathoms as fm
     >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1, "d": 0}}
@@ -375,7 +387,8 @@ def compare(
     ['certain']
     """
     exp = Experiment(qrels, runs, **options)
-    return exp.compare(measures, test=test, correction=correction, alpha=alpha, baseline=baseline).frame
+    how: Any = {"test": test, "correction": correction, "alpha": alpha, "baseline": baseline}
+    return exp.compare(measures, **how, draws=draws, explain=explain).frame
 
 
 def predict(

@@ -293,7 +293,13 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
 WIDE = 940
 RANGE = "#7A9BB5"
 NAMED = 40  # systems that are named on an axis; of more the places are numbered, and names come on hover
-VERDICTS = {"certain": "#0072B2", "settled": "#56B4E9", "open": "#F0D9A8", "tie": "#8C8C8C"}
+VERDICTS = {
+    "certain": "#0072B2",
+    "supported": "#56B4E9",
+    "fragile": "#E69F00",
+    "open": "#F0D9A8",
+    "tie": "#8C8C8C",
+}
 # Text and lines take the colour of the page around them, be it light or dark.
 ON_PAGE = {
     "background": None,

@@ -11,47 +11,48 @@ import numpy as np
 
 from fathoms import charts, choices
 from fathoms.choices import checked
-from fathoms.comparison.differences import UnjudgedWeights, sound_range, unjudged_weights, weighted_range
+from fathoms.comparison.differences import comparable
+from fathoms.comparison.fragility import Fragility, fragility
+from fathoms.comparison.holding import Holding, holding
+from fathoms.comparison.intervals import intervals, tested_levels
+from fathoms.comparison.paired_tests import effect_interval, effect_size, paired_differences
+from fathoms.comparison.ranges import NOTHING, DifferenceRanges, Ranges, Universe
 from fathoms.comparison.significance import (
     CORRECTIONS,
-    SIGNIFICANCE_TESTS,
     TESTS,
     Correction,
     Test,
-    corrected,
-    effect_size,
-    interval,
+    p_corrected,
     p_values,
 )
 from fathoms.data.file_names import stem
 from fathoms.errors import FathomsError
-from fathoms.estimate.predict import estimate
-from fathoms.evidence.evidence import Evidence, Floats, Ints
-from fathoms.evidence.pool import make_pool
-from fathoms.experiment.base import BaseExperiment, Options
+from fathoms.estimate.draws import SAMPLES, check_drawable, drawn_scores
+from fathoms.estimate.probabilities import relevance_probabilities
+from fathoms.evidence.evidence import Floats, Ints
+from fathoms.evidence.pairs import RankedKeys
+from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.result import Result
+from fathoms.experiment.survey import Survey, survey
+from fathoms.experiment.topics import topic_notes
 from fathoms.measures.base import Measure, Scores
-from fathoms.measures.weighted import Weighted
 
 if TYPE_CHECKING:
     import polars as pl
 
 COLUMNS = (
-    "run_a",
-    "run_b",
-    "measure",
-    "diff",
-    "diff_low",
-    "diff_high",
-    "ci_low",
-    "ci_high",
-    "p",
-    "p_corrected",
-    "verdict",
+    *("run_a", "run_b", "measure", "diff", "diff_low", "diff_high", "ci_low", "ci_high", "p", "p_corrected", "effect"),
+    *("estimate", "likely_low", "likely_high", "p_better", "p_holds", "fragility_low", "fragility_high"),
+    *("reversible", "verdict", "reason"),
 )
-WORDS = ("run_a", "run_b", "measure", "verdict")
-EQUAL = 1e-12
-ESTIMATE = "smoothed"  # the point estimate that a settled difference must survive
+WORDS = ("run_a", "run_b", "measure", "reversible", "verdict", "reason")
+HOLDS = 0.95  # probability that a significant difference stays significant, from which on it is supported
+MODEL = "fusion"  # the model of relevance that estimates are drawn from
+DRAWS = 200
+DRAWN = 1_000_000  # documents in all runs up to which estimates are drawn unless told otherwise
+EXPLAINED = 10  # pairs that are explained at once, at most
+MOST_TOPICS = 100_000
+POWER = 0.8  # chance to find a difference of the observed size with the number of topics given for an open pair
 
 
 @dataclass(frozen=True)
@@ -62,18 +63,28 @@ class Pair:
     run_b: str
     measure: str
     diff: float
-    diff_low: float | None  # least and greatest mean difference over all ways of judging
-    diff_high: float | None
     ci_low: float
     ci_high: float
     p: float
     p_corrected: float
-    verdict: str
-    exact: bool  # is the range of the difference exact, or only sound?
     effect: float
-    ties_turn: bool  # another order of tied documents could turn the sign
-    estimate_turns: bool  # the point estimate has the other sign
-    depths_turn: tuple[int, ...]  # depths at which the sign is the other
+    verdict: str
+    reason: str = ""
+    diff_low: float | None = None  # least and greatest mean difference over every way of judging
+    diff_high: float | None = None
+    estimate: float | None = None
+    likely_low: float | None = None
+    likely_high: float | None = None
+    p_better: float | None = None
+    p_holds: float | None = None
+    fragility_low: float | None = None  # fewest documents that bring the difference to 0: at least, and at most
+    fragility_high: float | None = None
+    reversible: str | None = None  # no, yes, unknown
+    exact: bool = False  # are diff_low and diff_high reached by some judging, or only bounds?
+    effect_low: float | None = None
+    effect_high: float | None = None
+    log_scale: bool = False  # differences are of logarithms
+    depths_reversed: tuple[int, ...] = ()  # depths at which the other run is ahead
 
     def row(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in COLUMNS)
@@ -92,6 +103,9 @@ class Comparison(Result):
     correction: Correction
     topics: int
     notes: list[str] = field(default_factory=list)
+    universe: Universe = Universe()  # noqa: RUF009 - it does not change
+    unjudged: int | None = None  # documents of all given runs
+    explained: list[Fragility] = field(default_factory=list)
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [pair.row() for pair in self.pairs]
@@ -111,12 +125,12 @@ class Comparison(Result):
 
 @dataclass(frozen=True, eq=False)
 class _System:
-    """What is kept of a run: its scores by measure, its point estimates, its scores at other depths."""
+    """What is kept of a run: its documents, its scores by measure, and its scores at other depths."""
 
+    keys: RankedKeys
     scores: dict[Measure, Scores]
-    estimates: dict[Measure, Floats | None]
     depths: dict[Measure, Floats]  # means at other_depths(measure)
-    unjudged: dict[Measure, UnjudgedWeights]  # of measures whose differences have an exact range
+    survey: Survey
 
 
 def other_depths(measure: Measure) -> tuple[int, ...]:
@@ -136,39 +150,61 @@ def run_comparison(
     correction: Correction = "holm",
     alpha: float = 0.05,
     baseline: str | None = None,
+    draws: int | None = None,
+    explain: bool = False,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Comparison:
-    """Look at each run on its own, a few at a time, and then at all pairs."""
+    """Look at each run on its own, a few at a time, and then at all pairs.
+
+    `draws` is how often the relevance of unjudged documents is drawn for the estimates: by default `DRAWS` times, and
+    not at all where that would take long. With `explain` each pair gets its fragility and the documents that decide.
+    """
     checked("test", choices.one_of, TESTS, test)
     checked("correction", choices.one_of, CORRECTIONS, correction)
     alpha = checked("alpha", choices.share, alpha)
+    draws = None if draws is None else checked("draws", choices.whole_number, draws, 0)
     names, options, measures = list(experiment.runs), experiment.options, list(measures)
     if len(names) < 2:
         raise FathomsError("a comparison needs at least two runs")
-    baseline = chosen_baseline(baseline, names)
+    place = chosen_baseline(baseline, names)
+    a, b = compared(names, place)
+    if explain and len(a) * len(measures) > EXPLAINED:
+        raise FathomsError(
+            f"explain: {len(a) * len(measures):,} comparisons are more than can be explained at once ({EXPLAINED}); "
+            "give two runs, or a baseline and a few"
+        )
     experiment.prepare()
     qrels = experiment.qrels
     notes = list(qrels.notes)
-    align = experiment.alignment(measures, notes)
-    weighted = [m for m in measures if isinstance(m, Weighted) and not m.judged_only and options.ties != "expected"]
-    pool = None
-    if weighted:
-        depth = max(int(m.k or 10**9) for m in weighted)
-        pool = make_pool(map(experiment.ranked, names), qrels, depth)
+    align = experiment.alignment(measures, notes, ranges=False)
 
     def one(name: str) -> _System:
         ranked = experiment.ranked(name)
         evidence = align.of(ranked).evidence
-        found = _system(evidence, measures)
-        if pool is None:
-            return found
-        return replace(found, unjudged={m: unjudged_weights(ranked, pool, m, evidence) for m in weighted})
+        scores = {m: m.scores(evidence) for m in measures}
+        depths = {m: m.at_depths(evidence, other_depths(m)).mean(axis=0) for m in measures if other_depths(m)}
+        return _System(RankedKeys.of(ranked, len(qrels.topics)), scores, depths, survey(ranked, qrels))
 
     systems = experiment.map(one, progress=progress)
-    pairs: list[Pair] = []
-    for measure in measures:
-        pairs += _pairs(measure, names, systems, len(qrels.topics), test, correction, alpha, baseline, options)
-    return Comparison(pairs, alpha, test, correction, len(qrels.topics), notes)
+    notes += topic_notes([system.survey for system in systems], qrels, "all")
+    values = {m: np.stack([_values(m, system.scores[m], options.ties) for system in systems]) for m in measures}
+    universe = Universe(_universe(measures), options.universe_depth)
+    ranges = Ranges([system.keys for system in systems], qrels, a, b, universe, workers=options.workers)
+    means = {m: values[m].mean(axis=1) for m in measures}
+    found = ranges.of(measures, {m: means[m][a] - means[m][b] for m in measures})
+    how = _How(names, a, b, test, correction, alpha, options.seed, options.ties == "expected")
+    documents = sum(len(system.keys.keys) for system in systems)
+    held = _held(experiment, measures, values, how, draws, documents, notes)
+    told = {m: fragility(ranges, m, means[m]) for m in measures if m in found} if explain else {}
+    pairs = [
+        pair
+        for m in measures
+        for pair in _pairs(
+            m, values[m], how, found.get(m), held.get(m), told.get(m), [s.depths.get(m) for s in systems]
+        )
+    ]
+    explained = [one for m in measures for one in told.get(m, ())]
+    return Comparison(pairs, alpha, test, correction, len(qrels.topics), notes, universe, ranges.unjudged(), explained)
 
 
 def chosen_baseline(baseline: str | None, names: Sequence[str]) -> str | None:
@@ -180,18 +216,6 @@ def chosen_baseline(baseline: str | None, names: Sequence[str]) -> str | None:
     return stem(baseline)
 
 
-def _system(evidence: Evidence, measures: list[Measure]) -> _System:
-    scores = {m: m.scores(evidence) for m in measures}
-    estimates: dict[Measure, Floats | None] = {}
-    depths: dict[Measure, Floats] = {}
-    for m in measures:
-        found = estimate(m, evidence, scores[m], ESTIMATE)
-        estimates[m] = None if found is None else found[0]
-        if other_depths(m):
-            depths[m] = m.at_depths(evidence, other_depths(m)).mean(axis=0)
-    return _System(scores, estimates, depths, {})
-
-
 def compared(names: list[str], baseline: str | None) -> tuple[Ints, Ints]:
     """The places of A and B in all pairs, or of each other run and the baseline."""
     if baseline is None:
@@ -201,82 +225,201 @@ def compared(names: list[str], baseline: str | None) -> tuple[Ints, Ints]:
     return others, np.full(len(others), place)
 
 
+def _values(measure: Measure, scores: Scores, ties: str) -> Floats:
+    """The scores that are compared: means over the orders of ties where that is asked for."""
+    used = scores.tie_expected if ties == "expected" and scores.tie_expected is not None else scores.score
+    return comparable(measure, used)
+
+
+def _universe(measures: Sequence[Measure]) -> str | float:
+    """The universe that was asked for; of the pair unless a measure says otherwise."""
+    asked = {getattr(measure, "universe", "auto") for measure in measures if "universe" in measure.params}
+    wider = [universe for universe in asked if universe not in ("auto", "pair")]
+    if len(wider) > 1:
+        raise FathomsError("universe: measures of one comparison range over the same documents; give one of them")
+    return wider[0] if wider else "pair"
+
+
+@dataclass(frozen=True, eq=False)
+class _How:
+    """What all measures of a comparison share."""
+
+    names: list[str]
+    a: Ints
+    b: Ints
+    test: Test
+    correction: Correction
+    alpha: float
+    seed: int
+    over_orders: bool  # scores are means over the orders of ties
+
+
+def _held(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
+    values: dict[Measure, Floats],
+    how: _How,
+    draws: int | None,
+    documents: int,
+    notes: list[str],
+) -> dict[Measure, Holding]:
+    """What draws of the unjudged documents' relevance say of each pair, measure by measure."""
+    wanted = [m for m in measures if _drawable(m)]
+    if draws == 0 or not wanted or how.over_orders:
+        return {}
+    if draws is None:
+        if documents > DRAWN:
+            notes.append(
+                f"estimates are left out, since they take long for {len(how.names)} runs; --draws {DRAWS} adds them"
+            )
+            return {}
+        draws = DRAWS
+    found = relevance_probabilities(experiment, MODEL, samples=SAMPLES, seed=how.seed)
+    held = {}
+    for m in wanted:
+        drawn = comparable(m, drawn_scores(found, how.names, [m], draws, how.seed)[m])
+        held[m] = holding(
+            values[m],
+            drawn,
+            how.a,
+            how.b,
+            test=how.test,
+            correction=how.correction,
+            alpha=how.alpha,
+            seed=how.seed,
+        )
+    return held
+
+
+def _drawable(measure: Measure) -> bool:
+    try:
+        check_drawable(measure)
+    except FathomsError:
+        return False
+    return True
+
+
 def _pairs(
     measure: Measure,
-    names: list[str],
-    systems: list[_System],
-    n_topics: int,
-    test: Test,
-    correction: Correction,
-    alpha: float,
-    baseline: str | None,
-    options: Options,
+    values: Floats,
+    how: _How,
+    ranges: DifferenceRanges | None,
+    held: Holding | None,
+    told: Sequence[Fragility] | None,
+    depths: Sequence[Floats | None],
 ) -> list[Pair]:
-    scores = [system.scores[measure] for system in systems]
-    values = np.stack([score.score for score in scores])
-    if options.ties == "expected":
-        values = np.stack([s.score if s.tie_expected is None else s.tie_expected for s in scores])
-    p = p_values(values, test, options.seed)
-    exact = measure in systems[0].unjudged
-    ranged: tuple[Floats, Floats] | None
-    if exact:
-        ranged = weighted_range(scores, [system.unjudged[measure] for system in systems], n_topics)
-    else:
-        ranged = None if options.ties == "expected" else sound_range(scores)
-    a, b = compared(names, baseline)
-    differences = values[a] - values[b]
+    a, b = how.a, how.b
+    differences = paired_differences(values, a, b)
     diff = differences.mean(axis=1)
-    ci_low, ci_high = interval(differences, alpha)
-    effect = effect_size(differences)
-    p_pair = p[a, b]
-    p_all = p_pair if SIGNIFICANCE_TESTS[test].allows_for_all_pairs else corrected(p_pair, correction)
-    tie_low = np.array([np.nan if s.tie_low is None else s.tie_low.mean() for s in scores])
-    tie_high = np.array([np.nan if s.tie_high is None else s.tie_high.mean() for s in scores])
-    guesses = [system.estimates[measure] for system in systems]
-    guess = np.array([np.nan if g is None else g.mean() for g in guesses])
-    depths = other_depths(measure)
+    p = p_values(values, how.test, how.seed)[a, b]
+    p_all = p_corrected(p, how.test, how.correction)
+    ci_low, ci_high = intervals(values, a, b, how.test, how.correction, how.alpha, how.seed, p)
+    effect, (effect_low, effect_high) = effect_size(differences), effect_interval(differences, how.alpha)
+    holds = _holds(measure, differences, p, ranges, held, how)
+    other = other_depths(measure)
     pairs = []
     for i in range(len(a)):
         A, B = int(a[i]), int(b[i])
-        sign = np.sign(diff[i])
-        least, most = (None, None) if ranged is None else (float(ranged[0][A, B]), float(ranged[1][A, B]))
-        worst_tie = tie_low[A] - tie_high[B] if sign > 0 else tie_low[B] - tie_high[A]
-        ties_turn = bool(worst_tie < 0)
-        estimate_turns = bool(sign * (guess[A] - guess[B]) < 0)
-        turned = tuple(
-            k
-            for j, k in enumerate(depths)
-            if sign * (systems[A].depths[measure][j] - systems[B].depths[measure][j]) < -EQUAL
+        reversed_at: tuple[int, ...] = ()
+        if depths[A] is not None and depths[B] is not None:
+            by_depth = (depths[A] - depths[B]) * np.sign(diff[i])  # type: ignore[operator]
+            reversed_at = tuple(k for k, lead in zip(other, by_depth, strict=True) if lead < -NOTHING)
+        of_holding = ("estimate", "likely_low", "likely_high", "p_better")
+        found: dict[str, Any] = {} if held is None else {x: float(getattr(held, x)[i]) for x in of_holding}
+        if ranges is not None:
+            found["reversible"] = ranges.reversible[i] or None
+            if not how.over_orders:
+                found |= {"diff_low": float(ranges.low[i]), "diff_high": float(ranges.high[i]), "exact": ranges.exact}
+        if told is not None:
+            found |= {"fragility_low": told[i].low, "fragility_high": told[i].high}
+        pair = Pair(
+            how.names[A],
+            how.names[B],
+            measure.name,
+            float(diff[i]),
+            float(ci_low[i]),
+            float(ci_high[i]),
+            float(p[i]),
+            float(p_all[i]),
+            float(effect[i]),
+            verdict="",
+            effect_low=float(effect_low[i]),
+            effect_high=float(effect_high[i]),
+            p_holds=None if holds is None else float(holds[i]),
+            log_scale=measure.aggregate == "geometric",
+            depths_reversed=reversed_at,
+            **found,
         )
-        if abs(diff[i]) < EQUAL:
-            verdict = "tie"
-        elif least is not None and most is not None and (least > 0 or most < 0):
-            verdict = "certain"
-        elif p_all[i] < alpha and not ties_turn and not estimate_turns:
-            verdict = "settled"
-        else:
-            verdict = "open"
-        pairs.append(
-            Pair(
-                names[A],
-                names[B],
-                measure.name,
-                float(diff[i]),
-                least,
-                most,
-                float(ci_low[i]),
-                float(ci_high[i]),
-                float(p_pair[i]),
-                float(p_all[i]),
-                verdict,
-                exact,
-                float(effect[i]),
-                ties_turn,
-                estimate_turns,
-                turned,
-            )
-        )
-    return pairs
+        pairs.append(replace(pair, **_verdict(pair, "" if ranges is None else ranges.doubt[i], how)))
+    return _with_reasons(pairs, differences, tested_levels(p, how.test, how.correction, how.alpha))
+
+
+def _holds(
+    measure: Measure, differences: Floats, p: Floats, ranges: DifferenceRanges | None, held: Holding | None, how: _How
+) -> Floats | None:
+    """The probability that each difference is significant, on the same side, once everything is judged.
+
+    It is 1 where that is proved: where no judging changes a topic's difference, or where even the least favourable
+    differences of all topics together would be significant at the level of Bonferroni's correction.
+    """
+    drawn = None if held is None else held.p_holds.copy()
+    if ranges is None or how.over_orders:
+        return drawn
+    low, high = ranges.topic_low, ranges.topic_high
+    m, n = len(p), differences.shape[1]
+    level = how.alpha if how.correction == "none" else how.alpha / m
+    fixed = (high - low <= NOTHING).all(axis=1)
+    proved = fixed & (p < level)
+    if fixed.all():
+        proved = p_corrected(p, how.test, how.correction) < how.alpha
+    elif how.test == "t" and n > 1:
+        from scipy.special import stdtr
+
+        lead = np.where(differences.mean(axis=1) > 0, low.mean(axis=1), -high.mean(axis=1))
+        away = np.maximum(high - differences, differences - low)
+        spread = differences.std(axis=1, ddof=1) + np.sqrt((away**2).sum(axis=1) / (n - 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            worst = 2 * stdtr(n - 1, -np.where(lead > 0, lead, 0.0) * np.sqrt(n) / spread)
+        proved |= (lead > NOTHING) & (worst < level)
+    if drawn is None:
+        return np.where(proved, 1.0, np.nan) if proved.any() else None
+    return np.where(proved, 1.0, drawn)
+
+
+def _verdict(pair: Pair, doubt: str, how: _How) -> dict[str, Any]:
+    """What may be said of a pair, tested from the strongest claim down.
+
+    `supported`, between certain and fragile, is withheld until the probabilities it rests on are calibrated.
+    """
+    holds = None if pair.p_holds is None or np.isnan(pair.p_holds) else pair.p_holds
+    if abs(pair.diff) <= NOTHING:
+        return {"verdict": "tie", "p_holds": holds}
+    if pair.p_corrected >= how.alpha:
+        reason = "judging" if (holds or 0.0) >= 0.5 else "ties" if doubt == "ties" else "topics"
+        return {"verdict": "open", "reason": reason, "p_holds": holds}
+    if pair.reversible == "no" and (holds or 0.0) >= HOLDS:
+        return {"verdict": "certain", "p_holds": holds}
+    return {"verdict": "fragile", "reason": doubt or "judging", "p_holds": holds}
+
+
+def _with_reasons(pairs: list[Pair], differences: Floats, levels: Floats) -> list[Pair]:
+    """How many topics would be expected to settle the pairs that are open for want of them.
+
+    For differences like those seen, normally distributed, and the level that each pair is tested at.
+    """
+    from scipy.special import ndtri
+
+    size = np.abs(effect_size(differences))
+    with np.errstate(divide="ignore"):
+        needed = ((ndtri(1 - np.minimum(levels, 0.999) / 2) + ndtri(POWER)) / size) ** 2
+    told = []
+    for pair, topics in zip(pairs, needed.tolist(), strict=True):
+        if pair.reason == "topics" and topics < MOST_TOPICS:
+            pair = replace(pair, reason=f"topics (about {max(topics, differences.shape[1] + 1):,.0f} would settle it)")
+        elif pair.reason == "topics":
+            pair = replace(pair, reason=f"topics (more than {MOST_TOPICS:,} would be needed)")
+        told.append(pair)
+    return told
 
 
 def verdict_boxes(pairs: Sequence[Pair], names: Sequence[str] = ()) -> tuple[pl.DataFrame, list[str]]:

@@ -18,18 +18,11 @@ import numpy as np
 
 from fathoms import choices
 from fathoms.choices import checked
-from fathoms.comparison.compare import EQUAL, Comparison, Pair, chosen_baseline, compared
-from fathoms.comparison.significance import (
-    CORRECTIONS,
-    SIGNIFICANCE_TESTS,
-    TESTS,
-    Correction,
-    Test,
-    corrected,
-    effect_size,
-    interval,
-    p_values,
-)
+from fathoms.comparison.compare import Comparison, Pair, chosen_baseline, compared
+from fathoms.comparison.intervals import intervals
+from fathoms.comparison.paired_tests import effect_interval, effect_size, paired_differences
+from fathoms.comparison.ranges import NOTHING
+from fathoms.comparison.significance import CORRECTIONS, TESTS, Correction, Test, p_corrected, p_values
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.file_names import stem
 from fathoms.data.files import read_bytes
@@ -291,35 +284,20 @@ def _pairs(
     seed: int,
 ) -> list[Pair]:
     a, b = compared(runs, baseline)
-    differences = values[a] - values[b]
+    differences = paired_differences(values, a, b)
     diff = differences.mean(axis=1)
-    low, high = interval(differences, alpha)
-    effect = effect_size(differences)
     p = p_values(values, test, seed)[a, b]
-    p_all = p if SIGNIFICANCE_TESTS[test].allows_for_all_pairs else corrected(p, correction)
+    p_all = p_corrected(p, test, correction)
+    low, high = intervals(values, a, b, test, correction, alpha, seed, p)
+    columns = [runs_of.tolist() for runs_of in (diff, low, high, p, p_all, effect_size(differences))]
+    ends = [end.tolist() for end in effect_interval(differences, alpha)]
     pairs = []
     for i in range(len(a)):
-        verdict = "tie" if abs(diff[i]) < EQUAL else "significant" if p_all[i] < alpha else "open"
-        pairs.append(
-            Pair(
-                runs[a[i]],
-                runs[b[i]],
-                measure,
-                float(diff[i]),
-                None,
-                None,
-                float(low[i]),
-                float(high[i]),
-                float(p[i]),
-                float(p_all[i]),
-                verdict,
-                exact=False,
-                effect=float(effect[i]),
-                ties_turn=False,
-                estimate_turns=False,
-                depths_turn=(),
-            )
-        )
+        verdict = "tie" if abs(diff[i]) <= NOTHING else "significant" if p_all[i] < alpha else "open"
+        numbers = dict(zip(("diff", "ci_low", "ci_high", "p", "p_corrected", "effect"), columns, strict=True))
+        values_of: dict[str, Any] = {name: column[i] for name, column in numbers.items()}
+        ends_of: dict[str, Any] = {"effect_low": ends[0][i], "effect_high": ends[1][i]}
+        pairs.append(Pair(runs[a[i]], runs[b[i]], measure, **values_of, **ends_of, verdict=verdict))
     return pairs
 
 

@@ -60,7 +60,10 @@ class DifferenceRanges:
     low: Floats
     high: Floats
     reversible: list[str]  # no, yes or unknown; empty where the means are equal
+    doubt: list[str]  # what could reverse the sign as far as is known: judging, ties, or nothing
     exact: bool  # whether some judging gives low, and some gives high
+    topic_low: Floats  # [pair, topic]
+    topic_high: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,15 @@ class Ranges:
         quick = [measure for measure in ranged if not self.affordable(measure, len(everything))]
         ends = self.ends(ranged, everything, quick)
         return {m: self._decided(m, ends[m], differences[m], m in quick) for m in ranged}
+
+    def unjudged(self) -> int:
+        """The unjudged documents of all runs, each once."""
+        found = parallel_map(self._unjudged, range(len(self.qrels.topics)), workers=1)
+        return int(sum(found))
+
+    def _unjudged(self, number: int) -> int:
+        keys = [run.unjudged_keys(number) for run in self.runs]
+        return len(np.unique(np.concatenate(keys)))
 
     # -- ends of ranges, topic by topic ----------------------------------------------------------------------------
 
@@ -127,7 +139,9 @@ class Ranges:
         words = np.where(proved, "no", np.where(reversed_, "yes", "unknown"))
         means = ends.mean(axis=2)
         reversible = np.where(apart, words, "").tolist()
-        return DifferenceRanges(means[LOW], means[HIGH], reversible, exact)
+        lead = self._leads(ends, diff)
+        doubt = np.where(lead[0] <= NOTHING, "judging", np.where(lead[1] <= NOTHING, "ties", "")).tolist()
+        return DifferenceRanges(means[LOW], means[HIGH], reversible, doubt, exact, ends[LOW], ends[HIGH])
 
     @staticmethod
     def _leads(ends: Floats, diff: Floats) -> tuple[Floats, Floats]:
@@ -200,7 +214,7 @@ def best_ends(measure: Measure, topic: TopicRankings, a: Ints, b: Ints, others: 
         ends[HIGH, rows] = upper_bounds(measure, pair, NO_LIMIT, over_ties=False)[:, 0]
         ends[LOW, rows] = -upper_bounds(measure, pair.swapped(), NO_LIMIT, over_ties=False)[:, 0]
     ends[ALL_LOW], ends[ALL_HIGH] = ends[LOW], ends[HIGH]
-    tied = topic.tied.any(axis=1)
+    tied = np.asarray(topic.tied.any(axis=1))
     again = np.flatnonzero((tied[a] | tied[b]) & measure.depends_on_order)
     for part, pair in _pairs_to_depth(measure, topic, a[again], b[again], others[again], universe, over_ties=True):
         rows = again[part]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import exp
 from typing import TYPE_CHECKING
 
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.comparison.compare import Comparison, Pair
@@ -14,9 +16,11 @@ MANY = 3  # more pairs than this are counted, not described one by one
 
 
 def sentences(result: Comparison) -> list[str]:
-    """One paragraph a measure; pair by pair where there are few."""
+    """One paragraph for each measure, pair by pair where there are few; then what ranges are over."""
     measures = dict.fromkeys(pair.measure for pair in result.pairs)
-    return [sentence for measure in measures for sentence in sentences_of(result, measure)]
+    told = [sentence for measure in measures for sentence in sentences_of(result, measure)]
+    ranged = any(pair.diff_low is not None for pair in result.pairs)
+    return [*told, range_sentence(result)] if ranged else told
 
 
 def sentences_of(result: Comparison, measure: str) -> list[str]:
@@ -27,55 +31,119 @@ def sentences_of(result: Comparison, measure: str) -> list[str]:
     return [_counted(measure, pairs, result)]
 
 
+def range_sentence(result: Comparison) -> str:
+    """Over which documents the ranges of differences are."""
+    kind, depth = result.universe.kind, result.universe.depth
+    pairs = len({(pair.run_a, pair.run_b) for pair in result.pairs})
+    if kind == "pair":
+        whose = "of the two runs" if pairs == 1 else "of the two runs of each pair"
+    else:
+        whose = "of all given runs"
+        if not isinstance(kind, str):
+            whose += " and " + ("any number of" if kind == float("inf") else f"{kind:,.0f}") + " unseen ones per topic"
+    where = "" if depth is None else f" in the first {depth:,} ranks of either run"
+    return f"Ranges: every way of judging the unjudged documents {whose}{where}; reversible covers tie-breaking too."
+
+
 def sentence(pair: Pair, result: Comparison) -> str:
-    """One comparison, to be quoted."""
+    """One comparison, to be quoted: the claim, the figures, then what could undo it."""
     if pair.verdict == "tie":
         return f"{pair.measure}: {pair.run_a} and {pair.run_b} have the same mean over {result.topics} topics."
-    better, worse = (pair.run_a, pair.run_b) if pair.diff > 0 else (pair.run_b, pair.run_a)
-    low, high = sorted((abs(pair.ci_low), abs(pair.ci_high))) if pair.ci_low * pair.ci_high > 0 else (None, None)
-    level = f"{100 * (1 - result.alpha):g}%"
-    interval = (
-        f"{level} interval {low:.4f} to {high:.4f}"
-        if low is not None
-        else f"{level} interval {pair.ci_low:+.4f} to {pair.ci_high:+.4f} for {pair.run_a} - {pair.run_b}"
-    )
-    start = (
-        f"{pair.measure}: {better} is ahead of {worse} by {abs(pair.diff):.4f} over {result.topics} topics "
-        f"({interval}; {_tested(result)}, p {_p(pair.p_corrected)})."
-    )
-    return f"{start} {_claim(pair, better, worse, result)}"
+    parts = [f"{pair.measure}: {_claim(pair)}", _figures(pair, result), _judging(pair), _estimated(pair), _depths(pair)]
+    return " ".join(part for part in parts if part)
 
 
-def _claim(pair: Pair, better: str, worse: str, result: Comparison) -> str:
-    kind = "the" if pair.exact else "a bound on the"
-    ranged = ""
-    if pair.diff_low is not None and pair.diff_high is not None:
-        low, high = (pair.diff_low, pair.diff_high) if pair.diff > 0 else (-pair.diff_high, -pair.diff_low)
-        ranged = f"{kind} range of the difference over all ways of judging is {low:+.4f} to {high:+.4f}"
+def _ordered(pair: Pair) -> tuple[str, str]:
+    return (pair.run_a, pair.run_b) if pair.diff > 0 else (pair.run_b, pair.run_a)
+
+
+def _claim(pair: Pair) -> str:
+    better, worse = _ordered(pair)
     if pair.verdict == "certain":
-        also = "" if pair.p_corrected < result.alpha else ", though on other topics it might not (not significant)"
-        return f"On these topics no further judgment can turn this: {ranged}{also}."
-    if pair.verdict == "settled":
-        more = f", but it is not certain: {ranged}" if ranged else ""
         return (
-            f"It can be claimed that {better} is better: significant, and neither another order of ties nor an "
-            f"estimate of the unjudged documents turns it{more}.{_depths(pair)}"
+            f"{better} is better than {worse}: the difference is significant, and no judging of their documents and no "
+            "tie-breaking reverses it."
         )
-    why = []
-    if pair.p_corrected >= result.alpha:
-        why.append("the difference is not significant")
-    if pair.ties_turn:
-        why.append("another order of tied documents could turn it")
-    if pair.estimate_turns:
-        why.append("an estimate of the unjudged documents turns it")
-    more = f"; {ranged}" if ranged else ""
-    return f"It cannot be claimed that {better} is better than {worse}: {' and '.join(why)}{more}.{_depths(pair)}"
+    if pair.verdict == "fragile":
+        why = "tie-breaking" if pair.reason == "ties" else "further judging"
+        undo = "could reverse it" if pair.reversible != "no" else "could make it insignificant, though not reverse it"
+        return f"{better} is significantly better than {worse} as judged, but {why} {undo}."
+    if pair.verdict == "significant":
+        return f"{better} is significantly better than {worse}."
+    return f"{better} is not distinguishable from {worse}: the difference is not significant."
+
+
+def _figures(pair: Pair, result: Comparison) -> str:
+    better, _ = _ordered(pair)
+    size, (low, high) = abs(pair.diff), _towards(pair, pair.ci_low, pair.ci_high)
+    level = f"{100 * (1 - result.alpha):g}%"
+    if pair.log_scale:
+        lead = f"{better} is ahead by a factor of {exp(size):.4f}"
+        interval = f"{level} interval {exp(low):.4f} to {exp(high):.4f}"
+    else:
+        lead, interval = f"{better} is ahead by {size:.4f}", f"{level} interval {low:+.4f} to {high:+.4f}"
+    test = SIGNIFICANCE_TESTS[result.test]
+    if test.about != "mean difference":
+        interval += f" for the {test.about}"
+    effect = f"; effect size {abs(pair.effect):.2f}"
+    if pair.effect_low is not None and pair.effect_high is not None:
+        ends = _towards(pair, pair.effect_low, pair.effect_high)
+        effect += f" ({ends[0]:+.2f} to {ends[1]:+.2f})"
+    needs = f" Reason: {pair.reason}." if pair.verdict == "open" and pair.reason else ""
+    return (
+        f"On average over {pluralise(result.topics, 'topic')} {lead} ({interval}; {_tested(result)}, "
+        f"p {_p(pair.p_corrected)}{effect}).{needs}"
+    )
+
+
+def _towards(pair: Pair, low: float, high: float) -> tuple[float, float]:
+    """Both ends of A - B as seen from the run that is ahead."""
+    return (low, high) if pair.diff > 0 else (-high, -low)
+
+
+def _judging(pair: Pair) -> str:
+    """The range over judgments, in the tie order used, and what it takes to reverse the sign."""
+    if pair.diff_low is None or pair.diff_high is None:
+        return ""
+    low, high = _towards(pair, pair.diff_low, pair.diff_high)
+    ends = f"{exp(low):.4f} to {exp(high):.4f} times" if pair.log_scale else f"{low:+.4f} to {high:+.4f}"
+    kind = "from" if pair.exact else "within"
+    told = f"Judging the rest can bring the difference anywhere {kind} {ends}"
+    if high - low <= 1e-9:
+        told = "No unjudged document changes the difference"
+    if pair.verdict == "open" and pair.reversible == "no":
+        return f"{told}: on these topics the order of the two is certain."
+    if pair.fragility_low is None:
+        return f"{told}."
+    if pair.fragility_high is None:
+        return f"{told}; it takes at least {pluralise(int(pair.fragility_low), 'document')} to reverse it."
+    least, most = int(pair.fragility_low), int(pair.fragility_high)
+    count = (
+        f"{least:,} to {most:,} documents decide"
+        if least < most
+        else f"{pluralise(most, 'document')} " + ("decides" if most == 1 else "decide")
+    )
+    return f"{told}; {count} it."
+
+
+def _estimated(pair: Pair) -> str:
+    if pair.estimate is None or pair.likely_low is None or pair.likely_high is None or pair.p_better is None:
+        return ""
+    if pair.likely_high - pair.likely_low <= 1e-9:
+        return ""
+    low, high = _towards(pair, pair.likely_low, pair.likely_high)
+    better, _ = _ordered(pair)
+    size = pair.estimate if pair.diff > 0 else -pair.estimate
+    return (
+        f"A model of the unjudged documents, not yet calibrated, puts the lead of {better} at {size:+.4f} once "
+        f"everything is judged ({low:+.4f} to {high:+.4f})."
+    )
 
 
 def _depths(pair: Pair) -> str:
-    if not pair.depths_turn:
+    if not pair.depths_reversed:
         return ""
-    return f" At depth {' and '.join(map(str, pair.depths_turn))} the order is the other way round."
+    return f"At depth {' and '.join(map(str, pair.depths_reversed))} the order is the other way round."
 
 
 def _tested(result: Comparison) -> str:
@@ -89,20 +157,23 @@ def _p(p: float) -> str:
     return "< 0.0001" if p < 0.0001 else f"= {p:.4f}"
 
 
+MEANINGS = {
+    "certain": "significant, and no judging and no tie-breaking reverses them",
+    "significant": "significant",
+    "fragile": "significant as judged, but judging or tie-breaking could undo them",
+    "open": "not significant",
+    "tie": "equal means",
+}
+
+
 def _counted(measure: str, pairs: list[Pair], result: Comparison) -> str:
     counts = Counter(pair.verdict for pair in pairs)
-    parts = []
-    if counts["certain"]:
-        parts.append(f"{counts['certain']} are certain (no judgment of the unjudged documents can turn them)")
-    if counts["settled"]:
-        parts.append(
-            f"{counts['settled']} are settled (significant, and neither ties nor the estimate turn them; more judging "
-            "still could)"
-        )
-    if counts["open"]:
-        parts.append(f"{counts['open']} are open")
-    if counts["tie"]:
-        parts.append(f"{counts['tie']} are ties")
-    turned = sum(bool(pair.depths_turn) and pair.verdict != "open" for pair in pairs)
-    depth = f" Of those not open, {turned} have the other order at another depth." if turned else ""
-    return f"{measure}: of {len(pairs)} pairs {', '.join(parts)} ({_tested(result)}, alpha {result.alpha:g}).{depth}"
+    parts = [f"{counts[verdict]:,} {verdict} ({MEANINGS[verdict]})" for verdict in MEANINGS if counts[verdict]]
+    proved = sum(pair.verdict == "open" and pair.reversible == "no" for pair in pairs)
+    told = f"{measure}: of {len(pairs):,} pairs {', '.join(parts)}; {_tested(result)}, alpha {result.alpha:g}."
+    if proved:
+        told += f" Of those open, {proved:,} cannot be reversed on these topics by any judging or tie-breaking."
+    turned = sum(bool(pair.depths_reversed) and pair.verdict != "open" for pair in pairs)
+    if turned:
+        told += f" {turned:,} that are not open have the other order at another depth."
+    return told

@@ -45,6 +45,11 @@ class RankedKeys:
     def of(cls, ranked: Ranked, n_topics: int) -> RankedKeys:
         return cls(ranked.keys, ranked.codes, ranked.tied, np.searchsorted(ranked.topic, np.arange(n_topics + 1)))
 
+    def unjudged_keys(self, topic: int) -> NDArray[np.uint64]:
+        part = slice(self.ends[topic], self.ends[topic + 1])
+        codes = self.codes[part]
+        return self.keys[part][(codes == UNJUDGED) | (codes == NEGATIVE)]
+
 
 def possible_levels(qrels: Qrels) -> tuple[Floats, NDArray[np.int16]]:
     """The grades in use and the whole grades between them, and for each code of the judgments its code among these.
@@ -374,11 +379,12 @@ class PairEvidence:
     def tied(self) -> Bools:
         """[row, column]: whether the document is tied with another one in either run."""
         (first_a, last_a), (first_b, last_b) = self.places_a, self.places_b
-        return np.asarray((self.documents >= 0) & ((first_a != last_a) | (first_b != last_b)))
+        tied: Bools = np.logical_or(first_a != last_a, first_b != last_b)
+        return tied & (self.documents >= 0)
 
     @cached_property
     def has_ties(self) -> Bools:
-        return self.tied.any(axis=1)
+        return np.asarray(self.tied.any(axis=1))
 
     def over_ties(self, gain: Floats) -> PairEvidence:
         """The same with the best rank that A's ties allow each document and the worst that B's do, each on its own.

@@ -125,7 +125,7 @@ def _means(scored: Evaluation) -> Floats:
 def _right(compared: Comparison, truth: dict[str, float]) -> dict[str, tuple[int, int]]:
     """How many of the claims are true."""
     found = {}
-    for verdict in ("certain", "settled", "open"):
+    for verdict in ("certain", "supported", "fragile", "open"):
         pairs = [pair for pair in compared.pairs if pair.verdict == verdict]
         found[verdict] = (sum(pair.diff * (truth[pair.run_a] - truth[pair.run_b]) > 0 for pair in pairs), len(pairs))
     return found

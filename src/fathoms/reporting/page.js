@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const VERDICTS = { c: "certain", s: "settled", o: "open", t: "tie" };
+  const VERDICTS = { c: "certain", s: "supported", f: "fragile", o: "open", t: "tie" };
   let chosen = 0;
 
   // Everything that comes from files goes in as text, never as markup.

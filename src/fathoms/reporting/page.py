@@ -18,7 +18,7 @@ from fathoms.text import pluralise
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report
 
-VERDICTS = ("certain", "settled", "open", "tie")
+VERDICTS = ("certain", "supported", "fragile", "open", "tie")
 NO_CHARTS = "Charts are missing: they need the extra <code>report</code>, <code>pip install 'fathoms[report]'</code>."
 
 

@@ -19,7 +19,7 @@ from fathoms.choices import checked
 from fathoms.comparison.audit import run_audit
 from fathoms.comparison.audit_findings import STEPS
 from fathoms.comparison.audit_result import Audit
-from fathoms.comparison.compare import ESTIMATE, Comparison, Pair, run_comparison
+from fathoms.comparison.compare import MODEL, Comparison, Pair, run_comparison
 from fathoms.comparison.depth import DepthScores, scores_by_depth
 from fathoms.comparison.tie_effects import TieReport
 from fathoms.comparison.ties import run_tie_analysis
@@ -206,7 +206,7 @@ def _estimates(experiment: BaseExperiment, scored: Evaluation) -> dict[tuple[str
     ranged = [m for m in scored.measures if all(run.scores[m].high is not None for run in scored.runs)]
     if not ranged:
         return {}
-    rows = run_prediction(experiment, ranged, [ESTIMATE]).rows()
+    rows = run_prediction(experiment, ranged, [MODEL]).rows()
     return {(run, measure): value for run, _, measure, *_, value in rows}
 
 

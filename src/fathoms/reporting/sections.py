@@ -11,7 +11,7 @@ from fathoms import charts
 from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.audit_findings import SHARE_DEPTHS, changes
 from fathoms.comparison.audit_result import Audit
-from fathoms.comparison.compare import ESTIMATE, verdict_boxes
+from fathoms.comparison.compare import MODEL, verdict_boxes
 from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
 from fathoms.comparison.sentences import sentences_of
@@ -66,7 +66,7 @@ def systems(report: Report, i: int, measure: Measure) -> str:
     title = f"{best} leads by {measure.name}; {reach} into its own"
     note = (
         "Dot: score, with unjudged documents taken as not relevant. Line: the range it could have once every document "
-        f"retrieved is judged. Orange: over all orders of tied documents. Diamond: estimate ({ESTIMATE})."
+        f"retrieved is judged. Orange: over all orders of tied documents. Diamond: estimate ({MODEL})."
     )
     header = [
         "",
@@ -432,7 +432,7 @@ def method(report: Report) -> str:
     items = "".join(f"<li>{text(note)}</li>" for note in report.notes)
     notes = f"<h3>Warnings</h3><ul>{items}</ul>" if items else ""
     command = f"<pre><code>{text(report.command)}</code></pre>" if report.command else ""
-    settings = f"Ties: {report.options.ties}. Estimates: {ESTIMATE}. Seed: {report.options.seed}."
+    settings = f"Ties: {report.options.ties}. Estimates: {MODEL}. Seed: {report.options.seed}."
     return f"<p>{text(settings)} {text(versions)}.</p>{test}{command}{words}{notes}" + details(
         "Files read, and their checksums", table("sources", ["what", "file", "SHA-256"], rows, words=3)
     )

@@ -18,7 +18,7 @@ from fathoms.text import pluralise
 if TYPE_CHECKING:
     from fathoms.reporting.report import Judging, Report
 
-CLAIMED = ("certain", "settled")
+CLAIMED = ("certain", "supported")
 TOP_PLACES = 10
 FAR_LESS = 0.8  # of the judged share of the best system
 
@@ -44,7 +44,7 @@ def claims(report: Report) -> list[str]:
     if claimed:
         found.append(
             f"That it is better can be claimed against {claimed} of the {pluralise(others, 'other system')}: "
-            f"{against['certain']} certain (no judgment can turn it), {against['settled']} settled (significant, and "
+            f"{against['certain']} certain (no judgment can turn it), {against['supported']} settled (significant, and "
             "neither ties nor the estimate of unjudged documents turn it)."
         )
     for other in report.measures[1:]:
@@ -143,11 +143,7 @@ def remedies(report: Report) -> list[str]:
     found = []
     if unsettled and report.comparison is not None:
         alpha = report.comparison.alpha
-        reasons = (
-            (sum(p.p_corrected >= alpha for p in unsettled), "not significant (more topics might help)"),
-            (sum(p.estimate_turns for p in unsettled), "turned by the estimate of unjudged documents (more judging)"),
-            (sum(p.ties_turn for p in unsettled), "open to another order of tied documents (runs without ties)"),
-        )
+        reasons = ((sum(p.p_corrected >= alpha for p in unsettled), "not significant (more topics might help)"),)
         listed = "; ".join(f"{number:,} {why}" for number, why in reasons if number)
         many = pluralise(len(unsettled), "pair")
         found.append(f"{measure.name}: why {many} of systems cannot be told apart: {listed}.")
