@@ -12,7 +12,8 @@ from scipy import stats
 import fathoms as fm
 from fathoms.comparison.agreement import Evaluated, agreement, discrimination
 from fathoms.comparison.correlation import correlation, correlation_matrix, rbo, rmse, swaps, tau_ap_matrix
-from fathoms.comparison.significance import corrected, effect_size, interval, p_values, tukey
+from fathoms.comparison.intervals import intervals
+from fathoms.comparison.significance import corrected, effect_size, p_values, tukey
 from tests import slow
 from tests.commands import status
 
@@ -65,7 +66,7 @@ def test_corrections_are_the_textbooks() -> None:
 
 def test_interval_and_effect_are_those_of_the_t_test() -> None:
     a, b = np.random.default_rng(6).normal(size=(2, 30))
-    low, high = interval((a - b)[None], 0.1)
+    low, high = intervals(np.stack([a, b]), np.array([0]), np.array([1]), "t", "none", 0.1)
     expected = stats.ttest_rel(a, b).confidence_interval(0.9)
     assert (low[0], high[0]) == (pytest.approx(expected.low), pytest.approx(expected.high))
     assert effect_size((a - b)[None])[0] == pytest.approx((a - b).mean() / (a - b).std(ddof=1))

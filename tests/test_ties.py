@@ -303,7 +303,7 @@ def test_sources_are_not_written_on(tmp_path: Path) -> None:
     fix_runs([run], tmp_path / "other")
     fix_runs([run], tmp_path / "other", "run")  # what was made may be made again
     assert (tmp_path / "other" / "a.run").read_text().split()[2] == "b"
-    with pytest.raises(FathomsError, match="no order"):
+    with pytest.raises(FathomsError, match="needs one order of tied documents"):
         fix_runs([run], tmp_path / "other", "expected")
 
 
@@ -328,7 +328,7 @@ def test_summary_says_what_the_tables_hold(folder: Path, capsys: pytest.CaptureF
     assert out.startswith("Ties: ")
     for sentence in sentences(report):
         assert sentence in out
-    assert "NumRet: no score depends on the order of tied documents." in out
+    assert "NumRet: no score depends on the tie-breaking rule." in out
     assert f"{sum(one.tied for one in report.found):,} of " in out
 
 

@@ -95,6 +95,16 @@ def checked(name: str, check: Any, *args: Any) -> Any:
         raise FathomsError(f"{name}: {error}") from None
 
 
+def an_order(ties: str, what: str) -> None:
+    """Refuse `expected`, a mean over orders, for what can only work on one of them."""
+    if ties == "expected":
+        others = [rule for rule in TIES if rule != "expected"]
+        raise FathomsError(
+            f"ties: {what} needs one order of tied documents, and `expected` is the mean over all orders; use "
+            f"{', '.join(others[:-1])} or {others[-1]}"
+        )
+
+
 def is_path(source: Any) -> bool:
     return isinstance(source, str | os.PathLike)
 

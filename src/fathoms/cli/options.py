@@ -66,7 +66,8 @@ def add_order(parser: ArgumentParser) -> None:
         choices=choices.TIES,
         default="trec",
         help="order of equal scores: trec (default; document id descending, as trec_eval), run (file order), "
-        "score-rank (by the rank column), expected (mean over all orders); or rank (that column instead of scores)",
+        "score-rank (by the rank column), expected (mean over all orders; for eval, compare and audit); or rank (that "
+        "column instead of scores)",
     )
     add_choice(
         parser,

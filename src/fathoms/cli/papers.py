@@ -71,6 +71,7 @@ def run(args: Namespace) -> int:
     order: Ties = args.ties or ("run" if args.paper == "ties" else "trec")
     args.ties = order
     exp = options.experiment(args, memory_mb=0)
+    exp.needs_an_order(f"papers {args.paper}")
     notes = exp.topic_notes()  # an error where judgments and runs have no topic in common
     qrels, runs, pooled = exp.qrels, exp.runs, exp.options.pooled
 

@@ -2,7 +2,7 @@
 
 Counts the documents whose place the run leaves open (equal scores) or contradicts (ranks against scores), and scores
 every run under the rules people break ties by (trec_eval's, the file's order, the ranks', the mean over all orders) and
-in the worst and the best order. Then it says which pairs of runs and which places the rule decides.
+in the worst and the best order. Then it says which pairs of runs, and whose rank, depend on the tie-breaking rule.
 
 -o FILE with .svg, .png, .pdf or .html draws the first measure: each run from its worst to its best order. --fix DIR
 writes the runs without ties, in the order of --ties; the files they come from stay as they are.
@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--depth",
         metavar="K",
         type=options.at_least_one,
-        help="count ties above and across place K (default: the deepest cut-off of the measures, or 10)",
+        help="count ties among the first K ranks and across rank K (the deepest cut-off of the measures, or 10)",
     )
     parser.add_argument("--fix", metavar="DIR", type=Path, help="write the runs without ties to this folder")
     options.add_choice(
@@ -126,7 +126,7 @@ def _whole(report: TieReport, kind: Kind) -> str:
         concerned = [row for verdict in ("changes", "could change") for row in rows if row[-1] == verdict]
         shown = concerned[:MANY]
         more = f"{len(concerned) - len(shown):,} more of these, and " if len(concerned) > len(shown) else ""
-        rest = f"\n{more}{len(rows) - len(concerned):,} pairs that no order of tied documents turns; tsv has all.\n"
+        rest = f"\n{more}{len(rows) - len(concerned):,} pairs that no order of tied documents reverses; tsv has all.\n"
         rows = shown
     text = [[_cell(value) for value in row] for row in rows]
     return aligned_text(KINDS[kind], text, numbers_from=sum(name in WORDS for name in KINDS[kind][:3])) + rest
@@ -204,10 +204,10 @@ def _places(report: TieReport) -> str:
             _, _, trec, file_order, score_rank, expected, pessimistic, optimistic, *_ = scores[run]
             numbers = (pessimistic, trec, file_order, score_rank, expected, optimistic)
             rows.append([run, *map(_cell, numbers), "/".join(_cell(p) or "-" for p in taken), f"{best}-{worst}"])
-        header = ["run", "pessimistic", "trec", "file", "score-rank", "expected", "optimistic", "places", "could be"]
+        header = ["run", "pessimistic", "trec", "file", "score-rank", "expected", "optimistic", "ranks", "could be"]
         more = f"and {len(moved) - FEW} more; --show places has all\n" if len(moved) > FEW else ""
         parts.append(
-            f"{measure.name}: runs whose place the order of tied documents decides; places under trec/file/"
-            f"score-rank/expected\n{aligned_text(header, rows, 1)}{more}"
+            f"{measure.name}: runs whose rank depends on the tie-breaking rule; ranks under trec/file/score-rank/"
+            f"expected\n{aligned_text(header, rows, 1)}{more}"
         )
     return "\n".join(parts)

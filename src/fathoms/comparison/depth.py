@@ -19,6 +19,7 @@ from fathoms.experiment.depths import depth_scores
 from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,8 +113,9 @@ def volatility(result: DepthScores, rows: str, columns: str | None = None, kind:
 
 
 def stable_from(matrix: Floats, depths: Sequence[int]) -> int | None:
-    """The least depth from which on all orderings agree with a correlation of 0.9 or more."""
-    for place, depth in enumerate(depths):
+    """The least depth from which on all orderings agree with a correlation of 0.9 or more; none if it is the deepest,
+    which has only itself to agree with."""
+    for place, depth in enumerate(depths[:-1] or depths):
         if (matrix[place:, place:] >= STABLE).all():
             return depth
     return None
@@ -150,19 +152,26 @@ class DepthAnalysis(Result):
     @property
     def sentences(self) -> list[str]:
         found, kind = self.found, self.correlation
-        lines = [f"{found.pool}; compared with depth {self.reference}"]
+        lines = [f"{found.pool[0].upper()}{found.pool[1:]}. Other depths are compared with depth {self.reference}."]
         for measure in self.measures:
             start = stable_from(volatility(found, measure, kind=kind), found.depths)
-            what = f"from depth {start} on" if start is not None else "at no depth"
-            lines.append(f"{measure}: {kind} between any two depths is 0.9 or more {what}")
+            measured = f"{kind} between any two depths is at least {STABLE:g}"
+            lines.append(
+                f"{measure}: the order of the runs is stable from depth {start} on ({measured})."
+                if start is not None
+                else f"{measure}: the order of the runs is not stable at any depth up to {found.depths[-1]} "
+                f"({kind} between two of the deepest depths is below {STABLE:g})."
+            )
             means = found.means(measure)
             changed = swaps(means[found.depths.index(self.reference)], means[-1])
             if changed:
                 better, worse = (found.runs[i] for i in changed[0])
+                pairs = len(found.runs) * (len(found.runs) - 1) // 2
                 lines.append(
-                    f"{measure}: {len(changed):,} pairs change places from depth {self.reference} to "
-                    f"{found.depths[-1]}, such as {better} and {worse}"
+                    f"{measure}: {len(changed):,} of {pluralise(pairs, 'pair')} of runs change order between depth "
+                    f"{self.reference} and depth {found.depths[-1]}, such as {better} and {worse}."
                 )
+        lines.append("All this is about the cut-off alone: unjudged documents count as not relevant at every depth.")
         return lines
 
     def volatility(self, cross: bool = False) -> pl.DataFrame:
@@ -207,6 +216,7 @@ def run_depth_analysis(
     """Scores, separations and orderings at many depths; `reference` is the depth to compare with (the pool's)."""
     checked("correlation", choices.one_of, choices.CORRELATIONS, correlation)
     wanted, alpha = checked("depths", choices.depths, depths), checked("alpha", choices.share, alpha)
+    experiment.needs_an_order("depth")
     names = [str(name) for name in ([measures] if isinstance(measures, str | Measure) else measures)]
     found = scores_by_depth(experiment, names, wanted, progress=progress)
     reference = reference_depth(found) if reference is None else reference

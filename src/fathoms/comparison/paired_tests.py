@@ -33,7 +33,13 @@ def paired_differences(scores: Floats, a: Ints, b: Ints) -> Floats:
     """
     largest = np.abs(scores).max(axis=1)
     near = ROUNDING * np.maximum(largest[a], largest[b])
-    raw = scores[a] - scores[b]
+    found = np.empty((len(a), scores.shape[1]))
+    for part in _parts(len(a), scores.shape[1]):
+        found[part] = _equal_made_equal(scores[a[part]] - scores[b[part]], near[part])
+    return found
+
+
+def _equal_made_equal(raw: Floats, near: Floats) -> Floats:
     size = np.abs(raw)
     order = np.argsort(size, axis=1)
     ordered = np.take_along_axis(size, order, axis=1)

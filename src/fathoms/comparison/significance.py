@@ -38,7 +38,6 @@ from fathoms.comparison.paired_tests import (
     wilcoxon,
     wilcoxon_interval,
 )
-from fathoms.comparison.paired_tests import effect_interval as effect_interval
 from fathoms.comparison.paired_tests import effect_size as effect_size
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Floats, Ints
@@ -384,13 +383,6 @@ def corrected(p: Floats, correction: Correction) -> Floats:
 def p_corrected(p: Floats, test: Test, correction: Correction) -> Floats:
     """p-values, one a comparison, after the correction, or as they are if the test itself allows for all pairs."""
     return p if SIGNIFICANCE_TESTS[test].allows_for_all_pairs else corrected(p, correction)
-
-
-def interval(differences: Floats, alpha: float = 0.05) -> Intervals:
-    """The 1 - alpha confidence interval of the mean of each row of differences, by Student's t."""
-    if differences.shape[1] < 2:
-        return np.full(len(differences), -np.inf), np.full(len(differences), np.inf)
-    return student_interval(differences, np.full(len(differences), alpha))
 
 
 def pairs(matrix: Floats) -> Floats:

@@ -28,36 +28,39 @@ def of_files(report: TieReport) -> list[str]:
     def shares(one: Affected) -> str:
         systems, system_topics, _ = one.percent
         return (
-            f"in {one.system_topics:,} of {one.of[1]:,} topics of the runs ({system_topics:.1f}%) and {one.systems} of "
-            f"{pluralise(one.of[0], 'run')} ({systems:.1f}%)"
+            f"in {one.system_topics:,} of {pluralise(one.of[1], 'ranking')} ({system_topics:.1f}%) and "
+            f"{one.systems} of {pluralise(one.of[0], 'run')} ({systems:.1f}%)"
         )
 
     total = {name: sum(getattr(one, name) for one in found) for name in ("tied_float32", "tied_above", "across")}
     lines = [
-        f"Ties: {tied.documents:,} of {tied.of[2]:,} documents ({tied.percent[2]:.1f}%) have the score of the one "
-        f"above, {shares(tied)}. {total['tied_above']:,} of them are in a top {k}; in {total['across']:,} topics tied "
-        f"documents stand on both sides of place {k}. As trec_eval reads scores, {total['tied_float32']:,} are tied."
+        f"Ties: {tied.documents:,} of {tied.of[2]:,} documents ({tied.percent[2]:.1f}%) have the same score as the one "
+        f"ranked just before, {shares(tied)}. {total['tied_above']:,} of them are among the first {k}; "
+        f"{pluralise(total['across'], 'ranking')} {'has' if total['across'] == 1 else 'have'} a tie across rank {k}. "
+        f"Read as trec_eval reads scores (float32), {total['tied_float32']:,} are tied."
         if total["tied_float32"]
-        else f"Ties: none in {pluralise(tied.of[2], 'document')}."
+        else f"Ties: none among {pluralise(tied.of[2], 'document')}."
     ]
     if wrong.documents:
         upside_down = [one.run for one in found if one.upside_down]
         also = f" Probably upside down: {some(upside_down)}." if upside_down else ""
         lines.append(
-            f"Contradictions: ranks contradict scores at {wrong.documents:,} documents ({wrong.percent[2]:.1f}%), "
-            f"{shares(wrong)}.{also}"
+            f"Contradictions: the ranks of {pluralise(wrong.documents, 'document')} ({wrong.percent[2]:.1f}%) "
+            f"contradict their scores, {shares(wrong)}.{also}"
         )
     rising = [one for one in found if one.risen]
     if rising:
         exponents = sum(one.exponents or 0 for one in rising)
-        also = f"; {exponents:,} documents stand where their score without its exponent belongs" if exponents else ""
+        also = f"; {exponents:,} documents are where their score without its exponent would belong" if exponents else ""
+        times = sum(one.risen for one in rising)
         lines.append(
-            f"File order: scores rise from one line to the next in {sum(one.risen for one in rising):,} places of "
-            f"{some([one.run for one in rising])}{also}. Orders of tied documents do not include such a file's."
+            f"File order: scores rise from one line to the next {pluralise(times, 'time')} in "
+            f"{some([one.run for one in rising])}{also}. In file order such a run may score outside the range over "
+            "orders of its tied documents."
         )
     same_ranks = [one.run for one in found if one.rank_ties]
     if same_ranks:
-        lines.append(f"Rank ties: some documents of a topic have the same rank in {some(same_ranks)}.")
+        lines.append(f"Rank ties: documents of one topic share a rank in {some(same_ranks)}.")
     return lines
 
 
@@ -66,7 +69,7 @@ def of_measure(report: TieReport, measure: Measure) -> str:
     width = means.columns["optimistic"] - means.columns["pessimistic"]
     moved = int((width > TIE).sum())
     if not moved and not means.verdicts()[0].any():
-        return f"{measure.name}: no score depends on the order of tied documents."
+        return f"{measure.name}: no score depends on the tie-breaking rule."
     widest = int(np.argmax(width))
     lines = [
         f"{measure.name}: the order of tied documents changes {moved} of {pluralise(len(width), 'score')}, by up to "
@@ -75,18 +78,18 @@ def of_measure(report: TieReport, measure: Measure) -> str:
     changes, could = means.verdicts()
     if changes.any() or could.any():
         lines.append(
-            f"Of {pluralise(len(changes), 'pair')} of runs the rule decides {changes.sum():,}, and some order of tied "
-            f"documents would turn {could.sum():,} more."
+            f"Which run is ahead depends on the tie-breaking rule for {changes.sum():,} of "
+            f"{pluralise(len(changes), 'pair')}; some order of tied documents would reverse {could.sum():,} more."
         )
     elif len(changes):
-        lines.append("Which of two runs is ahead does not depend on it.")
+        lines.append("Which of two runs is ahead does not depend on the tie-breaking rule.")
     best, worst = means.extreme_places()
     taken = np.stack([places for places in means.places_by_rule() if places is not None])
     differ, movable = int((np.ptp(taken, axis=0) > 0).sum()), int((worst > best).sum())
     if differ or movable:
         far = int(np.argmax(worst - best))
         lines.append(
-            f"{pluralise(differ, 'run')} {'takes' if differ == 1 else 'take'} another place under another rule, and "
-            f"{movable} could take several, {report.names[far]} from {best[far]} to {worst[far]}."
+            f"The rule changes the rank of {pluralise(differ, 'run')} among all runs, and some order of tied documents "
+            f"that of {movable}: {report.names[far]} could rank anywhere from {best[far]} to {worst[far]}."
         )
     return " ".join(lines)

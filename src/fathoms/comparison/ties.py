@@ -82,8 +82,7 @@ def fix_runs(
 
     No file that a run was read from, or that `keep` names, is written on.
     """
-    if ties == "expected":
-        raise FathomsError("`expected` is a mean over orders and no order; choose trec, run, rank or score-rank")
+    choices.an_order(ties, "ties --fix")
     check_folder(folder)
     given = scan_runs(runs)
     targets = {name: Path(folder) / f"{name.replace(os.sep, '_')}.run" for name in given}

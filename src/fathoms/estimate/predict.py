@@ -128,7 +128,7 @@ def fit_curves(
         nothing = [topic for topic, row in zip(topics, gains, strict=True) if not row.any()]
         if nothing:
             notes.append(
-                f"no relevant document in the top {depth} of the contributing runs for topics "
+                f"No relevant document in the top {depth} of the contributing runs for topics "
                 f"{', '.join(nothing[:5])}{' and more' if len(nothing) > 5 else ''}: models predict 0 there"
             )
         for method in methods:
@@ -228,9 +228,9 @@ class Prediction(Result):
 
     @property
     def sentences(self) -> list[str]:
-        moved = ", ".join(f"{method} {count:,}" for method, count in self.clipped.items() if count)
-        each = self.estimates // max(1, len(self.clipped))
-        return [f"moved into their range: {moved} (of {each:,} estimates each)"] if moved else []
+        from fathoms.estimate.prediction_sentences import sentences
+
+        return sentences(self)
 
     def chart(self) -> Any:
         """The estimates of the first measure inside the ranges of the runs, by the first method."""
@@ -303,7 +303,7 @@ def _fitted(
     contributing = [experiment.align(name, align).evidence for name in pool.names]
     depth = depth or max(pool.depth, 2)
     curves, fit_notes = fit_curves(contributing, measures, models, depth)
-    notes += [f"fitted at depth {depth}: {note}" for note in fit_notes]
+    notes += [f"Fitted at depth {depth}: {note[0].lower()}{note[1:]}" for note in fit_notes]
     return curves
 
 
@@ -331,6 +331,7 @@ def run_prediction(
         raise FathomsError(
             f"labels and to_depth are for the methods {' and '.join(RELEVANCE_MODELS)}, found {', '.join(methods)}"
         )
+    experiment.needs_an_order("predict")
     measures, options = list(measures), experiment.options
     for measure in measures:
         check_estimable(measure, methods)
@@ -345,7 +346,7 @@ def run_prediction(
             measures,
             options.seed,
             notes,
-            experiment.contributing(),
+            experiment.contributing() if any(measure.needs_pool for measure in measures) else (),
         )
         for method in methods
         if method in RELEVANCE_MODELS

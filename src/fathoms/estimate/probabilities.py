@@ -115,6 +115,7 @@ def relevance_probabilities(
         raise FathomsError(f"{method} gives no probabilities of relevance; {' and '.join(RELEVANCE_MODELS)} do")
     if to_depth is not None:
         to_depth = checked("to_depth", choices.whole_number, to_depth)
+    experiment.needs_an_order("a model of relevance")
     tables = [read_values(one, lenient=experiment.lenient) for one in labels]
     experiment.prepare()
     qrels, names = experiment.qrels, list(experiment.runs)
@@ -203,5 +204,5 @@ def _label_column(table: Table, found: Candidates, judged: Bools, notes: list[st
             "them judged"
         )
     if not learnt_from:
-        notes.append(f"{table.source}: none of its documents is judged, so what its values mean cannot be learnt")
+        notes.append(f"{table.source}: none of its documents is judged, so there is nothing to learn from its values")
     return label

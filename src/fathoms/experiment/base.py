@@ -229,6 +229,9 @@ class BaseExperiment:
             raise FathomsError("universe: pair is for comparisons; a single run is of no pair (use auto, run or all)")
         return found
 
+    def needs_an_order(self, what: str) -> None:
+        choices.an_order(self.options.ties, what)
+
     # -- runs: each read and ranked once ----------------------------------------------------------------------------
 
     def run(self, name: str) -> Run:

@@ -65,6 +65,7 @@ def depth_scores(measure: Measure, evidence: Evidence, depths: Sequence[int]) ->
 def run_depth_table(experiment: BaseExperiment, measure: Any, depths: Any, *, by_topic: bool = False) -> DepthTable:
     """Scores of a measure, given without cut-off, at many depths."""
     wanted = checked("depths", choices.depths, depths)
+    experiment.needs_an_order("evaluate_depths")
     if "@" in str(measure):
         raise FathomsError(f"{measure}: give the measure without its cut-off; the depths say where to cut")
     # Some measures need a cut-off to exist at all; here the depths are it.

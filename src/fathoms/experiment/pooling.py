@@ -51,6 +51,7 @@ def run_pool(
     """The top `depth` of the contributing runs, or the `budget` shallowest documents of all topics or of each."""
     if (depth is None) == (budget is None):
         raise FathomsError("a pool takes either a depth or a budget")
+    experiment.needs_an_order("pool")
     name, size = ("depth", depth) if budget is None else ("budget", budget)
     checked("prefix_order", choices.one_of, choices.PREFIX_ORDERS, prefix_order)
     options, names = experiment.options, experiment.contributing()

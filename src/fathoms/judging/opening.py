@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fathoms import choices
 from fathoms.comparison.compare import chosen_baseline
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError, InputError
@@ -39,6 +40,7 @@ def open_session(
     if "baseline" in asked:
         asked["baseline"] = chosen_baseline(asked["baseline"], list(runs))
     if not resume:
+        choices.an_order(asked.get("ties", "trec"), "judge")
         check_new(path)
         qrels = experiment.qrels if experiment.has_qrels else None
         asked.setdefault("precision", default_precision(asked.get("ties", "trec")))

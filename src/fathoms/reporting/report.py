@@ -161,6 +161,7 @@ def run_report(
     after the other, each with all workers.
     """
     checked("alpha", choices.share, alpha)
+    experiment.needs_an_order("report")
     measures, options = list(measures), experiment.options
     several = len(experiment.runs) > 1
     experiment.prepare()
