@@ -435,6 +435,8 @@ def _with_reasons(pairs: list[Pair], differences: Floats, levels: Floats) -> lis
     """
     from scipy.special import ndtri
 
+    if differences.shape[1] < 2:
+        return pairs  # one topic says nothing of how topics differ
     size = np.abs(effect_size(differences))
     with np.errstate(divide="ignore"):
         needed = ((ndtri(1 - np.minimum(levels, 0.999) / 2) + ndtri(POWER)) / size) ** 2

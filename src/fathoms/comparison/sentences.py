@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import exp
+from math import exp, isfinite
 from typing import TYPE_CHECKING
 
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
@@ -12,6 +12,10 @@ from fathoms.text import pluralise
 if TYPE_CHECKING:
     from fathoms.comparison.compare import Comparison, Pair
 
+ESTIMATES = (
+    "Estimates (estimate, likely_low, likely_high, p_better, p_holds) come from a model that is not calibrated yet: "
+    "expect their intervals to be too narrow, above all for deep measures."
+)
 MANY = 3  # more pairs than this are counted, not described one by one
 
 
@@ -19,8 +23,11 @@ def sentences(result: Comparison) -> list[str]:
     """One paragraph for each measure, pair by pair where there are few; then what ranges are over."""
     measures = dict.fromkeys(pair.measure for pair in result.pairs)
     told = [sentence for measure in measures for sentence in sentences_of(result, measure)]
-    ranged = any(pair.diff_low is not None for pair in result.pairs)
-    return [*told, range_sentence(result)] if ranged else told
+    if any(pair.diff_low is not None for pair in result.pairs):
+        told.append(range_sentence(result))
+    if any(pair.estimate is not None for pair in result.pairs):
+        told.append(ESTIMATES)
+    return told
 
 
 def sentences_of(result: Comparison, measure: str) -> list[str]:
@@ -49,7 +56,7 @@ def sentence(pair: Pair, result: Comparison) -> str:
     """One comparison, to be quoted: the claim, the figures, then what could undo it."""
     if pair.verdict == "tie":
         return f"{pair.measure}: {pair.run_a} and {pair.run_b} have the same mean over {result.topics} topics."
-    parts = [f"{pair.measure}: {_claim(pair)}", _figures(pair, result), _judging(pair), _estimated(pair), _depths(pair)]
+    parts = [f"{pair.measure}: {_claim(pair)}", _figures(pair, result), _judging(pair), _depths(pair)]
     return " ".join(part for part in parts if part)
 
 
@@ -75,25 +82,24 @@ def _claim(pair: Pair) -> str:
 
 def _figures(pair: Pair, result: Comparison) -> str:
     better, _ = _ordered(pair)
-    size, (low, high) = abs(pair.diff), _towards(pair, pair.ci_low, pair.ci_high)
-    level = f"{100 * (1 - result.alpha):g}%"
-    if pair.log_scale:
-        lead = f"{better} is ahead by a factor of {exp(size):.4f}"
-        interval = f"{level} interval {exp(low):.4f} to {exp(high):.4f}"
-    else:
-        lead, interval = f"{better} is ahead by {size:.4f}", f"{level} interval {low:+.4f} to {high:+.4f}"
-    test = SIGNIFICANCE_TESTS[result.test]
-    if test.about != "mean difference":
-        interval += f" for the {test.about}"
-    effect = f"; effect size {abs(pair.effect):.2f}"
-    if pair.effect_low is not None and pair.effect_high is not None:
+    size = abs(pair.diff)
+    lead = f"{better} is ahead by " + (f"a factor of {exp(size):.4f}" if pair.log_scale else f"{size:.4f}")
+    parts = [f"{_tested(result)}, p {_p(pair.p_corrected)}"]
+    low, high = _towards(pair, pair.ci_low, pair.ci_high)
+    if isfinite(low) and isfinite(high):
+        about = SIGNIFICANCE_TESTS[result.test].about
+        what = "interval" if about == "mean difference" else f"interval of the {about}"
+        parts.insert(0, f"{100 * (1 - result.alpha):g}% {what} {_span(pair, low, high)}")
+    if pair.effect_low is not None and pair.effect_high is not None and isfinite(pair.effect_low):
         ends = _towards(pair, pair.effect_low, pair.effect_high)
-        effect += f" ({ends[0]:+.2f} to {ends[1]:+.2f})"
-    needs = f" Reason: {pair.reason}." if pair.verdict == "open" and pair.reason else ""
-    return (
-        f"On average over {pluralise(result.topics, 'topic')} {lead} ({interval}; {_tested(result)}, "
-        f"p {_p(pair.p_corrected)}{effect}).{needs}"
-    )
+        parts.append(f"effect size {abs(pair.effect):.2f} ({ends[0]:+.2f} to {ends[1]:+.2f})")
+    needs = f" What it lacks: {pair.reason}." if pair.verdict == "open" and pair.reason else ""
+    return f"On average over {pluralise(result.topics, 'topic')} {lead} ({'; '.join(parts)}).{needs}"
+
+
+def _span(pair: Pair, low: float, high: float) -> str:
+    """Two ends as differences, or as factors where the scale is one of logarithms."""
+    return f"{exp(low):.4f} to {exp(high):.4f}" if pair.log_scale else f"{low:+.4f} to {high:+.4f}"
 
 
 def _towards(pair: Pair, low: float, high: float) -> tuple[float, float]:
@@ -106,37 +112,25 @@ def _judging(pair: Pair) -> str:
     if pair.diff_low is None or pair.diff_high is None:
         return ""
     low, high = _towards(pair, pair.diff_low, pair.diff_high)
-    ends = f"{exp(low):.4f} to {exp(high):.4f} times" if pair.log_scale else f"{low:+.4f} to {high:+.4f}"
-    kind = "from" if pair.exact else "within"
-    told = f"Judging the rest can bring the difference anywhere {kind} {ends}"
+    what = "factor" if pair.log_scale else "lead"
     if high - low <= 1e-9:
-        told = "No unjudged document changes the difference"
+        told = f"No judging changes this {what}"
+    elif pair.exact:
+        told = f"Judging the rest could bring this {what} anywhere from {_span(pair, low, high)}"
+    else:
+        told = f"Judging the rest could change this {what}, though not beyond {_span(pair, low, high)}"
     if pair.verdict == "open" and pair.reversible == "no":
-        return f"{told}: on these topics the order of the two is certain."
+        return (
+            f"{told}: on these topics {_ordered(pair)[0]} stays ahead whatever is judged and however ties are broken."
+        )
     if pair.fragility_low is None:
         return f"{told}."
+    least = int(pair.fragility_low)
     if pair.fragility_high is None:
-        return f"{told}; it takes at least {pluralise(int(pair.fragility_low), 'document')} to reverse it."
-    least, most = int(pair.fragility_low), int(pair.fragility_high)
-    count = (
-        f"{least:,} to {most:,} documents decide"
-        if least < most
-        else f"{pluralise(most, 'document')} " + ("decides" if most == 1 else "decide")
-    )
-    return f"{told}; {count} it."
-
-
-def _estimated(pair: Pair) -> str:
-    if pair.estimate is None or pair.likely_low is None or pair.likely_high is None or pair.p_better is None:
-        return ""
-    if pair.likely_high - pair.likely_low <= 1e-9:
-        return ""
-    low, high = _towards(pair, pair.likely_low, pair.likely_high)
-    better, _ = _ordered(pair)
-    size = pair.estimate if pair.diff > 0 else -pair.estimate
-    return (
-        f"A model of the unjudged documents, not yet calibrated, puts the lead of {better} at {size:+.4f} once "
-        f"everything is judged ({low:+.4f} to {high:+.4f})."
+        return f"{told}; it takes at least {pluralise(least, 'document')} to reverse it."
+    most = int(pair.fragility_high)
+    return f"{told}; {pluralise(most, 'document')} could reverse it" + (
+        "." if least == most else f", and fewer than {least:,} could not."
     )
 
 
