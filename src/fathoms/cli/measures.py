@@ -59,7 +59,7 @@ def _formatted(format: str, table: str, columns: Sequence[str], rows: Sequence[t
 def summary(cls: type[Measure]) -> tuple[str, ...]:
     """A measure's row in the list."""
     from fathoms.judging import MEASURES as JUDGED_BY
-    from fathoms.measures.abilities import difference_range, estimates, tie_values
+    from fathoms.measures.abilities import estimates, tie_values
 
     measure = plain(cls)
     return (
@@ -68,7 +68,7 @@ def summary(cls: type[Measure]) -> tuple[str, ...]:
         range_words(cls),
         tie_values(measure),
         estimates(measure),
-        difference_range(measure),
+        measure.difference_is,
         "yes" if cls.__name__ in JUDGED_BY else "no",
         cls.description(),
     )

@@ -98,7 +98,7 @@ def upper_bounds(measure: Measure, pair: PairEvidence, limits: Ints, over_ties: 
     if own is not None:
         best = np.minimum(best, own)
     alike = identical(measure, pair, over_ties)
-    if measure.difference_claim != "exact" or own is None:
+    if measure.difference_is != "exact" or own is None:
         universe, depth = pair.unjudged.sum(axis=1) + pair.others, pair.columns_a.shape[1]
         high = listed_range(measure, pair.topic.evidence(pair.a, universe).cut(depth), over_ties)[1]
         low = listed_range(measure, pair.topic.evidence(pair.b, universe).cut(depth), over_ties)[0]
@@ -278,7 +278,7 @@ def tie_witness(measure: Measure, pair: PairEvidence) -> Floats:
     in_a, in_b = (places[0] != places[1] for places in (some.places_a, some.places_b))
     for sign in (1, -1):
         order = some.reordered(np.where(in_a & in_b, sign, np.where(in_a, 1, -1)) * worth)
-        exact = measure.difference_claim == "exact"
+        exact = measure.difference_is == "exact"
         value = (
             upper_bounds(measure, order, NO_LIMIT, over_ties=False)[:, 0] if exact else witness(measure, order).value
         )

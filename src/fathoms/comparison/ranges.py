@@ -164,7 +164,7 @@ class Ranges:
 
     def _decided(self, measure: Measure, ends: Floats, diff: Floats, quick: bool) -> DifferenceRanges:
         apart = np.abs(diff) > NOTHING
-        exact = measure.difference_claim == "exact" and (not quick or isinstance(measure, Weighted))
+        exact = measure.difference_is == "exact" and (not quick or isinstance(measure, Weighted))
         front, back = np.where(diff > 0, self.a, self.b), np.where(diff > 0, self.b, self.a)
         lead = _lead(ends, diff)
         reversed_ = apart & exact & (lead <= NOTHING)

@@ -8,11 +8,9 @@ import numpy as np
 
 from fathoms.evidence.evidence import Evidence
 from fathoms.measures.base import Measure
-from fathoms.measures.weighted import Weighted
 
 Ties = Literal["closed form", "simulated", "none"]
 Estimate = Literal["all methods", "no gain models", "none"]
-Difference = Literal["exact", "sound", "none"]
 
 
 def tie_values(measure: Measure) -> Ties:
@@ -27,13 +25,6 @@ def estimates(measure: Measure) -> Estimate:
     if measure.range_is == "none":
         return "none"
     return "no gain models" if type(measure).predicted is Measure.predicted else "all methods"
-
-
-def difference_range(measure: Measure) -> Difference:
-    """How good the range of a difference between two systems is: shared documents count where weights add up."""
-    if measure.range_is == "none":
-        return "none"
-    return "exact" if isinstance(measure, Weighted) else "sound"
 
 
 def largest_value(measure: Measure, max_grade: float = 1.0) -> float:

@@ -112,6 +112,13 @@ class Measure(ABC):
             return "none"
         return "approximate" if getattr(self, "bounds", "exact") == "rm" else self.range_claim
 
+    @property
+    def difference_is(self) -> RangeKind:
+        """How good the range of a difference between two systems is with these parameters."""
+        if self.range_is not in ("exact", "sound"):
+            return "none"
+        return "sound" if self.needs_pool else self.difference_claim
+
     def largest(self, evidence: Evidence) -> Floats:
         """The most that any ranking of each topic could have under any judging; inf where there is no bound."""
         return np.ones(len(evidence))

@@ -9,6 +9,7 @@ import numpy as np
 from fathoms.data.arrays import ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.evidence.pairs import ALONE, PairEvidence
+from fathoms.measures.base import RangeKind
 from fathoms.measures.counting import CountingOfAll
 from fathoms.measures.ideal import from_zero
 
@@ -24,6 +25,7 @@ class Rprec(CountingOfAll):
     trec_eval = "Rprec"
     citation = "E. M. Voorhees, D. K. Harman (2005). TREC: Experiment and evaluation in information retrieval."
     cutoff: ClassVar[str] = "none"
+    difference_claim: ClassVar[RangeKind] = "exact"
 
     def value(self, evidence: Evidence) -> Floats:
         total = self.known_relevant(evidence)
