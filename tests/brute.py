@@ -51,7 +51,8 @@ def random_topic(
 
 def collection(topics: Sequence[Topic]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Judgments and runs as dicts; tied documents have one score, and ids put the ranking's order first."""
-    qrels, runs = {}, {run: {} for run in topics[0].rankings}
+    qrels: dict[str, Any] = {}
+    runs: dict[str, Any] = {run: {} for run in topics[0].rankings}
     for number, topic in enumerate(topics):
         qrels[str(number)] = {name: grade for name, grade in topic.grades.items() if grade is not None}
         for run, ranking in topic.rankings.items():
