@@ -117,7 +117,7 @@ def test_every_command_states_the_same_pool(simulated: Callable[..., Path], caps
         ("audit", *files, "-m", "AP"),
     ):
         done = finished(capsys, *words)
-        assert "assumed pool: 4 of 9 runs, judged through rank 12" in done.err + done.out, words
+        assert "assumed pool: 4 of 9 runs, judged through rank 12" in (done.err + done.out).lower(), words
 
 
 def test_judgments_taken_away_leave_the_shallower_pool(simulated: Callable[..., Path]) -> None:
