@@ -136,9 +136,6 @@ def _align_all(
     results = experiment.map(one, progress=progress)
     found = dict(zip(experiment.runs, results, strict=True))
     notes += [note for said, _, _ in found.values() for note in said]
-    lacking = [f"{name} ({len(asked.missing)})" for name, (_, asked, _) in found.items() if asked.missing]
-    if lacking:
-        notes.append(f"topics without documents count 0: {listed(lacking)}")
     return (
         {name: asked for name, (_, asked, _) in found.items()},
         {name: filed for name, (_, _, filed) in found.items() if filed is not None},
