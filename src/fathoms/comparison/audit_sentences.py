@@ -81,6 +81,8 @@ def _pool_said(result: Audit) -> str:
 
 
 def _found_said(result: Audit) -> str:
+    if not result.pool_known:
+        return f"Relevant documents: {result.found[-1].mean:.1f} per topic in the runs' first {result.depth} documents."
     last = _last_pooled(result.steps)
     start = f"Relevant documents: {result.found[-1].mean:.1f} per topic in the pool of depth {result.depth}"
     if last.rate is None:
@@ -112,7 +114,7 @@ def _last_pooled(steps: Sequence[Step]) -> Step:
 def _reuse_said(result: Audit) -> list[str]:
     """One verdict, by whichever experiment is further from TREC 8's figures in the paper; outsiders count too."""
     if not result.pool_known:
-        return ["Reuse: unknown, for who contributed is; look at how much is judged of each run."]
+        return ["Reuse: nothing shows which runs contributed, so look at how much of each run is judged."]
     said, severity = [], 0
     for kind, left in (("run", result.run_out), ("group", result.group_out)):
         change = _worst(result, left)
