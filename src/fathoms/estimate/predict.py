@@ -296,8 +296,9 @@ def run_prediction(
     for measure in measures:
         check_estimable(measure, methods)
     experiment.prepare()
-    notes = [*experiment.topic_notes(), *experiment.qrels.notes]
+    notes = list(experiment.qrels.notes)
     align = experiment.alignment(measures, notes)
+    notes = [*experiment.topic_notes(), *notes]
     curves = _fitted(experiment, align, measures, [m for m in methods if m in MODEL_NAMES], depth, notes)
     expectations = {
         method: _expectations(

@@ -172,8 +172,11 @@ def run_evaluation(
     experiment.prepare()
     measures, notes = list(measures), list(experiment.qrels.notes)
     runs, options = experiment.runs, experiment.options
-    waits = not scores_only and _one_reading(experiment, measures)
-    align = experiment.alignment(measures, notes, ranges=not scores_only and not waits)
+    # Under `expected` only measures have ranges that do not depend on other runs.
+    several = not scores_only and options.ties != "expected" and experiment.has_universe(measures)
+    waits = several and _one_reading(experiment)
+    limited = not scores_only and options.universe_depth is not None
+    align = experiment.alignment(measures, notes, ranges=limited or (several and not waits))
     scoring = Scoring(experiment, measures, align, scores_only, waits, intersect)
     parts = [part for name in runs for part in experiment.parts(name)]
     found = parallel_map(
@@ -219,14 +222,14 @@ def _mean_of_answered(runs: Sequence[RunScores], measures: Sequence[Measure], qr
     )
 
 
-def _one_reading(experiment: BaseExperiment, measures: Sequence[Measure]) -> bool:
+def _one_reading(experiment: BaseExperiment) -> bool:
     """Whether runs are read once, and ranges that depend on all of them made at the end from what was kept of each.
 
     Runs in memory can be looked at twice; more than fits there has to be read twice; and a universe that is cut at some
     depth must be known first, since it says which documents of a run count.
     """
-    options, runs = experiment.options, experiment.runs
-    if not experiment.has_universe(measures) or options.universe_depth is not None or options.ties == "expected":
+    runs = experiment.runs
+    if experiment.options.universe_depth is not None:
         return False
     return not all(map(experiment.keeps, runs)) and sum(map(runs.bytes_in_memory, runs)) <= ONE_READING
 

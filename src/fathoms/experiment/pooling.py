@@ -65,4 +65,5 @@ def run_pool(
         return PooledDocuments(found, None, len(names))
     qrels = experiment.qrels
     kept = pool_judgments(map(experiment.ranked, names), qrels, **how)
-    return PooledDocuments([], qrels.keep(kept), len(names))
+    notes = [experiment.pool_assumed().sentence] if options.pooled is None else []
+    return PooledDocuments([], qrels.keep(kept), len(names), notes)

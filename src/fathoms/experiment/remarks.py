@@ -56,6 +56,7 @@ def remarks(result: Evaluation) -> list[str]:
 def range_sentences(result: Evaluation) -> list[str]:
     """Over which documents the ranges are, measure by measure where measures differ in that."""
     ranged = [measure for measure in result.measures if measure.range_is in ("exact", "sound")]
+    ranged = [measure for measure in ranged if any(run.scores[measure].low is not None for run in result.runs)]
     # Those that depend on no other documents than the run's own range over a part of what the others range over.
     ranged = [measure for measure in ranged if "universe" in measure.params] or ranged[:1]
     by_text: dict[str, list[str]] = {}

@@ -359,7 +359,10 @@ def judged_other_retrieved(r: Rankings, _: None) -> Floats:
 
 def grades_as_text(r: Rankings, numbers: tuple[float, ...]) -> NDArray[Any]:
     """A character a document: its grade, > for grades from 10 on, - for one not in the qrels, . for one not judged."""
-    marks = ["", "-", ".", *(str(int(grade)) if grade < 10 else ">" for grade in r.grades)]
+    unjudged = {UNJUDGED: "-", NEGATIVE: "."}
+    marks = [unjudged.get(code, "") for code in range(JUDGED)] + [
+        str(int(grade)) if grade < 10 else ">" for grade in r.grades
+    ]
     first = r.codes[:, : max(0, int(numbers[0]))].tolist()
     return np.array(["'" + "".join([marks[code] for code in row]) + "'" for row in first], dtype=object)
 

@@ -16,6 +16,7 @@ from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
 from fathoms.comparison.sentences import sentences_of
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
+from fathoms.experiment.remarks import range_sentences
 from fathoms.measures.base import Measure
 from fathoms.reporting import story
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
@@ -65,8 +66,8 @@ def systems(report: Report, i: int, measure: Measure) -> str:
     reach = f"the ranges of {pluralise(rivals, 'other system')} reach" if rivals else "no other range reaches"
     title = f"{best} leads by {measure.name}; {reach} into its own"
     note = (
-        "Dot: score, with unjudged documents taken as not relevant. Line: the range it could have once every document "
-        f"retrieved is judged. Orange: over all orders of tied documents. Diamond: estimate ({ESTIMATE})."
+        "Dot: score, with unjudged documents taken as not relevant. Line: the range it could have. Orange: over all "
+        f"orders of tied documents. Diamond: estimate ({ESTIMATE}). {' '.join(range_sentences(report.evaluation))}"
     )
     header = [
         "",
