@@ -322,6 +322,7 @@ def test_others_may_have_brought_the_same_documents() -> None:
         f"It may change less: {total - found.in_pool:,} of {total:,} judgments are not from these runs"
         in (found.sentences[2])
     )
+    assert "unless others brought them already" in found.sentences[1] or "few more" in found.sentences[1]
 
 
 def test_scores_are_not_complete_where_documents_are_unjudged(made: Collection) -> None:
