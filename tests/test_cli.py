@@ -420,7 +420,7 @@ def test_nothing_in_common(fathoms: Command, topics: str, form: str) -> None:
     Path("other.run").write_bytes(b"q9 Q0 a 1 1 t\n")
     done = fathoms("eval", "qrels.txt", "other.run", "--topics", topics, "--format", form)
     assert done.status == 2
-    assert done.err == "fathoms: no topic of the runs is judged: the runs have q9, qrels.txt has 1, 2\n"
+    assert done.err == "fathoms: no topic of the runs is judged: the runs have q9; qrels.txt has 1, 2\n"
 
 
 def test_junk(fathoms: Command) -> None:

@@ -122,11 +122,11 @@ ELSEWHERE = {"a": {"1": ranking(0), "2": ranking(1)}, "b": {"2": ranking(2)}}
 def test_no_matching_topic_is_an_error_with_both_sides(method: str, topics: Any) -> None:
     with pytest.raises(fm.FathomsError) as caught:
         call(QRELS, method, ELSEWHERE, topics=topics)
-    assert "the runs have 1, 2, qrels has 101, 102, 103 and 3 more" in str(caught.value)
+    assert "the runs have 1, 2; qrels has 101, 102, 103 and 3 more" in str(caught.value)
 
 
 def test_an_evaluator_refuses_a_run_of_other_topics() -> None:
-    with pytest.raises(fm.FathomsError, match="the runs have 1, 2, qrels has 101"):
+    with pytest.raises(fm.FathomsError, match="the runs have 1, 2; qrels has 101"):
         fm.Evaluator(QRELS, "AP").mean(ELSEWHERE["a"])
 
 
@@ -152,7 +152,7 @@ def test_every_command_ends_with_status_2(
     given = [files[1], "--qrels", files[0]] if command == "pool" else files
     done = finished(capsys, command, *given, *flags)
     assert done.status == 2
-    assert "the runs have 1, 2, " in done.err
+    assert "the runs have 1, 2; " in done.err
 
 
 def test_depths_refuse_a_measure_with_its_cutoff(fathoms: Command) -> None:

@@ -7,6 +7,7 @@ here, so that imports go one way.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -323,18 +324,18 @@ class BaseExperiment:
         """What all runs share. Pools and, where the measures' `ranges` are wanted, the unjudged documents of all runs
         take a first pass over them."""
         options, depth = self.options, self.options.universe_depth
-        counted = ranges and self.has_universe(measures)
-        limited = ranges and depth is not None
-        of_several = len(self.runs) > 1
+        limit = None
+        if ranges and depth is not None:
+            limit = Limit(depth, self.universe_keys() if len(self.runs) > 1 else None)
         return Alignment(
             self.qrels,
             options.ties,
             options.precision,
-            self.universe_keys().counts if counted else None,
+            self.universe_keys().counts if ranges and self.has_universe(measures) else None,
             self._pool_for(measures, notes),
             options.seed,
             trace,
-            Limit(depth, self.universe_keys() if of_several else None) if limited and depth is not None else None,
+            limit,
         )
 
     def align(self, name: str, alignment: Alignment) -> Aligned:
@@ -371,10 +372,11 @@ class BaseExperiment:
 
         def work(group: list[str]) -> tuple[list[Survey], UnjudgedKeys | None]:
             found: list[Survey] = []
-            keys = gathered(self._surveyed(group, found)) if with_keys else None
-            if keys is None:
-                found += [survey(self.ranked(name), self.qrels) for name in group]
-            return found, keys
+            keys = self._surveyed(group, found)
+            if with_keys:
+                return found, gathered(keys)
+            deque(keys, maxlen=0)
+            return found, None
 
         options = self.options
         results = parallel_map(work, groups, workers=options.workers, scheduler=options.scheduler)
@@ -389,12 +391,13 @@ class BaseExperiment:
         depth = self.options.universe_depth  # which takes ranks in the run as a whole
         for name in names:
             surveys: list[Survey] = []
-            for part in self.parts(name) if depth is None else [(name, None)]:
+            parts = self.parts(name) if depth is None else [(name, None)]
+            for part in parts:
                 ranked = self.ranked_part(part)
                 if ranked is not None:
                     surveys.append(survey(ranked, self.qrels))
                     yield unjudged_keys(ranked, len(self.qrels.topics), depth)
-            whole = joined(surveys) if len(surveys) == len(self.parts(name)) or depth is not None else None
+            whole = joined(surveys) if len(surveys) == len(parts) else None
             if whole is None:
                 ranked = self.ranked(name)
                 whole = survey(ranked, self.qrels)

@@ -24,16 +24,18 @@ class RunTopics(Protocol):
 
 def unanswered(runs: Sequence[RunTopics], qrels: Qrels) -> list[str]:
     """The judged topics that no run answers. That is an error where it is all of them."""
-    answered = {topic for run in runs for topic in set(qrels.topics).difference(run.missing)}
-    if not answered:
+    nowhere = set(runs[0].missing)
+    for run in runs[1:]:
+        nowhere.intersection_update(run.missing)
+    if len(nowhere) == len(qrels.topics):
         theirs = list(dict.fromkeys(topic for run in runs for topic in run.unknown))
         raise no_topic_matches(theirs, qrels)
-    return [topic for topic in qrels.topics if topic not in answered]
+    return [topic for topic in qrels.topics if topic in nowhere]
 
 
 def no_topic_matches(theirs: Sequence[str], qrels: Qrels) -> FathomsError:
     return FathomsError(
-        f"no topic of the runs is judged: the runs have {some(list(theirs), 3)}, {qrels.source} has "
+        f"no topic of the runs is judged: the runs have {some(list(theirs), 3)}; {qrels.source} has "
         f"{some(qrels.topics, 3)}"
     )
 
