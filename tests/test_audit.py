@@ -286,8 +286,10 @@ def test_judgments_that_are_no_pool() -> None:
         found = audit(JUDGED, runs, ["P@5"], depth=5)
     assert found.sentences[0].startswith("No pool is known")
     assert [one for one in found.sentences if one.startswith("Reuse")] == [
-        "Reuse: unknown, for who contributed is; look at how much is judged of each run."
+        "Reuse: nothing shows which runs contributed, so look at how much of each run is judged."
     ]
+    assert "deeper pool" not in " ".join(found.sentences)  # what was chosen to be judged tells nothing of the rest
+    assert found.sentences[1] == "Relevant documents: 2.0 per topic in the runs' first 5 documents."
 
 
 def test_enough_documents_to_tell() -> None:
@@ -319,6 +321,9 @@ def test_others_may_have_brought_the_same_documents() -> None:
     assert (
         f"It may change less: {total - found.in_pool:,} of {total:,} judgments are not from these runs"
         in (found.sentences[2])
+    )
+    assert found.sentences[1].endswith(
+        "a deeper pool would probably find many more, unless others brought them already."
     )
 
 

@@ -81,23 +81,32 @@ def _pool_said(result: Audit) -> str:
 
 
 def _found_said(result: Audit) -> str:
+    if not result.pool_known:
+        return f"Relevant documents: {result.found[-1].mean:.1f} per topic in the runs' first {result.depth} documents."
     last = _last_pooled(result.steps)
     start = f"Relevant documents: {result.found[-1].mean:.1f} per topic in the pool of depth {result.depth}"
     if last.rate is None:
         return f"{start}."
+    unless = "unless others brought them already" if _elsewhere(result) else ""
     if last.judged < ENOUGH_TO_TELL:
         verdict = "too few documents to tell whether a deeper pool would find more"
     elif last.rate <= FEW_LEFT:
         verdict = "a deeper pool would probably find few more for what it costs"
     elif last.rate < MANY_LEFT:
-        verdict = "a deeper pool would probably find more, so R is too small"
+        verdict = f"a deeper pool would probably find more, {unless or 'so R is too small'}"
     else:
-        verdict = "a deeper pool would probably find many more, so do not trust measures that need R"
+        verdict = f"a deeper pool would probably find many more, {unless or 'so do not trust measures that need R'}"
     depths = f"depth {last.deep}" if last.deep == last.shallow + 1 else f"depths {last.shallow + 1} to {last.deep}"
     return (
         f"{start}; of the {pluralise(last.judged, 'judged document')} that {depths} added, {last.rate:.1%} "
         f"{'is' if last.relevant == 1 else 'are'} relevant: {verdict}."
     )
+
+
+def _elsewhere(result: Audit) -> int:
+    """Judgments that the contributing runs do not explain, if they are more than a few."""
+    elsewhere = result.used - result.in_pool
+    return elsewhere if elsewhere > FEW_ELSEWHERE * result.used else 0
 
 
 def _last_pooled(steps: Sequence[Step]) -> Step:
@@ -112,7 +121,7 @@ def _last_pooled(steps: Sequence[Step]) -> Step:
 def _reuse_said(result: Audit) -> list[str]:
     """One verdict, by whichever experiment is further from TREC 8's figures in the paper; outsiders count too."""
     if not result.pool_known:
-        return ["Reuse: unknown, for who contributed is; look at how much is judged of each run."]
+        return ["Reuse: nothing shows which runs contributed, so look at how much of each run is judged."]
     said, severity = [], 0
     for kind, left in (("run", result.run_out), ("group", result.group_out)):
         change = _worst(result, left)
@@ -126,8 +135,8 @@ def _reuse_said(result: Audit) -> list[str]:
             f"{abs(change.most.percent or 0.0):.1f}% at most ({change.most.run}); it would move by "
             f"{change.rank.mean:.1f} places on average, among {len(result.shares)} runs."
         )
-    elsewhere = result.used - result.in_pool
-    if said and elsewhere > FEW_ELSEWHERE * result.used:
+    elsewhere = _elsewhere(result)
+    if said and elsewhere:
         said.append(
             f"It may change less: {elsewhere:,} of {result.used:,} judgments are not from these runs, and who brought "
             "them may have had the run's documents too."

@@ -54,17 +54,19 @@ def listed_range(measure: Measure, evidence: Evidence, over_ties: bool) -> tuple
     """Least and greatest value of each row over every way of judging its listed documents, and with `over_ties` over
     every order of tied ones too: without the tails that `eval` counts."""
     measure = in_universe(measure)
+    low: Floats | None
+    high: Floats | None
     if measure.has_tail:
         # Such measures rise with every gain.
         top = _unjudged_as(evidence, JUDGED + len(evidence.levels) - 1)
-        plain = measure.scores(evidence), measure.scores(top)
-        low = plain[0].tie_low if over_ties else plain[0].score
-        high = plain[1].tie_high if over_ties else plain[1].score
+        if over_ties:
+            low, high = measure.scores(evidence).tie_low, measure.scores(top).tie_high
+        else:
+            low, high = measure.value(evidence), measure.value(top)
+    elif over_ties and evidence.tied.any():
+        low, high = measure.joint_range(evidence, measure.scores(evidence))
     else:
-        scores = measure.scores(evidence)
-        low, high = measure.joint_range(evidence, scores) if over_ties else (scores.low, scores.high)
-        if over_ties and not evidence.tied.any():
-            low, high = scores.low, scores.high
+        low, high = measure.range(evidence, measure.value(evidence))
     return (None if low is None else comparable(measure, low)), (None if high is None else comparable(measure, high))
 
 
