@@ -137,7 +137,7 @@ def test_residual_of_err_is_bounded_by_the_next_rank(gain: str, k: int) -> None:
 
 def test_a_missing_topic_is_unknown_to_rbp_and_empty_to_precision() -> None:
     qrels = {"1": {"a": 1}, "2": {"b": 1}}
-    with pytest.warns(FathomsWarning, match="lacks 2"):
+    with pytest.warns(FathomsWarning, match="in no run, 1 of 2, count 0"):
         frame = fm.evaluate(qrels, {"1": {"a": 1.0}}, ["RBP(p=0.8)", "P@10"], by_topic=True)
     rows = {(topic, measure): row for _, topic, measure, *row in frame.iter_rows()}
     assert rows["2", "RBP(p=0.8)"][:3] == [0, 0, 1]
