@@ -39,6 +39,8 @@ def random_topic(
                 i, j = rng.choice(len(order), 2, replace=False)
                 order[i], order[j] = order[j], order[i]
         group = np.cumsum(rng.random(len(order)) >= ties)
+        if len(_tied([list(zip(order, group, strict=True)), *rankings.values()])) > 4:
+            group = np.arange(len(order))  # so that orders of ties stay few enough to go through
         rankings[run] = [(str(document), int(number)) for document, number in zip(order, group, strict=True)]
     listed = sorted({document for ranking in rankings.values() for document, _ in ranking})
     open_ = set(rng.permutation(listed)[: int(rng.integers(0, unjudged + 1))])
@@ -71,13 +73,17 @@ def completions(topic: Topic, run_a: str, run_b: str, gmax: int) -> Iterator[dic
 
 def orders(topic: Topic, run_a: str, run_b: str) -> Iterator[dict[str, int]]:
     """Every total order of the documents that either run has tied: one order for both runs."""
-    tied = set()
-    for run in (run_a, run_b):
-        for _, group in itertools.groupby(topic.rankings[run], key=lambda pair: pair[1]):
-            members = [document for document, _ in group]
-            tied |= set(members) if len(members) > 1 else set()
-    for order in itertools.permutations(sorted(tied)):
+    for order in itertools.permutations(sorted(_tied([topic.rankings[run] for run in (run_a, run_b)]))):
         yield {document: place for place, document in enumerate(order)}
+
+
+def _tied(rankings: Sequence[Sequence[tuple[Any, Any]]]) -> set[str]:
+    tied: set[str] = set()
+    for ranking in rankings:
+        for _, group in itertools.groupby(ranking, key=lambda pair: pair[1]):
+            members = [str(document) for document, _ in group]
+            tied |= set(members) if len(members) > 1 else set()
+    return tied
 
 
 def arranged(ranking: list[tuple[str, int]], order: dict[str, int]) -> list[str]:
