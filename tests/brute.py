@@ -38,7 +38,7 @@ def random_topic(
             if len(order) > 1 and rng.random() < 0.7:
                 i, j = rng.choice(len(order), 2, replace=False)
                 order[i], order[j] = order[j], order[i]
-        group = np.cumsum(rng.random(len(order)) >= ties)
+        group = np.cumsum(rng.random(len(order)) >= ties, dtype=np.int64)
         if len(_tied([list(zip(order, group, strict=True)), *rankings.values()])) > 4:
             group = np.arange(len(order))  # so that orders of ties stay few enough to go through
         rankings[run] = [(str(document), int(number)) for document, number in zip(order, group, strict=True)]

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import permutations, product
-from math import factorial
+from math import factorial, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.data.arrays import distinct
 from fathoms.data.qrels import JUDGED
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
 from fathoms.evidence.pairs import ALONE, PairEvidence, TopicRankings
@@ -28,7 +29,6 @@ ENDLESS = 1_000_000  # documents that stand for any number of them
 CELLS = 2_000_000  # ways times documents worked on at a time
 WITNESSED = 300  # places of a run among which a quick witness is looked for
 FEW = 1000  # pairs up to which orders of ties are gone through one by one
-TIED = 6  # tied documents of a topic up to which all orders are gone through
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -185,14 +185,26 @@ def _over_ways(measure: Measure, pair: PairEvidence, ways: NDArray[np.int16], li
 
 
 def all_orders(pair: PairEvidence, most: int) -> list[PairEvidence]:
-    """A pair under every order of its tied documents, the same for both runs; none where there are more than `most`."""
-    tied = np.flatnonzero(pair.tied[0])
-    if len(tied) > TIED or factorial(len(tied)) > most:
+    """A pair under every order of its tied documents, the same for both runs; none where there are more than `most`.
+
+    In a group that both runs have in the same places, documents that are unjudged, or have the same code, may be
+    swapped without changing what judging can do.
+    """
+    tied, shared, codes = np.flatnonzero(pair.tied[0]), pair.shared[0], pair.codes[0]
+    alone = tied[shared[tied] == ALONE].tolist()
+    groups = [tied[shared[tied] == group].tolist() for group in distinct(shared[tied]).tolist() if group != ALONE]
+    if any(factorial(len(group)) > most for group in (alone, *groups)):
         return []
-    priority = np.zeros((1, pair.codes.shape[1]))
+    kind = np.where(pair.unjudged[0], -1, codes)
+    choices = [list(permutations(alone))]
+    choices += [list({tuple(kind[list(order)]): order for order in permutations(group)}.values()) for group in groups]
+    if prod(len(choice) for choice in choices) > most:
+        return []
     orders = []
-    for order in permutations(range(len(tied))):
-        priority[0, tied] = order
+    priority = np.zeros((1, len(codes)))
+    for chosen in product(*choices):
+        for order in chosen:
+            priority[0, list(order)] = -np.arange(len(order))
         orders.append(pair.reordered(priority))
     return orders
 

@@ -24,6 +24,7 @@ from fathoms.parallel import parallel_map
 if TYPE_CHECKING:
     from fathoms.comparison.ranges import Ranges
 
+NEARLY = 1e-9  # what rounding may take from a sum
 LISTED = 256  # documents of a topic that a judging is built of, one at a time
 
 
@@ -99,9 +100,14 @@ def _of_pair(ranges: Ranges, measure: Measure, a: int, b: int, diff: float) -> F
     low = _fewest(curves, needed)
     chosen = _greedy(curves, needed)
     total = sum(len(taken) for taken in chosen)
-    enough = sum(float(c.reached[len(taken) - 1]) for c, taken in zip(curves, chosen, strict=True) if taken) >= needed
+    enough = (
+        sum(float(c.reached[len(taken) - 1]) for c, taken in zip(curves, chosen, strict=True) if taken)
+        >= needed - NEARLY
+    )
     documents = sorted((one for taken in chosen for one in taken), key=lambda one: one.change * sign)
-    return Fragility(a, b, measure, low, total if enough and low is not None else None, documents, topics)
+    return Fragility(
+        a, b, measure, low, total if fallen >= needed - NEARLY and low is not None else None, documents, topics
+    )
 
 
 def _curves(ranges: Ranges, measure: Measure, topic: TopicRankings, front: int, back: int, sign: float) -> _Curves:
@@ -188,8 +194,8 @@ def _fewest(curves: list[_Curves], needed: float) -> int | None:
     fallen = used = 0.0
     for i in order.tolist():
         part = slopes[i] * sizes[i]
-        if fallen + part >= needed - 1e-12:
-            return int(np.ceil(used + (needed - fallen) / slopes[i] - 1e-9))
+        if fallen + part >= needed - NEARLY:
+            return int(np.ceil(used + (needed - NEARLY - fallen) / slopes[i] - 1e-9))
         fallen, used = fallen + part, used + sizes[i]
     return None
 
@@ -199,13 +205,15 @@ def _greedy(curves: list[_Curves], needed: float) -> list[list[Decisive]]:
     best = [np.maximum.accumulate(curve.reached) if len(curve.reached) else curve.reached for curve in curves]
     taken = [0] * len(curves)
     fallen = 0.0
-    while fallen < needed - 1e-12:
+    while fallen < needed - NEARLY:
         steps = []
         for i, curve in enumerate(best):
             rest = curve[taken[i] :]
             if len(rest):
                 per_document = (rest - (curve[taken[i] - 1] if taken[i] else 0.0)) / np.arange(1, len(rest) + 1)
-                at = int(per_document.argmax())
+                enough = rest - (curve[taken[i] - 1] if taken[i] else 0.0) >= needed - NEARLY - fallen
+                # As few as do it, else as many as bring most for each; of equal ones the fewest.
+                at = int(enough.argmax() if enough.any() else (per_document >= per_document.max() - NEARLY).argmax())
                 steps.append((float(per_document[at]), i, at + 1))
         gain, i, n = max(steps, default=(0.0, 0, 0))
         if gain <= 0:

@@ -18,6 +18,7 @@ from fathoms.comparison.differences import (
     ENDLESS,
     comparable,
     difference,
+    enumerated,
     listed_range,
     quick_witness,
     tie_witness,
@@ -157,7 +158,9 @@ class Ranges:
             if how == "ties":
                 found[rows] = np.maximum(difference(measure, pair, pair.codes), tie_witness(measure, pair))
             else:
-                found[rows] = witness(measure, pair, thorough=how == "thorough").value
+                value = witness(measure, pair, thorough=how == "thorough").value
+                best = enumerated(measure, pair, NO_LIMIT, over_ties=False)[:, 0] if how == "thorough" else value
+                found[rows] = np.where(np.isfinite(best), best, value)
         return found
 
     # -- can the sign be reversed? ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fathoms.data.arrays import columns_at, row_sums
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.pairs import PairEvidence
+from fathoms.evidence.pairs import ALONE, PairEvidence
 from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.gains import Graded
 from fathoms.measures.ties import mean_products
@@ -61,7 +61,13 @@ class Cascade(Graded):
         most, known = self.table(one, unknown=self.top_gain(one)), self.table(one)
         a, b = (np.take_along_axis(pair.codes, side[:, :n], axis=1) for side in (pair.columns_a, pair.columns_b))
         rank_b_of_a = np.take_along_axis(pair.rank_b, pair.columns_a[:, :n], axis=1)
-        gain_a, gain_b = most[a], known[b]
+        gain_a, gain_b, pass_a = most[a], known[b], known[a]
+        if pair.over_all_orders:
+            # In a tie group that both have, a place holds the same document in both: any one of the group.
+            shared = np.take_along_axis(pair.shared, pair.columns_a[:, :n], axis=1)
+            gain_a = _extremes(gain_a, shared, np.maximum)
+            gain_b, pass_a = (_extremes(gain, shared, np.minimum) for gain in (gain_b, pass_a))
+            rank_b_of_a = np.where(shared != ALONE, np.arange(1, n + 1), rank_b_of_a)
         together = np.maximum.accumulate(rank_b_of_a, axis=1) == np.arange(1, n + 1)
         inverse = 1 / self.effort(np.arange(1, n + 1))
         rows = len(pair)
@@ -74,7 +80,7 @@ class Cascade(Graded):
             adds = (left_a * gain_a[:, i] - left_b * gain_b[:, i]) * inverse[i]
             segment += np.where(fresh & (rank_b_of_a[:, i] == i + 1), 0.0, adds)
             left_a, left_b = left_a * (1 - gain_a[:, i]), left_b * (1 - gain_b[:, i])
-            pass_most, pass_least = pass_most * (1 - known[a[:, i]]), pass_least * (1 - gain_a[:, i])
+            pass_most, pass_least = pass_most * (1 - pass_a[:, i]), pass_least * (1 - gain_a[:, i])
             ends = together[:, i] | (i == n - 1)
             total += np.where(ends, segment * np.where(segment > 0, reach_most, reach_least), 0.0)
             reach_most, reach_least = (
@@ -86,7 +92,9 @@ class Cascade(Graded):
                 np.where(ends, 1.0, part) for part in (left_a, left_b, pass_most, pass_least)
             )
             fresh = ends
-        total = np.where(pair.has_ties & pair.over_all_orders, np.inf, total)
+        if pair.over_all_orders:
+            loose = pair.tied & (pair.shared == ALONE) & (np.minimum(pair.places_a[0], pair.places_b[0]) <= n)
+            total = np.where(loose.any(axis=1), np.inf, total)
         return np.broadcast_to(total[:, None], (rows, len(limits)))
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
@@ -132,3 +140,12 @@ class Cascade(Graded):
         terms = gain * (1 - gain) ** np.arange(steps)
         sums = np.array([(terms / self.effort(n + 1 + np.arange(steps))).sum() for n in lengths])
         return sums[place]
+
+
+def _extremes(values: Floats, group: Ints, extreme: np.ufunc) -> Floats:
+    """[row, place]: values, but in a group (numbers that are not ALONE, places next to each other) their extreme."""
+    starts = np.ones(values.shape, dtype=bool)
+    starts[:, 1:] = (group[:, 1:] != group[:, :-1]) | (group[:, 1:] == ALONE)
+    number = np.cumsum(starts.ravel()) - 1
+    found: Floats = extreme.reduceat(values.ravel(), np.flatnonzero(starts.ravel()))[number]
+    return found.reshape(values.shape)
