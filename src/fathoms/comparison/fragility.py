@@ -100,14 +100,10 @@ def _of_pair(ranges: Ranges, measure: Measure, a: int, b: int, diff: float) -> F
     low = _fewest(curves, needed)
     chosen = _greedy(curves, needed)
     total = sum(len(taken) for taken in chosen)
-    enough = (
-        sum(float(c.reached[len(taken) - 1]) for c, taken in zip(curves, chosen, strict=True) if taken)
-        >= needed - NEARLY
-    )
+    fallen = sum(float(c.reached[len(taken) - 1]) for c, taken in zip(curves, chosen, strict=True) if taken)
+    reversed_ = low is not None and fallen >= needed - NEARLY
     documents = sorted((one for taken in chosen for one in taken), key=lambda one: one.change * sign)
-    return Fragility(
-        a, b, measure, low, total if fallen >= needed - NEARLY and low is not None else None, documents, topics
-    )
+    return Fragility(a, b, measure, low, total if reversed_ else None, documents, topics)
 
 
 def _curves(ranges: Ranges, measure: Measure, topic: TopicRankings, front: int, back: int, sign: float) -> _Curves:
