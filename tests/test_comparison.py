@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from fathoms.comparison.agreement import Evaluated, agreement, discrimination
 from fathoms.comparison.correlation import correlation, correlation_matrix, rbo, rmse, swaps, tau_ap_matrix
 from fathoms.comparison.intervals import intervals
 from fathoms.comparison.significance import corrected, effect_size, p_values, tukey
-from tests import slow
 from tests.commands import status
 
 # -- significance ---------------------------------------------------------------------------------------------
@@ -192,65 +192,11 @@ def test_swaps_are_the_pairs_that_change_places() -> None:
     assert rmse(np.array([1.0, 2.0]), np.array([2.0, 4.0])) == pytest.approx(math.sqrt(2.5))
 
 
-# -- ranges of differences ------------------------------------------------------------------------------------
-
-
-def two_runs(rng: np.random.Generator) -> tuple[dict[str, int], list[str], list[str]]:
-    """Judgments of some of six documents, and two rankings that share some of them."""
-    names = [f"d{i}" for i in range(6)]
-    judged = {name: int(rng.integers(0, 2)) for name in names if rng.random() < 0.4}
-    judged["elsewhere"] = 1
-    first, second = (rng.permutation(names)[: rng.integers(2, 6)].tolist() for _ in range(2))
-    return judged, first, second
+# -- verdicts -------------------------------------------------------------------------------------------------
 
 
 def as_run(ranking: list[str]) -> dict[str, dict[str, float]]:
     return {"1": {name: float(len(ranking) - i) for i, name in enumerate(ranking)}}
-
-
-def extremes(measure: str, judged: dict[str, int], a: list[str], b: list[str]) -> tuple[float, float]:
-    """Least and greatest difference over all ways of judging the listed documents."""
-    unknown = sorted({*a, *b} - judged.keys())
-    values = []
-    for grades in itertools.product((0, 1), repeat=len(unknown)):
-        known = judged | dict(zip(unknown, grades, strict=True))
-
-        def value(ranking: list[str], known: dict[str, int] = known) -> float:
-            outside = tuple(slow.Doc(grade) for name, grade in known.items() if name not in ranking)
-            return slow.value(measure, slow.Case(tuple(slow.Doc(known[name]) for name in ranking), outside, 1))
-
-        values.append(value(a) - value(b))
-    return min(values), max(values)
-
-
-@pytest.mark.parametrize("measure", ["P@3", "P@5", "DCG@4", "SDCG@3", "RBP(p=0.8)@3", "RBP(p=0.7)"])
-def test_difference_range_of_weighted_measures_is_exact(measure: str) -> None:
-    rng = np.random.default_rng(10)
-    for _ in range(60):
-        judged, a, b = two_runs(rng)
-        frame = fm.compare({"1": judged}, {"a": as_run(a), "b": as_run(b)}, measure, ties="run")
-        low, high = extremes(measure, judged, a, b)
-        tails = [0.0, 0.0]
-        if measure.startswith("RBP"):
-            p, k = (0.8, 3) if "@" in measure else (0.7, 99)
-            tails = [p ** min(k, len(ranking)) for ranking in (a, b)]
-        assert frame["diff_low"][0] == pytest.approx(low - tails[1], abs=1e-9)
-        assert frame["diff_high"][0] == pytest.approx(high + tails[0], abs=1e-9)
-
-
-@pytest.mark.parametrize("measure", ["AP", "AP@3", "nDCG@4", "RR", "ERR@4", "Q@4", "R@3", "Rprec"])
-def test_difference_range_of_other_measures_holds_all_completions(measure: str) -> None:
-    rng = np.random.default_rng(11)
-    for _ in range(40):
-        judged, a, b = two_runs(rng)
-        frame = fm.compare({"1": judged}, {"a": as_run(a), "b": as_run(b)}, measure, ties="run", universe="given")
-        low, high = extremes(measure, judged, a, b)
-        assert frame["diff_low"][0] <= low + 1e-9
-        assert frame["diff_high"][0] >= high - 1e-9
-        assert frame["diff_low"][0] <= frame["diff"][0] <= frame["diff_high"][0]
-
-
-# -- verdicts -------------------------------------------------------------------------------------------------
 
 
 def many_topics(ranking: list[str], n: int = 20) -> dict[str, dict[str, float]]:
@@ -266,20 +212,57 @@ def verdict(judged: dict[str, int], a: list[str], b: list[str], **how: object) -
 def test_verdicts() -> None:
     assert verdict({"x": 1, "y": 0}, ["x"], ["y"]) == "certain"
     assert verdict({"x": 1, "y": 0}, ["x"], ["x"]) == "tie"
-    # The same difference on all 20 topics is significant by its signs; and b's second document is unjudged.
-    assert verdict({"x": 1, "y": 0}, ["x"], ["y", "u"]) == "settled"
-    rng = np.random.default_rng(12)
-    qrels = {str(t): {"x": int(rng.random() < 0.9), "y": 0} for t in range(20)}
-    runs = {"a": many_topics(["x"]), "b": many_topics(["y", "u"])}
-    frame = fm.compare(qrels, runs, "P@2")
-    assert frame["verdict"][0] == "settled"
-    assert frame["diff_low"][0] < 0 < frame["diff"][0]
-    # Significant with x first; but w, tied with it, could stand there, and then b is ahead on its four topics.
-    judged = {str(t): {"x": int(t != 7), "w": 0, "y": 1} for t in range(20)}
-    second = {str(t): {"y" if t < 4 else "u": 1.0} for t in range(20)}
-    for score, expected in ((1.0, "open"), (0.5, "settled")):
+    # The same difference on all 20 topics is significant by its signs; but u could make up for it.
+    assert verdict({"x": 1, "y": 0}, ["x"], ["y", "u"]) == "fragile"
+    # Nothing that is unjudged could: only a has such documents.
+    assert verdict({"x": 1, "y": 0}, ["x", "u"], ["y"]) == "certain"
+
+
+def test_ties_alone_make_a_difference_fragile() -> None:
+    """Significant with x first; but w, tied with it, could stand there, and then b is ahead on its four topics."""
+    judged = {str(t): {"x": int(t != 7), "w": 0, "y": 1, "z": 0} for t in range(20)}
+    second = {str(t): {"y" if t < 4 else "z": 1.0} for t in range(20)}
+    for score, expected in ((1.0, ("fragile", "ties", "yes")), (0.5, ("certain", "", "no"))):
         tied = {"a": {t: {"x": 1.0, "w": score} for t in judged}, "b": second}
-        assert fm.compare(judged, tied, "P@1")["verdict"][0] == expected
+        (pair,) = fm.Experiment(judged, tied).compare("P@1").pairs
+        assert (pair.verdict, pair.reason, pair.reversible) == expected
+
+
+def test_an_open_pair_says_how_many_topics_it_lacks() -> None:
+    """With the same mean and spread of differences, so many topics find it in 4 of 5 cases."""
+    rng = np.random.default_rng(3)
+    hits = rng.random(30) < 0.6
+    qrels = {str(t): {"x": int(hit), "y": int(not hit)} for t, hit in enumerate(hits)}
+    runs = {"a": many_topics(["x"], 30), "b": many_topics(["y"], 30)}
+    (pair,) = fm.Experiment(qrels, runs).compare("P@1").pairs
+    assert (pair.verdict, pair.reversible) == ("open", "no")
+    found = re.fullmatch(r"topics \(about ([\d,]+) would settle it\)", pair.reason)
+    assert found is not None
+    n = int(found[1].replace(",", ""))
+    differences = np.where(hits, 1.0, -1.0)
+    samples = rng.choice(differences, size=(4000, n))
+    p = stats.ttest_1samp(samples, 0.0, axis=1).pvalue
+    assert (p < 0.05).mean() == pytest.approx(0.8, abs=0.05)
+
+
+def test_geometric_means_are_compared_as_logarithms() -> None:
+    rng = np.random.default_rng(5)
+    qrels = {str(t): {"x": 1, "y": 0, "z": int(rng.random() < 0.5)} for t in range(12)}
+    runs = {"a": many_topics(["x", "y", "z"], 12), "b": many_topics(["y", "x", "z"], 12)}
+    result = fm.Experiment(qrels, runs).compare("GMAP")
+    (pair,) = result.pairs
+    scores = fm.evaluate(qrels, runs, "GMAP")
+    means = dict(zip(scores["run"], scores["score"], strict=True))
+    assert np.exp(pair.diff) == pytest.approx(means["a"] / means["b"])
+    assert f"a factor of {np.exp(pair.diff):.4f}" in result.sentences[0]
+
+
+def test_expected_ties_are_what_is_compared() -> None:
+    qrels = {str(t): {"x": 1, "y": 0, "z": 0} for t in range(6)}
+    runs = {"a": {str(t): {"x": 1.0, "y": 1.0} for t in range(6)}, "b": many_topics(["z"], 6)}
+    (pair,) = fm.Experiment(qrels, runs, ties="expected").compare("P@1").pairs
+    assert pair.diff == pytest.approx(0.5)
+    assert (pair.diff_low, pair.reversible) == (None, "yes")
 
 
 def test_baseline_compares_with_it_alone() -> None:
@@ -300,7 +283,7 @@ def test_compare_command(tmp_path: object, capsys: pytest.CaptureFixture[str]) -
     for words, expected in (
         (
             ["--format", "tsv"],
-            "run_a\trun_b\tmeasure\tdiff\tdiff_low\tdiff_high\tci_low\tci_high\tp\tp_corrected\tverdict",
+            "run_a\trun_b\tmeasure\tdiff\tdiff_low\tdiff_high\tci_low\tci_high\tp\tp_corrected\teffect\testimate\tlikely_low",
         ),
         (["-m", "P@10", "--test", "randomization"], "P@10: of 10 pairs"),
         (["--format", "latex"], r"\toprule"),

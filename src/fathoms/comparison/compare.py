@@ -290,7 +290,7 @@ def _held(
     notes: list[str],
 ) -> dict[Measure, Holding]:
     """What draws of the unjudged documents' relevance say of each pair, measure by measure."""
-    wanted = [m for m in measures if _drawable(m)]
+    wanted, asked = [m for m in measures if _drawable(m)], draws is not None
     if draws == 0 or not wanted or how.over_orders:
         return {}
     if draws is None:
@@ -300,7 +300,13 @@ def _held(
             )
             return {}
         draws = DRAWS
-    found = relevance_probabilities(experiment, MODEL, samples=SAMPLES, seed=how.seed)
+    try:
+        found = relevance_probabilities(experiment, MODEL, samples=SAMPLES, seed=how.seed)
+    except FathomsError as error:
+        if asked:
+            raise
+        notes.append(f"there are no estimates: {error}")
+        return {}
     held = {}
     for m in wanted:
         drawn = comparable(m, drawn_scores(found, how.names, [m], draws, how.seed)[m])

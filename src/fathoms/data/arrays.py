@@ -21,7 +21,7 @@ def frame_of_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], words: 
     from fathoms.data.topics import valid_text
 
     text = [name in words for name in columns]
-    valid = [[valid_text(v) if t else v for v, t in zip(row, text, strict=True)] for row in rows]
+    valid = [[valid_text(v) if t and v is not None else v for v, t in zip(row, text, strict=True)] for row in rows]
     types = {name: pl.String if t else pl.Float64 for name, t in zip(columns, text, strict=True)}
     return pl.DataFrame(valid, schema=types, orient="row")
 
