@@ -383,8 +383,8 @@ def compare(
     >>> import fathoms as fm
     >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1, "d": 0}}
     >>> runs = {"good": {"1": {"a": 2.0}, "2": {"c": 2.0}}, "bad": {"1": {"b": 2.0}, "2": {"d": 2.0}}}
-    >>> fm.compare(qrels, runs, "P@1")["verdict"].to_list()
-    ['certain']
+    >>> fm.compare(qrels, runs, "P@1").select("diff", "reversible", "verdict").row(0)
+    (1.0, 'no', 'open')
     """
     exp = Experiment(qrels, runs, **options)
     how: Any = {"test": test, "correction": correction, "alpha": alpha, "baseline": baseline}
