@@ -27,7 +27,7 @@ from fathoms.measures.gains import Binary
 ENUMERATED = 4096  # ways of judging a topic up to which all are gone through
 ENDLESS = 1_000_000  # documents that stand for any number of them
 CELLS = 2_000_000  # ways times documents worked on at a time
-WITNESSED = 300  # places of a run among which a quick witness is looked for
+WITNESSED = 200  # places of a run among which a quick witness is looked for
 FEW = 1000  # pairs up to which orders of ties are gone through one by one
 
 
@@ -263,14 +263,13 @@ def quick_witness(measure: Measure, topic: TopicRankings, a: Ints, b: Ints) -> F
     codes = np.where(new, np.int16(JUDGED + top), topic.codes[place])
     lengths = np.minimum(topic.lengths[a], place.shape[1])
     value = measure.value(topic.as_evidence(codes, np.zeros(codes.shape, dtype=bool), lengths, counts=counts))
-    steps = np.array([0, *counts_up_to(place.shape[1])])
+    steps = np.append(0, 2 ** np.arange(np.ceil(np.log2(place.shape[1] + 1)))).astype(np.int64)
     # B falls with every document added: it is at most what it is with fewer.
     with_steps = np.repeat(topic.counts[None, :], len(steps), axis=0)
     with_steps[:, top] += steps
     used, row = np.unique(b, return_inverse=True)
-    theirs = np.empty((len(used), len(steps)))
+    theirs, evidence = np.empty((len(used), len(steps))), topic.evidence(used)
     for i, counts_of in enumerate(with_steps):
-        evidence = topic.evidence(used)
         theirs[:, i] = measure.value(replace(evidence, counts=np.repeat(counts_of[None, :], len(used), axis=0)))
     step = np.searchsorted(steps, added, side="right") - 1
     return comparable(measure, value) - comparable(measure, theirs[row, step])
