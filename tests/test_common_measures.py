@@ -639,7 +639,7 @@ def test_command_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert [found["Q"]["range"], found["AP"]["judging"], found["INST"]["ties"]] == ["sound (exact)", "yes", "simulated"]
     assert [found["R"]["estimate"], found["R"]["difference"], found["NumQ"]["ties"]] == [
         "no gain models",
-        "sound",
+        "exact",
         "none",
     ]
     assert json.loads(call(capsys, "--format", "json"))[0]["measure"] == "P"

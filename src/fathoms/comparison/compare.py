@@ -192,11 +192,13 @@ def run_comparison(
     universe = Universe(_universe(measures), options.universe_depth)
     ranges = Ranges([system.keys for system in systems], qrels, a, b, universe, workers=options.workers)
     means = {m: values[m].mean(axis=1) for m in measures}
-    found = ranges.of(measures, {m: means[m][a] - means[m][b] for m in measures})
+    scores = {m: [system.scores[m] for system in systems] for m in measures}
+    found = ranges.of(measures, {m: means[m][a] - means[m][b] for m in measures}, scores)
     how = _How(names, a, b, test, correction, alpha, options.seed, options.ties == "expected")
     documents = sum(len(system.keys.keys) for system in systems)
     held = _held(experiment, measures, values, how, draws, documents, notes)
-    told = {m: fragility(ranges, m, means[m]) for m in measures if m in found} if explain else {}
+    explained_by = [m for m in measures if m in found and not m.needs_pool] if explain else []
+    told = {m: fragility(ranges, m, means[m]) for m in explained_by}
     pairs = [
         pair
         for m in measures

@@ -7,7 +7,7 @@ leaves the sign open, a judging that reverses it is looked for; and only where n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -29,7 +29,7 @@ from fathoms.data.arrays import distinct
 from fathoms.data.qrels import Qrels
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.pairs import PairEvidence, RankedKeys, TopicRankings
-from fathoms.measures.base import Measure
+from fathoms.measures.base import Measure, Scores
 from fathoms.measures.differences import NO_LIMIT, at_ranks
 from fathoms.measures.weighted import Weighted
 from fathoms.parallel import parallel_map
@@ -94,12 +94,41 @@ class Ranges:
         """One topic's rankings, without the large arrays that an earlier look at them has made."""
         return copy(self.topics[number])
 
-    def of(self, measures: Sequence[Measure], differences: dict[Measure, Floats]) -> dict[Measure, DifferenceRanges]:
-        """Ranges of the measures that have one; `differences` are the mean differences of the pairs."""
-        ranged = [measure for measure in measures if measure.range_is in ("exact", "sound")]
+    def of(
+        self,
+        measures: Sequence[Measure],
+        differences: dict[Measure, Floats],
+        scores: Mapping[Measure, Sequence[Scores]],
+    ) -> dict[Measure, DifferenceRanges]:
+        """Ranges of the measures that have one; `differences` are the mean differences of the pairs, and `scores` those
+        of the systems, for measures that need the pool."""
+        ranged = [m for m in measures if m.range_is in ("exact", "sound") and not m.needs_pool]
+        pooled = [m for m in measures if m.range_is in ("exact", "sound") and m.needs_pool]
         quick = [measure for measure in ranged if not self.affordable(measure, len(self.a))]
         ends = self._by_topic({m: partial(self._ends, m, m in quick) for m in ranged}, self.a, self.b)
-        return {m: self._decided(m, ends[m], differences[m], m in quick) for m in ranged}
+        found = {m: self._decided(m, ends[m], differences[m], m in quick) for m in ranged}
+        return found | {m: self._of_pooled(scores[m], differences[m]) for m in pooled}
+
+    def _of_pooled(self, scores: Sequence[Scores], diff: Floats) -> DifferenceRanges:
+        """From the systems' own ranges, over what the pool leaves unjudged; 0 where both have the same ranking."""
+        low = np.stack([one.score if one.low is None else one.low for one in scores])
+        high = np.stack([one.score if one.high is None else one.high for one in scores])
+        ends = np.stack([low[self.a] - high[self.b], high[self.a] - low[self.b]])
+        alike = [self.runs[a].same_as(self.runs[b]) for a, b in zip(self.a, self.b, strict=True)]
+        ends[:, alike] = 0.0
+        apart, lead = np.abs(diff) > NOTHING, _lead(ends, diff)
+        tied = np.array([bool(run.tied.any()) for run in self.runs])
+        proved = (lead > NOTHING) & ~(tied[self.a] | tied[self.b])
+        means = ends.mean(axis=2)
+        return DifferenceRanges(
+            means[0],
+            means[1],
+            np.where(apart, np.where(proved, "no", "unknown"), "").tolist(),
+            np.where(lead <= NOTHING, "judging", np.where(proved, "", "ties")).tolist(),
+            False,
+            ends[0],
+            ends[1],
+        )
 
     def affordable(self, measure: Measure, pairs: int) -> bool:
         """Whether that many pairs can all have the best bounds."""

@@ -93,8 +93,19 @@ def _figures(pair: Pair, result: Comparison) -> str:
     if pair.effect_low is not None and pair.effect_high is not None and isfinite(pair.effect_low):
         ends = _towards(pair, pair.effect_low, pair.effect_high)
         parts.append(f"effect size {abs(pair.effect):.2f} ({ends[0]:+.2f} to {ends[1]:+.2f})")
-    needs = f" What it lacks: {pair.reason}." if pair.verdict == "open" and pair.reason else ""
+    needs = f" {_help(pair)}" if pair.verdict == "open" and _help(pair) else ""
     return f"On average over {pluralise(result.topics, 'topic')} {lead} ({'; '.join(parts)}).{needs}"
+
+
+def _help(pair: Pair) -> str:
+    """What an open pair lacks."""
+    what, _, number = pair.reason.partition(" (")
+    if what == "judging":
+        return "It may well be significant once more is judged."
+    if what == "ties":
+        return "Which of the two is ahead may depend on the tie-breaking rule."
+    many = number.removesuffix(")").partition(" would")[0]
+    return f"{many[:1].upper()}{many[1:]} topics like these would be expected to settle it." if many else ""
 
 
 def _span(pair: Pair, low: float, high: float) -> str:

@@ -45,6 +45,10 @@ class RankedKeys:
     def of(cls, ranked: Ranked, n_topics: int) -> RankedKeys:
         return cls(ranked.keys, ranked.codes, ranked.tied, np.searchsorted(ranked.topic, np.arange(n_topics + 1)))
 
+    def same_as(self, other: RankedKeys) -> bool:
+        """Whether both have the same documents in the same order, topic by topic."""
+        return np.array_equal(self.keys, other.keys) and np.array_equal(self.ends, other.ends)
+
 
 def possible_levels(qrels: Qrels) -> tuple[Floats, NDArray[np.int16]]:
     """The grades in use and the whole grades between them, and for each code of the judgments its code among these.
