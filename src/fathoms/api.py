@@ -111,7 +111,7 @@ class Experiment(BaseExperiment):
         return self._noted(
             run_comparison(
                 self,
-                self.measures(measures),
+                self.measures(measures, of_pairs=True),
                 test=test,
                 correction=correction,
                 alpha=alpha,
