@@ -84,7 +84,7 @@ def test_where_nothing_is_judged_no_depth_is_claimed() -> None:
     found = infer_pool({"a": JudgedByRank(np.full(30, 20), np.full(30, 5))})
     assert not found.known
     assert (found.names, found.depth) == (["a"], 10)
-    assert found.sentence.startswith("assumed pool: unknown, for no run is judged through its first ranks")
+    assert found.sentence.startswith("assumed pool: unknown, since no run is judged through its first ranks")
 
 
 def test_an_even_decline_is_no_edge() -> None:

@@ -155,6 +155,12 @@ def test_pair_is_for_comparisons() -> None:
     with pytest.raises(fm.FathomsError, match="universe: run is for single runs"):
         BaseExperiment(JUDGED, {"A": A, "B": B}, universe="run").measures("AP", of_pairs=True)
     assert BaseExperiment(JUDGED, {"A": A}, universe="pair").measures("AP", of_pairs=True)
+    with pytest.raises(fm.FathomsError, match="universe: run is for single runs"):
+        fm.Experiment(JUDGED, {"A": A, "B": B}, universe="run").compare("AP")
+    (asked,), (default,) = (
+        fm.Experiment(JUDGED, {"A": A, "B": B}, universe=kind).compare("AP", draws=0).pairs for kind in ("pair", None)
+    )
+    assert (asked.diff_low, asked.diff_high) == (default.diff_low, default.diff_high)
 
 
 def test_an_evaluator_and_the_provider_know_one_run() -> None:

@@ -155,20 +155,21 @@ class DepthAnalysis(Result):
         lines = [f"{found.pool[0].upper()}{found.pool[1:]}. Other depths are compared with depth {self.reference}."]
         for measure in self.measures:
             start = stable_from(volatility(found, measure, kind=kind), found.depths)
-            measured = f"{kind} between any two depths is at least {STABLE:g}"
+            measured = f"{kind} between any two depths from there on is at least {STABLE:g}"
             lines.append(
                 f"{measure}: the order of the runs is stable from depth {start} on ({measured})."
                 if start is not None
                 else f"{measure}: the order of the runs is not stable at any depth up to {found.depths[-1]} "
-                f"({kind} between two of the deepest depths is below {STABLE:g})."
+                f"({kind} between the two deepest is not {STABLE:g} or more)."
             )
             means = found.means(measure)
             changed = swaps(means[found.depths.index(self.reference)], means[-1])
             if changed:
                 better, worse = (found.runs[i] for i in changed[0])
                 pairs = len(found.runs) * (len(found.runs) - 1) // 2
+                change = "changes" if len(changed) == 1 else "change"
                 lines.append(
-                    f"{measure}: {len(changed):,} of {pluralise(pairs, 'pair')} of runs change order between depth "
+                    f"{measure}: {len(changed):,} of {pluralise(pairs, 'pair')} of runs {change} order between depth "
                     f"{self.reference} and depth {found.depths[-1]}, such as {better} and {worse}."
                 )
         lines.append("All this is about the cut-off alone: unjudged documents count as not relevant at every depth.")

@@ -16,6 +16,9 @@ ESTIMATES = (
     "Estimates (estimate, likely_low, likely_high, p_better, p_holds) come from a model that is not calibrated yet: "
     "expect their intervals to be too narrow, above all for deep measures."
 )
+# What judging or tie-breaking does to a significant difference, by `reversible`: "could" is said of what was found.
+UNDOES = {"yes": "could reverse it", "no": "may make it insignificant, though not reverse it"}
+MAY = "may undo it"
 MANY = 3  # more pairs than this are counted, not described one by one
 
 
@@ -73,7 +76,7 @@ def _claim(pair: Pair) -> str:
         )
     if pair.verdict == "fragile":
         why = "tie-breaking" if pair.reason == "ties" else "further judging"
-        undo = "could reverse it" if pair.reversible != "no" else "could make it insignificant, though not reverse it"
+        undo = UNDOES.get(pair.reversible or "", MAY)
         return f"{better} is significantly better than {worse} as judged, but {why} {undo}."
     if pair.verdict == "significant":
         return f"{better} is significantly better than {worse}."
@@ -84,33 +87,34 @@ def _figures(pair: Pair, result: Comparison) -> str:
     better, _ = _ordered(pair)
     size = abs(pair.diff)
     lead = f"{better} is ahead by " + (f"a factor of {exp(size):.4f}" if pair.log_scale else f"{size:.4f}")
-    parts = [f"{_tested(result)}, p {_p(pair.p_corrected)}"]
+    found = [f"p {_p(pair.p_corrected)}"]
     low, high = _towards(pair, pair.ci_low, pair.ci_high)
+    level = f"{100 * (1 - result.alpha):g}%"
     if isfinite(low) and isfinite(high):
         about = SIGNIFICANCE_TESTS[result.test].about
         what = "interval" if about == "mean difference" else f"interval of the {about}"
-        parts.insert(0, f"{100 * (1 - result.alpha):g}% {what} {_span(pair, low, high)}")
+        found.insert(0, f"{level} {what} {_span(pair, low, high)}")
+    parts = [", ".join(found), _tested(result, pair.measure)]
     if pair.effect_low is not None and pair.effect_high is not None and isfinite(pair.effect_low):
-        ends = _towards(pair, pair.effect_low, pair.effect_high)
-        parts.append(f"effect size {abs(pair.effect):.2f} ({ends[0]:+.2f} to {ends[1]:+.2f})")
-    needs = f" {_help(pair)}" if pair.verdict == "open" and _help(pair) else ""
-    return f"On average over {pluralise(result.topics, 'topic')} {lead} ({'; '.join(parts)}).{needs}"
+        low, high = _towards(pair, pair.effect_low, pair.effect_high)
+        parts.append(f"effect size {abs(pair.effect):.2f}, uncorrected {level} interval {low:+.2f} to {high:+.2f}")
+    return f"On average over {pluralise(result.topics, 'topic')} {lead} ({'; '.join(parts)}).{_lacking(pair)}"
 
 
-def _help(pair: Pair) -> str:
-    """What an open pair lacks."""
-    what, _, number = pair.reason.partition(" (")
-    if what == "judging":
-        return "It may well be significant once more is judged."
-    if what == "ties":
-        return "Which of the two is ahead may depend on the tie-breaking rule."
-    many = number.removesuffix(")").partition(" would")[0]
-    return f"{many[:1].upper()}{many[1:]} topics like these would be expected to settle it." if many else ""
+def _lacking(pair: Pair) -> str:
+    """What an open comparison is open for."""
+    if pair.verdict != "open" or not pair.reason:
+        return ""
+    if pair.reason == "judging":
+        return " Once everything is judged it will probably be significant, by an estimate."
+    if pair.reason == "ties":
+        return f" Breaking ties differently {'could' if pair.reversible == 'yes' else 'may'} reverse it."
+    return f" What it lacks: {pair.reason}."
 
 
-def _span(pair: Pair, low: float, high: float) -> str:
+def _span(pair: Pair, low: float, high: float, link: str = " to ") -> str:
     """Two ends as differences, or as factors where the scale is one of logarithms."""
-    return f"{exp(low):.4f} to {exp(high):.4f}" if pair.log_scale else f"{low:+.4f} to {high:+.4f}"
+    return link.join(f"{exp(end):.4f}" if pair.log_scale else f"{end:+.4f}" for end in (low, high))
 
 
 def _towards(pair: Pair, low: float, high: float) -> tuple[float, float]:
@@ -127,9 +131,9 @@ def _judging(pair: Pair) -> str:
     if high - low <= 1e-9:
         told = f"No judging changes this {what}"
     elif pair.exact:
-        told = f"Judging the rest could bring this {what} anywhere from {_span(pair, low, high)}"
+        told = f"Judging the rest could take this {what} as far as {_span(pair, low, high, ' or ')}"
     else:
-        told = f"Judging the rest could change this {what}, though not beyond {_span(pair, low, high)}"
+        told = f"Whatever is judged, this {what} stays between {_span(pair, low, high, ' and ')}"
     if pair.verdict == "open" and pair.reversible == "no":
         return (
             f"{told}: on these topics {_ordered(pair)[0]} stays ahead whatever is judged and however ties are broken."
@@ -138,22 +142,25 @@ def _judging(pair: Pair) -> str:
         return f"{told}."
     least = int(pair.fragility_low)
     if pair.fragility_high is None:
-        return f"{told}; it takes at least {pluralise(least, 'document')} to reverse it."
+        return f"{told}; it would take at least {pluralise(least, 'document')} to reverse it."
     most = int(pair.fragility_high)
-    return f"{told}; {pluralise(most, 'document')} could reverse it" + (
-        "." if least == most else f", and fewer than {least:,} could not."
+    fewer = (
+        "" if least == most else ", and perhaps fewer could" if least == 1 else f", and fewer than {least:,} could not"
     )
+    return f"{told}; {pluralise(most, 'document')} could reverse it{fewer}."
 
 
 def _depths(pair: Pair) -> str:
     if not pair.depths_reversed:
         return ""
-    return f"At depth {' and '.join(map(str, pair.depths_reversed))} the order is the other way round."
+    depths = "depth" if len(pair.depths_reversed) == 1 else "depths"
+    return f"At {depths} {' and '.join(map(str, pair.depths_reversed))} the order is the other way round."
 
 
-def _tested(result: Comparison) -> str:
+def _tested(result: Comparison, measure: str) -> str:
     test = SIGNIFICANCE_TESTS[result.test]
-    if test.allows_for_all_pairs or result.correction == "none" or len(result.pairs) < 2:
+    pairs = sum(pair.measure == measure for pair in result.pairs)  # corrected for together
+    if test.allows_for_all_pairs or result.correction == "none" or pairs < 2:
         return test.title
     return f"{test.title}, {CORRECTION_METHODS[result.correction].title}-corrected"
 
@@ -163,9 +170,9 @@ def _p(p: float) -> str:
 
 
 MEANINGS = {
-    "certain": "significant, and no judging and no tie-breaking reverses them",
+    "certain": "significant, and irreversible by judging or tie-breaking",
     "significant": "significant",
-    "fragile": "significant as judged, but judging or tie-breaking could undo them",
+    "fragile": "significant as judged, but not safe from further judging or tie-breaking",
     "open": "not significant",
     "tie": "equal means",
 }
@@ -173,12 +180,18 @@ MEANINGS = {
 
 def _counted(measure: str, pairs: list[Pair], result: Comparison) -> str:
     counts = Counter(pair.verdict for pair in pairs)
-    parts = [f"{counts[verdict]:,} {verdict} ({MEANINGS[verdict]})" for verdict in MEANINGS if counts[verdict]]
+    parts = [_are(counts[verdict], verdict, meaning) for verdict, meaning in MEANINGS.items() if counts[verdict]]
     proved = sum(pair.verdict == "open" and pair.reversible == "no" for pair in pairs)
-    told = f"{measure}: of {len(pairs):,} pairs {', '.join(parts)}; {_tested(result)}, alpha {result.alpha:g}."
+    how = f"{_tested(result, measure)}, alpha {result.alpha:g}"
+    told = f"{measure}: of {len(pairs):,} pairs, {', '.join(parts)}; {how}."
     if proved:
-        told += f" Of those open, {proved:,} cannot be reversed on these topics by any judging or tie-breaking."
-    turned = sum(bool(pair.depths_reversed) and pair.verdict != "open" for pair in pairs)
-    if turned:
-        told += f" {turned:,} that are not open have the other order at another depth."
+        told += f" Of the open ones, {proved:,} cannot be reversed on these topics by any judging or tie-breaking."
+    reversed_ = sum(bool(pair.depths_reversed) and pair.verdict != "open" for pair in pairs)
+    if reversed_:
+        told += f" At another depth {reversed_:,} of those not open would have the other order."
     return told
+
+
+def _are(count: int, verdict: str, meaning: str) -> str:
+    named = {"tie": ("a tie", "ties")}.get(verdict, (verdict, verdict))
+    return f"{count:,} {'is' if count == 1 else 'are'} {named[count != 1]} ({meaning})"

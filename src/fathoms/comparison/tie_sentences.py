@@ -79,7 +79,8 @@ def of_measure(report: TieReport, measure: Measure) -> str:
     if changes.any() or could.any():
         lines.append(
             f"Which run is ahead depends on the tie-breaking rule for {changes.sum():,} of "
-            f"{pluralise(len(changes), 'pair')}; some order of tied documents would reverse {could.sum():,} more."
+            f"{pluralise(len(changes), 'pair')}; breaking each run's ties independently could reverse {could.sum():,} "
+            "more."
         )
     elif len(changes):
         lines.append("Which of two runs is ahead does not depend on the tie-breaking rule.")
@@ -89,7 +90,8 @@ def of_measure(report: TieReport, measure: Measure) -> str:
     if differ or movable:
         far = int(np.argmax(worst - best))
         lines.append(
-            f"The rule changes the rank of {pluralise(differ, 'run')} among all runs, and some order of tied documents "
-            f"that of {movable}: {report.names[far]} could rank anywhere from {best[far]} to {worst[far]}."
+            f"Among {pluralise(len(best), 'run')} the rule changes the rank of {differ or 'none'}, and breaking each "
+            f"run's ties independently could change that of {movable}: {report.names[far]} could rank as high as "
+            f"{best[far]} and as low as {worst[far]}."
         )
     return " ".join(lines)

@@ -51,6 +51,8 @@ def _of_measure(measure: str, methods: dict[str, dict[str, tuple[float, float]]]
         return f"{measure}: {run} scores {score:.4f} now, and an estimated {estimate:.4f} with all judged ({method})."
     change = {run: estimate - score for run, (score, estimate) in runs.items()}
     least, most = min(change, key=lambda run: change[run]), max(change, key=lambda run: change[run])
+    if change[most] - change[least] <= SAME and abs(change[most]) <= SAME:
+        return f"{measure}: further judging is estimated to change no mean ({method})."
     pairs = list(combinations(runs, 2))
     reversed_ = [pair for pair in pairs if _reversed(*(runs[run] for run in pair))]
     order = "to reverse no pair of runs"

@@ -161,7 +161,7 @@ def judged_through(profile: JudgedByRank) -> float:
 def _sentence(names: Sequence[str], depth: int, share: float, given: int, assumed: bool, known: bool) -> str:
     if not known:
         return (
-            f"assumed pool: unknown, for no run is judged through its first ranks; all {pluralise(given, 'run')} and "
+            f"assumed pool: unknown, since no run is judged through its first ranks; all {pluralise(given, 'run')} and "
             f"their first {depth} documents stand in for it (name the contributing runs with --pooled FILE)"
         )
     judged = f"{'' if share > 0.995 else f'{share:.1%} '}judged through rank {depth:,}"

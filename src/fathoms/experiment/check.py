@@ -111,7 +111,9 @@ def check_qrels(qrels: Qrels, file: str) -> Iterator[Finding]:
     without = [topic for topic, count in zip(qrels.topics, relevant, strict=True) if not count]
     if without:
         yield Finding(
-            "note", file, f"{_list(without)} {_have(without)} no relevant document, so every score there is 0"
+            "note",
+            file,
+            f"{_list(without)} {_have(without)} no document judged relevant, so scores there are 0 for now",
         )
 
 
@@ -138,7 +140,7 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
     rises = len(risen(run))
     if rises:
         yield Finding(
-            "note", file, f"scores rise from one line to the next in {rises:,} places; scores decide the order"
+            "note", file, f"scores rise from one line to the next {pluralise(rises, 'time')}; scores decide the order"
         )
 
 
@@ -177,7 +179,7 @@ def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
         yield Finding(
             "note",
             file,
-            f"ties: {tied.sum() / evidence.lengths.sum():.1%} of the documents have the score of the one before, "
+            f"ties: {tied.sum() / evidence.lengths.sum():.1%} of the documents have the same score as the one before, "
             f"in {int(tied.any(axis=1).sum())} of {len(evidence)} topics; across rank 10 in {across}",
         )
 

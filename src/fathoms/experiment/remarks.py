@@ -57,14 +57,17 @@ def range_sentences(result: Evaluation) -> list[str]:
     """Over which documents the ranges are, measure by measure where measures differ in that."""
     ranged = [measure for measure in result.measures if measure.range_is in ("exact", "sound")]
     ranged = [measure for measure in ranged if any(run.scores[measure].low is not None for run in result.runs)]
+    tails = [measure.name for measure in ranged if measure.has_tail]
     # Those that depend on no other documents than the run's own range over a part of what the others range over.
     ranged = [measure for measure in ranged if "universe" in measure.params] or ranged[:1]
     by_text: dict[str, list[str]] = {}
     for measure in ranged:
         by_text.setdefault(_ranged_over(measure, result), []).append(measure.name)
-    if len(by_text) == 1:
-        return [f"Ranges: {text}." for text in by_text]
-    return [f"Ranges of {', '.join(names)}: {text}." for text, names in by_text.items()]
+    of = {text: "" if len(by_text) == 1 else f" of {', '.join(names)}" for text, names in by_text.items()}
+    said = [f"Ranges{names}: {text}." for text, names in of.items()]
+    if tails:
+        said.append(f"In the high of {', '.join(tails)} everything past the last rank read is relevant too.")
+    return said
 
 
 def _ranged_over(measure: Measure, result: Evaluation) -> str:
