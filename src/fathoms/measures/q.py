@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.data.qrels import JUDGED
@@ -126,13 +129,13 @@ class Q(LayeredGains):
             norm = self._norm(R[rows] + m)
             return norm, norm
 
-        def coefficients(rows: Ints, at: Ints) -> Floats:
-            ranks = [taken(rank[rows], at, np.inf) for rank in (pair.rank_a, pair.rank_b)]
-            high, low = (taken(gain[rows], at, 1.0) for gain in (most_gain, least_gain))
-            return pairwise_coefficients(ranks[0], ranks[1], least[rows], greatest[rows], low, high)
+        documents = Documents.of(pair, least, greatest, least_gain, most_gain)
+
+        def coefficients(rows: Ints, left: Ints, right: Ints) -> Floats:
+            return pairwise_coefficients(documents.at(rows, left), documents.at(rows, right))
 
         relevant = self._flag(one)[pair.codes] > 0
-        found = greatest_pairwise(pair, relevant, coefficients, limits, below)
+        found = greatest_pairwise(pair, relevant, coefficients, limits, below, n)
         # Extreme ranks over ties may be equal, and then nobody knows which document is the upper one.
         return np.where(pair.has_ties[:, None] & pair.over_all_orders, np.inf, found)
 
@@ -343,38 +346,69 @@ class Q(LayeredGains):
         return least(last, bound, n, EXACT if len(thickness) == 1 else LOOSE, at_end=True)
 
 
-def pairwise_coefficients(
-    rank_a: Floats, rank_b: Floats, least: Floats, greatest: Floats, low_gain: Floats, high_gain: Floats
-) -> Floats:
-    """At least what documents i and j, [row, i, j], add to the sum of A less that of B.
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """What `pairwise_coefficients` needs of documents, [row, column]: ranks, and bounds of w at these ranks and of
+    1 + beta gain."""
 
-    `least` and `greatest` bound w by rank, and `low_gain` and `high_gain` bound 1 + beta gain of each document.
-    """
-    deep, sides = [], []
-    for rank in (rank_a, rank_b):
-        at = np.minimum(np.maximum(rank[:, :, None], rank[:, None, :]), least.shape[1] + 1).astype(np.int64) - 1
-        deep.append(at)
-        flat = at.reshape(len(at), -1)
-        sides.append(
-            tuple(
-                np.take_along_axis(np.pad(w, ((0, 0), (0, 1))), flat, axis=1).reshape(at.shape)
-                for w in (least, greatest)
-            )
+    rank_a: NDArray[np.int32]
+    rank_b: NDArray[np.int32]
+    least_a: Floats
+    greatest_a: Floats
+    least_b: Floats
+    low_gain: Floats
+    high_gain: Floats
+
+    @classmethod
+    def of(cls, pair: PairEvidence, least: Floats, greatest: Floats, low_gain: Floats, high_gain: Floats) -> Documents:
+        """`least` and `greatest` bound w by rank, which falls with it."""
+        last = least.shape[1]
+        ranks = [np.minimum(rank, last + 1).astype(np.int32) for rank in (pair.rank_a, pair.rank_b)]
+
+        def weight(w: Floats, rank: NDArray[np.int32]) -> Floats:
+            return np.take_along_axis(np.pad(w, ((0, 0), (0, 1))), rank - 1, axis=1)
+
+        return cls(
+            *ranks,
+            weight(least, ranks[0]),
+            weight(greatest, ranks[0]),
+            weight(least, ranks[1]),
+            low_gain,
+            high_gain,
         )
-    i_first_a = rank_a[:, :, None] <= rank_a[:, None, :]
-    i_first_b = rank_b[:, :, None] <= rank_b[:, None, :]
-    same_upper = i_first_a == i_first_b
-    np.einsum("rii->ri", same_upper)[...] = True
-    one_place = deep[0] == deep[1]
-    high_a = np.where(i_first_a, high_gain[:, :, None], high_gain[:, None, :])
-    low_a = np.where(i_first_a, low_gain[:, :, None], low_gain[:, None, :])
-    low_b = np.where(i_first_b, low_gain[:, :, None], low_gain[:, None, :])
+
+    def at(self, rows: Ints, columns: Ints) -> Documents:
+        """Some columns of each of the rows; for column -1 a document that no system has."""
+        nowhere = (np.iinfo(np.int32).max, np.iinfo(np.int32).max, 0.0, 0.0, 0.0, 1.0, 1.0)
+        values = (getattr(self, field.name) for field in fields(self))
+        return Documents(*(taken(v, rows, columns, fill) for v, fill in zip(values, nowhere, strict=True)))
+
+
+def pairwise_coefficients(left: Documents, right: Documents) -> Floats:
+    """At least what documents i of `left` and j of `right`, [row, i, j], add to the sum of A less that of B."""
+
+    def both(name: str, of: Callable[..., Any]) -> Any:
+        return of(getattr(left, name)[:, :, None], getattr(right, name)[:, None, :])
+
+    i_first_a, i_first_b = both("rank_a", np.less_equal), both("rank_b", np.less_equal)
+    deep_a, deep_b = both("rank_a", np.maximum), both("rank_b", np.maximum)
+    one_place = deep_a == deep_b
+    greatest_a, least_b = both("greatest_a", np.minimum), both("least_b", np.minimum)  # of the deeper one
+    high_a = both("high_gain", partial(np.where, i_first_a))
     # The same upper document: its gain counts in both.
-    difference = sides[0][1] - sides[1][0]
-    difference = np.where(one_place, 0.0, np.where(deep[0] > deep[1], np.minimum(difference, 0.0), difference))
-    with_same = difference * np.where(difference > 0, high_a, low_a)
-    gained = high_a - low_b
-    in_one_place = gained * np.where(gained > 0, sides[0][1], sides[0][0])
-    with_other = np.where(one_place, in_one_place, sides[0][1] * high_a - sides[1][0] * low_b)
-    found: Floats = np.where(same_upper, with_same, with_other)
-    return found
+    difference = greatest_a - least_b
+    np.minimum(difference, 0.0, out=difference, where=deep_a > deep_b)
+    difference[one_place] = 0.0
+    difference *= np.where(difference > 0, high_a, both("low_gain", partial(np.where, i_first_a)))
+    # Another one.
+    other = np.nonzero(i_first_a != i_first_b)
+    if len(other[0]):
+        row, i, j = other
+        upper_in_b = i_first_b[other]
+        low_b = np.where(upper_in_b, left.low_gain[row, i], right.low_gain[row, j])
+        gained = high_a[other] - low_b
+        least_a = np.minimum(left.least_a[row, i], right.least_a[row, j])
+        in_one_place = gained * np.where(gained > 0, greatest_a[other], least_a)
+        apart = greatest_a[other] * high_a[other] - least_b[other] * low_b
+        difference[other] = np.where(one_place[other], in_one_place, apart)
+    return difference
