@@ -19,8 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.data.arrays import ratio
 from fathoms.evidence.evidence import Bools, Floats, Ints
@@ -180,7 +182,7 @@ def _needed(wanted: Bools) -> Ints:
     return np.where(np.take_along_axis(wanted, order, axis=1), order, -1)
 
 
-def taken(values: Floats, rows: Ints, columns: Ints, fill: float = 0.0) -> Floats:
+def taken(values: NDArray[Any], rows: Ints, columns: Ints, fill: float = 0.0) -> NDArray[Any]:
     """Values at the columns of each of the rows, `fill` for column -1."""
     return np.where(columns >= 0, values[rows[:, None], columns], fill)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -348,11 +347,13 @@ class Q(LayeredGains):
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """What `pairwise_coefficients` needs of documents, [row, column]: ranks, and bounds of w at these ranks and of
-    1 + beta gain."""
+    """What `pairwise_coefficients` needs of documents, [row, column]: ranks and orders, and bounds of w at these ranks
+    and of 1 + beta gain. A document that one system lacks has the other one's order behind all that it has."""
 
     rank_a: NDArray[np.int32]
     rank_b: NDArray[np.int32]
+    order_a: NDArray[np.int32]
+    order_b: NDArray[np.int32]
     least_a: Floats
     greatest_a: Floats
     least_b: Floats
@@ -362,26 +363,31 @@ class Documents:
     @classmethod
     def of(cls, pair: PairEvidence, least: Floats, greatest: Floats, low_gain: Floats, high_gain: Floats) -> Documents:
         """`least` and `greatest` bound w by rank, which falls with it."""
-        last = least.shape[1]
-        ranks = [np.minimum(rank, last + 1).astype(np.int32) for rank in (pair.rank_a, pair.rank_b)]
+        none = least.shape[1] + 1
+        rank_a, rank_b = (np.minimum(rank, none).astype(np.int32) for rank in (pair.rank_a, pair.rank_b))
 
         def weight(w: Floats, rank: NDArray[np.int32]) -> Floats:
             return np.take_along_axis(np.pad(w, ((0, 0), (0, 1))), rank - 1, axis=1)
 
         return cls(
-            *ranks,
-            weight(least, ranks[0]),
-            weight(greatest, ranks[0]),
-            weight(least, ranks[1]),
+            rank_a,
+            rank_b,
+            np.where(rank_a < none, rank_a, none + rank_b),
+            np.where(rank_b < none, rank_b, none + rank_a),
+            weight(least, rank_a),
+            weight(greatest, rank_a),
+            weight(least, rank_b),
             low_gain,
             high_gain,
         )
 
     def at(self, rows: Ints, columns: Ints) -> Documents:
         """Some columns of each of the rows; for column -1 a document that no system has."""
-        nowhere = (np.iinfo(np.int32).max, np.iinfo(np.int32).max, 0.0, 0.0, 0.0, 1.0, 1.0)
-        values = (getattr(self, field.name) for field in fields(self))
-        return Documents(*(taken(v, rows, columns, fill) for v, fill in zip(values, nowhere, strict=True)))
+        last = np.iinfo(np.int32).max
+        nowhere = (last, last, last, last, 0.0, 0.0, 0.0, 1.0, 1.0)
+        values = [getattr(self, field.name) for field in fields(self)]
+        chosen: Any = [taken(value, rows, columns, fill) for value, fill in zip(values, nowhere, strict=True)]
+        return Documents(*chosen)
 
 
 def pairwise_coefficients(left: Documents, right: Documents) -> Floats:
@@ -390,25 +396,28 @@ def pairwise_coefficients(left: Documents, right: Documents) -> Floats:
     def both(name: str, of: Callable[..., Any]) -> Any:
         return of(getattr(left, name)[:, :, None], getattr(right, name)[:, None, :])
 
-    i_first_a, i_first_b = both("rank_a", np.less_equal), both("rank_b", np.less_equal)
+    def of_upper(i_is_upper: Bools, name: str) -> Any:
+        i, j = getattr(left, name), getattr(right, name)
+        if i.size and (i == i.flat[0]).all() and (j == i.flat[0]).all():
+            return i.flat[0]  # new documents have one gain
+        return np.where(i_is_upper, i[:, :, None], j[:, None, :])
+
+    i_first_a, i_first_b = both("order_a", np.less_equal), both("order_b", np.less_equal)
     deep_a, deep_b = both("rank_a", np.maximum), both("rank_b", np.maximum)
-    one_place = deep_a == deep_b
     greatest_a, least_b = both("greatest_a", np.minimum), both("least_b", np.minimum)  # of the deeper one
-    high_a = both("high_gain", partial(np.where, i_first_a))
-    # The same upper document: its gain counts in both.
-    difference = greatest_a - least_b
-    np.minimum(difference, 0.0, out=difference, where=deep_a > deep_b)
-    difference[one_place] = 0.0
-    difference *= np.where(difference > 0, high_a, both("low_gain", partial(np.where, i_first_a)))
-    # Another one.
+    # The same upper document: its gain counts in both. Where A has the deeper one further up, its w is the greater.
+    found: Floats = greatest_a - least_b
+    np.minimum(found, 0.0, out=found, where=deep_a >= deep_b)
+    found[deep_a == deep_b] = 0.0
+    found *= np.where(found > 0, of_upper(i_first_a, "high_gain"), of_upper(i_first_a, "low_gain"))
     other = np.nonzero(i_first_a != i_first_b)
     if len(other[0]):
         row, i, j = other
-        upper_in_b = i_first_b[other]
-        low_b = np.where(upper_in_b, left.low_gain[row, i], right.low_gain[row, j])
-        gained = high_a[other] - low_b
-        least_a = np.minimum(left.least_a[row, i], right.least_a[row, j])
-        in_one_place = gained * np.where(gained > 0, greatest_a[other], least_a)
-        apart = greatest_a[other] * high_a[other] - least_b[other] * low_b
-        difference[other] = np.where(one_place[other], in_one_place, apart)
-    return difference
+        upper_a, upper_b = i_first_a[other], i_first_b[other]
+        high_a = np.where(upper_a, left.high_gain[row, i], right.high_gain[row, j])
+        low_b = np.where(upper_b, left.low_gain[row, i], right.low_gain[row, j])
+        most_a, gained = greatest_a[other], high_a - low_b
+        in_one_place = gained * np.where(gained > 0, most_a, np.minimum(left.least_a[row, i], right.least_a[row, j]))
+        apart = most_a * high_a - least_b[other] * low_b
+        found[other] = np.where(deep_a[other] == deep_b[other], in_one_place, apart)
+    return found
