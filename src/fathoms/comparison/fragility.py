@@ -8,24 +8,21 @@ limit. Spending them along the second gives a judging that reverses the sign: an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fathoms.comparison.differences import counts_up_to, difference, upper_bounds
+from fathoms.comparison.differences import comparable, counts_up_to, difference, upper_bounds
+from fathoms.comparison.ranges import Ranges, pairs_to_depth
 from fathoms.data.qrels import JUDGED
-from fathoms.evidence.evidence import Floats, Ints
+from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.pairs import PairEvidence, TopicRankings
 from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
 
-if TYPE_CHECKING:
-    from fathoms.comparison.ranges import Ranges
-
 NEARLY = 1e-9  # what rounding may take from a sum
-LISTED = 256  # documents of a topic that a judging is built of, one at a time
+LISTED = 200  # documents of a topic that a judging is built of, one at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,57 +107,92 @@ def _curves(ranges: Ranges, measure: Measure, topic: TopicRankings, front: int, 
     """For the run in front against the one at the back; `sign` turns its lead into A - B again."""
     a, b = np.array([back]), np.array([front])
     others = ranges.universe.others(topic, a, b)
-    pair = topic.pairs(a, b, None, others, ranges.universe.depth)
+    ((_, pair),) = pairs_to_depth(measure, topic, a, b, others, ranges.universe, over_ties=False)
+    # Deeper documents count among the others where the measure counts them.
+    unjudged = int(topic.unjudged_of_both(ranges.universe.depth)[back, front] + others[0])
+    counts = np.array([*counts_up_to(int(pair.unjudged.sum())), int(pair.unjudged.sum() + pair.others[0])])
+    values = [measure.value(side)[0] for side in pair.judged(pair.codes)]  # of the run at the back, and in front
     now = difference(measure, pair, pair.codes)[0]
-    counts = np.array([*counts_up_to(int(pair.unjudged.sum())), int(pair.unjudged.sum() + others[0])])
     bound = upper_bounds(measure, pair, counts, over_ties=False)[0] - now
     lead = -upper_bounds(measure, pair.swapped(), counts[-1:], over_ties=False)[0, 0]
-    reached, documents = _list(measure, pair, sign)
-    values = [measure.value(side)[0] for side in pair.judged(pair.codes)]  # of the run at the back, and in front
+    reached, documents = _list(measure, pair, now, sign)
     score_a, score_b = (values[1], values[0]) if sign > 0 else (values[0], values[1])
     ends = (-(now + bound[-1]), -lead)
     low, high = ends if sign > 0 else (-ends[1], -ends[0])
-    told = TopicDifference(topic.number, float(score_a), float(score_b), float(low), float(high), int(counts[-1]))
+    told = TopicDifference(topic.number, float(score_a), float(score_b), float(low), float(high), unjudged)
     return _Curves(counts, np.maximum(bound, 0.0), reached, documents, told)
 
 
-def _list(measure: Measure, pair: PairEvidence, sign: float) -> tuple[Floats, list[Decisive]]:
-    """Documents of one row by how much each alone raises A - B, and how far the first 1, 2, .. together raise it."""
-    top = JUDGED + len(pair.levels) - 1
-    now = difference(measure, pair, pair.codes)[0]
-    codes = pair.codes.copy()
-    candidates = np.flatnonzero(pair.unjudged[0])
-    alone = _with_each(measure, pair, codes, candidates, top) if len(candidates) else np.zeros(0)
-    order = np.argsort(-alone, kind="stable")[:LISTED]
-    candidates = candidates[order][alone[order] > now]
-    reached, documents = [], []
-    value = now
-    block = pair.rows(np.zeros(len(candidates), dtype=np.int64))
-    steps = np.repeat(pair.codes, len(candidates), axis=0)
-    inside = np.tri(len(candidates), dtype=bool)
-    steps[:, candidates] = np.where(inside, top, steps[:, candidates])
-    values = difference(measure, block, steps) if len(candidates) else np.zeros(0)
-    for i, column in enumerate(candidates.tolist()):
-        ranks = [int(rank[0, column]) if np.isfinite(rank[0, column]) else None for rank in (pair.rank_a, pair.rank_b)]
-        if sign > 0:  # the pair has the run in front second
-            ranks.reverse()
-        key, change = pair.topic.keys[pair.documents[0, column]], -sign * float(values[i] - value)
-        documents.append(Decisive(pair.topic.number, int(key), float(pair.levels[-1]), ranks[0], ranks[1], change))
-        value = values[i]
-        reached.append(value - now)
-    return np.array(reached), documents
+def _list(measure: Measure, pair: PairEvidence, now: float, sign: float) -> tuple[Floats, list[Decisive]]:
+    """Documents of one row by how much each alone raises A - B, and how far the first 1, 2, .. together raise it.
+
+    Only those that A has further up than B are looked at, and of these the ones it has furthest up.
+    """
+    advantage = np.where(pair.unjudged[0], 1 / pair.rank_a[0] - 1 / pair.rank_b[0], 0.0)
+    candidates = np.argsort(-advantage, kind="stable")[:LISTED]
+    candidates = candidates[advantage[candidates] > 0]
+    if not len(candidates):
+        return np.zeros(0), []
+    values = _with_relevant(measure, pair, candidates, np.eye(len(candidates), dtype=bool))
+    order = np.argsort(-values, kind="stable")
+    candidates = candidates[order][values[order] > now]
+    reached = _with_relevant(measure, pair, candidates, np.tri(len(candidates), dtype=bool)) - now
+    changes = -sign * np.diff(reached, prepend=0.0)
+    ranks = [
+        [int(rank) if np.isfinite(rank) else None for rank in of[0, candidates]] for of in (pair.rank_a, pair.rank_b)
+    ]
+    if sign > 0:  # the pair has the run in front second
+        ranks.reverse()
+    keys = pair.topic.keys[pair.documents[0, candidates]].tolist()
+    grade = float(pair.levels[-1])
+    found = zip(keys, *ranks, changes.tolist(), strict=True)
+    return reached, [Decisive(pair.topic.number, key, grade, *rest) for key, *rest in found]
 
 
-def _with_each(measure: Measure, pair: PairEvidence, codes: NDArray[np.int16], columns: Ints, code: int) -> Floats:
-    """A - B of one row with each of the documents relevant, one at a time."""
-    found = np.empty(len(columns))
-    step = max(1, 2_000_000 // codes.shape[1])
-    for start in range(0, len(columns), step):
-        part = columns[start : start + step]
-        rows = np.repeat(codes, len(part), axis=0)
-        rows[np.arange(len(part)), part] = code
-        found[start : start + step] = difference(measure, pair.rows(np.zeros(len(part), dtype=np.int64)), rows)
-    return found
+def _with_relevant(measure: Measure, pair: PairEvidence, columns: Ints, chosen: Bools) -> Floats:
+    """A - B of a pair of one row if these documents had the greatest grade, for each row of `chosen`, [way, document].
+
+    As `difference`, for many ways that have most of their documents in common.
+    """
+    top = len(pair.levels) - 1
+    counts = np.repeat(pair.topic.counts[None, :], len(chosen), axis=0)
+    counts[:, top] += chosen.sum(axis=1)
+    values = []
+    for own, rank, length in (
+        (pair.columns_a, pair.rank_a, pair.length_a),
+        (pair.columns_b, pair.rank_b, pair.length_b),
+    ):
+        codes = np.repeat(np.take_along_axis(pair.codes, own, axis=1), len(chosen), axis=0)
+        listed = np.flatnonzero(rank[0, columns] <= codes.shape[1])
+        place = rank[0, columns[listed]].astype(np.int64) - 1
+        codes[:, place] = np.where(chosen[:, listed], np.int16(JUDGED + top), codes[:, place])
+        lengths = np.repeat(length, len(chosen))
+        evidence = pair.topic.as_evidence(codes, np.zeros(codes.shape, dtype=bool), lengths, counts=counts)
+        values.append(comparable(measure, measure.value(evidence)))
+    return values[0] - values[1]
+
+
+def _majorant(x: Sequence[float], y: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Corners of the least concave and rising curve from (0, 0) on that no point (x, y), x ascending, lies above."""
+    xs, ys = [0.0], [0.0]
+    for at, value in zip(x, y, strict=True):
+        if value <= ys[-1]:
+            continue
+        while len(xs) > 1 and (value - ys[-1]) * (xs[-1] - xs[-2]) >= (ys[-1] - ys[-2]) * (at - xs[-1]):
+            xs.pop(), ys.pop()
+        xs.append(at)
+        ys.append(value)
+    return xs, ys
+
+
+def _steepest_first(corners: Sequence[tuple[list[float], list[float]]]) -> tuple[Floats, Floats, Ints]:
+    """Slope and length of all parts between corners, and the curve of each; the steepest first."""
+    slopes = [np.diff(ys) / np.diff(xs) for xs, ys in corners]
+    slope = np.concatenate([*slopes, np.zeros(0)])
+    length = np.concatenate([*(np.diff(xs) for xs, _ in corners), np.zeros(0)])
+    curve = np.repeat(np.arange(len(corners)), [len(one) for one in slopes])
+    order = np.argsort(-slope, kind="stable")
+    return slope[order], length[order], curve[order]
 
 
 def _fewest(curves: list[_Curves], needed: float) -> int | None:
@@ -169,51 +201,32 @@ def _fewest(curves: list[_Curves], needed: float) -> int | None:
     A topic's bound holds for up to counts[i] documents, and lies under its least concave majorant, so that taking the
     steepest parts of all majorants first falls fastest.
     """
-    slopes, sizes = [], []
+    corners = []
     for curve in curves:
         # With one document more than the last count the next bound holds: as if it came at once.
-        starts = np.append(0, curve.counts[:-1]) + (np.arange(len(curve.counts)) > 0)
-        x, y = [0.0], [0.0]
-        for start, value in zip(np.maximum(starts, 1).tolist(), curve.bound.tolist(), strict=True):
-            while len(x) > 1 and (value - y[-1]) * (x[-1] - x[-2]) >= (y[-1] - y[-2]) * (start - x[-1]):
-                x.pop(), y.pop()
-            if value > y[-1]:
-                if start <= x[-1]:
-                    y[-1] = value
-                else:
-                    x.append(float(start))
-                    y.append(value)
-        for i in range(1, len(x)):
-            slopes.append((y[i] - y[i - 1]) / (x[i] - x[i - 1]))
-            sizes.append(x[i] - x[i - 1])
-    order = np.argsort(-np.array(slopes)) if slopes else np.zeros(0, dtype=np.int64)
-    fallen = used = 0.0
-    for i in order.tolist():
-        part = slopes[i] * sizes[i]
-        if fallen + part >= needed - NEARLY:
-            return int(np.ceil(used + (needed - NEARLY - fallen) / slopes[i] - 1e-9))
-        fallen, used = fallen + part, used + sizes[i]
-    return None
+        starts = np.maximum(np.append(0, curve.counts[:-1]) + 1, 1)
+        corners.append(_majorant(starts.astype(np.float64).tolist(), curve.bound.tolist()))
+    slope, length, _ = _steepest_first(corners)
+    fallen = np.cumsum(slope * length)
+    if not len(fallen) or fallen[-1] < needed - NEARLY:
+        return None
+    at = int((fallen >= needed - NEARLY).argmax())
+    before = fallen[at] - slope[at] * length[at]
+    return int(np.ceil(length[:at].sum() + (needed - NEARLY - before) / slope[at] - 1e-9))
 
 
 def _greedy(curves: list[_Curves], needed: float) -> list[list[Decisive]]:
     """Documents of each topic's list, from the topics where each brings most, until the lead is gone."""
-    best = [np.maximum.accumulate(curve.reached) if len(curve.reached) else curve.reached for curve in curves]
-    taken = [0] * len(curves)
-    fallen = 0.0
-    while fallen < needed - NEARLY:
-        steps = []
-        for i, curve in enumerate(best):
-            rest = curve[taken[i] :]
-            if len(rest):
-                per_document = (rest - (curve[taken[i] - 1] if taken[i] else 0.0)) / np.arange(1, len(rest) + 1)
-                enough = rest - (curve[taken[i] - 1] if taken[i] else 0.0) >= needed - NEARLY - fallen
-                # As few as do it, else as many as bring most for each; of equal ones the fewest.
-                at = int(enough.argmax() if enough.any() else (per_document >= per_document.max() - NEARLY).argmax())
-                steps.append((float(per_document[at]), i, at + 1))
-        gain, i, n = max(steps, default=(0.0, 0, 0))
-        if gain <= 0:
-            break
-        taken[i] += n
-        fallen += gain * n
-    return [curve.documents[:n] for curve, n in zip(curves, taken, strict=True)]
+    numbers = [np.arange(1.0, len(curve.reached) + 1).tolist() for curve in curves]
+    corners = [_majorant(x, curve.reached.tolist()) for x, curve in zip(numbers, curves, strict=True)]
+    slope, length, of = _steepest_first(corners)
+    fallen = np.cumsum(slope * length)
+    enough = fallen >= needed - NEARLY
+    parts = int(enough.argmax()) + 1 if enough.any() else len(fallen)
+    taken = np.bincount(of[:parts], weights=length[:parts], minlength=len(curves)).astype(np.int64)
+    if enough.any():
+        # Of the last part no more than it takes.
+        last = int(of[parts - 1])
+        missing = needed - (fallen[parts - 1] - curves[last].reached[taken[last] - 1])
+        taken[last] = int((curves[last].reached >= missing - NEARLY).argmax()) + 1
+    return [curve.documents[:n] for curve, n in zip(curves, taken.tolist(), strict=True)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.pairs import PairEvidence
+from fathoms.evidence.pairs import ALONE, PairEvidence
 from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.differences import at_ranks, greatest_pairwise, same_group, taken
 from fathoms.measures.gains import Binary
@@ -78,18 +78,23 @@ class AP(Binary, Normalised):
         if not self.can_be_relevant(one):
             limits = np.zeros_like(limits)
         R = self._R(one)[:, None]
-        inverse = 1 / np.arange(1, (pair.topic.place.shape[1] if self.k is None else int(self.k)) + 1)
+        depth = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        inverse = 1 / np.arange(1, depth + 1)
+        of_a, of_b = (at_ranks(inverse, rank) for rank in (pair.rank_a, pair.rank_b))
+        grouped = bool((pair.shared != ALONE).any())
 
-        def coefficients(rows: Ints, at: Ints) -> Floats:
-            a, b = (taken(at_ranks(inverse, rank[rows]), at) for rank in (pair.rank_a, pair.rank_b))
-            c = np.minimum(a[:, :, None], a[:, None, :]) - np.minimum(b[:, :, None], b[:, None, :])
-            return np.where(same_group(pair.rows(rows), at), 0.0, c)
+        def coefficients(rows: Ints, left: Ints, right: Ints) -> Floats:
+            c, b = (
+                np.minimum(taken(of, rows, left)[:, :, None], taken(of, rows, right)[:, None, :]) for of in (of_a, of_b)
+            )
+            c -= b
+            return np.where(same_group(pair, rows, left, right), 0.0, c) if grouped else c
 
         def below(rows: Ints, m: Floats) -> tuple[Floats, Floats]:
             norm = self._norm(R[rows] + m)
             return norm, norm
 
-        return greatest_pairwise(pair, self.relevant(one)[pair.codes] > 0, coefficients, limits, below)
+        return greatest_pairwise(pair, self.relevant(one)[pair.codes] > 0, coefficients, limits, below, depth)
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         """Beyond the paper: the expected sum of precisions, documents independent, over the expected R.

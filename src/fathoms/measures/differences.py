@@ -19,8 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.data.arrays import ratio
 from fathoms.evidence.evidence import Bools, Floats, Ints
@@ -28,7 +30,8 @@ from fathoms.evidence.pairs import ALONE, PairEvidence
 
 ANY = np.iinfo(np.int64).max // 4  # a limit that limits nothing
 NO_LIMIT = np.array([ANY])
-CELLS = 4_000_000  # of pairwise blocks worked on at a time
+CELLS = 4_000_000  # of pairs of documents whose rows are worked on at a time
+BLOCK = 100_000  # of these at once
 
 
 def at_ranks(weights: Floats, rank: Floats) -> Floats:
@@ -100,40 +103,65 @@ def greatest_of_best(pair: PairEvidence, value: Floats, relevant: Floats, limits
 def greatest_pairwise(
     pair: PairEvidence,
     relevant: Bools,
-    coefficients: Callable[[Ints, Ints], Floats],
+    coefficients: Callable[[Ints, Ints, Ints], Floats],
     limits: Ints,
     below: Callable[[Ints, Floats], tuple[Floats, Floats]],
+    depth: float,
 ) -> Floats:
     """An upper bound where the sum is a quadratic form: c_ij for each pair i, j of relevant documents, c_ii for each.
 
     A new relevant document adds its own coefficient and those with the known ones, and half of each positive one with
     another new document; the m documents for which that is most bound what any m of them can add. `coefficients` takes
-    rows and the columns of each, and gives at least c_ij; `below` takes rows and m and gives the least and greatest
-    value of what is divided by.
+    rows and two lists of columns of each, and gives at least c_ij between the two; it is 0 for column -1, and where A
+    lacks a document in its first `depth` places it is 0 at most. `below` takes rows and m and gives the least and
+    greatest value of what is divided by.
     """
-    columns = _needed(relevant | pair.unjudged)
-    n = columns.shape[1]
+    known_at, new_at = _needed(relevant & ~pair.unjudged), _needed(pair.unjudged)
+    helping_at = _needed(pair.unjudged & (pair.rank_a <= depth))  # no others have positive coefficients
+    width = max(known_at.shape[1], new_at.shape[1])
     found = np.empty((len(pair), len(limits)))
-    step = max(1, CELLS // max(1, n * n))
+    step = max(1, CELLS // (width * width))
     for start in range(0, len(pair), step):
         rows = np.arange(start, min(start + step, len(pair)))
-        part, at = pair.rows(rows), columns[rows]
-        c = coefficients(rows, at)
-        real = at >= 0
-        known = np.take_along_axis(relevant[rows], at, axis=1) & real
-        new = np.take_along_axis(part.unjudged, at, axis=1) & real
-        own = np.einsum("rii->ri", c)
-        with_known = np.einsum("rij,rj->ri", c, known.astype(np.float64))
-        base = ((with_known + own) * known).sum(axis=1) / 2
-        alone = with_known + own
-        together = np.maximum(c, 0.0) * (new[:, None, :] & new[:, :, None])
-        np.einsum("rii->ri", together)[...] = 0.0
-        total, largest = together.sum(axis=2), together.max(axis=2, initial=0.0)
+        known, new, helping = known_at[rows], new_at[rows], helping_at[rows]
+        among_known = coefficients(rows, known, known)
+        base = (among_known.sum(axis=(1, 2)) + np.einsum("rii->r", among_known)) / 2
+        alone = coefficients(rows, new, known).sum(axis=2) + _own(coefficients, rows, new)
+        total, largest = (
+            _at_columns(values, helping, pair.codes.shape[1], new) for values in _together(coefficients, rows, helping)
+        )
         for i, limit in enumerate(limits.tolist()):
             most = np.minimum(total, largest * max(0, limit - 1))
-            sums = largest_first(alone + most / 2, new)
-            found[rows, i] = _greatest_between(base, sums, part.others, limit, partial(below, rows))
+            sums = largest_first(alone + most / 2, new >= 0)
+            found[rows, i] = _greatest_between(base, sums, pair.others[rows], limit, partial(below, rows))
     return found
+
+
+def _own(coefficients: Callable[[Ints, Ints, Ints], Floats], rows: Ints, columns: Ints) -> Floats:
+    """c_ii of the columns of each row."""
+    each = columns.reshape(-1, 1)
+    return coefficients(np.repeat(rows, columns.shape[1]), each, each).reshape(columns.shape)
+
+
+def _together(coefficients: Callable[[Ints, Ints, Ints], Floats], rows: Ints, columns: Ints) -> tuple[Floats, Floats]:
+    """Sum and maximum of the positive coefficients of each document with the others; in blocks that a cache holds."""
+    n = columns.shape[1]
+    total, largest = np.empty((2, *columns.shape))
+    step = max(1, BLOCK // (len(rows) * n))
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        c = np.maximum(coefficients(rows, columns[:, part], columns), 0.0)
+        c[:, np.arange(c.shape[1]), np.arange(n)[part]] = 0.0
+        total[:, part], largest[:, part] = c.sum(axis=2), c.max(axis=2)
+    return total, largest
+
+
+def _at_columns(values: Floats, columns: Ints, width: int, wanted: Ints) -> Floats:
+    """Values that stand at some columns of each row, at other columns of it; 0 where there is none."""
+    spread = np.zeros((len(values), width + 1))
+    np.put_along_axis(spread, columns, values, axis=1)  # column -1 takes what belongs nowhere
+    spread[:, -1] = 0.0
+    return np.take_along_axis(spread, wanted, axis=1)
 
 
 def _greatest_between(
@@ -154,24 +182,24 @@ def _needed(wanted: Bools) -> Ints:
     return np.where(np.take_along_axis(wanted, order, axis=1), order, -1)
 
 
-def taken(values: Floats, columns: Ints, fill: float = 0.0) -> Floats:
-    """Values at the columns of each row, `fill` for column -1."""
-    return np.where(columns >= 0, np.take_along_axis(values, columns, axis=1), fill)
+def taken(values: NDArray[Any], rows: Ints, columns: Ints, fill: float = 0.0) -> NDArray[Any]:
+    """Values at the columns of each of the rows, `fill` for column -1."""
+    return np.where(columns >= 0, values[rows[:, None], columns], fill)
 
 
-def same_group(pair: PairEvidence, columns: Ints) -> Bools:
+def same_group(pair: PairEvidence, rows: Ints, left: Ints, right: Ints) -> Bools:
     """[row, i, j]: whether in both systems the deeper of documents i and j is in the same shared tie group.
 
     Then its rank is the same in both, whatever the order of ties, and the pair's coefficient is 0.
     """
-    shared = np.where(columns >= 0, np.take_along_axis(pair.shared, columns, axis=1), ALONE)
-    if (shared == ALONE).all():
-        return np.zeros((len(shared), 1, 1), dtype=bool)
+    shared = [taken(pair.shared, rows, columns, ALONE) for columns in (left, right)]
     deeper = []
     for rank in (pair.rank_a, pair.rank_b):
-        at = taken(rank, columns, np.inf)
         # In a shared group all places count as its first one, so that members stay together.
-        place = np.where(shared == ALONE, at, shared)
-        deeper.append(np.where(place[:, :, None] >= place[:, None, :], shared[:, :, None], shared[:, None, :]))
+        i, j = (
+            np.where(group == ALONE, taken(rank, rows, columns, np.inf), group)
+            for group, columns in zip(shared, (left, right), strict=True)
+        )
+        deeper.append(np.where(i[:, :, None] >= j[:, None, :], shared[0][:, :, None], shared[1][:, None, :]))
     same: Bools = (deeper[0] == deeper[1]) & (deeper[0] != ALONE)
     return same

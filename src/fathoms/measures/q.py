@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.data.qrels import JUDGED
@@ -126,13 +128,13 @@ class Q(LayeredGains):
             norm = self._norm(R[rows] + m)
             return norm, norm
 
-        def coefficients(rows: Ints, at: Ints) -> Floats:
-            ranks = [taken(rank[rows], at, np.inf) for rank in (pair.rank_a, pair.rank_b)]
-            high, low = (taken(gain[rows], at, 1.0) for gain in (most_gain, least_gain))
-            return pairwise_coefficients(ranks[0], ranks[1], least[rows], greatest[rows], low, high)
+        documents = Documents.of(pair, least, greatest, least_gain, most_gain)
+
+        def coefficients(rows: Ints, left: Ints, right: Ints) -> Floats:
+            return pairwise_coefficients(documents.at(rows, left), documents.at(rows, right))
 
         relevant = self._flag(one)[pair.codes] > 0
-        found = greatest_pairwise(pair, relevant, coefficients, limits, below)
+        found = greatest_pairwise(pair, relevant, coefficients, limits, below, n)
         # Extreme ranks over ties may be equal, and then nobody knows which document is the upper one.
         return np.where(pair.has_ties[:, None] & pair.over_all_orders, np.inf, found)
 
@@ -343,38 +345,79 @@ class Q(LayeredGains):
         return least(last, bound, n, EXACT if len(thickness) == 1 else LOOSE, at_end=True)
 
 
-def pairwise_coefficients(
-    rank_a: Floats, rank_b: Floats, least: Floats, greatest: Floats, low_gain: Floats, high_gain: Floats
-) -> Floats:
-    """At least what documents i and j, [row, i, j], add to the sum of A less that of B.
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """What `pairwise_coefficients` needs of documents, [row, column]: ranks and orders, and bounds of w at these ranks
+    and of 1 + beta gain. A document that one system lacks has the other one's order behind all that it has."""
 
-    `least` and `greatest` bound w by rank, and `low_gain` and `high_gain` bound 1 + beta gain of each document.
-    """
-    deep, sides = [], []
-    for rank in (rank_a, rank_b):
-        at = np.minimum(np.maximum(rank[:, :, None], rank[:, None, :]), least.shape[1] + 1).astype(np.int64) - 1
-        deep.append(at)
-        flat = at.reshape(len(at), -1)
-        sides.append(
-            tuple(
-                np.take_along_axis(np.pad(w, ((0, 0), (0, 1))), flat, axis=1).reshape(at.shape)
-                for w in (least, greatest)
-            )
+    rank_a: NDArray[np.int32]
+    rank_b: NDArray[np.int32]
+    order_a: NDArray[np.int32]
+    order_b: NDArray[np.int32]
+    least_a: Floats
+    greatest_a: Floats
+    least_b: Floats
+    low_gain: Floats
+    high_gain: Floats
+
+    @classmethod
+    def of(cls, pair: PairEvidence, least: Floats, greatest: Floats, low_gain: Floats, high_gain: Floats) -> Documents:
+        """`least` and `greatest` bound w by rank, which falls with it."""
+        none = least.shape[1] + 1
+        rank_a, rank_b = (np.minimum(rank, none).astype(np.int32) for rank in (pair.rank_a, pair.rank_b))
+
+        def weight(w: Floats, rank: NDArray[np.int32]) -> Floats:
+            return np.take_along_axis(np.pad(w, ((0, 0), (0, 1))), rank - 1, axis=1)
+
+        return cls(
+            rank_a,
+            rank_b,
+            np.where(rank_a < none, rank_a, none + rank_b),
+            np.where(rank_b < none, rank_b, none + rank_a),
+            weight(least, rank_a),
+            weight(greatest, rank_a),
+            weight(least, rank_b),
+            low_gain,
+            high_gain,
         )
-    i_first_a = rank_a[:, :, None] <= rank_a[:, None, :]
-    i_first_b = rank_b[:, :, None] <= rank_b[:, None, :]
-    same_upper = i_first_a == i_first_b
-    np.einsum("rii->ri", same_upper)[...] = True
-    one_place = deep[0] == deep[1]
-    high_a = np.where(i_first_a, high_gain[:, :, None], high_gain[:, None, :])
-    low_a = np.where(i_first_a, low_gain[:, :, None], low_gain[:, None, :])
-    low_b = np.where(i_first_b, low_gain[:, :, None], low_gain[:, None, :])
-    # The same upper document: its gain counts in both.
-    difference = sides[0][1] - sides[1][0]
-    difference = np.where(one_place, 0.0, np.where(deep[0] > deep[1], np.minimum(difference, 0.0), difference))
-    with_same = difference * np.where(difference > 0, high_a, low_a)
-    gained = high_a - low_b
-    in_one_place = gained * np.where(gained > 0, sides[0][1], sides[0][0])
-    with_other = np.where(one_place, in_one_place, sides[0][1] * high_a - sides[1][0] * low_b)
-    found: Floats = np.where(same_upper, with_same, with_other)
+
+    def at(self, rows: Ints, columns: Ints) -> Documents:
+        """Some columns of each of the rows; for column -1 a document that no system has."""
+        last = np.iinfo(np.int32).max
+        nowhere = (last, last, last, last, 0.0, 0.0, 0.0, 1.0, 1.0)
+        values = [getattr(self, field.name) for field in fields(self)]
+        chosen: Any = [taken(value, rows, columns, fill) for value, fill in zip(values, nowhere, strict=True)]
+        return Documents(*chosen)
+
+
+def pairwise_coefficients(left: Documents, right: Documents) -> Floats:
+    """At least what documents i of `left` and j of `right`, [row, i, j], add to the sum of A less that of B."""
+
+    def both(name: str, of: Callable[..., Any]) -> Any:
+        return of(getattr(left, name)[:, :, None], getattr(right, name)[:, None, :])
+
+    def of_upper(i_is_upper: Bools, name: str) -> Any:
+        i, j = getattr(left, name), getattr(right, name)
+        if i.size and (i == i.flat[0]).all() and (j == i.flat[0]).all():
+            return i.flat[0]  # new documents have one gain
+        return np.where(i_is_upper, i[:, :, None], j[:, None, :])
+
+    i_first_a, i_first_b = both("order_a", np.less_equal), both("order_b", np.less_equal)
+    deep_a, deep_b = both("rank_a", np.maximum), both("rank_b", np.maximum)
+    greatest_a, least_b = both("greatest_a", np.minimum), both("least_b", np.minimum)  # of the deeper one
+    # The same upper document: its gain counts in both. Where A has the deeper one further up, its w is the greater.
+    found: Floats = greatest_a - least_b
+    np.minimum(found, 0.0, out=found, where=deep_a >= deep_b)
+    found[deep_a == deep_b] = 0.0
+    found *= np.where(found > 0, of_upper(i_first_a, "high_gain"), of_upper(i_first_a, "low_gain"))
+    other = np.nonzero(i_first_a != i_first_b)
+    if len(other[0]):
+        row, i, j = other
+        upper_a, upper_b = i_first_a[other], i_first_b[other]
+        high_a = np.where(upper_a, left.high_gain[row, i], right.high_gain[row, j])
+        low_b = np.where(upper_b, left.low_gain[row, i], right.low_gain[row, j])
+        most_a, gained = greatest_a[other], high_a - low_b
+        in_one_place = gained * np.where(gained > 0, most_a, np.minimum(left.least_a[row, i], right.least_a[row, j]))
+        apart = most_a * high_a - least_b[other] * low_b
+        found[other] = np.where(deep_a[other] == deep_b[other], in_one_place, apart)
     return found
