@@ -25,7 +25,6 @@ from fathoms.judging.engine import Engine
 from fathoms.judging.session import known
 from fathoms.reporting import page as html
 from fathoms.reporting import script_data, story
-from fathoms.reporting.demo import Demo, demonstrate
 from fathoms.reporting.parts import text as safe
 from fathoms.reporting.report import DEFAULT_MEASURES, Report, checksum, judging_of, run_report
 from fathoms.reporting.verdicts import VERDICTS
@@ -586,64 +585,3 @@ def test_the_command_fails_before_the_work(folder: Path, tmp_path: Path, capsys:
     assert "there is no folder" in capsys.readouterr().err
     assert run("report", str(folder / "qrels.txt"), str(tmp_path / "nothing"), "-o", str(tmp_path / "x.html")) == 2
     assert list(tmp_path.iterdir()) == []
-
-
-# -- the demo ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def demo() -> Demo:
-    return demonstrate(seed=9, budget=60)
-
-
-def test_the_demo_tells_the_truth(demo: Demo) -> None:
-    truth = fm.evaluate(demo.collection.truth, demo.collection.runs, "AP")
-    seen = fm.evaluate(demo.collection.qrels, demo.collection.runs, "AP")
-    assert demo.truth.tolist() == truth["score"].to_list()
-    assert demo.scores.tolist() == seen["score"].to_list()
-    n = len(truth)
-    agree = sum(
-        np.sign(demo.truth[i] - demo.truth[j]) * np.sign(demo.scores[i] - demo.scores[j])
-        for i in range(n)
-        for j in range(i)
-    )
-    assert demo.tau == pytest.approx(agree / (n * (n - 1) / 2))
-    true = dict(zip(truth["run"], truth["score"], strict=True))
-    verdicts: Counter[tuple[str, bool]] = Counter()
-    for row in fm.compare(demo.collection.qrels, demo.collection.runs, "AP").iter_rows(named=True):
-        verdicts[row["verdict"], (row["diff"] > 0) == (true[row["run_a"]] > true[row["run_b"]])] += 1
-    for verdict, (right, of) in demo.right.items():
-        assert (right, of - right) == (verdicts[verdict, True], verdicts[verdict, False])
-
-
-def test_the_demo_judges_by_the_truth_and_within_its_budget(demo: Demo) -> None:
-    truth = {(topic, doc): grade for topic, doc, grade in demo.collection.truth.iter_rows()}
-    for judged in (demo.judged, demo.pooled):
-        lines = [line.split() for line in judged.qrels.to_text().splitlines()]
-        assert len(lines) == len({(topic, doc) for topic, _, doc, _ in lines}) == len(demo.qrels) + judged.made
-        assert all(truth[topic, doc] == int(grade) for topic, _, doc, grade in lines)
-    assert demo.judged.made == demo.pooled.made == 60
-    assert demo.judged.open_pairs > 0
-
-
-def test_the_demo_stops_when_all_is_settled() -> None:
-    found = demonstrate(seed=9, budget=1000)
-    assert found.judged.made < 1000
-    assert found.judged.open_pairs == 0
-
-
-def test_the_demo_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(charts, "available", lambda: False)  # the extra is not needed
-    folder = tmp_path / "demo"
-    for _ in range(2):  # a second time into the same folder
-        assert run("demo", "-o", str(folder), "--budget", "20") == 0
-        out, err = capsys.readouterr()
-        assert str(folder / "report.html") in out
-        assert "pip install" in err
-    assert Page((folder / "report.html").read_text(encoding="utf-8")).count("svg") == 0
-    assert (
-        len((folder / "judged.txt").read_text().splitlines())
-        == len((folder / "qrels.txt").read_text().splitlines()) + 20
-    )
-    assert run("demo", "-o", str(tmp_path)) == 2
-    assert "is no demo" in capsys.readouterr().err
