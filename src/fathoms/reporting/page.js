@@ -155,6 +155,7 @@
     });
     pairs.tHead.append(head);
     for (const [letter, verdict] of Object.entries(VERDICTS)) {
+      if (!data.pairs.some((of) => of.verdict.includes(letter))) continue;
       const label = make("label");
       const box = make("input");
       box.type = "checkbox";

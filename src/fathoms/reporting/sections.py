@@ -80,8 +80,8 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         "tie high",
         "estimate",
         "top 10",
-        "better than",
-        "worse than",
+        "better",
+        "worse",
         "no claim",
     ]
     return figure(drawn(charts.ranges, frame, measure.name), f"ranges-{i}", title, note) + table(
@@ -91,8 +91,8 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         words=3,
         find=True,
         note=f"Scores and ranges as in fathoms eval, the estimate as in fathoms predict --method {MODEL}. Top 10: the "
-        "share that is judged. Better than, worse than: how many systems that can be claimed of; no claim: of how many "
-        "neither can.",
+        "share that is judged. Better, worse: than how many systems that can be claimed; no claim: of how many neither "
+        "can.",
     )
 
 
@@ -417,7 +417,7 @@ def judge(report: Report) -> str:
     if found is None:
         return body
     first, *others = found.systems
-    header = ["system", f"AP@{found.depth}, expected", f"probability that {first} has more"]
+    header = ["system", f"AP@{found.depth}, expected", f"P({first} is ahead)"]
     rows: list[list[Any]] = [[first, number(float(found.expected[0])), ""]]
     for b, name in enumerate(others, 1):
         chance = float(found.confidence[0, b])
@@ -434,7 +434,10 @@ def judge(report: Report) -> str:
         for one in found.first
     ]
     body += f"<h3>What the model expects, by AP of the first {found.depth} documents on these topics</h3>"
-    body += table("confidence", header, rows)
+    note = (
+        f"From the documents of these {len(found.systems)} systems; the estimates above are from those of all systems."
+    )
+    body += table("confidence", header, rows, note=note)
     if documents:
         body += "<h3>The most informative documents</h3>" + table(
             "informative",
