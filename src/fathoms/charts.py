@@ -296,6 +296,7 @@ NAMED = 40  # systems that are named on an axis; of more the places are numbered
 VERDICTS = {
     "certain": "#0072B2",
     "supported": "#56B4E9",
+    "significant": "#009E73",  # of scores without documents, of which nothing is known about judging
     "fragile": "#E69F00",
     "open": "#F0D9A8",
     "tie": "#8C8C8C",
@@ -399,7 +400,7 @@ def ranges(frame: pl.DataFrame, measure: str) -> Any:
             x=at, y="tie_low:Q", y2="tie_high:Q"
         ),
         base.mark_point(
-            shape="diamond", size=size**2, color=COLOURS[2], filled=False, strokeWidth=1.2, aria=False
+            shape="diamond", size=size**2, color=COLOURS[2], filled=False, strokeWidth=1.8, opacity=1, aria=False
         ).encode(x=at, y="estimate:Q"),
         base.mark_circle(size=size**2, color=COLOURS[0], opacity=1, aria=False).encode(x=at, y="score:Q"),
         _hit(frame, at, height),
@@ -415,6 +416,7 @@ def verdict_matrix(frame: pl.DataFrame, names: Sequence[str]) -> Any:
     import altair as alt
 
     size = max(200, min(440, 36 * len(names)))
+    present = [verdict for verdict in VERDICTS if verdict in set(frame["verdict"])]
     across, down = _places(names, "systems"), _places(names, "systems", slanted=False)
     down["scale"] = alt.Scale(domain=[0.5, len(names) + 0.5], nice=False, zero=False, reverse=True)
     boxes = (
@@ -431,7 +433,7 @@ def verdict_matrix(frame: pl.DataFrame, names: Sequence[str]) -> Any:
             color=alt.Color(
                 "verdict:N",
                 title=None,
-                scale=alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values())),
+                scale=alt.Scale(domain=present, range=[VERDICTS[verdict] for verdict in present]),
                 legend=alt.Legend(orient="top", symbolType="square"),
             ),
         )

@@ -73,39 +73,96 @@ def _report(folder: Path) -> None:
 def told(found: Demo) -> str:
     from fathoms.comparison.audit_sentences import sentences as of_audit
     from fathoms.comparison.sentences import sentences as of_comparison
-    from fathoms.text import pluralise
+    from fathoms.reporting.demo import POOL_DEPTH
 
-    pooled, judged = found.collection.pooled, found.judged
-    right = ", ".join(f"{right} of {of} {verdict} pairs" for verdict, (right, of) in found.right.items() if of)
-    end = "every pair is settled" if not judged.open_pairs else f"{pluralise(judged.open_pairs, 'pair')} still open"
+    pooled = found.collection.pooled
     return "\n".join(
         [
             _heading(1, "A collection"),
             _wrapped(
-                f"{len(found.runs)} systems, {len(found.qrels.topics)} topics. Only the top {found.audit.depth} of "
-                f"{len(pooled)} systems ({', '.join(pooled)}) are judged: {len(found.qrels):,} judgments, while the "
+                f"{len(found.runs)} systems, {len(found.qrels.topics)} topics. Only the first {POOL_DEPTH} documents "
+                f"of {len(pooled)} systems ({', '.join(pooled)}) are judged: {len(found.qrels):,} judgments, while the "
                 f"systems retrieved {found.documents:,} documents."
             ),
-            _heading(2, "Scores, with the range they could have, and the truth, which here is known"),
+            _heading(2, "Scores and their ranges, beside the truth, which here is known"),
             _scores(found),
-            _wrapped(f"Kendall's tau between the order seen and the true one is {found.tau:.2f}."),
+            *map(_wrapped, _of_scores(found)),
             _heading(3, "What can be claimed"),
             *map(_wrapped, of_comparison(found.compared)),
-            _wrapped(f"The order seen is the true one in {right}."),
+            *map(_wrapped, _of_claims(found)),
             _heading(4, "Can the collection be trusted?"),
             *map(_wrapped, of_audit(found.audit)),
+            _wrapped(_of_outsiders(found)),
             _heading(5, "Judging"),
-            _wrapped(
-                f"{found.open_pairs} of {len(found.compared.pairs)} pairs are open at 0.95 confidence. Somebody who "
-                f"knows the truth judges the most informative of {found.documents - found.inside:,} unjudged "
-                f"documents: after {judged.made} of them {end}. In the order of a pool the same number would have left "
-                f"{pluralise(found.pooled.open_pairs, 'pair')} open."
-            ),
-            _heading(6, "Before and after, beside the truth"),
+            _wrapped(_of_judging(found)),
+            _heading(6, "AP before and after, beside the truth"),
             _before_and_after(found),
-            _wrapped(f"Kendall's tau with the true order: {found.tau:.2f} before, {judged.tau:.2f} after."),
+            *map(_wrapped, _of_change(found)),
         ]
     )
+
+
+def _of_scores(found: Demo) -> list[str]:
+    """What the truth is, and what it leaves out."""
+    from fathoms.experiment.remarks import range_sentences
+    from fathoms.text import pluralise
+
+    n = len(found.runs)
+    below = f"{found.below} of {n} would then be below low" if found.below else "all would still be in their ranges"
+    return [
+        *range_sentences(found.before),
+        "The truth: AP with all of these documents judged, so it lies between low and high. No system retrieved "
+        f"another {pluralise(found.unretrieved, 'relevant document')}. Ranges are not about them: if they counted too, "
+        f"AP would be {found.complete.min():.4f} to {found.complete.max():.4f}, and {below}.",
+        f"Kendall's tau between the order by score and the true one is {found.tau(found.scores):.2f}.",
+    ]
+
+
+def _of_claims(found: Demo) -> list[str]:
+    counts = [f"{right} of {of} {verdict} pairs" for verdict, (right, of) in found.right.items() if of]
+    none = [] if found.right["certain"][1] else ["No pair is certain, so nothing can be claimed yet."]
+    if not counts:
+        return none
+    return [
+        *none,
+        "The truth, with all documents of the two systems of a pair judged: the system that is ahead now is then ahead "
+        f"in {', '.join(counts)}.",
+    ]
+
+
+def _of_outsiders(found: Demo) -> str:
+    """Where the systems that did not contribute belong."""
+    seen, true = _places(found.scores), _places(found.truth)
+    outside = [i for i, run in enumerate(found.runs) if run not in found.collection.pooled]
+    higher = sum(true[i] < seen[i] for i in outside)
+    lower = sum(true[i] > seen[i] for i in outside)
+    return (
+        f"The truth: of {len(outside)} systems that did not contribute, {higher} belong higher in the ranking than "
+        f"their scores put them, {lower} lower."
+    )
+
+
+def _of_judging(found: Demo) -> str:
+    start, judged, pooled, pairs = found.start, found.judged, found.pooled, len(found.compared.pairs)
+    return (
+        "A pair is settled when the model is at least 95% sure which of the two has the higher AP on these topics; "
+        "whether it would on other topics is the question of step 3. "
+        f"With the judgments so far {start.settled} of {pairs} pairs are settled, {start.right} the true way round. "
+        f"Somebody who knows the truth judges the most informative of {found.documents - found.inside:,} unjudged "
+        f"documents: after {judged.made} of them {judged.settled} are settled, {judged.right} the true way round. The "
+        f"same number judged in the order of a pool settles {pooled.settled}, {pooled.right} the true way round."
+    )
+
+
+def _of_change(found: Demo) -> list[str]:
+    columns = (found.scores, found.scores_after, found.start.expected, found.judged.expected)
+    score, score_after, expected, expected_after = (f"{found.tau(column):.2f}" for column in columns)
+    return [
+        "Score: unjudged documents count as not relevant. Expected: by the model, each counts with its probability of "
+        "relevance.",
+        f"Kendall's tau with the true order: of the scores {score} before and {score_after} after, of the expected "
+        f"values {expected} before and {expected_after} after.",
+    ]
 
 
 def _heading(number: int, title: str) -> str:
@@ -140,31 +197,22 @@ def _scores(found: Demo) -> str:
 def _before_and_after(found: Demo) -> str:
     from fathoms.cli.output import aligned_text
 
-    columns = [found.scores, found.judged.expected, found.truth]
-    places = [_places(column) for column in columns]
-    order = sorted(range(len(found.scores)), key=lambda i: places[2][i])
-    rows = [
-        [
-            found.before.runs[i].run,
-            *(
-                text
-                for column, place in zip(columns, places, strict=True)
-                for text in (f"{column[i]:.4f}", str(place[i]))
-            ),
-        ]
-        for i in order
-    ]
-    return aligned_text(["run", "before", "place", "after", "place", "truth", "place"], rows, 1)
+    columns = [found.scores, found.scores_after, found.start.expected, found.judged.expected, found.truth]
+    order = sorted(range(len(found.scores)), key=lambda i: -found.truth[i])
+    rows = [[found.before.runs[i].run, *(f"{column[i]:.4f}" for column in columns)] for i in order]
+    return aligned_text(["run", "score", "score after", "expected", "expected after", "truth"], rows, 1)
 
 
 def what_to_see(folder: Path) -> str:
+    pooled, groups = folder / "pooled.txt", folder / "groups.tsv"
     return f"""
-7. Now open {folder / "report.html"} in a browser:
+7. Now open {folder / "report.html"} in a browser. It knows the judgments of step 1:
 
 - the summary says what can be claimed, what cannot, and what would settle it;
-- Systems: how wide the ranges are, and whose scores the unjudged documents decide;
+- Systems: how wide the ranges are, and which scores the unjudged documents decide;
 - Comparisons: point at the matrix; Topics: choose one to see which unjudged documents matter there;
 - Pool: what becomes of a system that did not contribute to the judgments.
 
-With the judgments made above: fathoms report {folder / "judged.txt"} {folder / "runs"} -o after.html
+The same with the judgments of step 5 added; its scores are those of the column "score after":
+fathoms report {folder / "judged.txt"} {folder / "runs"} --pooled {pooled} --groups {groups} -o after.html
 """

@@ -1,7 +1,12 @@
-"""The whole story on a collection of which the truth is known: what is seen, what is claimed, what judging changes."""
+"""The whole story on a collection of which the truth is known: what is seen, what is claimed, what judging changes.
+
+The truth of a statement is what it would be with all documents that it is about judged: those of all systems for scores
+and their order, those of two systems for their comparison. Relevant documents that no system retrieved are in neither.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,14 +19,16 @@ from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Runs, read_runs
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.candidates import Candidates, candidates
-from fathoms.evidence.evidence import Bools, Floats
+from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment, ReadingOptions
 from fathoms.experiment.evaluate import Evaluation, run_evaluation
 from fathoms.judging.engine import Engine
 from fathoms.judging.log import JudgingSettings
 from fathoms.judging.session import known
+from fathoms.reporting.verdicts import VERDICTS
 
 MEASURE = "AP"
+POOL_DEPTH = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +36,9 @@ class JudgingOutcome:
     """A judging effort that has come to its end."""
 
     made: int  # judgments
-    open_pairs: int
-    expected: Floats  # MAP of each system, as the engine believes
-    tau: float  # Kendall's, between that and the truth
+    settled: int  # pairs
+    right: int  # of them, those settled the true way round
+    expected: Floats  # AP of each system, as the engine believes
     qrels: Qrels  # all judgments there are now
 
 
@@ -41,34 +48,62 @@ class Demo:
     qrels: Qrels
     runs: Runs
     before: Evaluation
-    scores: Floats  # MAP of each system as seen
-    truth: Floats  # and with everything judged
-    tau: float  # between the scores seen and the truth
+    scores: Floats  # AP of each system as seen
+    truth: Floats  # with all documents of all systems judged
+    complete: Floats  # with those judged too that no system retrieved
+    unretrieved: int  # relevant documents among those
     compared: Comparison
     right: dict[str, tuple[int, int]]  # by verdict: pairs whose order is the true one, of how many
     audit: Audit
     documents: int  # that the systems retrieved
     inside: int  # of them judged from the start
-    open_pairs: int  # before any judging
+    start: JudgingOutcome  # without further judgments
     judged: JudgingOutcome
+    scores_after: Floats  # AP as seen with these judgments
     pooled: JudgingOutcome  # the same number of judgments in the order of a pool
 
+    @property
+    def below(self) -> int:
+        """Systems whose AP would leave its range if documents that no system retrieved counted."""
+        measure = self.before.measures[0]
+        lows = [run.mean(measure)["low"] or 0.0 for run in self.before.runs]
+        return int((self.complete < np.array(lows) - 1e-12).sum())
 
-def demonstrate(seed: int, budget: int) -> Demo:
-    collection = simulate(systems=8, n_topics=20, n_docs=2000, depth=100, pool_depth=5, max_grade=1, seed=seed)
+    def tau(self, scores: Floats) -> float:
+        """Kendall's tau with the true order."""
+        return correlation(scores, self.truth)
+
+
+def demonstrate(
+    seed: int, budget: int, *, systems: int = 8, n_topics: int = 20, n_docs: int = 2000, depth: int = 100
+) -> Demo:
+    collection = simulate(
+        systems=systems,
+        n_topics=n_topics,
+        n_docs=n_docs,
+        depth=depth,
+        pool_depth=POOL_DEPTH,
+        max_grade=1,
+        seed=seed,
+    )
     how: ReadingOptions = {"pooled": collection.pooled, "groups": collection.groups, "workers": 1}
     experiment = BaseExperiment(collection.qrels, read_runs(collection.runs), **how)
     qrels, complete, runs = experiment.qrels, read_qrels(collection.truth), experiment.runs
     measures = experiment.measures(MEASURE)
-    before = run_evaluation(experiment, measures)
-    truth = _means(run_evaluation(BaseExperiment(complete, runs, **how), measures))
-    compared = run_comparison(experiment, measures)
-    audited = run_audit(experiment)
+
+    def scored(judgments: Qrels) -> Evaluation:
+        return run_evaluation(BaseExperiment(judgments, runs, **how), measures, by_topic=True)
+
     settings = JudgingSettings()
-    found = candidates(runs, settings.depth, settings.ties, settings.precision, qrels.topics)
+    found = candidates(runs, None, settings.ties, settings.precision, qrels.topics)
     relevant = found.judged_by(complete, settings.rel)[1]
+    unjudged = np.flatnonzero(~found.judged_by(qrels, settings.rel)[0])
+    of_all = scored(with_judgments(qrels, found, unjudged, relevant))
+    truth = _means(of_all)
+    before = run_evaluation(experiment, measures)
+    compared = run_comparison(experiment, measures)
+    differences = pair_truths(found, qrels, relevant, np.stack([run.scores[measures[0]].score for run in of_all.runs]))
     judged = judge(found, qrels, relevant, truth, budget, settings.strategy)
-    pooled = judge(found, qrels, relevant, truth, judged.made, "pool", to_the_end=True)
     return Demo(
         collection=collection,
         qrels=qrels,
@@ -76,15 +111,17 @@ def demonstrate(seed: int, budget: int) -> Demo:
         before=before,
         scores=_means(before),
         truth=truth,
-        tau=correlation(_means(before), truth),
+        complete=_means(scored(complete)),
+        unretrieved=int(found.relevant_elsewhere(complete, settings.rel).sum()),
         compared=compared,
-        right=_right(compared, dict(zip(runs, truth.tolist(), strict=True))),
-        audit=audited,
+        right=_right(compared, list(runs), differences),
+        audit=run_audit(experiment),
         documents=len(found),
         inside=len(known(found, qrels)),
-        open_pairs=judge(found, qrels, relevant, truth, 0, settings.strategy).open_pairs,
+        start=judge(found, qrels, relevant, truth, 0, settings.strategy),
         judged=judged,
-        pooled=pooled,
+        scores_after=_means(scored(judged.qrels)),
+        pooled=judge(found, qrels, relevant, truth, judged.made, "pool", to_the_end=True),
     )
 
 
@@ -108,24 +145,52 @@ def judge(
             break
         engine.judge(number, bool(relevant[number]))
         made.append(number)
-    now = Qrels(
+    sure = engine.confidence() >= engine.until
+    right = sure & (truth[:, None] > truth[None, :])
+    now = with_judgments(qrels, found, np.array(made, dtype=np.int64), relevant)
+    return JudgingOutcome(len(made), int(sure.sum()), int(right.sum()), engine.expected(), now)
+
+
+def with_judgments(qrels: Qrels, found: Candidates, numbers: Ints, relevant: Bools) -> Qrels:
+    """The judgments, and those of some more candidates."""
+    return Qrels(
         qrels.topics,
-        np.concatenate([qrels.topic, found.topic[made]]).astype(np.int32),
-        np.concatenate([qrels.documents, found.documents[made]]),
-        np.concatenate([qrels.grades, relevant[made].astype(np.float64)]),
+        np.concatenate([qrels.topic, found.topic[numbers]]).astype(np.int32),
+        np.concatenate([qrels.documents, found.documents[numbers]]),
+        np.concatenate([qrels.grades, relevant[numbers].astype(np.float64)]),
     )
-    expected = engine.expected()
-    return JudgingOutcome(len(made), len(engine.open_pairs()), expected, correlation(expected, truth), now)
+
+
+def pair_truths(found: Candidates, qrels: Qrels, relevant: Bools, scores: Floats) -> Floats:
+    """[a, b]: the difference of AP of two systems with all documents of these two judged.
+
+    `scores` are AP [system, topic] with the documents of all systems judged. With those of two, all that changes is the
+    number of relevant documents, by which AP divides.
+    """
+    block = found.block()
+    new = block.values(relevant & ~found.judged_by(qrels)[0])
+    already = np.array([((qrels.topic == number) & (qrels.grades >= 1)).sum() for number in range(len(qrels.topics))])
+    retrieved = block.rank > 0
+    total = already + new.sum(axis=1)
+    n = len(found.names)
+    differences = np.zeros((n, n))
+    for a in range(n):
+        for b in range(n):
+            of_two = already + (new & (retrieved[:, a] | retrieved[:, b])).sum(axis=1)
+            differences[a, b] = ((scores[a] - scores[b]) * total / np.maximum(of_two, 1)).mean()
+    return differences
 
 
 def _means(scored: Evaluation) -> Floats:
     return np.array([run.mean(scored.measures[0])["score"] for run in scored.runs])
 
 
-def _right(compared: Comparison, truth: dict[str, float]) -> dict[str, tuple[int, int]]:
-    """How many of the claims are true."""
+def _right(compared: Comparison, names: Sequence[str], differences: Floats) -> dict[str, tuple[int, int]]:
+    """How many pairs of each verdict are in the true order; equal means have no order to be true."""
+    place = {name: number for number, name in enumerate(names)}
     found = {}
-    for verdict in ("certain", "supported", "fragile", "open"):
+    for verdict in VERDICTS[:-1]:
         pairs = [pair for pair in compared.pairs if pair.verdict == verdict]
-        found[verdict] = (sum(pair.diff * (truth[pair.run_a] - truth[pair.run_b]) > 0 for pair in pairs), len(pairs))
+        truths = [differences[place[pair.run_a], place[pair.run_b]] for pair in pairs]
+        found[verdict] = (sum(p.diff * true > 0 for p, true in zip(pairs, truths, strict=True)), len(pairs))
     return found

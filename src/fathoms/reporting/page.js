@@ -2,6 +2,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const VERDICTS = { c: "certain", s: "supported", f: "fragile", o: "open", t: "tie" };
+  const REVERSIBLE = { n: "no", y: "yes", u: "unknown" };
   let chosen = 0;
 
   // Everything that comes from files goes in as text, never as markup.
@@ -88,13 +89,15 @@
     return {
       better: data.runs[sign > 0 ? a : b], worse: data.runs[sign > 0 ? b : a], diff: sign * of.diff[i],
       range: ends(of.diff_low[i], of.diff_high[i]), interval: ends(of.ci_low[i], of.ci_high[i]),
-      p: of.p_corrected[i], verdict: VERDICTS[of.verdict[i]],
+      p: of.p_corrected[i], verdict: VERDICTS[of.verdict[i]], missing: data.obstacles[of.missing[i]] ?? "",
+      reversible: REVERSIBLE[of.reversible[i]] ?? "",
     };
   };
   const COLUMNS = [
     ["better", (x) => x.better], ["worse", (x) => x.worse], ["difference", (x) => x.diff],
     ["low", (x) => x.range[0]], ["high", (x) => x.range[1]], ["interval from", (x) => x.interval[0]],
-    ["to", (x) => x.interval[1]], ["p", (x) => x.p], ["verdict", (x) => x.verdict],
+    ["to", (x) => x.interval[1]], ["p", (x) => x.p], ["reversible", (x) => x.reversible],
+    ["verdict", (x) => x.verdict], ["obstacle", (x) => x.missing],
   ];
   const pairs = document.getElementById("pairs");
   let shown = 50, order = 2, sign = -1;
@@ -121,14 +124,15 @@
       row.append(make("td", "n", chance(x.p)));
       const cell = make("td");
       cell.append(make("span", `verdict ${x.verdict}`, x.verdict));
-      row.append(cell);
+      row.append(make("td", "", x.reversible), cell, make("td", "", x.missing));
       return row;
     });
     pairs.tBodies[0].replaceChildren(...body);
     const note = document.getElementById("pair-note");
     note.textContent =
       `${Math.min(shown, rows.length).toLocaleString("en")} of ${rows.length.toLocaleString("en")} pairs, the better ` +
-      "system first. Low and high: the range of the difference over all ways of judging; p is corrected.";
+      "system first. Low and high: the range of the difference over every way of judging the two systems' documents; " +
+      "reversible: by judging or tie-breaking, on these topics; p is corrected.";
     if (rows.length > shown) {
       const more = make("button", "more", "Show more");
       more.addEventListener("click", () => { shown += 200; fillPairs(); });
@@ -151,6 +155,7 @@
     });
     pairs.tHead.append(head);
     for (const [letter, verdict] of Object.entries(VERDICTS)) {
+      if (!data.pairs.some((of) => of.verdict.includes(letter))) continue;
       const label = make("label");
       const box = make("input");
       box.type = "checkbox";
@@ -179,7 +184,7 @@
       const x = pair(measure, i);
       const range = x.range[0] === null ? [] : [`range ${fixed(x.range[0], true)} to ${fixed(x.range[1], true)}`];
       show(event, [`${x.better} over ${x.worse}: ${x.verdict}`, `difference ${fixed(x.diff, true)}`, ...range,
-        `p ${chance(x.p)}`]);
+        `p ${chance(x.p)}`, ...(x.missing ? [`obstacle: ${x.missing}`] : [])]);
     });
     svg.addEventListener("click", (event) => {
       const i = at(event);
@@ -243,7 +248,7 @@
     ];
     const informative = data.informative[name] ?? [];
     if (informative.length) {
-      parts.push(make("h3", "", `Unjudged documents that matter most between ${data.systems.join(", ")}`));
+      parts.push(make("h3", "", `Unjudged documents that matter most between ${data.systems.join(", ")}, by AP`));
       parts.push(grid(["document", "ranks", "chance of relevance", "largest change of AP"], 2,
         informative.map(([document, p, change, ranks]) => [document,
           Object.entries(ranks).map(([run, rank]) => `${run} ${rank}`).join(", "), p.toFixed(2), fixed(change)])));

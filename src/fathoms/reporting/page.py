@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fathoms import charts
 from fathoms.comparison import tie_sentences
+from fathoms.comparison.audit_findings import as_percent
 from fathoms.measures.base import Measure
 from fathoms.reporting import sections, story
 from fathoms.reporting.parts import by_measure, paragraphs, section, text
 from fathoms.reporting.script_data import as_json, data
+from fathoms.reporting.verdicts import VERDICTS, obstacles
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report
 
-VERDICTS = ("certain", "supported", "fragile", "open", "tie")
 NO_CHARTS = "Charts are missing: they need the extra <code>report</code>, <code>pip install 'fathoms[report]'</code>."
 
 
@@ -34,7 +35,7 @@ def header(report: Report) -> str:
     if report.audit is not None:
         share = report.audit.share(report.audit.shares, 10)
         if share is not None:
-            tiles.append((f"{share.mean:.0%}", "of the systems' top 10 judged"))
+            tiles.append((as_percent(share.mean), "of the systems' top 10 judged"))
     shown = "".join(f"<div class=tile><b>{text(value)}</b><span>{text(label)}</span></div>" for value, label in tiles)
     bars = "".join(_verdict_bar(report, measure) for measure in report.measures if report.comparison is not None)
     if bars:
@@ -49,7 +50,9 @@ def _verdict_bar(report: Report, measure: Measure) -> str:
     present = [verdict for verdict in VERDICTS if counts[verdict]]
     parts = "".join(f'<i class="{verdict}" style="flex-grow:{counts[verdict]}"></i>' for verdict in present)
     key = " ".join(f'<span class="key {verdict}">{counts[verdict]:,} {verdict}</span>' for verdict in present)
-    return f'<div class="row"><b>{text(measure.name)}</b><div class="stack">{parts}</div><span>{key}</span></div>'
+    missing = ", ".join(f"{name} {number:,}" for name, number in obstacles(report.pairs(measure)).items())
+    why = f'<span class="why">Why there is no claim: {missing}</span>' if missing else ""
+    return f'<div class="row"><b>{text(measure.name)}</b><div class="stack">{parts}</div><span>{key}</span>{why}</div>'
 
 
 SUMMARY = ("summary", "Summary")
@@ -82,14 +85,14 @@ SECTIONS = (
         "systems",
         "Systems",
         "The systems and their ranges",
-        "Every score with the range it could have.",
+        "Every score with its range.",
         lambda report: by_measure(report, sections.systems),
     ),
     Section(
         "comparisons",
         "Comparisons",
         "Comparisons",
-        "Which differences are certain, settled, open or none.",
+        "Which differences can be claimed, and what the others lack.",
         _comparisons,
     ),
     Section(
@@ -125,7 +128,7 @@ SECTIONS = (
         "judge",
         "Judging",
         "What to judge next",
-        "What it would take to tell the first systems apart.",
+        "What judging can do for the first system and its closest rivals.",
         sections.judge,
     ),
     Section("method", "Method", "Method", "How to make this report again.", sections.method),

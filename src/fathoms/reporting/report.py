@@ -6,7 +6,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -39,13 +39,14 @@ from fathoms.judging.select import State, laplacian
 from fathoms.judging.session import known
 from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
+from fathoms.reporting.verdicts import judged_between
 from fathoms.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RBP(p=0.8)")
-TOP = 5  # systems between which further judging is forecast: those people ask about, and few enough to be quick
+TOP = 5  # systems for which further judging is forecast: the first and its closest rivals, few enough to be quick
 FIRST = 20  # documents to judge first that are listed
 OF_TOPIC = 6  # the same for each topic
 
@@ -63,14 +64,15 @@ class Informative:
 
 @dataclass(frozen=True, eq=False)
 class Judging:
-    """What the judging engine says of the first systems: whether they can be told apart, and what that would take."""
+    """What the judging engine says of the first system and its rivals: whether it is ahead of them on these topics, and
+    how many judgments it would take to know."""
 
-    systems: list[str]
-    depth: int
+    systems: list[str]  # the first system, and those it is compared with
+    depth: int  # the engine knows AP of so many documents
     until: float
     expected: Floats
     confidence: Floats  # [a, b]: that a has the greater MAP
-    open_pairs: list[tuple[int, int]]
+    open_pairs: list[tuple[int, int]]  # (0, b): not settled between the first system and b
     forecast: tuple[int, int] | None
     documents: int
     judged: int
@@ -168,22 +170,22 @@ def run_report(
     progress("read")
     scored = run_evaluation(experiment, measures, by_topic=True, own_topics=False)
     progress("eval")
-    top = [run.run for run in scored.ranked(measures[0])[:TOP]]
+    judged = any(survey.judged.judged.any() for survey in experiment.surveys().values())
+    drawn = None if judged else 0  # nothing judged, nothing to learn from
     inner, side_by_side = experiment, 1
     if options.scheduler is None:
         inner, side_by_side = experiment.with_workers(1), options.workers
     analyses: dict[str, Callable[[], Any]] = {
-        "compare": lambda: run_comparison(inner, measures, alpha=alpha) if several else None,
+        "compare": lambda: run_comparison(inner, measures, alpha=alpha, draws=drawn) if several else None,
         "audit": lambda: _audited(inner, measures),
         "ties": lambda: run_tie_analysis(inner, measures),
-        "judge": lambda: judging_of(inner, top) if several else None,
         "depth": lambda: _depths(inner, measures),
-        "predict": lambda: _estimates(inner, scored),
+        "predict": lambda: {} if drawn == 0 else _estimates(inner, scored),
     }
     found = parallel_map(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
-    compared, (audited, problem), tied, judging, depths, estimates = found
+    compared, (audited, problem), tied, depths, estimates = found
     said = (scored.notes, compared and compared.notes, tied.notes, depths and depths.notes, audited and audited.notes)
-    return Report(
+    made = Report(
         qrels=experiment.qrels,
         options=options,
         evaluation=scored,
@@ -193,12 +195,22 @@ def run_report(
         depths=depths,
         audit=audited,
         audit_problem=problem,
-        judging=judging,
+        judging=None,
         command=command,
         versions=versions(),
         sources=sources(experiment),
         notes=list(dict.fromkeys(note for notes in said for note in notes or ())),
     )
+    asked = judged_between(made, TOP)
+    judging = judging_of(experiment, asked, _depth_to_judge(measures[0])) if asked else None
+    progress("judge")
+    return replace(made, judging=judging)
+
+
+def _depth_to_judge(measure: Measure) -> int:
+    """As deep as the measure reads, if the engine goes so deep."""
+    deepest = JudgingSettings().depth
+    return deepest if measure.k is None else min(int(measure.k), deepest)
 
 
 def _estimates(experiment: BaseExperiment, scored: Evaluation) -> dict[tuple[str, str], float]:
@@ -233,13 +245,16 @@ def _audited(experiment: BaseExperiment, measures: Sequence[Measure]) -> tuple[A
 # -- what to judge next -----------------------------------------------------------------------------------------
 
 
-def judging_of(experiment: BaseExperiment, names: Sequence[str]) -> Judging:
-    """What `fathoms judge` would say of these systems with all judgments so far, before the first answer."""
+def judging_of(experiment: BaseExperiment, names: Sequence[str], depth: int) -> Judging:
+    """What `fathoms judge --baseline` would say of the first of these systems against each of the others, with all
+    judgments so far, before the first answer."""
     qrels, options = experiment.qrels, experiment.options
-    settings = JudgingSettings(ties=options.ties, precision=options.used_precision, seed=options.seed)
+    settings = JudgingSettings(depth=depth, ties=options.ties, precision=options.used_precision, seed=options.seed)
     found = gathered(list(names), [experiment.ranked(name) for name in names], qrels.topics, settings.depth)
     elsewhere = found.relevant_elsewhere(qrels, settings.rel)
-    engine = Engine(found, settings.strategy, until=settings.until, seed=settings.seed, elsewhere=elsewhere)
+    engine = Engine(
+        found, settings.strategy, until=settings.until, baseline=names[0], seed=settings.seed, elsewhere=elsewhere
+    )
     grades = known(found, qrels)
     engine.load([(number, grade >= settings.rel) for number, grade in grades.items()])
     block = engine.block

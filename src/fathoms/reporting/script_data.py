@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fathoms.data.qrels import Qrels
 from fathoms.evidence.evidence import Floats
+from fathoms.reporting.verdicts import OBSTACLES, obstacle
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Informative, Report
@@ -36,7 +37,12 @@ def data(report: Report) -> dict[str, Any]:
             for name in ("diff", "diff_low", "diff_high", "ci_low", "ci_high")
         }
         p = {name: [float(f"{getattr(pair, name):.4g}") for pair in found] for name in ("p", "p_corrected")}
-        pairs.append({**columns, **p, "verdict": "".join(pair.verdict[0] for pair in found)})
+        letters = {
+            "verdict": "".join(pair.verdict[0] for pair in found),
+            "missing": "".join(_letter(OBSTACLES, obstacle(pair)) for pair in found),
+            "reversible": "".join((pair.reversible or "-")[0] for pair in found),
+        }
+        pairs.append({**columns, **p, **letters})
         orders.append([place[run.run] for run in report.ranked(measure)])
         cells += 3 * len(runs) * len(runs[0].topics)
         by_topic = None
@@ -51,6 +57,7 @@ def data(report: Report) -> dict[str, Any]:
         "runs": [run.run for run in runs],
         "topics": runs[0].topics,
         "measures": [measure.name for measure in report.measures],
+        "obstacles": OBSTACLES,
         "pairs": pairs,
         "orders": orders,
         "scores": scores,
@@ -59,6 +66,11 @@ def data(report: Report) -> dict[str, Any]:
         "informative": {topic: [_cells(one) for one in found] for topic, found in informative.items() if found},
         "systems": [] if report.judging is None else report.judging.systems,
     }
+
+
+def _letter(names: Sequence[str], name: str) -> str:
+    """The place of a name in a list, as one character; a dash where it is none of them."""
+    return str(names.index(name)) if name in names else "-"
 
 
 def _cells(one: Informative) -> list[Any]:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fathoms import charts
 from fathoms.comparison import audit_sentences, tie_sentences
-from fathoms.comparison.audit_findings import SHARE_DEPTHS, changes
+from fathoms.comparison.audit_findings import SHARE_DEPTHS, as_percent, changes
 from fathoms.comparison.audit_result import Audit
-from fathoms.comparison.compare import MODEL, verdict_boxes
+from fathoms.comparison.compare import MODEL, Pair, verdict_boxes
 from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
-from fathoms.comparison.sentences import sentences_of
+from fathoms.comparison.sentences import range_sentence, sentences_of
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 from fathoms.experiment.remarks import range_sentences
 from fathoms.measures.base import Measure
 from fathoms.reporting import story
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
 from fathoms.reporting.script_data import judged_counts
+from fathoms.reporting.verdicts import CLAIMED, VERDICTS, ahead, leaders
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
@@ -35,10 +38,10 @@ def systems(report: Report, i: int, measure: Measure) -> str:
     top = max([v["high"] or v["score"] or 0.0 for v in means] + [1e-9])
     verdicts: dict[str, Counter[str]] = {run.run: Counter() for run in ranked}
     for pair in report.pairs(measure):
-        better, worse = story.ahead(pair)
-        claimed = pair.verdict in story.CLAIMED
-        verdicts[better]["ahead" if claimed else "open"] += 1
-        verdicts[worse]["behind" if claimed else "open"] += 1
+        better, worse = ahead(pair)
+        claimed = pair.verdict in CLAIMED
+        verdicts[better]["better" if claimed else "neither"] += 1
+        verdicts[worse]["worse" if claimed else "neither"] += 1
     rows = []
     shares = {} if report.audit is None else report.audit.shares
     for place, (run, mean) in enumerate(zip(ranked, means, strict=True), 1):
@@ -52,22 +55,19 @@ def systems(report: Report, i: int, measure: Measure) -> str:
                 run.run,
                 (_bar(mean, guess, top), mean["score"] or 0.0),
                 *map(number, (*values, guess)),
-                "" if share is None else f"{share:.0%}",
-                counts["ahead"],
-                counts["behind"],
-                counts["open"],
+                ("", -1) if share is None else (as_percent(share), share),
+                counts["better"],
+                counts["worse"],
+                counts["neither"],
             ]
         )
     estimates = {run: value for (run, name), value in report.estimates.items() if name == measure.name}
     frame = report.evaluation.range_points(measure, estimates)
-    best, rivals = ranked[0].run, 0
-    if means[0]["low"] is not None:
-        rivals = sum((mean["high"] or 0.0) > (means[0]["low"] or 0.0) for mean in means[1:])
-    reach = f"the ranges of {pluralise(rivals, 'other system')} reach" if rivals else "no other range reaches"
-    title = f"{best} leads by {measure.name}; {reach} into its own"
+    title = _leading(report, measure, means)
     note = (
-        "Dot: score, with unjudged documents taken as not relevant. Line: the range it could have. Orange: over all "
-        f"orders of tied documents. Diamond: estimate ({MODEL}). {' '.join(range_sentences(report.evaluation))}"
+        "Dot: score, with unjudged documents taken as not relevant. Line: its range. Orange: over all orders of tied "
+        f"documents. Diamond: estimate ({MODEL}, not calibrated yet). "
+        f"{' '.join(range_sentences(replace(report.evaluation, measures=[measure])))}"
     )
     header = [
         "",
@@ -80,9 +80,9 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         "tie high",
         "estimate",
         "top 10",
-        "ahead",
-        "behind",
-        "open",
+        "better",
+        "worse",
+        "no claim",
     ]
     return figure(drawn(charts.ranges, frame, measure.name), f"ranges-{i}", title, note) + table(
         f"systems-{i}",
@@ -90,9 +90,24 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         rows,
         words=3,
         find=True,
-        note="Scores and ranges as in fathoms eval, the estimate as in fathoms predict. Top 10: judged share. Ahead "
-        "and behind: of how many systems it can be claimed; open: of how many not.",
+        note=f"Scores and ranges as in fathoms eval, the estimate as in fathoms predict --method {MODEL}. Top 10: the "
+        "share that is judged. Better, worse: than how many systems that can be claimed; no claim: of how many neither "
+        "can.",
     )
+
+
+def _leading(report: Report, measure: Measure, means: Sequence[dict[str, float | None]]) -> str:
+    """Who has the highest mean, and how many ranges overlap with its own, where there are ranges."""
+    first, *shared = leaders(report, measure)
+    leads = f"{first} shares the highest {measure.name}" if shared else f"{first} has the highest {measure.name}"
+    if len(means) == 1:
+        return f"{measure.name} of {first}"
+    highs = [mean["high"] for mean in means[1:]]
+    low = means[0]["low"]
+    if low is None or any(high is None for high in highs):
+        return leads
+    overlapping = sum(high >= low for high in highs if high is not None)
+    return f"{leads}; the ranges of {overlapping} of {pluralise(len(highs), 'other system')} overlap with its own"
 
 
 def _bar(mean: dict[str, float | None], guess: float | None, top: float) -> str:
@@ -116,8 +131,7 @@ def comparisons(report: Report, i: int, measure: Measure) -> str:
         return "<p>There is one system only.</p>"
     names = [run.run for run in report.ranked(measure)]
     frame, _ = verdict_boxes(pairs, names)
-    counts = Counter(pair.verdict for pair in pairs)
-    claimed = sum(counts[verdict] for verdict in story.CLAIMED)
+    claimed = sum(pair.verdict in CLAIMED for pair in pairs)
     title = f"{claimed:,} of {pluralise(len(pairs), 'difference')} by {measure.name} can be claimed"
     note = (
         "Each cell compares the system of its row with that of its column, both in order of score, so the matrix is "
@@ -125,15 +139,25 @@ def comparisons(report: Report, i: int, measure: Measure) -> str:
     )
     said = [] if report.comparison is None else sentences_of(report.comparison, measure.name)
     shown = figure(drawn(charts.verdict_matrix, frame, names), f"matrix-{i}", title, kind="matrix")
-    return f'<div class="two">{shown}<div>{WORDS}{paragraphs(said)}<p class="note">{text(note)}</p></div></div>'
+    return f'<div class="two">{shown}<div>{_words(pairs)}{paragraphs(said)}<p class="note">{text(note)}</p></div></div>'
 
 
-WORDS = """<dl class="words"><dt><span class="key certain">certain</span></dt>
-<dd>no way of judging the unjudged documents turns the difference of the means</dd>
-<dt><span class="key settled">settled</span></dt>
-<dd>not certain, but significant, and neither another order of ties nor the estimate turns it</dd>
-<dt><span class="key open">open</span></dt><dd>not to be claimed</dd>
-<dt><span class="key tie">tie</span></dt><dd>the same mean</dd></dl>"""
+MISSING = """<p>What keeps a pair from being claimed: <b>topics</b>, the difference is not significant; <b>judging</b>,
+judging the unjudged documents of the two systems could undo it, or could make it significant; <b>ties</b>, another
+order of tied documents could undo it. Topics and judging are two questions: a difference that no judging reverses
+(<i>reversible</i>: no) can still be too uneven over topics to be significant.</p>"""
+
+
+def _words(pairs: Sequence[Pair]) -> str:
+    """The verdicts that occur, and what they mean."""
+    present = [verdict for verdict in VERDICTS if any(pair.verdict == verdict for pair in pairs)]
+    items = "".join(
+        f'<dt><span class="key {verdict}">{verdict}</span></dt><dd>{text(story.MEANINGS[verdict])}</dd>'
+        for verdict in present
+    )
+    return f'<dl class="words">{items}</dl>{MISSING}'
+
+
 PAIRS = """<div class="controls"><input id="pair-find" type="search" placeholder="Find a system ..."
 aria-label="Find a system"><span id="pair-verdicts"></span></div><div class="scroll"><table id="pairs"><thead></thead>
 <tbody></tbody></table></div><p class="note" id="pair-note"></p>"""
@@ -178,13 +202,13 @@ def topics(report: Report, i: int, measure: Measure) -> str:
     span = f"{measure.name} from {quartiles[0, most]:.2f} to {quartiles[4, most]:.2f}"
     title = f"The systems differ most on topic {names[most]} ({span})"
     note = "Line: all systems; bar: the middle half; dot: the median. Choose a topic to see it in detail below."
-    header = ["topic", "relevant", "judged", "least", "median", "greatest", "spread", "mean range"]
+    header = ["topic", "relevant", "judged", "minimum", "median", "maximum", "SD", "mean range"]
     return figure(drawn(charts.topic_spread, frame, measure.name), f"topics-{i}", title, note) + table(
         f"topic-table-{i}",
         header,
         rows,
         find=True,
-        note="Spread: standard deviation over systems. Mean range: high - low, mean over systems.",
+        note="SD: standard deviation over systems. Mean range: high - low, on average over systems.",
     )
 
 
@@ -220,18 +244,17 @@ def depth(report: Report, i: int, measure: Measure) -> str:
         + figure(
             drawn(charts.volatility, heat, *head, pooled=reference),
             f"volatility-{i}",
-            f"Orders of the systems at two depths agree with tau {least:.2f} at least; 0.9 and more is as good "
-            "as equal",
-            "Dark green: 0.9 and more. The dashed lines are the depth to which the runs are judged.",
+            f"Kendall's tau between the orders of the systems at two depths: {least:.2f} at the lowest",
+            f"Dark green: 0.9 or more, taken for equivalent. Dashed: depth {reference}, the closest to the pool's.",
         )
         + figure(
             drawn(charts.depth_lines, curves, chosen, bare, depths.pooled),
             f"curves-{i}",
-            f"From depth {reference} to {last}, {pluralise(len(moved), 'pair')} of systems change places"
+            f"From depth {reference} to {last}, {pluralise(len(moved), 'pair')} of systems "
+            f"{'changes' if len(moved) == 1 else 'change'} order"
             if last != reference
             else f"{bare} of each system as more documents are read",
-            f"The first {len(chosen)} systems in colour. Dashed: the depth to which the runs are judged "
-            f"({depths.pooled}).",
+            f"The first {len(chosen)} systems in colour. Dashed: {depths.pool}.",
         )
         + "</div>"
     )
@@ -267,7 +290,7 @@ def tied(report: Report, i: int, measure: Measure) -> str:
     name = measure.name
     rows = [row for row in found.rows("pairs") if row[2] == name and row[-1] == "changes"]
     if rows:
-        header = ["run A", "run B", "trec", "file order", "score-rank", "expected", "least", "greatest"]
+        header = ["run A", "run B", "trec", "file order", "score-rank", "expected", "minimum", "maximum"]
         shown = [[a, b, *(number(value, "+.4f") for value in values)] for a, b, _, *values, _ in rows[:SHOWN]]
         more = f" {len(rows) - SHOWN:,} more are in fathoms ties --show pairs." if len(rows) > SHOWN else ""
         body += f"<h3>{pluralise(len(rows), 'pair')} that the rule decides</h3>" + table(
@@ -299,29 +322,36 @@ def pool(report: Report) -> str:
         orient="row",
     )
     found_frame = pl.DataFrame(
-        [(d, s.mean, "found", f"depth {d}; {s.mean:.2f} relevant a topic") for d, s in enumerate(found.found, 1)],
+        [(d, s.mean, "found", f"depth {d}; {s.mean:.2f} relevant per topic") for d, s in enumerate(found.found, 1)],
         schema=schema,
         orient="row",
     )
     last = next((step for step in reversed(found.steps) if step.rate is not None), None)
     at_ten = found.share(found.others or found.contributing, 10)
     whom = "runs that did not contribute" if found.others else "runs"
+    judged = (
+        "Judged share of the top k"
+        if at_ten is None
+        else f"{as_percent(at_ten.mean)} of the top 10 of the {whom} is judged"
+    )
     body = paragraphs(audit_sentences.sentences(found)[:-1]) + '<div class="two">'
     body += figure(
         drawn(charts.curves, share_frame, ("top k (documents, log scale)", "judged, mean over runs (%)"), log=True),
         "judged-share",
-        f"{0 if at_ten is None else at_ten.mean:.0%} of the top 10 of the {whom} is judged",
+        judged,
     )
     body += figure(
-        drawn(charts.curves, found_frame, ("depth of the pool (documents)", "relevant documents a topic, mean")),
+        drawn(charts.curves, found_frame, ("depth of the pool (documents)", "relevant documents per topic")),
         "found-by-depth",
         "Relevant documents by pool depth"
         + ("" if last is None or last.rate is None else f": of those judged last, {last.rate:.1%} are relevant"),
     )
     body += "</div>" + _left_out(found)
     rows = [
-        [name, *((f"{share:.1%}", share) if share is not None else ("", -1) for share in by.values())]
-        for name, by in sorted(found.shares.items(), key=lambda item: (item[1][10] or 0.0, item[0]))
+        [name, *((as_percent(share), share) if share is not None else ("", -1) for share in by.values())]
+        for name, by in sorted(
+            found.shares.items(), key=lambda item: (-1.0 if item[1][10] is None else item[1][10], item[0])
+        )
     ]
     return body + details(
         "Judged share of every run",
@@ -359,7 +389,7 @@ def _left_out(found: Audit) -> str:
             drawn(charts.changed, frame, measure),
             "left-out",
             f"Had it not contributed, a run would see its {measure} change by up to {worst:.1f}%",
-            "One dot a contributing run, scored again without the judgments that only it had brought.",
+            "One dot per contributing run, scored again without the judgments that only it had brought.",
         )
         + (
             "<div><h3>Leaving out: change of score, and of place</h3>"
@@ -381,16 +411,18 @@ def guidelines(report: Report) -> str:
 
 def judge(report: Report) -> str:
     found = report.judging
+    if report.comparison is None:
+        return "<p>There is only one system, so there is nothing to compare.</p>"
+    body = paragraphs(story.judging_sentences(report))
     if found is None:
-        return "<p>There is one system only, so there is nothing to tell apart.</p>"
-    header = ["better than", *found.systems]
-    rows = []
-    for a, name in enumerate(found.systems):
-        cells: list[Any] = [name]
-        for b in range(len(found.systems)):
-            chance = float(found.confidence[a, b])
-            cells.append("" if a == b else (f'<span style="--c:{chance:.2f}" class="heat">{chance:.2f}</span>', chance))
-        rows.append(cells)
+        return body
+    first, *others = found.systems
+    header = ["system", f"AP@{found.depth}, expected", f"P({first} is ahead)"]
+    rows: list[list[Any]] = [[first, number(float(found.expected[0])), ""]]
+    for b, name in enumerate(others, 1):
+        chance = float(found.confidence[0, b])
+        heat = f'<span style="--c:{chance:.2f}" class="heat">{chance:.2f}</span>'
+        rows.append([name, number(float(found.expected[b])), (heat, chance)])
     documents = [
         [
             (f'<a href="{topic_link(one.topic)}">{text(one.topic)}</a>', one.topic),
@@ -401,17 +433,19 @@ def judge(report: Report) -> str:
         ]
         for one in found.first
     ]
-    body = paragraphs(story.judging_sentences(found))
-    body += "<h3>How sure the model is that the row's system is better than the column's</h3>"
-    body += table("confidence", header, rows)
+    body += f"<h3>What the model expects, by AP of the first {found.depth} documents on these topics</h3>"
+    note = (
+        f"From the documents of these {len(found.systems)} systems; the estimates above are from those of all systems."
+    )
+    body += table("confidence", header, rows, note=note)
     if documents:
         body += "<h3>The most informative documents</h3>" + table(
             "informative",
             ["topic", "document", "ranks", "chance of relevance", "largest change of AP"],
             documents,
             words=3,
-            note="Swing: how far the judgment could move two of the systems' AP of that topic apart. In the order of "
-            "fathoms judge.",
+            note="Largest change: how far the judgment could move two of the systems' AP of that topic apart. In the "
+            "order of fathoms judge.",
         )
     return body
 
@@ -420,14 +454,15 @@ def method(report: Report) -> str:
     made = report.comparison
     test = ""
     if made is not None:
+        spans = text(range_sentence(made))
         correction = CORRECTION_METHODS[made.correction].title
         how = f"{SIGNIFICANCE_TESTS[made.test].title} over topics, {correction} correction"
-        test = f"<p>Differences: {text(how)}, alpha {made.alpha:g}.</p>"
+        test = f"<p>Differences: {text(how)}, alpha {made.alpha:g}. {spans}</p>"
     words = """<dl>
 <dt>score</dt><dd>with unjudged documents taken as not relevant, as other tools do</dd>
-<dt>low, high</dt><dd>the least and greatest value over every way of judging the unjudged documents</dd>
-<dt>tie low, tie high</dt><dd>the least and greatest value over every order of documents with equal scores</dd>
-<dt>estimate</dt><dd>where in its range the score will probably end up; verdicts use it too</dd></dl>"""
+<dt>low, high</dt><dd>the lowest and highest value over every way of judging the unjudged documents</dd>
+<dt>tie low, tie high</dt><dd>the lowest and highest value over every order of documents with equal scores</dd>
+<dt>estimate</dt><dd>the score to expect once everything is judged, from a model that is not calibrated yet</dd></dl>"""
     versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
     rows = [[one.role, one.path, one.sha256 or "not a file"] for one in report.sources]
     items = "".join(f"<li>{text(note)}</li>" for note in report.notes)

@@ -1,179 +1,339 @@
-"""The report's summary in sentences: what can be claimed, what cannot, what would settle it, what to trust."""
+"""The report's summary in sentences: what can be claimed, what cannot, what would settle it, what to trust.
+
+Each sentence names the doubt it is about: topics, judging, ties, depth or the model. All of them quote the comparison,
+so that no two disagree.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fathoms.comparison import audit_sentences, tie_sentences
-from fathoms.comparison.compare import Pair
-from fathoms.comparison.depth import stable_from, volatility
-from fathoms.comparison.sentences import MANY, sentences_of
+from fathoms.comparison.audit_findings import as_percent
+from fathoms.comparison.compare import MODEL, POWER
+from fathoms.comparison.depth import STABLE, stable_from, volatility
+from fathoms.comparison.sentences import MANY, sentence
+from fathoms.experiment.remarks import range_sentences
 from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure
+from fathoms.reporting.verdicts import (
+    CLAIMED,
+    LIKELY,
+    ahead,
+    chance_of_other,
+    leaders,
+    obstacle,
+    obstacles,
+    of_run,
+    other_run,
+    rivals,
+)
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Judging, Report
 
-CLAIMED = ("certain", "supported")
+# What each verdict means, in the words of the report.
+MEANINGS = {
+    "certain": "significant, and no judging of the two systems' documents and no tie-breaking reverses it",
+    "supported": "significant, and very likely still significant once everything is judged",
+    "fragile": "significant as judged, but judging or tie-breaking could undo it",
+    "open": "not significant",
+    "tie": "the means are equal",
+}
+# What keeps a pair from being claimed, by verdict and reason.
+OBSTACLES = {
+    ("open", "topics"): ("for want of topics", "the difference is not significant"),
+    ("open", "judging"): ("because of judging", "not significant as judged, but probably so once everything is judged"),
+    ("open", "ties"): ("because of ties", "not significant, and tie-breaking alone could reverse it"),
+    ("fragile", "judging"): ("because of judging", "significant as judged, but further judging could undo it"),
+    ("fragile", "ties"): ("because of ties", "significant as judged, but tie-breaking could undo it"),
+    ("tie", "equal means"): ("because of equal means", "neither is ahead"),
+}
 TOP_PLACES = 10
 FAR_LESS = 0.8  # of the judged share of the best system
+NAMED = 3  # rivals whose number of topics is given
 
 
-def ahead(pair: Pair) -> tuple[str, str]:
-    """The better run of a pair by its mean, and the other."""
-    return (pair.run_a, pair.run_b) if pair.diff >= 0 else (pair.run_b, pair.run_a)
+# -- what can be claimed ----------------------------------------------------------------------------------------------
 
 
 def claims(report: Report) -> list[str]:
     measure = report.measures[0]
-    best = report.ranked(measure)[0]
-    mean = best.mean(measure)
-    sentence = f"{best.run} has the highest {measure.name}, {mean['score'] or 0.0:.4f} over {len(best.topics)} topics"
-    if mean["low"] is not None and mean["high"] is not None:
-        sentence += f"; with all of its documents judged it would lie between {mean['low']:.4f} and {mean['high']:.4f}"
+    found = [f"{_first(report, measure)}{_range(report, measure)}"]
     if report.comparison is None:
-        return [f"{sentence}.", "There is one system only, so there is nothing to compare it with."]
-    found = [sentence + "."]
-    against = Counter(pair.verdict for pair in _with(report, measure, best.run) if ahead(pair)[0] == best.run)
-    others = len(report.evaluation.runs) - 1
-    claimed = sum(against[verdict] for verdict in CLAIMED)
-    if claimed:
-        found.append(
-            f"That it is better can be claimed against {claimed} of the {pluralise(others, 'other system')}: "
-            f"{against['certain']} certain (no judgment can turn it), {against['supported']} settled (significant, and "
-            "neither ties nor the estimate of unjudged documents turn it)."
-        )
-    for other in report.measures[1:]:
-        run = report.ranked(other)[0]
-        pairs = _with(report, other, run.run)
-        claimed = sum(pair.verdict in CLAIMED and ahead(pair)[0] == run.run for pair in pairs)
-        score = run.mean(other)["score"] or 0.0
-        found.append(f"By {other.name} {run.run} is first with {score:.4f}, and better than {claimed} of {others}.")
-    if others < MANY:
-        found += sentences_of(report.comparison, measure.name)
-    return found
+        return [*found, "There is only one system, so there is nothing to compare it with."]
+    found.append(_better_than(report, measure))
+    found += [f"{_first(report, other)} {_better_than(report, other)}" for other in report.measures[1:]]
+    return found + _told(report, claimed=True)
+
+
+def _first(report: Report, measure: Measure) -> str:
+    best = report.ranked(measure)[0]
+    shared = leaders(report, measure)[1:]
+    score = f"{best.mean(measure)['score'] or 0.0:.4f} over {pluralise(len(best.topics), 'topic')}"
+    if report.comparison is None:
+        return f"{best.run} scores {score} by {measure.name}."
+    has = f"shares the highest {measure.name} with {some(shared)}" if shared else f"has the highest {measure.name}"
+    return f"{best.run} {has}, {score}."
+
+
+def _range(report: Report, measure: Measure) -> str:
+    mean = report.ranked(measure)[0].mean(measure)
+    if mean["low"] is None or mean["high"] is None:
+        return ""
+    over = " ".join(range_sentences(replace(report.evaluation, measures=[measure])))
+    return f" Its range is {mean['low']:.4f} to {mean['high']:.4f}. {over}"
+
+
+def _better_than(report: Report, measure: Measure) -> str:
+    best = report.ranked(measure)[0].run
+    pairs = of_run(report, measure, best)
+    found = []
+    for verdict in CLAIMED:
+        names = [other_run(pair, best) for pair in pairs if pair.verdict == verdict]
+        if names:
+            every = len(names) == len(pairs) > 1
+            whom = f"all {len(pairs)} others" if every else f"{len(names)} of {pluralise(len(pairs), 'other system')}"
+            listed = "" if every else f" ({some(names)})"
+            found.append(f"It is better than {whom}{listed}; {verdict}: {MEANINGS[verdict]}.")
+    return " ".join(found) or "It cannot be claimed to be better than any other system."
+
+
+def _told(report: Report, *, claimed: bool) -> list[str]:
+    """Pair by pair where there are few: those that can be claimed, or the others."""
+    pairs = report.pairs(report.measures[0])
+    if report.comparison is None or len(pairs) > MANY:
+        return []
+    return [sentence(pair, report.comparison) for pair in pairs if (pair.verdict in CLAIMED) == claimed]
+
+
+# -- what cannot ------------------------------------------------------------------------------------------------------
 
 
 def doubts(report: Report) -> list[str]:
     """What should not be said, for the first measure."""
     measure = report.measures[0]
-    ranked = [run.run for run in report.ranked(measure)]
-    pairs = report.pairs(measure)
-    found = []
-    if pairs:
-        rivals = [pair for pair in _with(report, measure, ranked[0]) if pair.verdict not in CLAIMED]
-        names = sorted(
-            (other for pair in rivals for other in (pair.run_a, pair.run_b) if other != ranked[0]), key=ranked.index
-        )
-        found.append(
-            f"That {ranked[0]} is the best: it cannot be told from {pluralise(len(names), 'system')}, {some(names)}."
-            if names
-            else f"Nothing speaks against {ranked[0]} as the best by {measure.name}; see the other measures, though."
-        )
-        found += [*_expected_ahead(report), *_thinly_judged(report, ranked)]
-        neighbours = {frozenset(two) for two in pairwise(ranked)}
-        told_apart = sum(frozenset((p.run_a, p.run_b)) in neighbours and p.verdict in CLAIMED for p in pairs)
-        found.append(
-            f"The order of neighbours: of {pluralise(len(neighbours), 'pair')} next to each other in the ranking "
-            f"{told_apart} can be told apart."
-        )
+    found: list[str] = []
+    if report.pairs(measure):
+        ranked = [run.run for run in report.ranked(measure)]
+        found += [
+            *(_not_better(report, measure) or _best_of_all(report, measure)),
+            *_expected_ahead(report, measure),
+            *_other_measures(report, measure),
+            *_thinly_judged(report, ranked),
+            _neighbours(report, measure, ranked),
+            *_told(report, claimed=False),
+        ]
     changes, could = report.ties.means[measure].verdicts()
     if changes.any() or could.any():
         found.append(tie_sentences.of_measure(report.ties, measure))
     return found + depth_sentences(report, measure)
 
 
-def _expected_ahead(report: Report) -> list[str]:
-    """Systems that the judging engine expects to overtake the first one, as the scores of unjudged runs often hide."""
-    judging = report.judging
-    if judging is None:
+def _not_better(report: Report, measure: Measure) -> list[str]:
+    """The systems that the first one is not claimed to be better than, by what is missing."""
+    best, found = report.ranked(measure)[0].run, rivals(report, measure)
+    if not found:
         return []
-    behind = judging.confidence[:, 0] >= judging.until
-    names = [name for name, passes in zip(judging.systems, behind, strict=True) if passes]
+    parts = []
+    for (verdict, reason), (why, meaning) in OBSTACLES.items():
+        names = [name for name, pair in found if (pair.verdict, obstacle(pair)) == (verdict, reason)]
+        if names:
+            parts.append(f"{len(names)} {why} ({meaning}): {some(names)}")
+    others = len(report.evaluation.runs) - 1
+    whom = f"{len(found)} of {pluralise(others, 'other system')}"
+    told = [f"By {measure.name}, {best} cannot be claimed to be better than {whom}: {'; '.join(parts)}."]
+    fixed = [name for name, pair in found if pair.verdict == "open" and pair.reversible == "no"]
+    if fixed:
+        told.append(
+            f"Topics and judging are two questions: on these topics no judging of the two systems' documents and no "
+            f"tie-breaking puts {some(fixed)} ahead of {best}; that the "
+            "difference is not significant means that it might be otherwise on other topics."
+        )
+    return told
+
+
+def _best_of_all(report: Report, measure: Measure) -> list[str]:
+    """Nothing is missing by this measure; where the model or another measure says otherwise, that follows."""
+    if _expected_ahead(report, measure) or _other_measures(report, measure):
+        return []
+    return [f"No comparison by {measure.name} leaves {report.ranked(measure)[0].run} in doubt."]
+
+
+def _expected_ahead(report: Report, measure: Measure) -> list[str]:
+    """Systems that the model expects to overtake the first one, as the scores of thinly judged runs often hide."""
+    best = report.ranked(measure)[0].run
+    names = []
+    for pair in of_run(report, measure, best):
+        chance = chance_of_other(pair, best)
+        if chance >= LIKELY:
+            names.append((chance, f"{other_run(pair, best)} ({chance:.2f})"))
     if not names:
         return []
+    listed = some([name for _, name in sorted(names, key=lambda one: -one[0])])
     return [
-        f"That {judging.systems[0]} will stay ahead: with everything judged, the judging engine expects {some(names)} "
-        f"to have the higher AP of the first {judging.depth} documents ({judging.until:.0%} confidence or more)."
+        f"That {best} stays ahead once everything is judged: with the probability in brackets the model ({MODEL}, not "
+        f"calibrated yet) expects a higher {measure.name} of {listed}."
     ]
+
+
+def _other_measures(report: Report, measure: Measure) -> list[str]:
+    """Claims by another measure that the first one loses."""
+    best = report.ranked(measure)[0].run
+    found = []
+    for other in report.measures[1:]:
+        names = [ahead(p)[0] for p in of_run(report, other, best) if p.verdict in CLAIMED and ahead(p)[0] != best]
+        if names:
+            found.append(
+                f"That {best} is best whatever the measure: by {other.name}, {some(names)} can be claimed better."
+            )
+    return found
 
 
 def _thinly_judged(report: Report, ranked: Sequence[str]) -> list[str]:
-    """Systems whose scores are too low by an unknown amount, for the best one has much more judged."""
-    if report.audit is None:
+    """Systems whose scores may be too low, for the best one has much more judged."""
+    known = {} if report.audit is None else {run: report.audit.shares[run][TOP_PLACES] for run in ranked}
+    shares = {run: share for run, share in known.items() if share is not None}
+    own = shares.get(ranked[0])
+    if own is None:
         return []
-    shares = {run: report.audit.shares[run][TOP_PLACES] or 0.0 for run in ranked}
-    own = shares[ranked[0]]
-    thin = sorted((run for run in ranked if shares[run] < FAR_LESS * own), key=lambda run: shares[run])
+    thin = sorted((run for run in shares if shares[run] < FAR_LESS * own), key=lambda run: shares[run])
     if not thin:
         return []
-    listed = some([f"{run} ({shares[run]:.0%})" for run in thin])
+    listed = some([f"{run} ({as_percent(shares[run])})" for run in thin])
     return [
-        f"Much about {pluralise(len(thin), 'system')} of whose top {TOP_PLACES} far less is judged than of that of "
-        f"{ranked[0]} ({own:.0%}): {listed}. Their scores are too low, nobody knows by how much."
+        f"Judging is uneven: far less of the top {TOP_PLACES} is judged for {listed} than for {ranked[0]} "
+        f"({as_percent(own)}). Their scores may be too low; see their ranges."
     ]
 
 
-def _with(report: Report, measure: Measure, run: str) -> list[Pair]:
-    return [pair for pair in report.pairs(measure) if run in (pair.run_a, pair.run_b)]
+def _neighbours(report: Report, measure: Measure, ranked: Sequence[str]) -> str:
+    neighbours = {frozenset(two) for two in pairwise(ranked)}
+    claimed = sum(frozenset((p.run_a, p.run_b)) in neighbours and p.verdict in CLAIMED for p in report.pairs(measure))
+    return (
+        f"The ranking as a whole: of {pluralise(len(neighbours), 'difference')} between one system and the next, "
+        f"{claimed} can be claimed."
+    )
 
 
 def depth_sentences(report: Report, measure: Measure) -> list[str]:
     bare = measure.name.partition("@")[0]
     if report.depths is None or bare not in report.depths.scores:
         return []
-    start = stable_from(volatility(report.depths, bare), report.depths.depths)
-    if start is None or start == report.depths.depths[-1]:
-        return [f"{bare}: the order of the systems depends on the depth of evaluation all the way down."]
-    if start == report.depths.depths[0]:
-        return [f"{bare}: the depth of evaluation hardly matters: Kendall's tau of any two depths is 0.9 or more."]
+    depths = report.depths.depths
+    start = stable_from(volatility(report.depths, bare), depths)
+    if start is None:
+        return [
+            f"{bare}: the order of the systems depends on the depth of evaluation, down to depth {depths[-1]} "
+            f"(Kendall's tau between two of the deepest is below {STABLE:g})."
+        ]
+    if start == depths[0]:
+        return [
+            f"{bare}: the depth of evaluation hardly matters (Kendall's tau between any two is {STABLE:g} or more)."
+        ]
     return [
-        f"{bare}: above depth {start} the order of the systems depends on the depth of evaluation; from there on "
-        "Kendall's tau of any two depths is 0.9 or more."
+        f"{bare}: at depths shallower than {start} the order of the systems depends on the depth of evaluation; from "
+        f"there on Kendall's tau between any two depths is {STABLE:g} or more."
     ]
+
+
+# -- what would settle it ---------------------------------------------------------------------------------------------
 
 
 def remedies(report: Report) -> list[str]:
     measure = report.measures[0]
-    unsettled = [pair for pair in report.pairs(measure) if pair.verdict == "open"]
+    pairs = report.pairs(measure)
     found = []
-    if unsettled and report.comparison is not None:
-        alpha = report.comparison.alpha
-        reasons = ((sum(p.p_corrected >= alpha for p in unsettled), "not significant (more topics might help)"),)
-        listed = "; ".join(f"{number:,} {why}" for number, why in reasons if number)
-        many = pluralise(len(unsettled), "pair")
-        found.append(f"{measure.name}: why {many} of systems cannot be told apart: {listed}.")
-    return found + ([] if report.judging is None else judging_sentences(report.judging))
+    missing = obstacles(pairs)
+    if missing:
+        listed = ", ".join(f"{number:,} {_for_want_of(name)}" for name, number in missing.items())
+        found.append(
+            f"{measure.name}: {sum(missing.values()):,} of {pluralise(len(pairs), 'pair')} of systems cannot be "
+            f"claimed: {listed}."
+        )
+        found += _topics_needed(report, measure)
+    return found + judging_sentences(report)
 
 
-def judging_sentences(judging: Judging) -> list[str]:
-    whom = f"the first {len(judging.systems)} systems ({some(judging.systems)})"
+def _for_want_of(name: str) -> str:
+    return "for want of topics" if name == "topics" else f"because of {name}"
+
+
+def _topics_needed(report: Report, measure: Measure) -> list[str]:
+    """The numbers of topics that `compare` gives for the closest rivals."""
+    best = report.ranked(measure)[0].run
+    found = [
+        f"{name} {pair.reason.removeprefix('topics ')}"
+        for name, pair in rivals(report, measure)
+        if pair.reason.startswith("topics (")
+    ]
+    if not found:
+        return []
+    return [
+        f"More topics like these, for {best} against {some(found, NAMED)}; with judgments as they are, and a chance of "
+        f"{POWER:.0%} to find the difference significant."
+    ]
+
+
+def judging_sentences(report: Report) -> list[str]:
+    """What judging can do for the open question: is the first system better than those close to it?"""
+    judging = report.judging
+    if report.comparison is None:
+        return []
+    best, measure = report.ranked(report.measures[0])[0].run, report.measures[0]
+    if judging is None:
+        return [
+            f"Judging more documents is not what is missing: by {measure.name}, no comparison of {best} with another "
+            "system can be reversed by it."
+        ]
+    return [*_advice(judging), _which_measure(judging, measure)]
+
+
+def _advice(judging: Judging) -> list[str]:
+    best, others = judging.systems[0], judging.systems[1:]
+    start = f"Judging, for {best} against {some(others)}, by AP of the first {pluralise(judging.depth, 'document')}: "
     left = judging.documents - judging.judged
-    start = f"Judging, between {whom}, by AP of the first {judging.depth} documents: "
-    pairs = len(judging.systems) * (len(judging.systems) - 1) // 2
     if not left:
-        return [f"{start}everything they retrieved is judged."]
+        return [f"{start}all of these documents are judged."]
     if not judging.open_pairs:
         return [
-            f"{start}on these topics the model knows with {judging.until:.0%} confidence or more which one is ahead in "
-            f"{'the pair' if pairs == 1 else f'all {pairs} pairs'}, though {left:,} of their {judging.documents:,} "
-            "documents are not judged; no further judging is needed."
+            f"{start}the model is {judging.until:.0%} sure or more which is ahead on these topics, though {left:,} of "
+            f"{pluralise(judging.documents, 'document')} are not judged, so it asks for no further judging. Whether "
+            "the order holds on other topics is another question, and judging does not answer it. "
+            f"{_settled(judging)}".strip()
         ]
-    sentence = (
-        f"{start}{len(judging.open_pairs)} of {pluralise(pairs, 'pair')} "
-        f"{'is' if len(judging.open_pairs) == 1 else 'are'} open at {judging.until:.0%} confidence. "
-    )
+    unsettled = [others[b - 1] for _, b in judging.open_pairs]
+    sentence = f"{start}{some(unsettled)} {'is' if len(unsettled) == 1 else 'are'} not settled at {judging.until:.0%}. "
+    sentence += _settled(judging)
     if judging.forecast is None:
         return [f"{sentence}Judge ten documents, and there will be a forecast."]
     low, high = judging.forecast
-    sentence += f"About {low:,} to {high:,} judgments would settle {'it' if len(judging.open_pairs) == 1 else 'them'}"
+    sentence += f"About {low:,} to {high:,} judgments would settle {'it' if len(unsettled) == 1 else 'them'}"
     if judging.first:
         sentence += f", first of all topic {judging.first[0].topic}, document {judging.first[0].document}"
-    return [f"{sentence}; {left:,} of their {judging.documents:,} documents are unjudged."]
+    return [f"{sentence}; {left:,} of {pluralise(judging.documents, 'document')} are unjudged."]
+
+
+def _settled(judging: Judging) -> str:
+    """Which of the others the model puts ahead of the first system, and which behind it."""
+    best, *others = judging.systems
+    chances = dict(zip(others, judging.confidence[0, 1:].tolist(), strict=True))
+    before = [name for name, chance in chances.items() if 1 - chance >= judging.until]
+    behind = [name for name, chance in chances.items() if chance >= judging.until]
+    parts = [f"ahead of {best}: {some(before)}"] * bool(before) + [f"behind {best}: {some(behind)}"] * bool(behind)
+    return f"Settled {'; '.join(parts)}. " if parts else ""
+
+
+def _which_measure(judging: Judging, measure: Measure) -> str:
+    settled = "Settled means: on these topics, by the model; a difference can be settled and not significant."
+    if measure.name.partition("@")[0] == "AP":
+        return settled
+    short = f"AP of the first {judging.depth}"
+    return f"The engine knows AP only: what settles {short} may leave {measure.name} open. {settled}"
 
 
 def trust(report: Report) -> list[str]:

@@ -1,0 +1,75 @@
+"""What the report takes from the verdicts of `compare`: who is ahead, what can be claimed, and what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from fathoms.comparison.compare import Pair
+from fathoms.measures.base import Measure
+
+if TYPE_CHECKING:
+    from fathoms.reporting.report import Report
+
+VERDICTS = ("certain", "supported", "fragile", "open", "tie")
+CLAIMED = VERDICTS[:2]
+LIKELY = 0.8  # probability from which on the model is said to expect a system ahead
+OBSTACLES = ("topics", "judging", "ties", "equal means")
+
+
+def ahead(pair: Pair) -> tuple[str, str]:
+    """The better run of a pair by its mean, and the other."""
+    return (pair.run_a, pair.run_b) if pair.diff >= 0 else (pair.run_b, pair.run_a)
+
+
+def other_run(pair: Pair, run: str) -> str:
+    return pair.run_b if pair.run_a == run else pair.run_a
+
+
+def chance_of_other(pair: Pair, run: str) -> float:
+    """The probability that the other run is ahead once everything is judged; 0 where there is no estimate."""
+    if pair.p_better is None:
+        return 0.0
+    return pair.p_better if pair.run_b == run else 1 - pair.p_better
+
+
+def obstacle(pair: Pair) -> str:
+    """What keeps a pair from being claimed, one of OBSTACLES; nothing where it can be."""
+    if pair.verdict in CLAIMED:
+        return ""
+    return "equal means" if pair.verdict == "tie" else pair.reason.partition(" ")[0]
+
+
+def obstacles(pairs: Iterable[Pair]) -> dict[str, int]:
+    """How many of the pairs that cannot be claimed lack what; each counts once."""
+    counts = Counter(map(obstacle, pairs))
+    return {name: counts[name] for name in OBSTACLES if counts[name]}
+
+
+def of_run(report: Report, measure: Measure, run: str) -> list[Pair]:
+    return [pair for pair in report.pairs(measure) if run in (pair.run_a, pair.run_b)]
+
+
+def rivals(report: Report, measure: Measure) -> list[tuple[str, Pair]]:
+    """The systems that the first one cannot be claimed to be better than, in order of score."""
+    ranked = [run.run for run in report.ranked(measure)]
+    found = ((other_run(pair, ranked[0]), pair) for pair in of_run(report, measure, ranked[0]))
+    open_pairs = [(name, pair) for name, pair in found if pair.verdict not in CLAIMED]
+    return sorted(open_pairs, key=lambda one: ranked.index(one[0]))
+
+
+def leaders(report: Report, measure: Measure) -> list[str]:
+    """The first system, and those whose mean is the same."""
+    best = report.ranked(measure)[0].run
+    return [best, *(name for name, pair in rivals(report, measure) if pair.verdict == "tie")]
+
+
+def judged_between(report: Report, most: int) -> list[str]:
+    """The first system and those whose difference judging could reverse, as far as is known: first those for which
+    judging is what is missing, or which the model expects ahead. Empty where there is no such system."""
+    measure = report.measures[0]
+    best = report.ranked(measure)[0].run
+    found = [(name, pair) for name, pair in rivals(report, measure) if pair.reversible != "no"]
+    found.sort(key=lambda one: obstacle(one[1]) != "judging" and chance_of_other(one[1], best) < LIKELY)
+    return [best, *(name for name, _ in found[: most - 1])] if found else []
