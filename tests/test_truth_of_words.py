@@ -690,7 +690,7 @@ def check_compared_sentences(
             kind, claim = parts(groups["claim"], CLAIMS)
             count.must(f"compare sentence: {pair.verdict}", kind == pair.verdict, text)
             count.must("what the sentence says", _pair_right(w, plain, pair, groups, claim), w.seed, text, pair)
-    for kind, groups in (parts(sentence, COMPARED) for sentence in sentences):
+    for kind, groups in (parts(text, COMPARED) for text in sentences):
         right = True
         if kind == "ranges":
             own = universe is None
