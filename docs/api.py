@@ -244,7 +244,7 @@ def result_class(function: Any) -> type:
 
 
 def signature(found: Any, name: str) -> str:
-    """The parameters with types and defaults, on one line or, where that is too long, one a line."""
+    """The parameters with types and defaults, on one line or, where that is too long, one per line."""
     if inspect.isclass(found) and issubclass(found, Exception) and "__init__" not in vars(found):
         return ""
     known = inspect.signature(found)

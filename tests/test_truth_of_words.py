@@ -15,7 +15,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from statistics import fmean
 from typing import Any
@@ -27,6 +27,7 @@ from scipy import stats
 
 import fathoms as fm
 from fathoms.comparison.compare import Comparison, Pair
+from fathoms.comparison.sentences import sentence
 from tests import slow
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
@@ -338,7 +339,7 @@ def check_evaluation(w: World, count: Count) -> None:
                     count.must("eval topic range", below - CLOSE <= value <= above + CLOSE, w.seed, run, name, topic)
             whole = w.scores(measure, run, w.complete).mean()
             count.note("(complete truth inside eval range)", low - CLOSE <= whole <= high + CLOSE)
-    said = [parts(sentence, EVAL) for sentence in result.sentences]
+    said = [parts(text, EVAL) for text in result.sentences]
     kinds = [kind for kind, _ in said]
     assert all(kinds.count(kind) == 1 for kind in kinds if kind != "ranges")
     assert ("tail" in kinds) == any(m.startswith(TAILS) for m in chosen)
@@ -580,9 +581,12 @@ def check_pair(
         count.note("(likely interval covers)", pair.likely_low - CLOSE <= final <= pair.likely_high + CLOSE)  # type: ignore[operator]
     runs = list(names) if universe is None else w.names
     judged = list(w.completions(runs, [names[0]], rng))
+    if universe is not None:  # what neither run has is relevant, and nothing else
+        own = {t: set(docs) for t, docs in w.universe(names).items()}
+        judged.append(w.judged(runs, lambda t, d: w.gmax * (d not in own[t])))
     if universe == 2:
-        for t in w.topics:
-            judged[2][t] |= {f"unseen{i}": w.gmax for i in range(2)}
+        for grades, t in itertools.product(judged[2:], w.topics):
+            grades[t] |= {f"unseen{i}": w.gmax for i in range(2)}
     if pair.diff_low is None:
         return
     for i, grades in enumerate(judged):
@@ -686,7 +690,7 @@ def check_compared_sentences(
             kind, claim = parts(groups["claim"], CLAIMS)
             count.must(f"compare sentence: {pair.verdict}", kind == pair.verdict, text)
             count.must("what the sentence says", _pair_right(w, plain, pair, groups, claim), w.seed, text, pair)
-    for kind, groups in (parts(sentence, COMPARED) for sentence in sentences):
+    for kind, groups in (parts(text, COMPARED) for text in sentences):
         right = True
         if kind == "ranges":
             own = universe is None
@@ -1217,6 +1221,16 @@ def test_fragility_is_a_witness() -> None:
     if w.differences("Q@10", (pair.run_a, pair.run_b), judged).mean() * pair.diff > 0:
         pytest.fail("the documents do not reverse it")
     assert pair.reversible == "yes"
+
+
+@pytest.mark.parametrize("reversible", ["yes", "no", "unknown", None])
+def test_could_is_said_of_what_was_found(reversible: str | None) -> None:
+    """Only a reversal that was found "could" happen; what is not proved impossible "may"."""
+    found = world(2).experiment().compare("P@5", draws=0)
+    pair = replace(found.pairs[0], verdict="fragile", reason="judging", reversible=reversible)
+    _, claim = parts(str(PAIR.fullmatch(sentence(pair, found))["claim"]), CLAIMS)  # type: ignore[index]
+    assert ("could" in claim["undo"]) == (reversible == "yes")
+    assert ("not reverse" in claim["undo"]) == (reversible == "no")
 
 
 def two_runs(a: dict[str, list[Row]], b: dict[str, list[Row]], grades: Grades) -> World:

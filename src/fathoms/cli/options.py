@@ -116,7 +116,7 @@ def add_pooled(parser: ArgumentParser) -> None:
         "--pooled",
         metavar="FILE",
         type=Path,
-        help="names of the runs that contributed to the pool, one a line (default: those whose "
+        help="names of the runs that contributed to the pool, one per line (default: those whose "
         "first documents are judged)",
     )
 

@@ -92,7 +92,7 @@ def _parquet_records(raw: bytes, path: str) -> list[dict[str, Any]]:
 
 
 def _json_records(text: str, path: str) -> list[dict[str, Any]]:
-    """A list of records, or one a line, as `ir_measures -q --output jsonl` prints."""
+    """A list of records, or one per line, as `ir_measures -q --output jsonl` prints."""
     try:
         found = json.loads(text)
         found = found if isinstance(found, list) else [found]

@@ -478,7 +478,7 @@ def _check_there(path: str) -> None:
 def _pooled_names(
     pooled: Sequence[str] | str | os.PathLike[str] | None, runs: Runs, notes: list[str]
 ) -> tuple[str, ...] | None:
-    """Names of the contributing runs, given as names or as files; a path is that of a list, one a line."""
+    """Names of the contributing runs, given as names or as files; a path is that of a list, one per line."""
     if pooled is None:
         return None
     source = None
@@ -488,7 +488,7 @@ def _pooled_names(
         pooled = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     chosen = tuple(name if name in runs else stem(name) for name in map(str, pooled))
     if not chosen:
-        raise InputError("names no run; expected the contributing runs, one a line", source or "pooled")
+        raise InputError("names no run; expected the contributing runs, one per line", source or "pooled")
     absent = [name for name in chosen if name not in runs]
     if absent:
         shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")

@@ -25,7 +25,7 @@ class JsonFormat(FileFormat):
     container = "json"
 
     def table(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
-        """The rows of the whole value, or of a list of values where the file has one a line."""
+        """The rows of the whole value, or of a list of values where the file has one per line."""
         return table_of(data, layout, source, lenient=lenient)
 
     def read(self, content: Content, layout: Layout, source: str, *, lenient: bool) -> Table:
@@ -95,7 +95,7 @@ def is_record(data: Any) -> bool:
 
 
 def parsed(raw: bytes, source: str, *, lenient: bool) -> tuple[Any, list[str]]:
-    """The value of a file, or the list of them where it has one a line; and what was skipped."""
+    """The value of a file, or the list of them where it has one per line; and what was skipped."""
     import json
 
     repeated: list[str] = []

@@ -1,4 +1,4 @@
-"""Records with named columns, one a line, or all in a list."""
+"""Records with named columns, one per line, or all in a list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 class Jsonl(JsonFormat):
     name = "jsonl"
-    about = "records with the columns of `parquet`, one a line; a list of them is read too"
+    about = "records with the columns of `parquet`, one per line; a list of them is read too"
     reads = ("run", "qrels", "values")
     writes = ("run", "qrels")
     endings = (".jsonl",)
