@@ -82,6 +82,7 @@ OF_THE_RESULT = {
     "--lease",
     "--help",
     "--oracle",
+    "--explain-to",
 }
 
 

@@ -281,6 +281,8 @@ BAD_ARGUMENTS = [
     ("pool", {}, "either a depth or a budget"),
     ("pool", {"depth": 3, "prefix_order": "random"}, "prefix_order: expected one of file, shuffle, found 'random'"),
     ("report", {"alpha": 0}, "alpha: expected a number between 0 and 1, found 0"),
+    ("judge", {"path": "s.db", "first": 3}, "first: expected a file or pairs (topic, document), found 3"),
+    ("judge", {"path": "s.db", "first": [("1", "nowhere")]}, "document nowhere is in no run's top 100"),
     ("confidence", {"draws": 0}, "draws: expected a whole number from 1 on, found 0"),
 ]
 

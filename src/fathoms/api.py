@@ -6,7 +6,7 @@ This module is above all packages but `cli`: a method here calls one function of
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -273,12 +273,14 @@ class Experiment(BaseExperiment):
         max_grade: int | None = None,
         rel: int | None = None,
         judge_twice: float | None = None,
+        first: str | os.PathLike[str] | Iterable[tuple[str, str]] | None = None,
     ) -> Session:
         """A judging session kept in the file `path`, a new one or one that goes on: `.next()` says which document to
         judge, `.grade(...)` takes the answer, which is on disk when it returns.
 
-        `confidence` settles a pair, `judge_twice` is the share of documents that two people judge; what is None is as
-        `fathoms judge` has it by default, or as the session was begun with.
+        `confidence` settles a pair, `judge_twice` is the share of documents that two people judge; `first` names the
+        documents to judge before those that the strategy chooses: a file of lines `topic document`, or pairs. What is
+        None is as `fathoms judge` has it by default, or as the session was begun with.
         """
         from fathoms.judging.opening import open_session
 
@@ -296,7 +298,7 @@ class Experiment(BaseExperiment):
         if not resume:
             options = self.options
             settings |= {"ties": options.ties, "precision": options.precision, "seed": options.seed}
-        return open_session(self, Path(path), settings, resume=resume)
+        return open_session(self, Path(path), settings, resume=resume, first=first)
 
     def _noted(self, result: Found) -> Found:
         if self.warn:

@@ -17,6 +17,7 @@ csv, json or parquet of `fathoms eval --by-topic`): differences, intervals and p
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fathoms.cli import options
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   fathoms compare qrels.txt a.run b.run
   fathoms compare qrels.txt a.run b.run -m nDCG@10 --explain
+  fathoms compare qrels.txt a.run b.run -m AP --explain-to decisive.txt
   fathoms compare qrels.txt runs/ -m AP -m 'RBP(p=0.8)' --baseline bm25 --correction holm
   fathoms compare qrels.txt runs/ -m nDCG@10 --test randomization --format latex
   fathoms compare none a.eval b.eval -m map"""
 
 
 # What the table shows beside runs, measure, verdict and reason, where there is any of it.
+DECISIVE = "# topic document grade rank_a rank_b change"
 SHOWN = (
     *("diff", "diff_low", "diff_high", "ci_low", "ci_high", "p", "p_corrected", "effect"),
     *("estimate", "likely_low", "likely_high", "fragility_low", "fragility_high", "reversible"),
@@ -56,6 +59,7 @@ OF_RUNS = {
     "topics": "all",
     "draws": None,
     "explain": False,
+    "explain_to": None,
     "pooled": None,
     "lenient": False,
     "junk": None,
@@ -94,6 +98,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="for a few pairs: where the difference comes from, how many documents decide it, and which",
     )
+    parser.add_argument(
+        "--explain-to",
+        metavar="FILE",
+        type=Path,
+        help="write the documents that could reverse a difference to FILE, for `fathoms judge --first`",
+    )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "latex"))
     options.add_order(parser)
     options.add_ranges(parser)
@@ -103,9 +113,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
+    from fathoms.data.files import check_writable
 
     if args.qrels == "none":
         return _run_on_scores(args)
+    if args.explain_to is not None:
+        check_writable(args.explain_to)
     exp = options.experiment(args, memory_mb=0)
     with output.progress(len(exp.runs), args.quiet) as step:
         result = exp.compare(
@@ -115,10 +128,13 @@ def run(args: Namespace) -> int:
             alpha=args.alpha,
             baseline=args.baseline,
             draws=args.draws,
-            explain=args.explain,
+            explain=args.explain or args.explain_to is not None,
             progress=step,
         )
     output.say_notes(exp, result, args)
+    if args.explain_to is not None:
+        decisive = [line for i in range(len(result.explained)) for line in decisive_lines(result, i)]
+        output.put("\n".join([DECISIVE, *decisive]) + "\n", args.explain_to)
     _write(result, args)
     return 0
 
@@ -216,15 +232,20 @@ def explanation(result: Comparison, i: int) -> str:
     done = "together they reverse it" if told.high is not None else "together they do not reverse it"
     lines = [
         f"\ndocuments that would help {behind} against {ahead} most if relevant, first the most dangerous; {done}",
-        "# topic document grade rank_a rank_b change",
+        DECISIVE,
+        *decisive_lines(result, i),
     ]
-    for one in told.documents:
-        ranks = (str(rank) if rank is not None else "-" for rank in (one.rank_a, one.rank_b))
-        document = result.document_names[one.key]
-        lines.append(
-            " ".join([result.topic_names[one.topic], document, f"{one.grade:g}", *ranks, f"{one.change:+.4f}"])
-        )
     return text + "\n".join(lines) + "\n"
+
+
+def decisive_lines(result: Comparison, i: int) -> list[str]:
+    """The documents that could reverse one comparison, most dangerous first, as `fathoms judge --first` reads them."""
+    lines = []
+    for one in result.explained[i].documents:
+        ranks = (str(rank) if rank is not None else "-" for rank in (one.rank_a, one.rank_b))
+        topic, document = result.topic_names[one.topic], result.document_names[one.key]
+        lines.append(" ".join([topic, document, f"{one.grade:g}", *ranks, f"{one.change:+.4f}"]))
+    return lines
 
 
 def _latex(result: Comparison) -> str:

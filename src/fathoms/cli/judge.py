@@ -29,6 +29,7 @@ EXAMPLES = """examples:
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt --resume
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --web --judge-twice 10%
   fathoms judge --demo --web
+  fathoms judge qrels.txt a.run b.run --first decisive.txt --export more.txt
   fathoms judge qrels.txt runs/ --oracle truth.txt --strategy mtc --confidence 0.99 --session study.db"""
 SESSION = Path("fathoms-judging.db")
 TEMPORARY = ""  # where the demo is, if no folder is named
@@ -71,6 +72,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--confidence", metavar="P", dest="until", type=_probability, help="confidence that settles a pair (0.95)"
+    )
+    parser.add_argument(
+        "--first",
+        metavar="FILE",
+        help="ask for these documents first: lines `topic document ...`, as `fathoms compare --explain-to` writes",
     )
     parser.add_argument("--baseline", metavar="RUN", help="settle pairs with this run only (a name, or its file)")
     parser.add_argument("--depth", metavar="D", type=options.at_least_one, help="top documents of each run (100)")
@@ -203,8 +209,8 @@ def _judge(args: Namespace) -> int:
     from fathoms.judging.terminal import Conversation
 
     options.check_sources(args)
-    if "-" in (args.qrels, *args.runs) and args.oracle is None:
-        raise FathomsError("standard input is for the answers; QRELS and RUN must be files")
+    if "-" in (args.qrels, *args.runs, args.first) and args.oracle is None:
+        raise FathomsError("standard input is for the answers; QRELS, RUN and --first must be files")
     if args.export is not None:
         check_writable(args.export)
     with ExitStack() as stack:
@@ -225,7 +231,8 @@ def _judge(args: Namespace) -> int:
             asked,
             resume=args.resume,
             oracle=oracle,
-            first=lambda found: opened.append(_open_texts(args, found.topics, found.documents.tolist())),
+            first=args.first,
+            before=lambda found: opened.append(_open_texts(args, found.topics, found.documents.tolist())),
         )
         stack.callback(session.close)
         found, (texts,) = session.candidates, opened

@@ -58,7 +58,7 @@ class Fragility:
     measure: Measure
     low: int | None  # at least so many documents; None where no judging reverses the sign, or there is none
     high: int | None  # so many do it; None where no judging that does was found
-    documents: list[Decisive]  # most dangerous first: those that reverse the sign, or as many as were looked at
+    documents: list[Decisive]  # most dangerous first: those that reverse the sign, or else those that come closest
     topics: list[TopicDifference]
 
 
@@ -95,6 +95,8 @@ def _of_pair(ranges: Ranges, measure: Measure, a: int, b: int, diff: float) -> F
         return Fragility(a, b, measure, None, None, [], topics)
     needed = abs(diff) * len(curves)
     low = _fewest(curves, needed)
+    if low is None:
+        return Fragility(a, b, measure, None, None, [], topics)
     chosen = _greedy(curves, needed)
     total = sum(len(taken) for taken in chosen)
     fallen = sum(float(c.reached[len(taken) - 1]) for c, taken in zip(curves, chosen, strict=True) if taken)

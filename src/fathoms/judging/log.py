@@ -159,7 +159,7 @@ class Log:
 
     def change(self, name: str, value: Any) -> None:
         with self._failing("cannot be written"):
-            self._connection.execute("UPDATE meta SET value = ? WHERE name = ?", (json.dumps(value), name))
+            self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value)))
 
     def events(self) -> list[Event]:
         names = ", ".join(field.name for field in fields(Event))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fathoms import choices
 from fathoms.comparison.compare import chosen_baseline
+from fathoms.data.files import read_bytes
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates, candidates
@@ -27,11 +28,13 @@ def open_session(
     *,
     resume: bool = False,
     oracle: Qrels | None = None,
-    first: Callable[[Candidates], None] = lambda found: None,
+    first: Any = None,
+    before: Callable[[Candidates], None] = lambda found: None,
 ) -> Session:
     """The session in a file. `asked` are settings of `JudgingSettings`; on resuming they must be those it was begun
-    with, but for the confidence. `oracle` knows all grades, and so the greatest one. `first` is called with the
-    documents before there is a file, and may refuse them.
+    with, but for the confidence. `oracle` knows all grades, and so the greatest one. `first` says which documents come
+    first: a file, or (topic, document) pairs. `before` is called with the candidates before there is a session, and
+    may refuse them.
     """
     runs = experiment.runs
     if len(runs) < 2:
@@ -48,18 +51,54 @@ def open_session(
         asked.setdefault("max_grade", int(greatest))
         settings = JudgingSettings(**asked)
         found = _candidates(experiment, settings)
-        first(found)
-        return Session.begin(path, settings, found, qrels)
+        numbers = [] if first is None else first_candidates(first, found, settings.depth)
+        before(found)
+        return Session.begin(path, settings, found, qrels, numbers)
     log = Log.open(path)
     try:
         qrels = experiment.qrels if experiment.has_qrels else None
         settings = _as_begun(log.settings(), asked, path)
         found = _candidates(experiment, settings)
-        first(found)
-        return Session.resume(log, settings, found, qrels)
+        others = None if first is None else first_candidates(first, found, settings.depth)
+        before(found)
+        return Session.resume(log, settings, found, qrels, others)
     except BaseException:
         log.close()
         raise
+
+
+def first_candidates(source: Any, found: Candidates, depth: int) -> list[int]:
+    """The candidates that a file of lines `topic document ...` names, or (topic, document) pairs, in order."""
+    numbers = []
+    for name, line, words in _named(source):
+        if len(words) < 2:
+            raise InputError(f"expected a topic and a document, found {' '.join(words)!r}", name, line)
+        number = found.find(*words[:2])
+        if number is None:
+            raise InputError(
+                f"topic {words[0]}, document {words[1]} is in no run's top {depth}; only what the runs retrieved can "
+                "be judged, down to --depth",
+                name,
+                line,
+            )
+        numbers.append(number)
+    return list(dict.fromkeys(numbers))
+
+
+def _named(source: Any) -> Iterator[tuple[str, int | None, Sequence[str]]]:
+    """The documents of a file or a list, each with its source and line; comments and blank lines are none."""
+    if choices.is_path(source):
+        lines = read_bytes(source).decode(errors="surrogateescape").splitlines()
+        for line, text in enumerate(lines, 1):
+            if text.strip() and not text.lstrip().startswith("#"):
+                yield str(source), line, text.split()
+        return
+    try:
+        pairs = [(str(topic), str(document)) for topic, document in source]
+    except (TypeError, ValueError):
+        raise FathomsError(f"first: expected a file or pairs (topic, document), found {source!r:.80}") from None
+    for pair in pairs:
+        yield "first", None, pair
 
 
 def _candidates(experiment: BaseExperiment, settings: JudgingSettings) -> Candidates:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -75,28 +76,52 @@ class Session:
     """
 
     def __init__(
-        self, log: Log, settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None, engine: Engine
+        self,
+        log: Log,
+        settings: JudgingSettings,
+        candidates: Candidates,
+        qrels: Qrels | None,
+        engine: Engine,
+        first: Sequence[int] = (),
     ) -> None:
+        """`first` are candidates that are asked for before those that the engine chooses, in this order."""
         self.log = log
         self.settings = settings
         self.candidates = candidates
         self.qrels = qrels
         self._imported = {} if qrels is None else known(candidates, qrels)
         self._engine = engine
+        self._first = list(dict.fromkeys(first))
         self._judgments: Judgments = []  # what counts, in order; another list where more changes than its end
         self._told: tuple[Judgments, int] = (self._judgments, 0)  # the engine, up to here
         self.reload()
 
     @classmethod
-    def begin(cls, path: Path, settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None) -> Session:
+    def begin(
+        cls,
+        path: Path,
+        settings: JudgingSettings,
+        candidates: Candidates,
+        qrels: Qrels | None,
+        first: Sequence[int] = (),
+    ) -> Session:
         """A new session in a new file."""
         engine = _engine(settings, candidates, qrels)  # before there is a file, for it may refuse
         meta = asdict(settings) | {"systems": candidates.names} | _checksums(candidates, qrels)
-        return cls(Log.create(path, meta), settings, candidates, qrels, engine)
+        meta["first"] = list(first)  # numbers stay, since the checksum sees to it that candidates do
+        return cls(Log.create(path, meta), settings, candidates, qrels, engine, first)
 
     @classmethod
-    def resume(cls, log: Log, settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None) -> Session:
-        """The session of a log, refused where the files are not those it was begun with."""
+    def resume(
+        cls,
+        log: Log,
+        settings: JudgingSettings,
+        candidates: Candidates,
+        qrels: Qrels | None,
+        first: Sequence[int] | None = None,
+    ) -> Session:
+        """The session of a log, refused where the files are not those it was begun with; another list of what comes
+        first takes the old one's place."""
         meta = log.meta()
         if meta["systems"] != candidates.names:
             then, now = (_listed(names) for names in (meta["systems"], candidates.names))
@@ -106,7 +131,10 @@ class Session:
                 raise _other_files(log.path, f"the content of the {name.removeprefix('checksum_')} is another")
         if settings.until != meta["until"]:
             log.change("until", settings.until)
-        return cls(log, settings, candidates, qrels, _engine(settings, candidates, qrels))
+        if first is not None:
+            log.change("first", list(first))
+        first = meta.get("first", []) if first is None else first  # older sessions have none
+        return cls(log, settings, candidates, qrels, _engine(settings, candidates, qrels), first)
 
     # -- judging
 
@@ -137,6 +165,8 @@ class Session:
         """The document to judge next; None where nothing is left but skipped ones."""
         index = next(iter(self.waiting(assessor)), None)
         if index is None:
+            index = next(iter(self.asked_first()), None)
+        if index is None:
             index = self.engine.next(skip=self._skipped)
         return None if index is None else self.task(index)
 
@@ -148,6 +178,10 @@ class Session:
         """Candidates that wait for a second grade, which this assessor may give."""
         name = tidy(assessor)
         return [index for index in self._waiting if name and self._answers[index][0].assessor != name]
+
+    def asked_first(self) -> list[int]:
+        """Candidates that were to come first and still wait for an answer, in order."""
+        return [index for index in self._first if self.is_open(index)]
 
     def is_double(self, topic: str, document: str) -> bool:
         """Whether two people are to judge this document: decided by seed and ids, and by nothing that happens."""
@@ -256,7 +290,8 @@ class Session:
         return len(self._imported)
 
     def settled(self) -> bool:
-        return self.engine.settled()
+        """Whether judging may end: every pair is settled, and all that was to come first is answered."""
+        return not self.asked_first() and self.engine.settled()
 
     def why_ended(self, settled: bool, budget: int | None, more: bool) -> str | None:
         """Why judging ends here, None where it does not: all is settled, or the budget used up, or no more there."""

@@ -63,6 +63,7 @@ class _Order:
     event: int  # the last one
     judgments: Judgments
     n: int
+    first: list[int]  # candidates that come before those that the engine chooses
     leave: list[int]  # candidates that are not to be handed out
     wanted: int
 
@@ -205,6 +206,7 @@ class JudgingService:
             self._written,
             self.session.judgments,
             len(self.session.judgments),
+            self.session.asked_first(),
             [*self.session.skipped, *held],
             AHEAD * (present + 1),
         )
@@ -233,8 +235,11 @@ class JudgingService:
     def _look(self, order: _Order) -> None:
         session = self.session
         engine = session.tell(order.judgments, order.n)
-        settled = engine.settled()
-        queue = [] if settled else engine.queue(order.wanted, skip=order.leave)
+        all_settled = engine.settled()
+        settled = all_settled and not order.first
+        queue = [index for index in order.first if index not in order.leave]
+        if not all_settled:
+            queue += engine.queue(order.wanted, skip=[*order.leave, *order.first])
         pairs, expected = session.pairs(engine), session.expected(engine)
         settled_pairs = sum(pair.confidence >= session.settings.until for pair in pairs)
         least = min((pair.confidence for pair in pairs), default=1.0)
