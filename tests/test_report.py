@@ -525,6 +525,18 @@ def test_judging_of_two_systems_can_be_settled() -> None:
     ]
 
 
+def test_with_all_first_documents_judged_the_deeper_ones_are_named() -> None:
+    """100 documents of each run are judged, and AP can be reversed by the 50 that follow; the engine goes no deeper."""
+    deep = {"A": {"1": {f"a{i}": 200.0 - i for i in range(150)}}, "B": {"1": {f"b{i}": 200.0 - i for i in range(150)}}}
+    qrels = {"1": {f"{run}{i}": int(i == (run == "b")) for run in "ab" for i in range(100)}}
+    found = make(qrels, deep, ("AP",))
+    assert found.judging is not None
+    (told,) = story.judging_sentences(found)
+    assert told.endswith(
+        "all of these documents are judged; what could still reverse it are documents at deeper ranks."
+    )
+
+
 def test_without_a_range_nothing_is_said_of_ranges() -> None:
     text = html.page(make(QRELS, {"A": A, "B": B}, ("Bpref",)))
     assert "range" not in re.search(r'id="ranges-0"><figcaption>(.*?)</figcaption>', text)[1]  # type: ignore[index]

@@ -290,6 +290,8 @@ def judging_sentences(report: Report) -> list[str]:
             f"Judging more documents is not what is missing: by {measure.name}, no comparison of {best} with another "
             "system can be reversed by it."
         ]
+    if judging.judged == judging.documents:
+        return _advice(judging)
     return [*_advice(judging), _which_measure(judging, measure)]
 
 
@@ -298,7 +300,7 @@ def _advice(judging: Judging) -> list[str]:
     start = f"Judging, for {best} against {some(others)}, by AP of the first {pluralise(judging.depth, 'document')}: "
     left = judging.documents - judging.judged
     if not left:
-        return [f"{start}all of these documents are judged."]
+        return [f"{start}all of these documents are judged; what could still reverse it are documents at deeper ranks."]
     if not judging.open_pairs:
         return [
             f"{start}the model is {judging.until:.0%} sure or more which is ahead on these topics, though {left:,} of "
