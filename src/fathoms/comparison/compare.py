@@ -17,8 +17,10 @@ from fathoms.comparison.holding import Holding, holding
 from fathoms.comparison.intervals import intervals, tested_levels
 from fathoms.comparison.paired_tests import effect_interval, effect_size, paired_differences
 from fathoms.comparison.ranges import NOTHING, DifferenceRanges, Ranges, Universe
+from fathoms.comparison.sentences import OTHER_SIDE
 from fathoms.comparison.significance import (
     CORRECTIONS,
+    SIGNIFICANCE_TESTS,
     TESTS,
     Correction,
     Test,
@@ -351,6 +353,7 @@ def _pairs(
     effect, (effect_low, effect_high) = effect_size(differences), effect_interval(differences, how.alpha)
     holds = _holds(measure, differences, p, ranges, held, how)
     other = other_depths(measure)
+    direction = SIGNIFICANCE_TESTS[how.test].direction(differences)
     pairs = []
     for i in range(len(a)):
         A, B = int(a[i]), int(b[i])
@@ -384,7 +387,8 @@ def _pairs(
             depths_reversed=reversed_at,
             **found,
         )
-        pairs.append(replace(pair, **_verdict(pair, "" if ranges is None else ranges.doubt[i], how)))
+        for_b = direction[i] * diff[i] < 0
+        pairs.append(replace(pair, **_verdict(pair, "" if ranges is None else ranges.doubt[i], bool(for_b), how)))
     return _with_reasons(pairs, differences, tested_levels(p, how.test, how.correction, how.alpha))
 
 
@@ -420,14 +424,17 @@ def _holds(
     return np.where(proved, 1.0, drawn)
 
 
-def _verdict(pair: Pair, doubt: str, how: _How) -> dict[str, Any]:
-    """What may be said of a pair, tested from the strongest claim down.
+def _verdict(pair: Pair, doubt: str, other_side: bool, how: _How) -> dict[str, Any]:
+    """What may be said of a pair, tested from the strongest claim down. On the `other_side` is a test that is not about
+    means and speaks for the run with the lower one.
 
     `supported`, between certain and fragile, is withheld until the probabilities it rests on are calibrated.
     """
     holds = None if pair.p_holds is None or np.isnan(pair.p_holds) else pair.p_holds
     if abs(pair.diff) <= NOTHING:
         return {"verdict": "tie", "p_holds": holds}
+    if pair.p_corrected < how.alpha and other_side:
+        return {"verdict": "open", "reason": OTHER_SIDE, "p_holds": holds}
     if pair.p_corrected >= how.alpha:
         reason = "judging" if (holds or 0.0) >= 0.5 else "ties" if doubt == "ties" else "topics"
         return {"verdict": "open", "reason": reason, "p_holds": holds}

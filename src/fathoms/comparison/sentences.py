@@ -19,6 +19,7 @@ ESTIMATES = (
 # What judging or tie-breaking does to a significant difference, by `reversible`: "could" is said of what was found.
 UNDOES = {"yes": "could reverse it", "no": "may make it insignificant, though not reverse it"}
 MAY = "may undo it"
+OTHER_SIDE = "topics (the test speaks for the other run)"  # the reason of such a pair
 MANY = 3  # more pairs than this are counted, not described one by one
 
 
@@ -80,6 +81,8 @@ def _claim(pair: Pair) -> str:
         return f"{better} is significantly better than {worse} as judged, but {why} {undo}."
     if pair.verdict == "significant":
         return f"{better} is significantly better than {worse}."
+    if pair.reason == OTHER_SIDE:
+        return f"no claim: {better} has the higher mean, but the test, which is not about means, speaks for {worse}."
     return f"{better} is not distinguishable from {worse}: the difference is not significant."
 
 
@@ -103,7 +106,7 @@ def _figures(pair: Pair, result: Comparison) -> str:
 
 def _lacking(pair: Pair) -> str:
     """What an open comparison is open for."""
-    if pair.verdict != "open" or not pair.reason:
+    if pair.verdict != "open" or pair.reason in ("", OTHER_SIDE):
         return ""
     if pair.reason == "judging":
         return " Once everything is judged it will probably be significant, by an estimate."
@@ -135,9 +138,7 @@ def _judging(pair: Pair) -> str:
     else:
         told = f"Whatever is judged, this {what} stays between {_span(pair, low, high, ' and ')}"
     if pair.verdict == "open" and pair.reversible == "no":
-        return (
-            f"{told}: on these topics {_ordered(pair)[0]} stays ahead whatever is judged and however ties are broken."
-        )
+        return f"{told}: on these topics {_ordered(pair)[0]} stays ahead whatever is judged, and in every order of ties that both runs share."
     if pair.fragility_low is None:
         return f"{told}."
     least = int(pair.fragility_low)
