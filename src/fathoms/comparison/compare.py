@@ -458,7 +458,9 @@ def _with_reasons(pairs: list[Pair], differences: Floats, levels: Floats) -> lis
     told = []
     for pair, topics in zip(pairs, needed.tolist(), strict=True):
         if pair.reason == "topics" and topics < MOST_TOPICS:
-            pair = replace(pair, reason=f"topics (about {max(topics, differences.shape[1] + 1):,.0f} would settle it)")
+            pair = replace(
+                pair, reason=f"topics (about {max(topics, differences.shape[1] + 1):,.0f} would probably be enough)"
+            )
         elif pair.reason == "topics":
             pair = replace(pair, reason=f"topics (more than {MOST_TOPICS:,} would be needed)")
         told.append(pair)

@@ -138,7 +138,8 @@ def _judging(pair: Pair) -> str:
     else:
         told = f"Whatever is judged, this {what} stays between {_span(pair, low, high, ' and ')}"
     if pair.verdict == "open" and pair.reversible == "no":
-        return f"{told}: on these topics {_ordered(pair)[0]} stays ahead whatever is judged, and in every order of ties that both runs share."
+        ahead = _ordered(pair)[0]
+        return f"{told}: on these topics {ahead} stays ahead whatever is judged, and in every order of ties both share."
     if pair.fragility_low is None:
         return f"{told}."
     least = int(pair.fragility_low)
