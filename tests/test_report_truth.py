@@ -134,7 +134,7 @@ def test_counts_add_up(made: Made) -> None:
             assert set(names.split(", ")) <= found - {n for n, p in pairs.items() if p.verdict == "certain"}
             assert len(names.split(", ")) == int(number)
     of_all = made.report.pairs(measure)
-    for sentence in made.said["What would probably be enough"]:
+    for sentence in made.said["What would help"]:
         counts = re.search(r": (\d+) of (\d+) pairs? of systems cannot be claimed: (.*)\.", sentence)
         if counts:
             assert int(counts[1]) == sum(pair.verdict != "certain" for pair in of_all)
@@ -177,7 +177,7 @@ def test_what_the_model_expects_contradicts_no_claim_and_no_other_estimate(made:
     if any("leaves" in s and "in doubt" in s for s in made.said["What cannot"]):
         assert all(pair.verdict == "certain" for pair in pairs.values())
         assert not expected
-    for sentence in made.said["What would probably be enough"]:
+    for sentence in made.said["What would help"]:
         for side, names in re.findall(rf"(ahead of|behind) {best}: ([^;.]*)", sentence):
             if measure.name == "AP":
                 assert not expected & set(names.split(", ")) if side == "behind" else True
@@ -191,14 +191,14 @@ def test_what_is_said_of_judging_is_about_the_open_question(made: Made) -> None:
     found = made.report.judging
     if found is None:
         assert not reversible
-        assert any("is not what is missing" in s for s in made.said["What would probably be enough"])
+        assert any("is not what is missing" in s for s in made.said["What would help"])
         return
     assert found.systems[0] == best
     assert set(found.systems[1:]) <= reversible
     assert len(found.systems) == min(5, 1 + len(reversible))
     assert all(a == 0 for a, _ in found.open_pairs)
     assert found.depth == (100 if measure.k is None else int(measure.k))
-    told = next(s for s in made.said["What would probably be enough"] if s.startswith(f"Judging, for {best} against"))
+    told = next(s for s in made.said["What would help"] if s.startswith(f"Judging, for {best} against"))
     assert f"by AP of the first {found.depth} documents" in told
 
 

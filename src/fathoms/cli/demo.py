@@ -208,7 +208,7 @@ def what_to_see(folder: Path) -> str:
     return f"""
 7. Now open {folder / "report.html"} in a browser. It knows the judgments of step 1:
 
-- the summary says what can be claimed, what cannot, and what would probably be enough;
+- the summary says what can be claimed, what cannot, and what would help;
 - Systems: how wide the ranges are, and which scores the unjudged documents decide;
 - Comparisons: point at the matrix; Topics: choose one to see which unjudged documents matter there;
 - Pool: what becomes of a system that did not contribute to the judgments.

@@ -174,7 +174,7 @@ def page(report: Report) -> str:
 <div class="measures" role="group" aria-label="Measure">{measures}</div></div></nav>
 <main>
 <header><h1>{text(title)}</h1>
-<p class="lead">What can be said, what cannot, and what would probably be enough. Judgments: {source}</p></header>
+<p class="lead">What can be said, what cannot, and what would help. Judgments: {source}</p></header>
 {"".join(parts)}
 </main>
 <footer><p>Made with fathoms {text(report.versions["fathoms"])}. Everything is in this file.</p></footer>

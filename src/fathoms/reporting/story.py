@@ -1,4 +1,4 @@
-"""The report's summary in sentences: what can be claimed, what cannot, what would probably be enough, what to trust.
+"""The report's summary in sentences: what can be claimed, what cannot, what would help, what to trust.
 
 Each sentence names the doubt it is about: topics, judging, ties, depth or the model. All of them quote the comparison,
 so that no two disagree.
@@ -241,7 +241,7 @@ def depth_sentences(report: Report, measure: Measure) -> list[str]:
     ]
 
 
-# -- what would probably be enough ---------------------------------------------------------------------------------------------
+# -- what would help -------------------------------------------------------------------------------------------------
 
 
 def remedies(report: Report) -> list[str]:
@@ -349,6 +349,6 @@ def summary(report: Report) -> list[tuple[str, Sequence[str]]]:
     return [
         ("What can be claimed", claims(report)),
         ("What cannot", doubts(report)),
-        ("What would probably be enough", remedies(report)),
+        ("What would help", remedies(report)),
         ("Can the collection be trusted?", trust(report)),
     ]
