@@ -166,7 +166,9 @@ def run_comparison(
     checked("correction", choices.one_of, CORRECTIONS, correction)
     alpha = checked("alpha", choices.share, alpha)
     draws = None if draws is None else checked("draws", choices.whole_number, draws, 0)
-    names, options, measures = list(experiment.runs), experiment.options, list(measures)
+    names, options = list(experiment.runs), experiment.options
+    # The pair is what `auto` means here, and defaults do not show in a name.
+    measures = [m.replace(universe="auto") if getattr(m, "universe", "") == "pair" else m for m in measures]
     if len(names) < 2:
         raise FathomsError("a comparison needs at least two runs")
     place = chosen_baseline(baseline, names)
