@@ -10,7 +10,8 @@ import pytest
 
 import fathoms as fm
 from fathoms.comparison.compare import Pair
-from tests import brute
+from tests import brute, slow
+from tests.blocks import block
 from tests.brute import Topic
 
 EXACT = ["P@3", "RBP(p=0.8)", "DCG@4", "SDCG@3", "RR", "RR@3", "Success@2", "R@3", "SetP", "SetR", "SetF", "Rprec"]
@@ -200,6 +201,19 @@ def test_many_pairs_get_sound_ranges_the_quick_way(monkeypatch: pytest.MonkeyPat
                 low, high = truth(pair.measure, topics, pair, gmax, over_ties=True)
                 lead = low if pair.diff > 0 else -high
                 assert {"no": lead > 0, "yes": lead <= NEARLY, "unknown": True}[pair.reversible]
+
+
+def test_an_unjudged_document_may_take_the_place_of_a_known_one_across_the_cut() -> None:
+    """Ranks 4 to 6 are tied, and the cut is at 4: at best the unjudged document, of grade 3, stands there."""
+    docs = [slow.Doc(3.0, 0), slow.Doc(2.0, 1), slow.Doc(3.0, 2), slow.Doc(1.0, 3), slow.Doc(None, 3), slow.Doc(0.0, 3)]
+    case = slow.Case(tuple(docs), (slow.Doc(3.0),), 3)
+    measure, evidence = fm.parse_measure("Q(variant=b)@4"), block([case])
+    low, high = measure.joint_range(evidence, measure.scores(evidence))
+    assert low is not None
+    assert high is not None
+    least, most = slow.joint_bounds(measure.name, case)
+    assert low[0] <= least + NEARLY
+    assert high[0] >= most - NEARLY
 
 
 @pytest.mark.slow

@@ -191,6 +191,9 @@ class Q(LayeredGains):
         flags, gains = self._flag(part)[part.codes[:, :n]] > 0, self.table(part)[part.codes[:, :n]]
         none, rows = np.zeros(len(part)), mixed.rows
         high[rows] = np.maximum(high[rows], self._greatest(part, flags, gains, part.unjudged[:, :n], none, n, seen))
+        if n < evidence.width and len(self.steps(evidence)) > 1:
+            # In a group across the cut an unjudged document may take the place of a known one of less gain.
+            high[evidence.tied[:, n] & evidence.unjudged.any(axis=1)] = 1.0
         return high
 
     @property
