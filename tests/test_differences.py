@@ -203,6 +203,17 @@ def test_many_pairs_get_sound_ranges_the_quick_way(monkeypatch: pytest.MonkeyPat
                 assert {"no": lead > 0, "yes": lead <= NEARLY, "unknown": True}[pair.reversible]
 
 
+def test_explanations_stay_with_their_pairs() -> None:
+    """A measure without a range has nothing to explain, and those after it keep their own."""
+    qrels, runs = brute.collection(drawn(505, 0.0)[0])
+    result = fm.Experiment(qrels, runs, workers=1).compare(["Bpref", "P@3", "GMAP"], draws=0, explain=True)
+    assert result.explained[0] is None
+    for pair, told in zip(result.pairs[1:], result.explained[1:], strict=True):
+        assert told is not None
+        assert told.measure.name == pair.measure
+        assert np.mean([one.score_a - one.score_b for one in told.topics]) == pytest.approx(pair.diff)
+
+
 def test_an_unjudged_document_may_take_the_place_of_a_known_one_across_the_cut() -> None:
     """Ranks 4 to 6 are tied, and the cut is at 4: at best the unjudged document, of grade 3, stands there."""
     docs = [slow.Doc(3.0, 0), slow.Doc(2.0, 1), slow.Doc(3.0, 2), slow.Doc(1.0, 3), slow.Doc(None, 3), slow.Doc(0.0, 3)]

@@ -211,8 +211,9 @@ def explanation(result: Comparison, i: int) -> str:
     """One comparison topic by topic, and the documents that could reverse it, one per line as for a list of tasks."""
     from fathoms.cli.output import aligned_text
 
-    told = result.explained[i]
-    pair = result.pairs[i]
+    told, pair = result.explained[i], result.pairs[i]
+    if told is None:
+        return ""
     topics = sorted(told.topics, key=lambda one: -abs(one.score_a - one.score_b))
     header = ["topic", pair.run_a, pair.run_b, "diff", "diff_low", "diff_high", "unjudged"]
     rows = [
@@ -241,7 +242,8 @@ def explanation(result: Comparison, i: int) -> str:
 def decisive_lines(result: Comparison, i: int) -> list[str]:
     """The documents that could reverse one comparison, most dangerous first, as `fathoms judge --first` reads them."""
     lines = []
-    for one in result.explained[i].documents:
+    told = result.explained[i]
+    for one in () if told is None else told.documents:
         ranks = (str(rank) if rank is not None else "-" for rank in (one.rank_a, one.rank_b))
         topic, document = result.topic_names[one.topic], result.document_names[one.key]
         lines.append(" ".join([topic, document, f"{one.grade:g}", *ranks, f"{one.change:+.4f}"]))

@@ -106,7 +106,7 @@ class Comparison(Result):
     topics: int
     notes: list[str] = field(default_factory=list)
     universe: Universe = Universe()  # noqa: RUF009 - it does not change
-    explained: list[Fragility] = field(default_factory=list)  # one for each pair, if it was asked for
+    explained: list[Fragility | None] = field(default_factory=list)  # one for each pair, if asked for; None: no range
     topic_names: list[str] = field(default_factory=list)
     document_names: dict[int, str] = field(default_factory=dict)  # by key, of the documents in `explained`
 
@@ -202,7 +202,7 @@ def run_comparison(
     documents = sum(len(system.keys.keys) for system in systems)
     held = _held(experiment, measures, values, how, draws, documents, notes)
     explained_by = [m for m in measures if m in found and not m.needs_pool] if explain else []
-    told = {m: fragility(ranges, m, means[m]) for m in explained_by}
+    told: dict[Measure, list[Fragility | None]] = {m: [*fragility(ranges, m, means[m])] for m in explained_by}
     pairs = [
         pair
         for m in measures
@@ -210,7 +210,7 @@ def run_comparison(
             m, values[m], how, found.get(m), held.get(m), told.get(m), [s.depths.get(m) for s in systems]
         )
     ]
-    explained = [one for m in measures for one in told.get(m, ())]
+    explained = [one for m in measures for one in told.get(m, [None] * len(a))] if explain else []
     return Comparison(
         pairs,
         alpha,
@@ -221,7 +221,7 @@ def run_comparison(
         universe,
         explained,
         qrels.topics,
-        _document_names(experiment, explained),
+        _document_names(experiment, [one for one in explained if one is not None]),
     )
 
 
@@ -343,7 +343,7 @@ def _pairs(
     how: _How,
     ranges: DifferenceRanges | None,
     held: Holding | None,
-    told: Sequence[Fragility] | None,
+    told: Sequence[Fragility | None] | None,
     depths: Sequence[Floats | None],
 ) -> list[Pair]:
     a, b = how.a, how.b
@@ -369,8 +369,11 @@ def _pairs(
             found["reversible"] = ranges.reversible[i] or None
             if not how.over_orders:
                 found |= {"diff_low": float(ranges.low[i]), "diff_high": float(ranges.high[i]), "exact": ranges.exact}
-        if told is not None:
-            found |= {"fragility_low": told[i].low, "fragility_high": told[i].high}
+        of_pair = None if told is None else told[i]
+        if of_pair is not None:
+            found |= {"fragility_low": of_pair.low, "fragility_high": of_pair.high}
+            if of_pair.high is not None:
+                found["reversible"] = "yes"  # by the documents listed, which were evaluated
         pair = Pair(
             how.names[A],
             how.names[B],

@@ -77,20 +77,6 @@ def _unjudged_as(evidence: Evidence, code: int) -> Evidence:
 # -- bounds ------------------------------------------------------------------------------------------------------------
 
 
-def bounds(
-    measure: Measure, topic: TopicRankings, a: Ints, b: Ints, others: Ints, *, over_ties: bool = False
-) -> tuple[Floats, Floats]:
-    """Least and greatest A - B of each pair (a, b) on one topic; +-inf where nothing is known.
-
-    `others` counts the documents of the universe that neither run of a pair has.
-    """
-    pair = topic.pairs(a, b, None, others)
-    return (
-        -upper_bounds(measure, pair.swapped(), NO_LIMIT, over_ties)[:, 0],
-        upper_bounds(measure, pair, NO_LIMIT, over_ties)[:, 0],
-    )
-
-
 def upper_bounds(measure: Measure, pair: PairEvidence, limits: Ints, over_ties: bool) -> Floats:
     """[row, limit]: the most that A - B can be with at most that many documents judged relevant."""
     best = np.full((len(pair), len(limits)), np.inf)

@@ -113,7 +113,9 @@ def _curves(ranges: Ranges, measure: Measure, topic: TopicRankings, front: int, 
     # Deeper documents count among the others where the measure counts them.
     unjudged = int(topic.unjudged_of_both(ranges.universe.depth)[back, front] + others[0])
     counts = np.array([*counts_up_to(int(pair.unjudged.sum())), int(pair.unjudged.sum() + pair.others[0])])
-    values = [measure.value(side)[0] for side in pair.judged(pair.codes)]  # of the run at the back, and in front
+    values = [
+        comparable(measure, measure.value(side))[0] for side in pair.judged(pair.codes)
+    ]  # of the run at the back, and in front
     now = difference(measure, pair, pair.codes)[0]
     bound = upper_bounds(measure, pair, counts, over_ties=False)[0] - now
     lead = -upper_bounds(measure, pair.swapped(), counts[-1:], over_ties=False)[0, 0]

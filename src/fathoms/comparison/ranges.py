@@ -294,9 +294,9 @@ def pairs_to_depth(
 
 def _pair(topic: TopicRankings, a: Ints, b: Ints, depth: int, others: Ints | None, universe: Universe) -> PairEvidence:
     """Pairs with the documents down to a depth; what lies deeper only counts, if the measure counts it."""
-    if depth >= topic.place.shape[1] or others is None:
-        return topic.pairs(a, b, depth, others, universe.depth)
     pair = topic.pairs(a, b, depth, others, universe.depth)
+    if depth >= topic.place.shape[1] or others is None:
+        return pair
     deeper = topic.unjudged_of_both(universe.depth)[a, b] - pair.unjudged.sum(axis=1)
     return pair.with_others(others + deeper)
 

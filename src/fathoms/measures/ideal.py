@@ -16,12 +16,10 @@ from fathoms.data.arrays import distinct, ratio
 from fathoms.data.qrels import JUDGED
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
+from fathoms.evidence.pairs import MANY_GRADES
 from fathoms.measures.base import Basis, Measure
 from fathoms.measures.gains import Graded
 from fathoms.measures.params import param
-
-MANY_GRADES = 32  # beyond which not all grades between those in use are tried for unjudged documents
-
 
 # -- the universe -------------------------------------------------------------------------------------------------
 
