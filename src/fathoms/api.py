@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fathoms.estimate.draws import Confidence
     from fathoms.estimate.predict import Prediction
     from fathoms.estimate.probabilities import RelevanceProbabilities
+    from fathoms.estimate.tune import TunedConstants
     from fathoms.evidence.pool import PrefixOrder
     from fathoms.experiment.check import Check
     from fathoms.experiment.depths import DepthTable
@@ -149,6 +150,27 @@ class Experiment(BaseExperiment):
                 to_depth=to_depth,
                 progress=progress,
             )
+        )
+
+    def tune(
+        self,
+        measures: Sequence[Any] | Any = PREDICTED,
+        methods: str | Sequence[str] = "all",
+        *,
+        levels: Sequence[int] | str | None = None,
+        left_out: bool = False,
+        progress: Progress = nothing,
+    ) -> TunedConstants:
+        """Tune the constants of background, interpolated and smoothed: which do best on the contributing runs?
+
+        Their scores are predicted from pools of shallower depths (`levels`; the pool's own halved again and again
+        unless given) and compared with those under all judgments; `left_out` takes each run for one that did not
+        contribute. The result's `best(measure).constants` are for `predict`.
+        """
+        from fathoms.estimate.tune import tune_predictors
+
+        return self._noted(
+            tune_predictors(self, self.measures(measures), methods, levels=levels, left_out=left_out, progress=progress)
         )
 
     def probabilities(

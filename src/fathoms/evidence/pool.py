@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fathoms.data import keys
 from fathoms.data.lines import Text
-from fathoms.data.qrels import PADDING, UNJUDGED, Qrels
+from fathoms.data.qrels import JUDGED, PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.data.topics import topic_order
 from fathoms.evidence.evidence import Evidence, PoolEvidence
@@ -139,8 +139,20 @@ def with_judgments(aligned: Aligned, qrels: Qrels, kept: NDArray[np.bool_]) -> E
     known = kept[aligned.judgment] & (aligned.judgment >= 0)
     evidence = aligned.evidence
     codes = np.where(known | (evidence.codes == PADDING), evidence.codes, np.int16(UNJUDGED))
+    pool = None if evidence.pool is None else _pool_with_judgments(evidence.pool, kept)
     # Other runs have unjudged documents too then; how many is not known here, and ranges are over the run's own.
-    return replace(evidence, codes=codes, counts=qrels.count(kept), unjudged_in_universe=None, _cache={})
+    return replace(evidence, codes=codes, counts=qrels.count(kept), unjudged_in_universe=None, pool=pool, _cache={})
+
+
+def _pool_with_judgments(pool: PoolEvidence, kept: NDArray[np.bool_]) -> PoolEvidence:
+    """The pool has the same documents; those whose judgments are gone are unjudged in it."""
+    gone = ~kept & (pool.judged_code >= JUDGED)
+    return replace(
+        pool,
+        judged_depth=np.where(kept, pool.judged_depth, np.int32(NEVER)),
+        unjudged_depth=np.append(pool.unjudged_depth, pool.judged_depth[gone]),
+        unjudged_topic=np.append(pool.unjudged_topic, pool.judged_topic[gone]),
+    )
 
 
 PrefixOrder = Literal["file", "shuffle"]

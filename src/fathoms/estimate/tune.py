@@ -1,0 +1,354 @@
+"""RM's constants for the collection at hand: `fathoms predict --tune` and `Experiment.tune`.
+
+The judgments are cut to what shallower pools would have had, the scores of the contributing runs are predicted from
+these, and compared with their scores under all judgments (RM section 4, "RMS error").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms import choices
+from fathoms.choices import checked
+from fathoms.errors import FathomsError
+from fathoms.estimate.predict import scaled_range
+from fathoms.estimate.predictors import PAPERS_ALPHA, PREDICTORS, PUBLISHED, Alpha, Constants, Predictor
+from fathoms.estimate.tuning import CONSTANT_ALPHAS, POWERS_OF_ALPHA, Tuned, mean_squares, moments, tune
+from fathoms.evidence.align import Alignment
+from fathoms.evidence.evidence import Bools, Evidence, Floats
+from fathoms.evidence.pool import NEVER, judged_depths, with_judgments
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.result import Result
+from fathoms.measures.abilities import estimates
+from fathoms.measures.base import Measure
+from fathoms.text import pluralise
+
+TUNABLE: tuple[Predictor, ...] = ("background", "interpolated", "smoothed")
+SAME = 1e-6  # errors that differ by less are equal
+SURE = 2.0  # standard errors, over topics, at which one error is said to be less than another
+Depths = NDArray[np.int32]
+
+
+# -- cases whose outcome is known -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """What a predictor sees and what it should have said, [level, run, topic], on RM's scale from 0 to 1."""
+
+    B: Floats
+    delta: Floats
+    Y: Floats
+
+    def of_topics(self, topics: Bools) -> Cases:
+        return Cases(self.B[..., topics], self.delta[..., topics], self.Y[..., topics])
+
+
+def halved(depth: int) -> list[int]:
+    """Depths that halve from one to the next, down to 1: 50, 25, 12, 6, 3 and 1 for a pool of 100.
+
+    RM's six prefixes, of 1,000 to 40,000 of 69,100 judgments, lie as far apart.
+    """
+    return [depth >> i for i in range(1, depth.bit_length())]
+
+
+@dataclass(frozen=True, eq=False)
+class LeastDepths:
+    """The least depth of each judged document over the contributing runs, whose it is, and the least without those."""
+
+    least: Depths
+    unit: Depths
+    without: Depths
+
+    def leaving_out(self, unit: int) -> Depths:
+        """The least depths had one unit (a run, or all runs of a team) not contributed."""
+        return np.where(self.unit == unit, self.without, self.least)
+
+
+def least_depths(experiment: BaseExperiment, units: Mapping[str, int]) -> LeastDepths:
+    """Of runs in units that contribute, or do not, together."""
+    n = len(experiment.qrels)
+
+    def of_run(name: str) -> Depths:
+        return judged_depths([experiment.ranked(name)], experiment.qrels)
+
+    least, without = np.full(n, NEVER, dtype=np.int32), np.full(n, NEVER, dtype=np.int32)
+    unit = np.full(n, -1, dtype=np.int32)
+    for name, own in zip(units, experiment.map(of_run, units), strict=True):
+        number = units[name]
+        nearer = own < least
+        others = np.where(unit == number, without, least)  # what the units but this one have
+        without = np.where(nearer, others, np.where(unit == number, without, np.minimum(without, own)))
+        least, unit = np.where(nearer, own, least), np.where(nearer, np.int32(number), unit)
+    return LeastDepths(least, unit, without)
+
+
+def together(names: Sequence[str], teams: Mapping[str, str]) -> dict[str, int]:
+    """A number for each run, the same for all of a team; a run without a team is on its own."""
+    units = [("team", teams[name]) if name in teams else ("run", name) for name in names]
+    numbers = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
+    return {name: numbers[unit] for name, unit in zip(names, units, strict=True)}
+
+
+def _of_run(measures: Sequence[Measure], full: Evidence, parts: Sequence[Evidence]) -> Floats:
+    """B, delta and the score under all judgments of one run, [measure, 3, level, topic]."""
+    found = []
+    for measure in measures:
+        # T is that of bounds=rm where there is one, and then nobody need wait for the exact range.
+        rough = measure.replace(bounds="rm") if "bounds" in measure.params else measure
+        score = measure.value(full)
+        of_levels = []
+        for part in parts:
+            ranged = scaled_range(rough, part, rough.scores(part))
+            if ranged is None:
+                raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
+            B, delta, scale = ranged
+            of_levels.append((B, delta, score / scale))
+        found.append(np.array(of_levels).swapaxes(0, 1))
+    return np.array(found)
+
+
+def known_cases(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
+    names: Sequence[str],
+    kept: Callable[[str], Sequence[Bools]],
+    align: Alignment,
+    progress: Callable[[str], None] = lambda run: None,
+) -> list[Cases]:
+    """For each measure, the cases of the runs under the judgments that are `kept` of each, level by level."""
+    qrels = experiment.qrels
+    everything = np.ones(len(qrels), dtype=bool)
+
+    def one(name: str) -> Floats:
+        aligned = experiment.align(name, align)
+        full, *parts = (with_judgments(aligned, qrels, some) for some in (everything, *kept(name)))
+        return _of_run(measures, full, parts)
+
+    found = np.array(experiment.map(one, names, progress=progress))  # [run, measure, 3, level, topic]
+    cases = [Cases(*np.moveaxis(found[:, m], 0, 2)) for m in range(len(measures))]
+    # A topic for which a score is not defined has nothing to compare.
+    return [one.of_topics(np.asarray(np.isfinite(one.B + one.delta + one.Y).all(axis=(0, 1)))) for one in cases]
+
+
+# -- what they say ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TunedMethod:
+    """A method tuned for a measure, beside what it is compared with: mean square errors of each topic."""
+
+    measure: str
+    method: Predictor
+    tuned: Tuned
+    published: Floats = field(repr=False)
+    plain: Floats = field(repr=False)
+    cases: int
+
+    @property
+    def constants(self) -> Constants:
+        return self.tuned.constants
+
+    @property
+    def label(self) -> str:
+        """`smoothed with C = 0.91, E = 0.050 and alpha = 1-delta`."""
+        C, E, alpha = f"C = {self.constants.C:.2f}", f"E = {self.constants.E:.3f}", f"alpha = {self.constants.alpha}"
+        said = {"background": E, "interpolated": f"{C} and {E}", "smoothed": f"{C}, {E} and {alpha}"}
+        return f"{self.method} with {said[self.method]}"
+
+    @property
+    def row(self) -> tuple[Any, ...]:
+        constants, tuned = self.constants, self.tuned
+        return (
+            self.measure,
+            self.method,
+            None if self.method == "background" else constants.C,
+            constants.E,
+            str(constants.alpha) if self.method == "smoothed" else None,
+            tuned.rmse,
+            tuned.held_out,
+            _root(self.published),
+            _root(self.plain),
+            self.cases,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TunedConstants(Result):
+    """The constants of least error for each measure and method, with that error and the error on held-out topics.
+
+    Columns: measure, method, C, E, alpha, rmse (of the fit), held_out (on topics that had no part in the tuning),
+    published (RMSE of the method with RM's own constants), plain (RMSE of the plain score), cases.
+    """
+
+    columns: ClassVar = ("measure", "method", "C", "E", "alpha", "rmse", "held_out", "published", "plain", "cases")
+    words: ClassVar = ("measure", "method", "alpha")
+    whole_numbers: ClassVar = ("cases",)
+
+    found: list[TunedMethod]
+    tried_on: str  # which cases, in words
+    notes: list[str] = field(default_factory=list)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        return [one.row for one in self.found]
+
+    def best(self, measure: Any) -> TunedMethod:
+        """The method and constants with the least error on held-out topics."""
+        several = [one for one in self.found if one.measure == str(getattr(measure, "name", measure))]
+        if not several:
+            tuned = ", ".join(dict.fromkeys(one.measure for one in self.found))
+            raise FathomsError(f"nothing was tuned for {measure}, only for {tuned}")
+        least = min(one.tuned.held_out for one in several)
+        return next(one for one in several if one.tuned.held_out <= least + SAME)  # of equals the simplest
+
+    @property
+    def sentences(self) -> list[str]:
+        measures = dict.fromkeys(one.measure for one in self.found)
+        lines = [_verdict(self.best(name), [one for one in self.found if one.measure == name]) for name in measures]
+        return [*lines, self.tried_on]
+
+
+def _root(squares: Floats) -> float:
+    return float(np.sqrt(squares.mean()))
+
+
+def sure_difference(one: Floats, other: Floats) -> int:
+    """-1 where the first errors are less beyond what topics differ by, 1 where they are greater, else 0."""
+    difference = one - other
+    if len(difference) < 2:
+        return 0
+    error = difference.std(ddof=1) / np.sqrt(len(difference))
+    mean = difference.mean()
+    return int(np.sign(mean)) if abs(mean) > SURE * error else 0
+
+
+def _verdict(best: TunedMethod, several: Sequence[TunedMethod]) -> str:
+    """Does anything beat the plain score, and does tuning beat the published constants, on topics not tuned on?"""
+    held_out, plain = best.tuned.held_out, _root(best.plain)
+    rival = min(several, key=lambda one: _root(one.published))
+    theirs, constants = _root(rival.published), PUBLISHED[rival.method]
+    C = "" if rival.method == "background" else f"C = {constants.C:g}, "
+    named = f"the published constants (at best {theirs:.4f}: {rival.method} with {C}E = {constants.E:g})"
+    on_topics = f"RMSE {held_out:.4f} on topics it was not tuned on"
+    if held_out > plain - SAME:
+        return (
+            f"{best.measure}: nothing beats the plain score (RMSE {plain:.4f}), neither {best.label} ({on_topics}) nor "
+            f"{named}."
+        )
+    first = f"{best.measure}: {best.label} does best, {on_topics}"
+    if sure_difference(best.tuned.by_topic, best.plain) < 0:
+        first += f", against {plain:.4f} of the plain score."
+    else:
+        first += f"; that it beats the plain score ({plain:.4f}) is not sure."
+    sure = sure_difference(best.tuned.by_topic, rival.published)
+    if sure:
+        return f"{first} Tuning {'beats' if sure < 0 else 'does worse than'} {named}."
+    return f"{first} " + (
+        f"That tuning beats {named} is not sure." if held_out < theirs else f"Tuning does not beat {named}."
+    )
+
+
+# -- together ---------------------------------------------------------------------------------------------------------
+
+
+def tunable_methods(methods: str | Sequence[str]) -> tuple[Predictor, ...]:
+    """RM's methods that have constants; `all` and `simplistic`, which has none, are taken for what they are."""
+    several = [methods] if isinstance(methods, str) else list(methods)
+    several = list(TUNABLE) if "all" in several else several
+    wrong = [method for method in several if method not in PREDICTORS]
+    if wrong:
+        raise FathomsError(f"only {', '.join(TUNABLE)} have constants to tune, found {', '.join(map(str, wrong))}")
+    found = tuple(method for method in TUNABLE if method in several)
+    if not found:
+        raise FathomsError(f"no method to tune; {', '.join(TUNABLE)} have constants")
+    return found
+
+
+def forms_of_alpha(method: Predictor) -> list[tuple[Alpha, ...]]:
+    """The alphas to choose among, form by form: the paper's own, constants, powers of 1 - delta."""
+    return [(PAPERS_ALPHA,), CONSTANT_ALPHAS, POWERS_OF_ALPHA] if method == "smoothed" else [(PAPERS_ALPHA,)]
+
+
+def tuned_methods(measure: str, cases: Cases, methods: Sequence[Predictor], seed: int) -> list[TunedMethod]:
+    B, delta, Y = cases.B, cases.delta, cases.Y
+    if Y.shape[-1] < 2:
+        raise FathomsError(f"{measure}: tuning needs two topics at least, one to tune on and one to try on")
+    plain = mean_squares(moments("simplistic", B, delta, Y), 0.0, 0.0)
+    found = []
+    for method in methods:
+        constants = PUBLISHED[method]
+        published = mean_squares(moments(method, B, delta, Y, constants.alpha), constants.C, constants.E)
+        for alphas in forms_of_alpha(method):
+            best = tune(method, B, delta, Y, alphas=alphas, seed=seed)
+            found.append(TunedMethod(measure, method, best, published, plain, B.size))
+    return found
+
+
+def tune_predictors(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
+    methods: str | Sequence[str] = "all",
+    *,
+    levels: Sequence[int] | str | None = None,
+    left_out: bool = False,
+    seed: int | None = None,
+    progress: Callable[[str], None] = lambda run: None,
+) -> TunedConstants:
+    """C, E and alpha of RM's methods, tuned on the contributing runs.
+
+    `levels` are depths of pools, those of `halved` unless given. With `left_out` each run is scored as one that did
+    not contribute: without the judgments that only it, or its team where teams are known, has brought; then the pool's
+    own depth is a level too.
+    """
+    chosen = tunable_methods(methods)
+    asked = None if levels is None else checked("levels", choices.depths, levels)
+    for measure in measures:
+        if estimates(measure) == "none":
+            raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
+    experiment.needs_an_order("tune")
+    experiment.prepare()
+    seed = experiment.options.seed if seed is None else seed
+    pool = experiment.pool_assumed()
+    depths = asked or [*reversed(halved(pool.depth)), *([pool.depth] if left_out else [])]
+    if not depths:
+        raise FathomsError(f"the contributing runs are judged to depth {pool.depth}; there is no shallower pool to try")
+    teams = (experiment.groups or {}) if left_out else {}
+    units = together(pool.names, teams)
+    found_at = least_depths(experiment, units)
+
+    def kept(name: str) -> list[Bools]:
+        least = found_at.leaving_out(units[name]) if left_out else found_at.least
+        return [least <= depth for depth in depths]
+
+    align = experiment.alignment(measures, [], trace=True, ranges=False)
+    cases = known_cases(experiment, measures, pool.names, kept, align, progress)
+    found = [
+        method
+        for measure, one in zip(measures, cases, strict=True)
+        for method in tuned_methods(measure.name, one, chosen, seed)
+    ]
+    as_if = f", each as if it{' and its team' if teams else ''} had not contributed" if left_out else ""
+    tried_on = (
+        f"Tried on the scores of {pluralise(len(pool.names), 'contributing run')}{as_if}, from pools of depth "
+        f"{_listed(depths)}, against those under all judgments; judging deeper than there is cannot be tried."
+    )
+    return TunedConstants(found, tried_on, _notes(experiment, pool.sentence))
+
+
+def _notes(experiment: BaseExperiment, pool: str) -> list[str]:
+    notes = [*experiment.topic_notes(), *experiment.qrels.notes]
+    if experiment.options.pooled is None:
+        notes.append(pool)
+    if experiment.options.universe_depth is not None:
+        notes.append("tuning takes no notice of universe_depth: what a shallower pool leaves unjudged may be relevant")
+    return notes
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    *rest, last = (f"{number:,}" for number in numbers)
+    return f"{', '.join(rest)} and {last}" if rest else last
