@@ -56,6 +56,7 @@ def results(exp: fm.Experiment) -> Iterator[Result]:
     yield exp.check()
     yield exp.pool(depth=5)
     yield exp.evaluate_depths("nDCG", [1, 5])
+    yield exp.tune("P@5", levels=[1, 2])
     yield exp.probabilities()
     yield exp.confidence("P@5", draws=20)
     yield exp.report(None, ["AP"])
@@ -283,6 +284,7 @@ BAD_ARGUMENTS = [
     ("report", {"alpha": 0}, "alpha: expected a number between 0 and 1, found 0"),
     ("judge", {"path": "s.db", "first": 3}, "first: expected a file or pairs (topic, document), found 3"),
     ("judge", {"path": "s.db", "first": [("1", "nowhere")]}, "document nowhere is in no run's top 100"),
+    ("tune", {"levels": [0]}, "levels: expected depths such as 1:50, 10:100:10 or 1,5,10, found [0]"),
     ("confidence", {"draws": 0}, "draws: expected a whole number from 1 on, found 0"),
 ]
 
