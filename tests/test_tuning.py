@@ -303,6 +303,38 @@ def test_left_out_runs_are_scored_without_what_only_their_team_has(exp: fm.Exper
     assert "depth 2 and 12," in found.sentences[-1]
 
 
+def test_half_way_is_the_deepest_pool_but_the_real_one() -> None:
+    assert tuner.last_step([1, 3, 6], 12, left_out=False) == tuner.Step((0, 1), 2, 6, 12)
+    assert tuner.last_step([1, 3, 6, 12], 12, left_out=True) == tuner.Step((0, 1, 2), 2, 6, 12)
+    assert tuner.last_step([1], 2, left_out=False) is None
+    assert tuner.last_step([1], 2, left_out=True) == tuner.Step((0,), 0, 1, 2)
+    assert tuner.last_step([12, 20], 12, left_out=False) is None
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+@pytest.mark.parametrize("method", ["background", "interpolated", "smoothed"])
+def test_one_step_further_knows_what_was_known_half_way(
+    exp: fm.Experiment, small: Collection, method: str, left_out: bool
+) -> None:
+    """Tuned on a collection that was judged to depth 6, and used there."""
+    half = fm.Experiment(exp.pool(depth=6).qrels, small.runs, pooled=small.pooled, groups=small.groups, workers=1)
+    constants = (
+        half.tune("P@10", method, levels=[1, 3, *([6] if left_out else [])], left_out=left_out).found[0].constants
+    )
+    squares, plain = [], []
+    for name, run in small.runs.items():
+        others = [one for one in small.pooled if small.groups[one] != small.groups[name] or not left_out]
+        qrels = fm.Experiment(small.qrels, small.runs, pooled=others, workers=1).pool(depth=6).qrels
+        truth = by_topic(small.qrels, {name: run}, "P@10")
+        found = by_topic(qrels, {name: run}, "P@10", method, constants=(constants.C, constants.E))
+        none = by_topic(qrels, {name: run}, "P@10")
+        squares += [(found[key] - truth[key]) ** 2 for key in truth]
+        plain += [(none[key] - truth[key]) ** 2 for key in truth]
+    row = exp.tune("P@10", method, left_out=left_out).frame.row(0, named=True)
+    assert row["carried"] == pytest.approx(np.sqrt(np.mean(squares)), abs=1e-9)
+    assert row["carried_plain"] == pytest.approx(np.sqrt(np.mean(plain)), abs=1e-9)
+
+
 @pytest.mark.parametrize("name", ["AP(variant=c)@10", "nDCG(variant=b)@10", "nDCG@10", "Q@10"])
 def test_the_pool_of_fewer_judgments_is_that_of_a_collection_judged_less(
     exp: fm.Experiment, small: Collection, name: str
@@ -356,12 +388,12 @@ def test_the_best_constants_can_be_used(exp: fm.Experiment) -> None:
         found.best("RR")
 
 
-def said(tuned: Floats, plain: Floats, published: Floats) -> str:
+def said(tuned: Floats, plain: Floats, published: Floats, *carried: Floats) -> str:
     """The sentence on errors by topic that were made up."""
     squares = tuned**2
     best = Tuned(Constants(0.5, 0.1), 0.1, float(np.sqrt(squares.mean())), squares)
-    one = tuner.TunedMethod("P@10", "interpolated", best, published**2, plain**2, 100)
-    return tuner.TunedConstants([one], "Tried.").sentences[0]
+    one = tuner.TunedMethod("P@10", "interpolated", best, published**2, plain**2, 100, *(x**2 for x in carried))
+    return tuner.TunedConstants([one], "Tried.", tuner.Step((0,), 1, 6, 12)).sentences[0]
 
 
 def test_sentences_claim_what_topics_bear_out() -> None:
@@ -378,6 +410,21 @@ def test_sentences_claim_what_topics_bear_out() -> None:
     assert "Tuning does worse than the published" in said(topics, topics + 0.1, topics - 0.05)
     assert "Tuning does not beat the published" in said(mixed, mixed + 0.1, topics + 0.02)
     assert said(topics, topics, topics + 0.1).startswith("P@10: nothing beats the plain score (RMSE 0.1530), neither")
+
+
+def test_sentences_say_what_holds_one_step_further() -> None:
+    topics = np.linspace(0.1, 0.2, 20)
+    mixed = np.where(np.arange(20) % 2, 0.25, 0.05)
+    start = " Tuned as if judging had ended at depth 6 and tried from there to 12, it"
+    for ours, plain, end in (
+        (topics, topics + 0.1, f"{start} beats the plain score (0.1530 against 0.2518)."),
+        (topics, mixed, f"{start} is not sure to beat the plain score (0.1530 against 0.1803)."),
+        (mixed, topics, f"{start} does not beat the plain score (0.1803 against 0.1530)."),
+        (topics, topics - 0.05, f"{start} loses to the plain score (0.1530 against 0.1045)."),
+        (topics * 0, topics * 0, " From depth 6 to 12 nothing was left to estimate."),
+    ):
+        assert said(topics, topics + 0.1, topics + 0.1, ours, plain).endswith(end)
+    assert said(topics, topics + 0.1, topics + 0.1).endswith("E = 0.01).")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """RM's constants for the collection at hand: `fathoms predict --tune` and `Experiment.tune`.
 
 The judgments are cut to what shallower pools would have had, the scores of the contributing runs are predicted from
-these, and compared with their scores under all judgments (RM section 4, "RMS error").
+these, and compared with their scores under all judgments (RM section 4, "RMS error"). Two errors are of cases that had
+no part in the tuning: that on other topics, and that one step further down, with constants tuned as if the judging had
+ended half way.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from fathoms.choices import checked
 from fathoms.errors import FathomsError
 from fathoms.estimate.predict import scaled_range
 from fathoms.estimate.predictors import PAPERS_ALPHA, PREDICTORS, PUBLISHED, Alpha, Constants, Predictor
-from fathoms.estimate.tuning import CONSTANT_ALPHAS, POWERS_OF_ALPHA, Tuned, mean_squares, moments, tune
+from fathoms.estimate.tuning import CONSTANT_ALPHAS, POWERS_OF_ALPHA, Tuned, least, mean_squares, moments, tune
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.evidence.pool import NEVER, judged_depths, with_judgments
@@ -44,9 +46,20 @@ class Cases:
     B: Floats
     delta: Floats
     Y: Floats
+    halfway: Floats  # the score had the judging ended half way
 
     def of_topics(self, topics: Bools) -> Cases:
-        return Cases(self.B[..., topics], self.delta[..., topics], self.Y[..., topics])
+        return Cases(*(part[..., topics] for part in (self.B, self.delta, self.Y, self.halfway)))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step further down than the tuning: from pools of some levels to a depth half way, and from there on."""
+
+    levels: tuple[int, ...]  # places of the levels to tune on
+    at: int  # place of the level half way
+    depth: int  # of that level
+    to: int  # of the pool
 
 
 def halved(depth: int) -> list[int]:
@@ -95,20 +108,30 @@ def together(names: Sequence[str], teams: Mapping[str, str]) -> dict[str, int]:
     return {name: numbers[unit] for name, unit in zip(names, units, strict=True)}
 
 
-def _of_run(measures: Sequence[Measure], full: Evidence, parts: Sequence[Evidence]) -> Floats:
-    """B, delta and the score under all judgments of one run, [measure, 3, level, topic]."""
+def last_step(depths: Sequence[int], pool_depth: int, left_out: bool) -> Step | None:
+    """Half way is the deepest pool but the real one; of a run that is left out it is a case to tune on too."""
+    shallower = [depth for depth in depths if depth < pool_depth]
+    if not shallower:
+        return None
+    half = max(shallower)
+    levels = tuple(i for i, depth in enumerate(depths) if depth < half or (left_out and depth == half))
+    return Step(levels, list(depths).index(half), half, pool_depth) if levels else None
+
+
+def _of_run(measures: Sequence[Measure], full: Evidence, halfway: Evidence, parts: Sequence[Evidence]) -> Floats:
+    """B, delta and the scores under all judgments and half of the depth of one run, [measure, 4, level, topic]."""
     found = []
     for measure in measures:
         # T is that of bounds=rm where there is one, and then nobody need wait for the exact range.
         rough = measure.replace(bounds="rm") if "bounds" in measure.params else measure
-        score = measure.value(full)
+        score, half = measure.value(full), measure.value(halfway)
         of_levels = []
         for part in parts:
             ranged = scaled_range(rough, part, rough.scores(part))
             if ranged is None:
                 raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
             B, delta, scale = ranged
-            of_levels.append((B, delta, score / scale))
+            of_levels.append((B, delta, score / scale, half / scale))
         found.append(np.array(of_levels).swapaxes(0, 1))
     return np.array(found)
 
@@ -118,6 +141,7 @@ def known_cases(
     measures: Sequence[Measure],
     names: Sequence[str],
     kept: Callable[[str], Sequence[Bools]],
+    halfway: Bools,
     align: Alignment,
     progress: Callable[[str], None] = lambda run: None,
 ) -> list[Cases]:
@@ -127,10 +151,10 @@ def known_cases(
 
     def one(name: str) -> Floats:
         aligned = experiment.align(name, align)
-        full, *parts = (with_judgments(aligned, qrels, some) for some in (everything, *kept(name)))
-        return _of_run(measures, full, parts)
+        full, half, *parts = (with_judgments(aligned, qrels, some) for some in (everything, halfway, *kept(name)))
+        return _of_run(measures, full, half, parts)
 
-    found = np.array(experiment.map(one, names, progress=progress))  # [run, measure, 3, level, topic]
+    found = np.array(experiment.map(one, names, progress=progress))  # [run, measure, 4, level, topic]
     cases = [Cases(*np.moveaxis(found[:, m], 0, 2)) for m in range(len(measures))]
     # A topic for which a score is not defined has nothing to compare.
     return [one.of_topics(np.asarray(np.isfinite(one.B + one.delta + one.Y).all(axis=(0, 1)))) for one in cases]
@@ -149,6 +173,8 @@ class TunedMethod:
     published: Floats = field(repr=False)
     plain: Floats = field(repr=False)
     cases: int
+    carried: Floats | None = field(default=None, repr=False)  # one step further down
+    carried_plain: Floats | None = field(default=None, repr=False)
 
     @property
     def constants(self) -> Constants:
@@ -174,6 +200,8 @@ class TunedMethod:
             tuned.held_out,
             _root(self.published),
             _root(self.plain),
+            None if self.carried is None else _root(self.carried),
+            None if self.carried_plain is None else _root(self.carried_plain),
             self.cases,
         )
 
@@ -183,15 +211,21 @@ class TunedConstants(Result):
     """The constants of least error for each measure and method, with that error and the error on held-out topics.
 
     Columns: measure, method, C, E, alpha, rmse (of the fit), held_out (on topics that had no part in the tuning),
-    published (RMSE of the method with RM's own constants), plain (RMSE of the plain score), cases.
+    published (RMSE of the method with RM's own constants), plain (RMSE of the plain score), carried (RMSE, one step
+    further down, of constants tuned as if the judging had ended half way), carried_plain (of the plain score there),
+    cases.
     """
 
-    columns: ClassVar = ("measure", "method", "C", "E", "alpha", "rmse", "held_out", "published", "plain", "cases")
+    columns: ClassVar = (
+        *("measure", "method", "C", "E", "alpha", "rmse", "held_out", "published", "plain"),
+        *("carried", "carried_plain", "cases"),
+    )
     words: ClassVar = ("measure", "method", "alpha")
     whole_numbers: ClassVar = ("cases",)
 
     found: list[TunedMethod]
     tried_on: str  # which cases, in words
+    step: Step | None = None
     notes: list[str] = field(default_factory=list)
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -203,13 +237,16 @@ class TunedConstants(Result):
         if not several:
             tuned = ", ".join(dict.fromkeys(one.measure for one in self.found))
             raise FathomsError(f"nothing was tuned for {measure}, only for {tuned}")
-        least = min(one.tuned.held_out for one in several)
-        return next(one for one in several if one.tuned.held_out <= least + SAME)  # of equals the simplest
+        lowest = min(one.tuned.held_out for one in several)
+        return next(one for one in several if one.tuned.held_out <= lowest + SAME)  # of equals the simplest
 
     @property
     def sentences(self) -> list[str]:
         measures = dict.fromkeys(one.measure for one in self.found)
-        lines = [_verdict(self.best(name), [one for one in self.found if one.measure == name]) for name in measures]
+        lines = [
+            _verdict(self.best(name), [one for one in self.found if one.measure == name], self.step)
+            for name in measures
+        ]
         return [*lines, self.tried_on]
 
 
@@ -227,7 +264,7 @@ def sure_difference(one: Floats, other: Floats) -> int:
     return int(np.sign(mean)) if abs(mean) > SURE * error else 0
 
 
-def _verdict(best: TunedMethod, several: Sequence[TunedMethod]) -> str:
+def _verdict(best: TunedMethod, several: Sequence[TunedMethod], step: Step | None) -> str:
     """Does anything beat the plain score, and does tuning beat the published constants, on topics not tuned on?"""
     held_out, plain = best.tuned.held_out, _root(best.plain)
     rival = min(several, key=lambda one: _root(one.published))
@@ -240,16 +277,31 @@ def _verdict(best: TunedMethod, several: Sequence[TunedMethod]) -> str:
             f"{best.measure}: nothing beats the plain score (RMSE {plain:.4f}), neither {best.label} ({on_topics}) nor "
             f"{named}."
         )
-    first = f"{best.measure}: {best.label} does best, {on_topics}"
+    said = f"{best.measure}: {best.label} does best, {on_topics}"
     if sure_difference(best.tuned.by_topic, best.plain) < 0:
-        first += f", against {plain:.4f} of the plain score."
+        said += f", against {plain:.4f} of the plain score."
     else:
-        first += f"; that it beats the plain score ({plain:.4f}) is not sure."
+        said += f"; that it beats the plain score ({plain:.4f}) is not sure."
     sure = sure_difference(best.tuned.by_topic, rival.published)
     if sure:
-        return f"{first} Tuning {'beats' if sure < 0 else 'does worse than'} {named}."
-    return f"{first} " + (
-        f"That tuning beats {named} is not sure." if held_out < theirs else f"Tuning does not beat {named}."
+        said += f" Tuning {'beats' if sure < 0 else 'does worse than'} {named}."
+    else:
+        said += f" That tuning beats {named} is not sure." if held_out < theirs else f" Tuning does not beat {named}."
+    return said + (_carried_over(best, step) if step else "")
+
+
+def _carried_over(best: TunedMethod, step: Step) -> str:
+    """Whether what holds for shallower pools holds one step further down."""
+    if best.carried is None or best.carried_plain is None:
+        return ""
+    ours, plain = _root(best.carried), _root(best.carried_plain)
+    if plain < SAME:
+        return f" From depth {step.depth} to {step.to} nothing was left to estimate."
+    sure = sure_difference(best.carried, best.carried_plain)
+    unsure = "is not sure to beat" if ours < plain - SAME else "does not beat"
+    return (
+        f" Tuned as if judging had ended at depth {step.depth} and tried from there to {step.to}, it "
+        f"{ {-1: 'beats', 0: unsure, 1: 'loses to'}[sure] } the plain score ({ours:.4f} against {plain:.4f})."
     )
 
 
@@ -274,19 +326,36 @@ def forms_of_alpha(method: Predictor) -> list[tuple[Alpha, ...]]:
     return [(PAPERS_ALPHA,), CONSTANT_ALPHAS, POWERS_OF_ALPHA] if method == "smoothed" else [(PAPERS_ALPHA,)]
 
 
-def tuned_methods(measure: str, cases: Cases, methods: Sequence[Predictor], seed: int) -> list[TunedMethod]:
+def tuned_methods(
+    measure: str, cases: Cases, methods: Sequence[Predictor], seed: int, step: Step | None = None
+) -> list[TunedMethod]:
+    """Each method with each form of alpha, and what it is compared with."""
     B, delta, Y = cases.B, cases.delta, cases.Y
     if Y.shape[-1] < 2:
         raise FathomsError(f"{measure}: tuning needs two topics at least, one to tune on and one to try on")
-    plain = mean_squares(moments("simplistic", B, delta, Y), 0.0, 0.0)
+    plain = errors_by_topic("simplistic", PUBLISHED["simplistic"], B, delta, Y)
     found = []
     for method in methods:
-        constants = PUBLISHED[method]
-        published = mean_squares(moments(method, B, delta, Y, constants.alpha), constants.C, constants.E)
+        published = errors_by_topic(method, PUBLISHED[method], B, delta, Y)
         for alphas in forms_of_alpha(method):
             best = tune(method, B, delta, Y, alphas=alphas, seed=seed)
-            found.append(TunedMethod(measure, method, best, published, plain, B.size))
+            further = _one_step_further(cases, method, alphas, step) if step else (None, None)
+            found.append(TunedMethod(measure, method, best, published, plain, B.size, *further))
     return found
+
+
+def errors_by_topic(method: Predictor, constants: Constants, B: Floats, delta: Floats, Y: Floats) -> Floats:
+    """Mean square errors."""
+    return mean_squares(moments(method, B, delta, Y, constants.alpha), constants.C, constants.E)
+
+
+def _one_step_further(cases: Cases, method: Predictor, alphas: Sequence[Alpha], step: Step) -> tuple[Floats, Floats]:
+    """Errors by topic of the method and of the plain score, with all known that was known half way and no more."""
+    at, levels = [step.at], list(step.levels)
+    constants = least(method, cases.B[levels], cases.delta[levels], cases.halfway[levels], alphas)
+    B, delta, Y = cases.B[at], cases.delta[at], cases.Y[at]
+    plain = errors_by_topic("simplistic", PUBLISHED["simplistic"], B, delta, Y)
+    return errors_by_topic(method, constants, B, delta, Y), plain
 
 
 def tune_predictors(
@@ -322,22 +391,24 @@ def tune_predictors(
     found_at = least_depths(experiment, units)
 
     def kept(name: str) -> list[Bools]:
-        least = found_at.leaving_out(units[name]) if left_out else found_at.least
-        return [least <= depth for depth in depths]
+        seen = found_at.leaving_out(units[name]) if left_out else found_at.least
+        return [seen <= depth for depth in depths]
 
+    step = last_step(depths, pool.depth, left_out)
     align = experiment.alignment(measures, [], trace=True, ranges=False)
-    cases = known_cases(experiment, measures, pool.names, kept, align, progress)
+    halfway = found_at.least <= (step.depth if step else pool.depth)
+    cases = known_cases(experiment, measures, pool.names, kept, halfway, align, progress)
     found = [
         method
         for measure, one in zip(measures, cases, strict=True)
-        for method in tuned_methods(measure.name, one, chosen, seed)
+        for method in tuned_methods(measure.name, one, chosen, seed, step)
     ]
     as_if = f", each as if it{' and its team' if teams else ''} had not contributed" if left_out else ""
     tried_on = (
         f"Tried on the scores of {pluralise(len(pool.names), 'contributing run')}{as_if}, from pools of depth "
         f"{_listed(depths)}, against those under all judgments; judging deeper than there is cannot be tried."
     )
-    return TunedConstants(found, tried_on, _notes(experiment, pool.sentence))
+    return TunedConstants(found, tried_on, step, _notes(experiment, pool.sentence))
 
 
 def _notes(experiment: BaseExperiment, pool: str) -> list[str]:

@@ -104,6 +104,14 @@ def tune(
     return Tuned(best, fit, float(np.sqrt(by_topic.mean())), by_topic)
 
 
+def least(
+    method: Predictor, B: Floats, delta: Floats, Y: Floats, alphas: Sequence[Alpha] = (PAPERS_ALPHA,)
+) -> Constants:
+    """The constants of least error alone."""
+    of_alpha = np.array([moments(method, B, delta, Y, alpha).mean(axis=1) for alpha in alphas])
+    return _least_of_all(of_alpha, alphas, None)[0]
+
+
 def parted(n_topics: int, folds: int, seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Topics in random parts of about the same size, each with all others; none where there is but one topic."""
     topics = np.random.default_rng(seed).permutation(n_topics)
