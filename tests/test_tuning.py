@@ -16,6 +16,7 @@ import fathoms as fm
 from fathoms.cli.predict_tune import run_tune
 from fathoms.data.simulate import Collection, simulate
 from fathoms.errors import FathomsError
+from fathoms.estimate import known_cases as known
 from fathoms.estimate import tune as tuner
 from fathoms.estimate.predictors import (
     PAPERS_ALPHA,
@@ -215,10 +216,10 @@ def test_a_difference_is_sure_where_topics_agree() -> None:
 
 
 def test_depths_are_halved() -> None:
-    assert tuner.halved(100) == [50, 25, 12, 6, 3, 1]
-    assert tuner.halved(7) == [3, 1]
-    assert tuner.halved(2) == [1]
-    assert tuner.halved(1) == []
+    assert known.halved(100) == [50, 25, 12, 6, 3, 1]
+    assert known.halved(7) == [3, 1]
+    assert known.halved(2) == [1]
+    assert known.halved(1) == []
 
 
 @pytest.fixture(scope="module")
@@ -234,9 +235,9 @@ def exp(small: Collection) -> fm.Experiment:
 
 @pytest.mark.parametrize("teams", [False, True])
 def test_least_depths_without_a_run_or_its_team(exp: fm.Experiment, small: Collection, teams: bool) -> None:
-    units = tuner.together(small.pooled, small.groups if teams else {})
+    units = known.together(small.pooled, small.groups if teams else {})
     assert len(set(units.values())) == (len(set(small.groups.values())) if teams else len(small.pooled))
-    found = tuner.least_depths(exp, units)
+    found = known.least_depths(exp, units)
 
     def plain(names: list[str]) -> Floats:
         depths = np.full(len(exp.qrels), NEVER)
@@ -304,11 +305,11 @@ def test_left_out_runs_are_scored_without_what_only_their_team_has(exp: fm.Exper
 
 
 def test_half_way_is_the_deepest_pool_but_the_real_one() -> None:
-    assert tuner.last_step([1, 3, 6], 12, left_out=False) == tuner.Step((0, 1), 2, 6, 12)
-    assert tuner.last_step([1, 3, 6, 12], 12, left_out=True) == tuner.Step((0, 1, 2), 2, 6, 12)
-    assert tuner.last_step([1], 2, left_out=False) is None
-    assert tuner.last_step([1], 2, left_out=True) == tuner.Step((0,), 0, 1, 2)
-    assert tuner.last_step([12, 20], 12, left_out=False) is None
+    assert known.last_step([1, 3, 6], 12, left_out=False) == known.Step((0, 1), 2, 6, 12)
+    assert known.last_step([1, 3, 6, 12], 12, left_out=True) == known.Step((0, 1, 2), 2, 6, 12)
+    assert known.last_step([1], 2, left_out=False) is None
+    assert known.last_step([1], 2, left_out=True) == known.Step((0,), 0, 1, 2)
+    assert known.last_step([12, 20], 12, left_out=False) is None
 
 
 @pytest.mark.parametrize("left_out", [False, True])
@@ -342,7 +343,7 @@ def test_the_pool_of_fewer_judgments_is_that_of_a_collection_judged_less(
     cut = exp.pool(depth=3).qrels
     less = fm.Experiment(cut, small.runs, pooled=small.pooled, workers=1)
     (measure,) = exp.measures(name, of_pairs=False)
-    kept = tuner.least_depths(exp, tuner.together(small.pooled, {})).least <= 3
+    kept = known.least_depths(exp, known.together(small.pooled, {})).least <= 3
     for run in small.runs:
         some = with_judgments(exp.align(run, exp.alignment([measure], [], trace=True, ranges=False)), exp.qrels, kept)
         all_ = less.align(run, less.alignment([measure], [], ranges=False)).evidence
@@ -393,7 +394,7 @@ def said(tuned: Floats, plain: Floats, published: Floats, *carried: Floats) -> s
     squares = tuned**2
     best = Tuned(Constants(0.5, 0.1), 0.1, float(np.sqrt(squares.mean())), squares)
     one = tuner.TunedMethod("P@10", "interpolated", best, published**2, plain**2, 100, *(x**2 for x in carried))
-    return tuner.TunedConstants([one], "Tried.", tuner.Step((0,), 1, 6, 12)).sentences[0]
+    return tuner.TunedConstants([one], "Tried.", known.Step((0,), 1, 6, 12)).sentences[0]
 
 
 def test_sentences_claim_what_topics_bear_out() -> None:
