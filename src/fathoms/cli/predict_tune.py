@@ -11,7 +11,7 @@ from fathoms.estimate.names import PREDICTORS
 if TYPE_CHECKING:
     from fathoms.api import Experiment
 
-LEFT_OUT = "for --tune: score each run as if it, or its team (--groups), had not contributed to the pool"
+LEFT_OUT = "for --tune: score each run as if it had not contributed to the pool"
 
 
 def run_tune(args: Namespace, exp: Experiment, measures: Sequence[Any]) -> int:
