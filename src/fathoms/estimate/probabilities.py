@@ -23,7 +23,7 @@ from fathoms.data.lines import Table
 from fathoms.data.qrels import JUDGED, UNJUDGED, Qrels
 from fathoms.data.topics import number_topics
 from fathoms.errors import FathomsError, InputError
-from fathoms.estimate.relevance import RELEVANCE_MODELS, Model
+from fathoms.estimate.relevance import RELEVANCE_MODELS, Model, Scale
 from fathoms.evidence.candidates import Block, Candidates, gathered
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
@@ -127,7 +127,7 @@ def relevance_probabilities(
     if not judged.any():
         experiment.surveys()  # which says so if it is for want of a common topic
         raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
-    values = np.stack([_label_column(table, found, judged, notes) for table in tables], axis=1) if tables else None
+    values = label_values(tables, found, judged, notes)
 
     def labels_of(block: Block, first: int = 0) -> Floats | None:
         return None if values is None else np.where(block.present[:, :, None], values[block.number + first], np.nan)
@@ -177,6 +177,22 @@ def _by_topics(found: Candidates) -> list[tuple[Ints, int, Candidates]]:
         )
         parts.append((np.arange(start, stop), first, part))
     return parts
+
+
+def label_values(tables: Sequence[Table], found: Candidates, judged: Bools, notes: list[str]) -> Floats | None:
+    """[candidate, table]: the values of several tables, nan where they have none; None without tables."""
+    if not tables:
+        return None
+    return np.stack([_label_column(table, found, judged, notes) for table in tables], axis=1)
+
+
+def label_columns(tables: Sequence[Table], found: Candidates, judged: Bools, notes: list[str]) -> Floats | None:
+    """The same with mean 0 and deviation 1 over the candidates that have a value, and 0 where there is none."""
+    values = label_values(tables, found, judged, notes)
+    if values is None:
+        return None
+    present = np.ones((1, len(found)), dtype=bool)
+    return Scale(values[None], present)(values[None], present)[0]
 
 
 def _label_column(table: Table, found: Candidates, judged: Bools, notes: list[str]) -> Floats:

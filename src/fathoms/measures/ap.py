@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.listed import Listed
 from fathoms.evidence.pairs import ALONE, PairEvidence
 from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.differences import at_ranks, greatest_pairwise, same_group, taken
@@ -35,6 +37,7 @@ class AP(Binary, Normalised):
     range_claim: ClassVar[RangeKind] = "exact"
     pooled_variants: ClassVar[tuple[str, ...]] = ("c",)
     quadratic_difference: ClassVar[bool] = True
+    sums_listed: ClassVar[bool] = True
 
     variant: str = variant_of_R()
 
@@ -107,6 +110,13 @@ class AP(Binary, Normalised):
         head = p[:, :n]
         sums = (head * (1 + np.cumsum(head, axis=1) - head)) @ (1 / np.arange(1, n + 1))
         return ratio(sums, self._norm(self._R(evidence) + more))
+
+    def listed_sums(self, listed: Listed, values: NDArray[np.float32], known: Evidence) -> Floats:
+        part = listed.cut(self.k)
+        return part.running_sums(1 / np.arange(1.0, part.depth + 1), values)
+
+    def from_sums(self, sums: Floats, known: Evidence) -> Floats:
+        return ratio(sums, self._norm(self._R(known)))
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         if self.needs_pool:
@@ -203,6 +213,9 @@ class GMAP(AP):
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         return np.maximum(super().predicted(evidence, gains), self.least)
+
+    def from_sums(self, sums: Floats, known: Evidence) -> Floats:
+        return np.maximum(super().from_sums(sums, known), self.least)
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         raw = super().expected(evidence, AP.value(self, evidence), mixed)

@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.listed import Listed
 from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.params import Param, check_value, normal_value, show_value
 from fathoms.measures.ties import arranged, simulated
@@ -65,6 +67,7 @@ class Measure(ABC):
     quadratic_difference: ClassVar[bool] = False  # its bound on a difference looks at pairs of documents
     has_tail: ClassVar[bool] = False  # what lies past the last document counts in `high`
     linear_in_gains: ClassVar[bool] = False  # twice the gains, twice the score
+    sums_listed: ClassVar[bool] = False  # a sum over relevant documents, which `listed_sums` makes
     needs_whole_documents: ClassVar[bool] = False  # `predicted` has no use for fractions of documents in R or the ideal
 
     OWN: ClassVar = ("aliases", "trec_eval", "trec_eval_at", "examples", "citation")  # facts that nobody inherits
@@ -275,6 +278,15 @@ class Measure(ABC):
         `gains` is [topic, rank], between 0 and the measure's greatest gain; the tail stays empty.
         """
         raise FathomsError(f"{self.name} has no estimate from predicted gains")
+
+    def listed_sums(self, listed: Listed, values: NDArray[np.float32], known: Evidence) -> Floats:
+        """The sum that the score is made of, [topic, draw], from what each document is worth, [document, draw], by
+        `tie_value`. `known` says what grades there are."""
+        raise NotImplementedError
+
+    def from_sums(self, sums: Floats, known: Evidence) -> Floats:
+        """Scores [..., row] from such sums, each row with what is known in all of its topic."""
+        return sums
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         """Scores at many cut-offs, one column each. Families that can do it in one pass override this."""

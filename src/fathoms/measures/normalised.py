@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.listed import Listed
 from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import RangeKind
 from fathoms.measures.differences import greatest_ratio, largest_first, weight_differences
@@ -32,6 +34,7 @@ class NormalisedSum(LayeredGains):
     )
     range_claim: ClassVar[RangeKind] = "exact"
     difference_claim: ClassVar[RangeKind] = "exact"
+    sums_listed: ClassVar[bool] = True
     pooled_variants: ClassVar[tuple[str, ...]] = ("b",)
 
     @abstractmethod
@@ -111,6 +114,13 @@ class NormalisedSum(LayeredGains):
         R = np.minimum(R, np.inf if self.k is None else self.k)
         C = self._cumulated(np.ceil(R.max(initial=0)))
         return ratio(found, np.interp(R, np.arange(len(C)), C) @ self.thickness(evidence))
+
+    def listed_sums(self, listed: Listed, values: NDArray[np.float32], known: Evidence) -> Floats:
+        part = listed.cut(self.k)
+        return part.weighted_sums(self.weight(part.depth), values)
+
+    def from_sums(self, sums: Floats, known: Evidence) -> Floats:
+        return ratio(sums, self._ideal(known))
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         if self.needs_pool:

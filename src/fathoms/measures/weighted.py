@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.data.arrays import columns_at
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.listed import Listed
 from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.differences import greatest_sum, weight_differences
@@ -30,6 +32,7 @@ class Weighted(Graded):
     range_claim: ClassVar[RangeKind] = "exact"
     difference_claim: ClassVar[RangeKind] = "exact"
     linear_in_gains: ClassVar[bool] = True
+    sums_listed: ClassVar[bool] = True
 
     @abstractmethod
     def weight(self, n: int) -> Floats:
@@ -76,6 +79,11 @@ class Weighted(Graded):
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         return self.filled(evidence, gains)[:, : self.depth_read(evidence)] @ self.weights(evidence)
+
+    def listed_sums(self, listed: Listed, values: NDArray[np.float32], known: Evidence) -> Floats:
+        part = listed.cut(self.k)
+        depth = part.depth if self.k is None else int(self.k)
+        return part.weighted_sums(self.weight(depth) / self.normaliser(depth, known), values)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))

@@ -1,0 +1,373 @@
+"""The default estimate: what scores will be once judging has gone to a stated depth, with intervals that were checked.
+
+Target: all documents of the given runs down to `to_depth` are judged; deeper unjudged ones count as not relevant, as
+they do in any score. Levels of the open documents are drawn many times from `GradeModel`, together for all runs; what part
+of the change comes true, and how far off it is, the collection's own backtests say (`backtest`, `calibration`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms import choices
+from fathoms.choices import checked
+from fathoms.data import keys
+from fathoms.data.arrays import distinct
+from fathoms.data.document_values import read_values
+from fathoms.data.qrels import JUDGED, UNJUDGED
+from fathoms.errors import FathomsError
+from fathoms.estimate.backtest import Drift, Hiding, fit_drift, hidings, log_distance
+from fathoms.estimate.calibration import Calibration, Case, Prediction, calibrate, without
+from fathoms.estimate.documents import Documents, documents_of
+from fathoms.estimate.draws import check_drawable
+from fathoms.estimate.grades import GradeModel, fit_grades
+from fathoms.estimate.probabilities import label_columns
+from fathoms.estimate.scoring import Judging
+from fathoms.evidence.candidates import Candidates, gathered
+from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.experiment.assumed_pool import AssumedPool
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.evaluate import aggregate
+from fathoms.measures.base import Measure
+from fathoms.measures.weighted import Weighted
+from fathoms.parallel import parallel_map
+
+DRAWS = 200
+BACKTEST_DRAWS = 40
+LEVEL = 0.95
+POOLED = 100  # depth to which collections are judged for measures that need all relevant documents
+READ = 0.99  # of a measure's weight: the depth that it suggests
+PIECES = 4  # of the draws, for workers
+
+
+def suggested_depth(measure: Measure, pool: AssumedPool, longest: int) -> int:
+    """How deep judging is thought to go where nobody says so: as deep as the pool, and as the measure reads; for
+    measures that depend on all relevant documents at least 100, the usual depth of a pool."""
+    depth = POOLED
+    if measure.based_on == "utility":
+        if measure.k is not None:
+            depth = int(measure.k)
+        elif isinstance(measure, Weighted):
+            weight = np.cumsum(measure.weight(1000))
+            depth = min(POOLED, int(np.searchsorted(weight, READ * weight[-1])) + 1)
+    return min(max(depth, pool.depth if pool.known else 0), longest)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """One measure's: what was drawn, and what the backtests said of it."""
+
+    measure: Measure
+    to_depth: int
+    draws: Floats  # [draw, run, topic], scores once judged
+    point: Floats  # [run, topic]
+    score: Floats  # [run, topic], as judged
+    calibration: Calibration
+
+    @property
+    def method(self) -> str:
+        """What the estimate is: of the model, or the plain score where that did better in the backtests."""
+        return "model" if self.calibration.uses_model else "score"
+
+    def within(self, low: Floats | None, high: Floats | None) -> Estimate:
+        """The same inside the possible range [run, topic]."""
+        if low is None or high is None:
+            return self
+        return replace(self, draws=np.clip(self.draws, low, high), point=np.clip(self.point, low, high))
+
+    @cached_property
+    def means(self) -> Floats:
+        """[draw, run]: over topics, as the measure takes it."""
+        return aggregated(self.measure, self.draws)
+
+    @cached_property
+    def point_means(self) -> Floats:
+        """[run]"""
+        return aggregated(self.measure, self.point)
+
+
+def aggregated(measure: Measure, scores: Floats) -> Floats:
+    """Scores [..., topic] as one for all topics."""
+    if measure.aggregate == "mean":
+        return scores.mean(axis=-1)
+    return np.apply_along_axis(partial(aggregate, measure), -1, scores)
+
+
+def interval(draws: Floats, point: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """The central part of the draws [draw, ...], which the estimate is in."""
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return np.minimum(low, point), np.maximum(high, point)
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """How often intervals covered what was hidden, each backtest with widths from the others."""
+
+    means: tuple[int, int]  # covered, of so many
+    topics: tuple[int, int]
+    hidden: tuple[str, ...]  # what was hidden, in words
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """The estimates of all measures, of the same runs and topics."""
+
+    runs: list[str]
+    topics: list[str]
+    by_measure: dict[Measure, Estimate]
+    pool: AssumedPool
+    labels: int
+    hidden: tuple[Hiding, ...]
+    notes: list[str]
+
+    def __getitem__(self, measure: Measure) -> Estimate:
+        return self.by_measure[measure]
+
+    def checked(self, measure: Measure, level: float = LEVEL) -> Checked | None:
+        """Coverage of the backtests' means and topic scores; None where there was none."""
+        cases = self[measure].calibration.cases
+        covered = np.zeros((2, 2), dtype=np.int64)
+        for i, case in enumerate(cases):
+            learnt = without(cases, i)
+            predicted, fixed = case.predicted, case.predicted.fixed
+            drawn = learnt.draws(predicted, i)
+            center = learnt.center(predicted)
+            for place, (draws, truth, point, use) in enumerate(
+                (
+                    (drawn.mean(axis=2), case.truth.mean(axis=1), center.mean(axis=1), ~fixed.all(axis=1)),
+                    (drawn, case.truth, center, ~fixed),
+                )
+            ):
+                low, high = interval(draws, point, level)
+                inside = (truth >= low - 1e-9) & (truth <= high + 1e-9)
+                covered[place] += (int(inside[use].sum()), int(use.sum()))
+        if not covered[:, 1].any():
+            return None
+        means, topics = ((int(a), int(b)) for a, b in covered)
+        return Checked(means, topics, tuple(one.name for one in self.hidden))
+
+
+def run_estimates(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
+    *,
+    labels: Sequence[Any] = (),
+    to_depth: int | None = None,
+    draws: int = DRAWS,
+) -> Estimates:
+    """Estimates of all runs by these measures, which `check_drawable` admits."""
+    for measure in measures:
+        check_drawable(measure)
+    if to_depth is not None:
+        to_depth = checked("to_depth", choices.whole_number, to_depth)
+    experiment.needs_an_order("an estimate")
+    tables = [read_values(one, lenient=experiment.lenient) for one in labels]
+    experiment.prepare()
+    qrels, names = experiment.qrels, list(experiment.runs)
+    found = gathered(names, [experiment.ranked(name) for name in names], qrels.topics, None)
+    judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(found.documents), found.topic), found.documents)
+    codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
+    if not (codes >= JUDGED).any():
+        experiment.surveys()  # which says so if it is for want of a common topic
+        raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
+    pool, notes = experiment.pool_assumed(), list[str]()
+    contributing = np.isin(names, pool.names)
+    depths = {m: to_depth or suggested_depth(m, pool, found.depth) for m in measures}
+    levels = distinct(np.append(qrels.levels, qrels.max_grade))
+    scaled = label_columns(tables, found, codes >= JUDGED, notes)
+    documents = documents_of(found, codes, contributing, max(depths.values()), levels, scaled)
+    work = _Work(experiment, found, documents, pool, contributing, _elsewhere(experiment, documents, levels))
+    return Estimates(names, found.topics, work.estimates(depths, draws), pool, len(tables), tuple(work.hidden), notes)
+
+
+def _elsewhere(experiment: BaseExperiment, documents: Documents, levels: Floats) -> Ints:
+    """Judged documents that no run has, by topic and level."""
+    qrels = experiment.qrels
+    counts = np.zeros((len(qrels.topics), len(levels)), dtype=np.int64)
+    counts[:, np.searchsorted(levels, qrels.levels)] = qrels.counts
+    judged = np.flatnonzero(documents.judged)
+    np.subtract.at(counts, (documents.topic[judged], documents.level[judged]), 1)
+    return counts
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What the steps of an estimate share."""
+
+    experiment: BaseExperiment
+    found: Candidates
+    documents: Documents
+    pool: AssumedPool
+    contributing: Bools
+    elsewhere: Ints
+
+    @property
+    def seed(self) -> int:
+        return self.experiment.options.seed
+
+    @property
+    def pool_depth(self) -> int:
+        return self.pool.depth if self.pool.known else 0
+
+    @cached_property
+    def open(self) -> Ints:
+        return np.flatnonzero(~self.documents.judged)
+
+    @cached_property
+    def hidden(self) -> list[Hiding]:
+        documents, open_ = self.documents, self.open
+        within = documents.reach[open_] <= self.pool_depth
+        teams = self.experiment.groups or {}
+        return hidings(
+            documents,
+            self.pool_depth,
+            self.contributing,
+            [teams.get(name, name) for name in self.found.names],
+            deeper=bool((~within).any()),
+            outsiders=bool(within.any()),
+            seed=self.seed,
+        )
+
+    def estimates(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
+        documents = self.documents
+        if not len(self.open):
+            return self._unchanged(depths, draws)
+        known = np.flatnonzero(documents.judged)
+        target = Hiding("", known, self.open, self.pool_depth)
+        trials = [*self.hidden, target]
+        whole = fit_grades(documents, known, self.seed)
+        models = [*self._map(partial(self._fit, whole), self.hidden), (whole, np.empty(0))]
+        drift = fit_drift(documents, [(one, logits) for one, (_, logits) in zip(self.hidden, models, strict=False)])
+        pieces = _pieces(len(self.hidden), draws)
+        measures = list(depths)
+
+        def score(piece: tuple[int, range]) -> list[tuple[Floats, Floats]]:
+            place, part = piece
+            trial, model = trials[place], models[place][0]
+            return self._scores(measures, depths, trial, model, drift, part, draws)
+
+        scored = self._map(score, pieces)
+        of_trial: list[dict[Measure, Prediction]] = []
+        for place, trial in enumerate(trials):
+            parts = [one for (at, _), one in zip(pieces, scored, strict=True) if at == place]
+            of_trial.append(self._predictions(measures, depths, trial, parts))
+        truths = [self._truth(measures, trial) for trial in self.hidden]
+        estimates = {}
+        for measure in measures:
+            cases = [
+                Case(predicted[measure], truth[measure]) for predicted, truth in zip(of_trial[:-1], truths, strict=True)
+            ]
+            calibration = calibrate([case for case in cases if not case.predicted.fixed.all()])
+            predicted = of_trial[-1][measure]
+            drawn = calibration.draws(predicted, self.seed)
+            point = drawn.mean(axis=0) if calibration.uses_model else predicted.score
+            estimates[measure] = Estimate(measure, depths[measure], drawn, point, predicted.score, calibration)
+        return estimates
+
+    def _unchanged(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
+        """Everything is judged: the scores."""
+        known = np.flatnonzero(self.documents.judged)
+        scores = self._judging(Hiding("", known, self.open, 0), self.open).scores(list(depths), _none(1, 0))
+        none = calibrate([])
+        return {
+            m: Estimate(m, depths[m], np.repeat(score, draws, axis=0), score[0], score[0], none)
+            for m, (score, _) in scores.items()
+        }
+
+    def _map(self, work: Any, items: Sequence[Any]) -> list[Any]:
+        return parallel_map(work, items, workers=self.experiment.options.workers)
+
+    def _fit(self, whole: GradeModel, trial: Hiding) -> tuple[GradeModel, Floats]:
+        model = fit_grades(self.documents, trial.known, self.seed, whole)
+        # Only what was learnt goes from one process to another.
+        return replace(model, documents=_NOWHERE), model.first_logits(trial.hidden)
+
+    def _judging(self, trial: Hiding, open_: Ints) -> Judging:
+        elsewhere = self.elsewhere.copy()
+        # Deeper documents are taken as not relevant.
+        beyond = np.bincount(self.found.topic, minlength=len(elsewhere))
+        beyond -= np.bincount(self.documents.topic, minlength=len(elsewhere))
+        elsewhere[:, 0] += beyond
+        return Judging(self.found, self.documents, trial.known, open_, elsewhere, self.experiment.qrels.max_grade)
+
+    def _open(self, trial: Hiding, depth: int, target: bool) -> Bools:
+        """Which of a trial's hidden documents a measure's target reaches: in backtests all."""
+        if not target:
+            return np.ones(len(trial.hidden), dtype=bool)
+        return self.documents.reach[trial.hidden] <= depth
+
+    def _scores(
+        self,
+        measures: Sequence[Measure],
+        depths: dict[Measure, int],
+        trial: Hiding,
+        model: GradeModel,
+        drift: Drift,
+        part: range,
+        draws: int,
+    ) -> list[tuple[Floats, Floats]]:
+        """For each measure scores of some draws, and their sum with the ideal as it is known."""
+        documents, seed = self.documents, self.seed
+        target = trial.name == ""
+        n = draws if target else BACKTEST_DRAWS
+        sampler = replace(model, documents=documents).sampler(trial.hidden, n, seed)
+        levels = sampler.levels(part, lambda i: drift.shift(documents, trial.hidden, trial.depth, seed, i))
+        found: dict[Measure, tuple[Floats, Floats]] = {}
+        for depth in sorted(set(depths.values())):
+            use = self._open(trial, depth, target)
+            here = [m for m in measures if depths[m] == depth]
+            judging = self._judging(trial, trial.hidden[use])
+            for m, (scores, with_known_ideal) in judging.scores(here, levels[:, use]).items():
+                found[m] = (scores, with_known_ideal.sum(axis=0))
+        return [found[m] for m in measures]
+
+    def _predictions(
+        self,
+        measures: Sequence[Measure],
+        depths: dict[Measure, int],
+        trial: Hiding,
+        parts: Sequence[list[tuple[Floats, Floats]]],
+    ) -> dict[Measure, Prediction]:
+        """What the draws of a trial come to."""
+        predictions = {}
+        documents, target = self.documents, trial.name == ""
+        now = self._judging(trial, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
+        for place, measure in enumerate(measures):
+            scores = np.concatenate([part[place][0] for part in parts])
+            with_known_ideal = sum(part[place][1] for part in parts) / len(scores)
+            mean = scores.mean(axis=0)
+            use = self._open(trial, depths[measure], target)
+            distance = log_distance(documents.reach[trial.hidden[use]], trial.depth)
+            predictions[measure] = Prediction(
+                now[measure][0][0],
+                np.asarray(with_known_ideal - now[measure][0][0]),
+                np.asarray(mean - with_known_ideal),
+                scores - mean,
+                float(distance.mean()) if len(distance) else 0.0,
+            )
+        return predictions
+
+    def _truth(self, measures: Sequence[Measure], trial: Hiding) -> dict[Measure, Floats]:
+        levels = self.documents.level[trial.hidden].astype(np.int16)[None, :]
+        scores = self._judging(trial, trial.hidden).scores(measures, levels)
+        return {m: scores[m][0][0] for m in measures}
+
+
+def _none(draws: int, documents: int) -> NDArray[np.int16]:
+    return np.zeros((draws, documents), dtype=np.int16)
+
+
+def _pieces(backtests: int, draws: int) -> list[tuple[int, range]]:
+    """Trials and draws, for workers: each backtest by itself, the target in a few parts."""
+    step = max(1, -(-draws // PIECES))
+    parts = [(backtests, range(first, min(first + step, draws))) for first in range(0, draws, step)]
+    return [*parts, *((i, range(BACKTEST_DRAWS)) for i in range(backtests))]
+
+
+_NOWHERE: Any = None  # documents of a model that is under way from one process to another

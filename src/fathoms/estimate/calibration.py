@@ -1,0 +1,242 @@
+"""From what a model predicts to what may be said: how much of a predicted change came true in the backtests, and how
+far from it the truth lay.
+
+A model's draws make a score move for two reasons: the run's own documents turn out relevant, and R or the ideal ranking
+grows. Backtests say, measure by measure, what share of each came true (`came_true`), so that
+
+    score once judged = score + a (own documents) + b (ideal) + deviations,
+
+with a and b drawn together for all runs, and the model's deviations widened until they explain what was seen. Where
+that does no better than the score itself, the score is the estimate; the interval is still that of the draws, which is
+what the backtests say of the score's errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fathoms.evidence.evidence import Bools, Floats
+
+PRIOR_SHARE, PRIOR_SPREAD = 0.9, 0.3  # of a predicted change that comes true, before backtests
+MOST_SHARE = 1.5
+SHARE_SPREAD = 0.10  # of a and b together, beyond what differs from backtest to backtest
+OWN_SPREAD = 0.03  # of each of them alone
+PRIOR_WIDENING, PRIOR_CASES = 1.5, 6.0
+COMMON_WIDENING = 1.3  # of the deviation that all runs share, of which one collection shows little
+GROWTH = 0.2  # of widths, for each unit of the logarithm of depth that lies beyond the backtests'
+MOST = 25.0  # squared standard errors that one case counts for at most
+NOTHING = 1e-7  # scores of draws are sums in single precision
+
+TINY = 1e-12  # so that nothing is divided by 0
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What a model makes of all runs and topics: [run, topic], and its draws about the mean."""
+
+    score: Floats  # as judged
+    own: Floats  # change by the runs' own documents
+    ideal: Floats  # further change, by R or the ideal ranking
+    deviations: Floats  # [draw, run, topic]
+    distance: float  # how far beyond the pool the documents lie
+
+    @property
+    def fixed(self) -> Bools:
+        """Where no draw changes anything."""
+        still = (np.abs(self.own) <= NOTHING) & (np.abs(self.ideal) <= NOTHING)
+        return still & (np.abs(self.deviations).max(axis=0, initial=0.0) <= NOTHING)
+
+    @property
+    def of_ideal_only(self) -> Bools:
+        """Where the run's own documents are all known."""
+        return (np.abs(self.own) <= NOTHING) & ~self.fixed
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A backtest: what was predicted from the part, and what all judgments say."""
+
+    predicted: Prediction
+    truth: Floats  # [run, topic]
+
+    @property
+    def change(self) -> Floats:
+        return self.truth - self.predicted.score
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What backtests say of a measure."""
+
+    own: float  # share of a change by own documents that comes true
+    ideal: float  # and of one by the ideal
+    ideal_only: float  # the same where own documents are all known
+    spread: float  # of these, from backtest to backtest
+    of_means: float  # widening of deviations of runs' means
+    of_topics: float  # and of single topics
+    distance: float  # of the backtests
+    model_error: float  # root mean square over runs and topics, out of sample
+    plain_error: float
+    cases: tuple[Case, ...]
+
+    @property
+    def uses_model(self) -> bool:
+        """Whether the model does better than the score itself; without backtests nothing speaks against it."""
+        return not self.cases or self.model_error < self.plain_error
+
+    def draws(self, predicted: Prediction, seed: int) -> Floats:
+        """Scores once judged, [draw, run, topic]."""
+        n = len(predicted.deviations)
+        rng = np.random.default_rng((seed, n, 2))
+        wider = 1 + GROWTH * max(0.0, predicted.distance - self.distance)
+        spread = np.hypot(SHARE_SPREAD, self.spread) * wider
+        together, of_own, of_ideal = rng.standard_normal((3, n, 1, 1))
+        own = self.own + spread * together + OWN_SPREAD * of_own
+        ideal = np.where(predicted.of_ideal_only, self.ideal_only, self.ideal)
+        moved = (ideal != 0) * (spread * together + OWN_SPREAD * of_ideal)
+        common, of_means, of_topics = parts(predicted.deviations)
+        # No less than what comes true of the mean: that nothing changes is to stay possible.
+        means, topics = (max(self.own, factor) * wider for factor in (self.of_means, self.of_topics))
+        away = COMMON_WIDENING * common + means * of_means + topics * of_topics
+        drawn = predicted.score + own * predicted.own + (ideal + moved) * predicted.ideal + away
+        return np.where(predicted.fixed, predicted.score, drawn)
+
+    def center(self, predicted: Prediction) -> Floats:
+        """The estimate, [run, topic]."""
+        if not self.uses_model:
+            return predicted.score
+        ideal = np.where(predicted.of_ideal_only, self.ideal_only, self.ideal)
+        return predicted.score + self.own * predicted.own + ideal * predicted.ideal
+
+
+def parts(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Values [..., run, topic] as a sum: of what all runs and topics share, of each run's mean, of the rest."""
+    means = values.mean(axis=-1, keepdims=True)
+    common = means.mean(axis=-2, keepdims=True)
+    return common, means - common, values - means
+
+
+def calibrate(cases: Sequence[Case]) -> Calibration:
+    """What backtests say of one measure."""
+    if not cases:
+        return Calibration(
+            own=PRIOR_SHARE,
+            ideal=PRIOR_SHARE,
+            ideal_only=PRIOR_SHARE,
+            spread=SHARE_SPREAD,
+            of_means=PRIOR_WIDENING,
+            of_topics=PRIOR_WIDENING,
+            distance=0.0,
+            model_error=np.nan,
+            plain_error=np.nan,
+            cases=(),
+        )
+    own, ideal = _came_true(cases)
+    only = _came_true_of_ideal(cases, ideal)
+    shares = np.array([_came_true([case])[0] for case in cases])
+    found = Calibration(
+        own,
+        ideal,
+        only,
+        float(shares.std()) if len(cases) > 1 else SHARE_SPREAD,
+        PRIOR_WIDENING,
+        PRIOR_WIDENING,
+        float(np.mean([case.predicted.distance for case in cases])),
+        *_errors(cases),
+        tuple(cases),
+    )
+    of_means, of_topics = _widening(cases)
+    return replace(found, of_means=of_means, of_topics=of_topics)
+
+
+def without(cases: Sequence[Case], i: int) -> Calibration:
+    """What all other backtests say, for a look at one out of sample."""
+    return calibrate([case for j, case in enumerate(cases) if j != i])
+
+
+def _came_true(cases: Sequence[Case]) -> tuple[float, float]:
+    """Shares of predicted changes that came true, by least squares over topics and over means of runs alike, with a
+    prior; where the run's own documents are all known, another number is used.
+
+    Runs share their documents, so all of them together count as one.
+    """
+    A, b, squares, cells = np.zeros((2, 2)), np.zeros(2), 0.0, 0
+    for case in cases:
+        use = ~case.predicted.of_ideal_only & ~case.predicted.fixed
+        columns = [np.where(use, part, 0.0) for part in (case.predicted.own, case.predicted.ideal, case.change)]
+        rest = (columns[2] - PRIOR_SHARE * (columns[0] + columns[1]))[use]
+        squares, cells = squares + float(rest @ rest), cells + len(rest)
+        n_runs, n_topics = use.any(axis=1).sum(), use.shape[1]
+        for weight, (own, ideal, change) in (
+            (1.0, columns),
+            (float(n_topics), [column.mean(axis=1) for column in columns]),
+        ):
+            M = np.stack([own.ravel(), ideal.ravel()])
+            A += weight / max(1, n_runs) * (M @ M.T)
+            b += weight / max(1, n_runs) * (M @ change.ravel())
+    noise = max(2 * squares / max(1, cells), TINY)
+    prior = noise / PRIOR_SPREAD**2
+    shares = np.linalg.solve(A + prior * np.eye(2), b + prior * PRIOR_SHARE)
+    own, ideal = np.clip(shares, 0.0, MOST_SHARE).tolist()
+    return own, ideal
+
+
+def _came_true_of_ideal(cases: Sequence[Case], otherwise: float) -> float:
+    """The same where only the ideal changes; 0 where nothing of it came true more often than not."""
+    predicted = np.concatenate([case.predicted.ideal[case.predicted.of_ideal_only] for case in cases])
+    change = np.concatenate([case.change[case.predicted.of_ideal_only] for case in cases])
+    if not len(predicted):
+        return otherwise
+    share = float((predicted @ change) / max(predicted @ predicted, TINY))
+    return min(max(share, 0.0), 1.0)
+
+
+def _errors(cases: Sequence[Case]) -> tuple[float, float]:
+    """Root mean square errors of model and score, each backtest by what the others say; topics and runs' means count
+    alike, as both are estimated."""
+    model, plain = [], []
+    for i, case in enumerate(cases):
+        own, ideal = (PRIOR_SHARE, PRIOR_SHARE) if len(cases) == 1 else _came_true([*cases[:i], *cases[i + 1 :]])
+        others = [*cases[:i], *cases[i + 1 :]]
+        only = _came_true_of_ideal(others, ideal) if others else ideal
+        of_ideal = np.where(case.predicted.of_ideal_only, only, ideal)
+        error = case.change - own * case.predicted.own - of_ideal * case.predicted.ideal
+        model.append(np.mean(error**2) + np.mean(error.mean(axis=1) ** 2))
+        plain.append(np.mean(case.change**2) + np.mean(case.change.mean(axis=1) ** 2))
+    return float(np.sqrt(np.mean(model))), float(np.sqrt(np.mean(plain)))
+
+
+def _widening(cases: Sequence[Case]) -> tuple[float, float]:
+    """By how much deviations of run means, and of topics, have to be widened for 95% of what was seen."""
+    of_means, of_topics = [], []
+    for i, case in enumerate(cases):
+        others = [*cases[:i], *cases[i + 1 :]]
+        own, ideal = _came_true(others) if others else (PRIOR_SHARE, PRIOR_SHARE)
+        error = case.change - own * case.predicted.own - ideal * case.predicted.ideal
+        _, mean_error, topic_error = parts(error)
+        _, means, topics = parts(case.predicted.deviations)
+        of_means.append(_squares(mean_error, means))
+        of_topics.append(_squares(topic_error, topics))
+    return _factor(np.concatenate(of_means)), _factor(np.concatenate(of_topics))
+
+
+def _squares(errors: Floats, deviations: Floats) -> Floats:
+    """Squared errors in standard deviations, where draws deviate at all."""
+    variance = (deviations**2).mean(axis=0)
+    some = variance > NOTHING**2
+    return np.minimum(errors[some] ** 2 / variance[some], MOST)
+
+
+def _factor(squares: Floats) -> float:
+    """At least 1: the greater of the root mean square and of the 95% quantile over that of a normal distribution, with
+    some cases of prior."""
+    prior = PRIOR_WIDENING**2
+    mean = (squares.sum() + PRIOR_CASES * prior) / (len(squares) + PRIOR_CASES)
+    if not len(squares):
+        return float(np.sqrt(mean))
+    share = len(squares) / (len(squares) + PRIOR_CASES)
+    tail = share * np.quantile(squares, 0.95) / 1.96**2 + (1 - share) * prior
+    return float(max(1.0, np.sqrt(max(mean, tail))))

@@ -1,0 +1,131 @@
+"""Logistic regression in which topics differ, also in how fast relevance falls off: what estimates are drawn from.
+
+    logit p = offset + x'b + z'u_t,        b ~ Normal(mean, 1 / precision),  u_t ~ Normal(0, S)
+
+S is learnt from the topics themselves (EM, with a few topics' worth of prior), so that topics are told apart as much as
+they differ and no more. Both b and u are drawn from the Laplace approximation of their posterior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from fathoms.evidence.evidence import Floats, Ints
+
+STEPS = 25  # Newton's, for given S
+CLOSE, NEAR = 1e-4, 0.05  # steps that are small enough: at the end, and while S is still to be learnt
+LONGEST = 3.0  # a step on the scale of logits; longer ones are shortened, for the fit may be flat at first
+PRIOR_TOPICS = 3.0  # topics' worth of prior on S
+SETTLED = 0.03  # change of S, by share, from which on it is left alone
+
+
+@dataclass(frozen=True, eq=False)
+class MixedPrior:
+    """What is known before any judgment: of shared coefficients, and of how much topics differ."""
+
+    mean: Floats  # [P]
+    precision: Floats  # [P]
+    spread: Floats  # [q, q]: S to start from, and its prior
+    topics: float = PRIOR_TOPICS  # how many topics' worth that prior is
+
+
+@dataclass(frozen=True, eq=False)
+class MixedFit:
+    """The maximum of the posterior and its curvature, an arrow: shared [P, P], mixed, and a block for each topic."""
+
+    coefficients: Floats  # [P]
+    effects: Floats  # [T, q]
+    spread: Floats  # S, [q, q]
+    shared: Floats  # covariance of the coefficients
+    coupling: Floats  # [T, q, P]: how a topic's effects follow the coefficients
+    own: Floats  # [T, q, q]: covariance of a topic's effects, given the coefficients
+
+    def samples(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Coefficients [n, P] and effects [n, T, q], drawn."""
+        away = rng.standard_normal((n, len(self.coefficients))) @ np.linalg.cholesky(self.shared).T
+        lots = rng.standard_normal((n, *self.effects.shape))
+        own = np.einsum("tjk,ntk->ntj", np.linalg.cholesky(self.own), lots)
+        return self.coefficients + away, self.effects + own - np.einsum("tjp,np->ntj", self.coupling, away)
+
+
+def fit_mixed(
+    X: Floats,
+    Z: Floats,
+    y: Floats,
+    topic: Ints,
+    n_topics: int,
+    prior: MixedPrior,
+    *,
+    offset: Floats | None = None,
+    weight: Floats | None = None,
+    rounds: int = 10,
+    start: MixedFit | None = None,
+) -> MixedFit:
+    """The fit to documents with features X [n, P] and Z [n, q], of which `topic` is the number and y the outcome. It
+    takes few steps from the `start` of a fit to much the same documents."""
+    order = np.argsort(topic, kind="stable")
+    X, Z, y, topic = X[order], Z[order], y[order], topic[order]
+    offset = np.zeros(len(y)) if offset is None else offset[order]
+    weight = np.ones(len(y)) if weight is None else weight[order]
+    coefficients, effects, spread = prior.mean.copy(), np.zeros((n_topics, Z.shape[1])), prior.spread
+    if start is not None:
+        coefficients, effects, spread = start.coefficients, start.effects, start.spread
+    settled = rounds <= 1
+    for round_ in range(rounds):
+        inverse = _inverse(spread)
+        close = CLOSE if settled or round_ == rounds - 1 else NEAR
+        for _ in range(STEPS):
+            chance = expit(offset + X @ coefficients + (Z * effects[topic]).sum(axis=1))
+            rest, curve = weight * (y - chance), weight * chance * (1 - chance)
+            slope = X.T @ rest - prior.precision * (coefficients - prior.mean)
+            slope_topics = _by_topic(Z * rest[:, None], topic, n_topics) - effects @ inverse
+            shared, coupling, own = _curvature(X, Z, curve, topic, n_topics, prior, inverse)
+            step = np.linalg.solve(shared, slope - np.einsum("tjp,tj->p", coupling, slope_topics))
+            step_topics = np.einsum("tjk,tk->tj", own, slope_topics) - coupling @ step
+            size = max(np.abs(step).max(initial=0.0), np.abs(step_topics).max(initial=0.0))
+            scale = min(1.0, LONGEST / max(size, 1e-12))
+            coefficients, effects = coefficients + scale * step, effects + scale * step_topics
+            if size < close:
+                break
+        covariance = _inverse(shared)
+        of_effects = own + np.einsum("tjp,pr,tkr->tjk", coupling, covariance, coupling)
+        if settled or round_ == rounds - 1:
+            break
+        sums = np.einsum("tj,tk->jk", effects, effects) + of_effects.sum(axis=0) + prior.topics * prior.spread
+        new = sums / (n_topics + prior.topics)
+        settled = bool(np.abs(new - spread).max() < SETTLED * np.abs(spread).max())
+        spread = new
+    return MixedFit(coefficients, effects, spread, (covariance + covariance.T) / 2, coupling, own)
+
+
+def _by_topic(values: Floats, topic: Ints, n_topics: int) -> Floats:
+    """Sums of rows [n, q] by topic."""
+    return np.stack([np.bincount(topic, weights=column, minlength=n_topics) for column in values.T], axis=1)
+
+
+def _curvature(
+    X: Floats, Z: Floats, curve: Floats, topic: Ints, n_topics: int, prior: MixedPrior, inverse: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Minus the second derivatives, the topics solved for; coupling and own as in `MixedFit`."""
+    root = X * np.sqrt(curve)[:, None]
+    shared = root.T @ root
+    shared[np.diag_indices(len(shared))] += prior.precision
+    q = Z.shape[1]
+    start = np.searchsorted(topic, np.arange(n_topics + 1))
+    blocks = np.empty((n_topics, q, q))
+    mixed = np.zeros((n_topics, q, X.shape[1]))
+    for t in range(n_topics):  # as many as there are topics, each a small product of matrices
+        here = slice(start[t], start[t + 1])
+        weighted = Z[here].T * curve[here]
+        blocks[t] = weighted @ Z[here]
+        mixed[t] = weighted @ X[here]
+    own = _inverse(blocks + inverse)
+    coupling = np.einsum("tjk,tkp->tjp", own, mixed)
+    return shared - np.einsum("tjp,tjr->pr", mixed, coupling), coupling, own
+
+
+def _inverse(matrices: Floats) -> Floats:
+    return np.linalg.inv(matrices).astype(np.float64, copy=False)

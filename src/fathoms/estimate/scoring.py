@@ -1,0 +1,137 @@
+"""Scores of all runs under many ways of judging: from the levels that open documents get in each draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.data.qrels import JUDGED, PADDING
+from fathoms.estimate.documents import Documents
+from fathoms.evidence.candidates import Candidates
+from fathoms.evidence.evidence import CHUNK_CELLS, Evidence, Floats, Ints
+from fathoms.evidence.listed import Listed, known_in_all
+from fathoms.measures.base import Measure
+
+CELLS = 8_000_000  # documents times draws that are worked on at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Judging:
+    """Some documents are judged, some are open, all others count as not relevant; judged ones that no run has too."""
+
+    found: Candidates
+    documents: Documents
+    known: Ints  # rows of `documents` whose judgment counts
+    open: Ints  # rows of `documents` that are drawn
+    elsewhere: Ints  # [topic, level]: judged documents that are no candidates
+    max_grade: float
+
+    @cached_property
+    def _number(self) -> Ints:
+        """For each candidate its place among the known relevant and the open documents; -1 for all others."""
+        number = np.full(len(self.found) + 1, -1)
+        number[self.documents.number[self._listed_rows]] = np.arange(len(self._listed_rows))
+        return number
+
+    @cached_property
+    def _listed_rows(self) -> Ints:
+        relevant = self.known[self.documents.level[self.known] > 0]
+        return np.concatenate([relevant, self.open])
+
+    @cached_property
+    def listed(self) -> list[Listed]:
+        """The places of each run that count."""
+        found = []
+        for place in self.found.place:
+            here = self._number[place]
+            topic, rank = np.nonzero(here >= 0)
+            start = np.searchsorted(topic, np.arange(len(self.found.topics) + 1))
+            found.append(Listed(self.found.depth, start, rank + 1, here[topic, rank]))
+        return found
+
+    @cached_property
+    def known_counts(self) -> Ints:
+        """Judged documents by topic and level; open ones are not relevant until they are drawn."""
+        width = len(self.documents.levels)
+        cells = self.documents.topic[self.known] * width + self.documents.level[self.known]
+        known = np.bincount(cells, minlength=self.elsewhere.size).reshape(self.elsewhere.shape)
+        return self.elsewhere + known
+
+    def _codes(self, levels: NDArray[np.int16]) -> NDArray[np.int16]:
+        """Codes [draw, listed document] from levels [draw, open document]."""
+        n_known = len(self._listed_rows) - len(self.open)
+        codes = np.empty((len(levels), len(self._listed_rows)), dtype=np.int16)
+        codes[:, :n_known] = JUDGED + self.documents.level[self._listed_rows[:n_known]]
+        codes[:, n_known:] = JUDGED + levels
+        return codes
+
+    def _counts(self, levels: NDArray[np.int16]) -> Ints:
+        """Judged documents in all, [draw, topic, level]."""
+        n, width = len(levels), len(self.documents.levels)
+        cells = np.arange(n)[:, None] * self.elsewhere.size + self.documents.topic[self.open] * width + levels
+        drawn = np.bincount(cells.ravel(), minlength=n * self.elsewhere.size)
+        return self.known_counts + drawn.reshape(n, *self.elsewhere.shape)
+
+    def scores(self, measures: Sequence[Measure], levels: NDArray[np.int16]) -> dict[Measure, tuple[Floats, Floats]]:
+        """For each measure scores [draw, run, topic], and what they would be with R and ideal rankings as of the known
+        documents."""
+        shape = (len(levels), len(self.found.names), len(self.found.topics))
+        found = {measure: (np.empty(shape), np.empty(shape)) for measure in measures}
+        step = max(1, CELLS // max(1, len(self._listed_rows)))
+        for first in range(0, len(levels), step):
+            part = slice(first, first + step)
+            codes, counts = self._codes(levels[part]), self._counts(levels[part])
+            known = np.broadcast_to(self.known_counts, counts.shape)
+            for measure in measures:
+                if measure.sums_listed:
+                    sums = self._sums(measure, codes)
+                    values = [measure.from_sums(sums, self._in_all(counted)) for counted in (counts, known)]
+                    for scores, value in zip(found[measure], values, strict=True):
+                        scores[part] = np.moveaxis(value.reshape(len(self.found.names), -1, shape[2]), 0, 1)
+                else:
+                    for scores, counted in zip(found[measure], (counts, known), strict=True):
+                        scores[part] = self._whole(measure, codes, counted)
+        return found
+
+    def _sums(self, measure: Measure, codes: NDArray[np.int16]) -> Floats:
+        """[run, draw and topic]"""
+        known = self._in_all(self.known_counts[None])
+        values = np.ascontiguousarray(measure.tie_value(known).astype(np.float32)[codes].T)
+        return np.stack([measure.listed_sums(listed, values, known).T.ravel() for listed in self.listed])
+
+    def _in_all(self, counts: Ints) -> Evidence:
+        """What is known of the topics of each draw, from counts [draw, topic, level]."""
+        topics = self.found.topics * len(counts)
+        return known_in_all(topics, self.documents.levels, self.max_grade, counts.reshape(len(topics), -1))
+
+    def _whole(self, measure: Measure, codes: NDArray[np.int16], counts: Ints) -> Floats:
+        """Scores from whole rankings, a few draws at a time."""
+        n, n_topics = len(codes), len(self.found.topics)
+        # Known and not relevant, judged or not: it makes no difference once everything is judged.
+        codes = np.concatenate([codes, np.full((n, 1), JUDGED, dtype=np.int16)], axis=1)
+        scores = np.empty((n, len(self.found.names), n_topics))
+        for run, place in enumerate(self.found.place):
+            width = place.shape[1]
+            if measure.k is not None and measure.cutoff != "recall":
+                width = min(int(measure.k), width)
+            number, past = self._number[place[:, :width]], place[:, :width] < 0
+            step = max(1, CHUNK_CELLS // max(1, n_topics * width))
+            for first in range(0, n, step):
+                shown = np.where(past, np.int16(PADDING), codes[first : first + step][:, number])
+                m = len(shown)
+                evidence = Evidence(
+                    topics=self.found.topics * m,
+                    codes=shown.reshape(m * n_topics, width),
+                    tied=np.zeros((m * n_topics, width), dtype=bool),
+                    lengths=np.tile((place >= 0).sum(axis=1), m),
+                    levels=self.documents.levels,
+                    max_grade=self.max_grade,
+                    counts=counts[first : first + step].reshape(m * n_topics, -1),
+                    topic_numbers=np.tile(np.arange(n_topics), m),
+                )
+                scores[first : first + step, run] = measure.value(evidence).reshape(m, n_topics)
+        return scores
