@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from fathoms import choices
 from fathoms.choices import checked
 from fathoms.errors import warn
+from fathoms.estimate.names import DEFAULT, DRAWS, LEVEL
 from fathoms.estimate.names import MEASURES as PREDICTED
 from fathoms.experiment.base import BaseExperiment, ReadingOptions
 from fathoms.experiment.evaluate import DEFAULT_MEASURES, Evaluation, run_evaluation
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from fathoms.comparison.depth import DepthAnalysis
     from fathoms.comparison.significance import Correction, Test
     from fathoms.comparison.tie_effects import TieReport
-    from fathoms.estimate.draws import Confidence
+    from fathoms.estimate.confidence import Confidence
     from fathoms.estimate.predict import Prediction
     from fathoms.estimate.probabilities import RelevanceProbabilities
     from fathoms.estimate.tune import TunedConstants
@@ -99,13 +100,17 @@ class Experiment(BaseExperiment):
         alpha: float = 0.05,
         baseline: str | None = None,
         draws: int | None = None,
+        labels: Any = (),
+        to_depth: int | None = None,
+        level: float = LEVEL,
         explain: bool = False,
         progress: Progress = nothing,
     ) -> Comparison:
         """Is A better than B? All pairs of runs, or each run against the baseline.
 
-        `draws` is how often the unjudged documents are drawn for the estimates (0: no estimates); `explain` adds
-        fragility, and in `explained` the topics and documents that decide.
+        `draws` is how often the unjudged documents are drawn for the estimates (0: no estimates), which `labels`,
+        `to_depth` and `level` are for, as in `predict`; `explain` adds fragility, and in `explained` the topics and
+        documents that decide.
         """
         from fathoms.comparison.compare import run_comparison
 
@@ -118,6 +123,9 @@ class Experiment(BaseExperiment):
                 alpha=alpha,
                 baseline=baseline,
                 draws=draws,
+                labels=each_source(labels),
+                to_depth=to_depth,
+                level=level,
                 explain=explain,
                 progress=progress,
             )
@@ -126,17 +134,24 @@ class Experiment(BaseExperiment):
     def predict(
         self,
         measures: Sequence[Any] | Any = PREDICTED,
-        method: str | Sequence[str] = "smoothed",
+        method: str | Sequence[str] = DEFAULT,
         *,
         by_topic: bool = False,
         depth: int | None = None,
-        constants: tuple[float, float] | None = None,
+        constants: Sequence[Any] | None = None,
         labels: Any = (),
         to_depth: int | None = None,
+        draws: int = DRAWS,
+        level: float = LEVEL,
         progress: Progress = nothing,
     ) -> Prediction:
-        """Estimate what scores will be once the unjudged documents are judged."""
-        from fathoms.estimate.predict import chosen_constants, chosen_methods, run_prediction
+        """Estimate what scores will be once the unjudged documents are judged, down to rank `to_depth` of every run.
+
+        The default method has intervals (`likely_low`, `likely_high`) at `level`, from `draws` of the grades of the
+        unjudged documents, which `.draws(measure)` gives, and `.at_most(x)` the probability of a score up to x.
+        """
+        from fathoms.estimate.predict import chosen_methods, run_prediction
+        from fathoms.estimate.predictors import given_constants
 
         return self._noted(
             run_prediction(
@@ -145,9 +160,11 @@ class Experiment(BaseExperiment):
                 chosen_methods(method),
                 by_topic=by_topic,
                 depth=depth,
-                constants=chosen_constants(constants),
+                constants=given_constants(constants),
                 labels=each_source(labels),
                 to_depth=to_depth,
+                draws=draws,
+                level=level,
                 progress=progress,
             )
         )
@@ -184,14 +201,14 @@ class Experiment(BaseExperiment):
     def confidence(
         self,
         measures: Sequence[Any] | Any = PREDICTED,
-        method: str = "fusion",
+        method: str = DEFAULT,
         *,
         draws: int = 1000,
         labels: Any = (),
         to_depth: int | None = None,
     ) -> Confidence:
         """How sure is it, for each pair of runs, that A is better than B once everything is judged?"""
-        from fathoms.estimate.draws import run_confidence
+        from fathoms.estimate.confidence import run_confidence
 
         return self._noted(
             run_confidence(
@@ -393,6 +410,9 @@ def compare(
     alpha: float = 0.05,
     baseline: str | None = None,
     draws: int | None = None,
+    labels: Any = (),
+    to_depth: int | None = None,
+    level: float = LEVEL,
     explain: bool = False,
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame:
@@ -400,9 +420,10 @@ def compare(
 
     The columns are run_a, run_b, measure; diff (of the means), diff_low and diff_high (over every way of judging the
     documents of the two runs); ci_low, ci_high, p, p_corrected, effect (mean over standard deviation); estimate,
-    likely_low, likely_high, p_better, p_holds (from `draws` of the unjudged documents); fragility_low, fragility_high
-    (how many documents bring the difference to 0; with `explain`); reversible; verdict (`certain`, `fragile`, `open`
-    or `tie`) and reason. `options` are those of `Experiment`.
+    likely_low, likely_high, p_better, p_holds (from `draws` of the unjudged documents, with `labels`, `to_depth` and
+    `level` as in `fm.predict`); fragility_low, fragility_high (how many documents bring the difference to 0; with
+    `explain`); reversible; verdict (`certain`, `supported`, `fragile`, `open` or `tie`) and reason. `options` are those
+    of `Experiment`.
 
     >>> import fathoms as fm
     >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1, "d": 0}}
@@ -412,29 +433,33 @@ def compare(
     """
     exp = Experiment(qrels, runs, **options)
     how: Any = {"test": test, "correction": correction, "alpha": alpha, "baseline": baseline}
-    return exp.compare(measures, **how, draws=draws, explain=explain).frame
+    drawn: Any = {"draws": draws, "labels": labels, "to_depth": to_depth, "level": level}
+    return exp.compare(measures, **how, **drawn, explain=explain).frame
 
 
 def predict(
     qrels: Any,
     runs: Any,
     measures: Sequence[Any] | Any = PREDICTED,
-    method: str | Sequence[str] = "smoothed",
+    method: str | Sequence[str] = DEFAULT,
     *,
     by_topic: bool = False,
     depth: int | None = None,
-    constants: tuple[float, float] | None = None,
+    constants: Sequence[Any] | None = None,
     labels: Any = (),
     to_depth: int | None = None,
+    draws: int = DRAWS,
+    level: float = LEVEL,
     evidence: Any = (),
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame:
     """Estimate what scores will be once the unjudged documents are judged: one row per run, measure and method.
 
-    `method` is one of RM's predictors (simplistic, background, interpolated, smoothed; `constants` sets their C and
-    E), one of LMC-gain's models (static, constant, linear, zipf, weibull, hybrid; fitted at `depth`), a model of each
-    document's probability of relevance (experts: RTC's; fusion: ours; both take `labels` and `to_depth`, as
-    `fm.probabilities` does), or `all`. `options` are those of `Experiment`.
+    The default, `calibrated`, has intervals in likely_low and likely_high: at `level`, for all documents of the runs
+    judged down to rank `to_depth`. Other methods are points: one of RM's predictors (simplistic, background,
+    interpolated, smoothed; `constants` sets their C and E), one of LMC-gain's models (static, constant, linear, zipf,
+    weibull, hybrid; fitted at `depth`), a model of each document's probability of relevance (experts: RTC's; fusion:
+    ours), or `all`. The models and the default take `labels` and `to_depth`. `options` are those of `Experiment`.
 
     >>> import fathoms as fm
     >>> frame = fm.predict({"1": {"a": 1, "b": 0}}, {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}, "P@3", "background")
@@ -450,6 +475,8 @@ def predict(
         constants=constants,
         labels=_labels(labels, evidence),
         to_depth=to_depth,
+        draws=draws,
+        level=level,
     ).frame
 
 
@@ -483,7 +510,7 @@ def confidence(
     qrels: Any,
     runs: Any,
     measures: Sequence[Any] | Any = PREDICTED,
-    method: str = "fusion",
+    method: str = DEFAULT,
     *,
     draws: int = 1000,
     labels: Any = (),
@@ -494,8 +521,8 @@ def confidence(
     """How sure is it, for each pair of runs, that A is better than B once everything is judged?
 
     Columns: run_a, run_b, measure, diff (expected difference of the means over topics), sd, p_better (probability that
-    A is better) and mc_error (standard error of p_better from the number of draws). `method`, `labels` and `to_depth`
-    are those of `fm.probabilities`, `options` those of `Experiment`.
+    A is better) and mc_error (standard error of p_better from the number of draws). `labels` and `to_depth` are those
+    of `fm.predict`, `options` those of `Experiment`. The methods experts and fusion know only their own uncertainty.
 
     >>> import fathoms as fm
     >>> runs = {"x": {"1": {"a": 3.0, "b": 2.0}}, "y": {"1": {"b": 3.0, "a": 2.0}}}

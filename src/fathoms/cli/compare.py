@@ -3,10 +3,11 @@
 For each pair of runs (or each run and --baseline): the difference of the means, its range over every way of judging the
 documents of the two runs, confidence interval, p-value, effect size, estimate, and a verdict:
 
-  certain  significant, and no judging and no tie-breaking reverses it
-  fragile  significant as judged, but judging or tie-breaking could undo it
-  open     not significant; the reason says what would help
-  tie      the means are equal
+  certain    supported, and no judging and no tie-breaking reverses it
+  supported  significant, and very likely still so once everything is judged
+  fragile    significant as judged, but judging or tie-breaking may well undo it
+  open       not significant; the reason says what would help
+  tie        the means are equal
 
 --explain says where a difference comes from, topic by topic, and which documents could reverse it.
 
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from fathoms.cli import options
 from fathoms.comparison.names import CORRECTIONS, TESTS
+from fathoms.estimate.names import LEVEL
 
 if TYPE_CHECKING:
     from fathoms.comparison.compare import Comparison
@@ -39,7 +41,7 @@ EXAMPLES = """examples:
 DECISIVE = "# topic document grade rank_a rank_b change"
 SHOWN = (
     *("diff", "diff_low", "diff_high", "ci_low", "ci_high", "p", "p_corrected", "effect"),
-    *("estimate", "likely_low", "likely_high", "fragility_low", "fragility_high", "reversible"),
+    *("estimate", "likely_low", "likely_high", "p_holds", "fragility_low", "fragility_high", "reversible"),
 )
 TITLES = {
     "p_corrected": "p_corr",
@@ -50,7 +52,7 @@ TITLES = {
 }
 
 # Flags that say how runs and judgments are read, with their defaults: scores alone have nothing to do with them.
-OF_RUNS = {
+OF_RUNS: dict[str, object] = {
     "ties": "trec",
     "score_precision": None,
     "bounds": None,
@@ -58,6 +60,9 @@ OF_RUNS = {
     "universe_depth": None,
     "topics": "all",
     "draws": None,
+    "labels": [],
+    "to_depth": None,
+    "level": LEVEL,
     "explain": False,
     "explain_to": None,
     "pooled": None,
@@ -93,6 +98,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="how often the unjudged documents are drawn for the estimates; 0 leaves them out (200, and 0 where that "
         "would take long)",
     )
+    options.add_estimates(parser)
     parser.add_argument(
         "--explain",
         action="store_true",
@@ -128,6 +134,9 @@ def run(args: Namespace) -> int:
             alpha=args.alpha,
             baseline=args.baseline,
             draws=args.draws,
+            labels=args.labels,
+            to_depth=args.to_depth,
+            level=args.level,
             explain=args.explain or args.explain_to is not None,
             progress=step,
         )

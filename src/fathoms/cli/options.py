@@ -121,6 +121,28 @@ def add_pooled(parser: ArgumentParser) -> None:
     )
 
 
+def add_estimates(parser: ArgumentParser) -> None:
+    """What the default estimate is of, and what it may use."""
+    from fathoms.estimate.names import LEVEL
+
+    parser.add_argument(
+        "--to-depth",
+        metavar="D",
+        type=at_least_one,
+        help="judging will reach the top D of every given run, and what lies deeper counts as not relevant (default: "
+        "as deep as the pool and the measure suggest, which the output says)",
+    )
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="lines `topic document value`, such as labels of a language model or scores of a classifier; a run or a "
+        "qrels file will do; may be repeated",
+    )
+    parser.add_argument("--level", metavar="L", type=share, default=LEVEL, help=f"of the intervals ({LEVEL:g})")
+
+
 def add_work(parser: ArgumentParser) -> None:
     parser.add_argument("--workers", metavar="N", type=at_least_one, default=2, help="runs worked on at a time (2)")
     parser.add_argument(

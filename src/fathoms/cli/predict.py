@@ -1,12 +1,13 @@
-"""Estimate what scores will be once the unjudged documents are judged.
+"""Estimate what scores will be once the unjudged documents are judged, with intervals.
 
-simplistic, background, interpolated and smoothed pick a point in each score's range (Ravana and Moffat 2010); static,
-constant, linear, zipf, weibull and hybrid predict the gain of an unjudged document from its rank, by topic (Lu, Moffat
-and Culpepper 2016). experts (Carterette 2007, "Robust test collections") and fusion (our own model) give each unjudged
-document a probability of relevance from the ranks of all given runs, all judgments and any labels.
-`--method all` shows them side by side. No estimate leaves its range.
+The default, calibrated, gives each unjudged document a chance of each grade from the ranks of all given runs, the
+judgments and any labels, draws grades many times, and corrects what comes of it by backtests on this collection: part
+of the judgments is hidden, predicted and compared. --to-depth says how deep judging is thought to go.
 
-`--probabilities` writes those probabilities, `--confidence` how sure it is that one run is better than another.
+Other methods are points without an interval: simplistic, background, interpolated and smoothed pick one in each score's
+range (Ravana and Moffat 2010; --tune fits their constants); static, constant, linear, zipf, weibull and hybrid predict
+gain from rank, by topic (Lu, Moffat and Culpepper 2016); experts (Carterette 2007) and fusion, the model used while
+judging, take each document's probability of relevance. `--method all` shows all side by side.
 """
 
 from __future__ import annotations
@@ -15,17 +16,20 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fathoms.cli import options
-from fathoms.estimate.names import MEASURES, METHODS, RELEVANCE_MODELS
+from fathoms.cli import options, predict_tune
+from fathoms.estimate.names import DEFAULT, MEASURES, METHODS, RELEVANCE_MODELS
+from fathoms.estimate.names import DRAWS as ESTIMATE_DRAWS
 
 if TYPE_CHECKING:
     from fathoms.experiment.result import Result
 
 DRAWS = 1000
 EXAMPLES = """examples:
-  fathoms predict qrels.txt runs/ -m P@10 --method smoothed
+  fathoms predict qrels.txt runs/ -m nDCG@10 -m AP
+  fathoms predict qrels.txt runs/ -m AP --to-depth 50 --by-topic --format tsv
+  fathoms predict qrels.txt runs/ -m nDCG@10 --labels llm.tsv
   fathoms predict qrels.txt runs/ -m 'RBP(p=0.95)' --method all --pooled pooled.txt --format tsv
-  fathoms predict qrels.txt runs/ --method fusion --labels labels.tsv
+  fathoms predict qrels.txt runs/ -m P@10 --tune
   fathoms predict qrels.txt runs/ --probabilities --format tsv -o p.tsv
   fathoms predict qrels.txt runs/ -m nDCG@10 --confidence"""
 
@@ -37,13 +41,21 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser,
         "--method",
         choices=(*METHODS, "all"),
-        help="how to estimate (smoothed; fusion with --probabilities and --confidence)",
+        help=f"how to estimate ({DEFAULT}; fusion with --probabilities)",
+    )
+    options.add_estimates(parser)
+    parser.add_argument(
+        "--draws",
+        metavar="N",
+        type=options.at_least_one,
+        help=f"how often the grades of the unjudged documents are drawn ({ESTIMATE_DRAWS}; {DRAWS} with --confidence)",
     )
     parser.add_argument(
         "--constants",
         metavar="C,E",
         type=constants,
-        help="C and E of the first four methods; default 0.42,0.01 for interpolated, 0.91,0.05 for smoothed",
+        help="C and E of the first four methods, and alpha as a third; default 0.42,0.01 for interpolated, 0.91,0.05 "
+        "for smoothed",
     )
     parser.add_argument(
         "--depth",
@@ -52,22 +64,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="pool depth at which the models of gain by rank are fitted (default: as deep as the contributing runs are "
         "judged)",
     )
-    parser.add_argument(
-        "--labels",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="for experts and fusion: lines `topic document value`, such as labels of a language model or scores of a "
-        "classifier; a run or a qrels file will do; may be repeated",
-    )
-    parser.add_argument(
-        "--to-depth",
-        metavar="D",
-        type=options.at_least_one,
-        help="for experts and fusion: judging will reach the top D of every given run, and what lies deeper counts as "
-        "not relevant (default: everything is judged)",
-    )
     what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--at-most",
+        metavar="X",
+        type=float,
+        help="instead: how likely each score is at most X once judged",
+    )
     what.add_argument(
         "--probabilities",
         action="store_true",
@@ -76,14 +79,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     what.add_argument(
         "--confidence",
         action="store_true",
-        help="instead: how sure it is, for each pair of runs, that one is better than the other (experts or fusion)",
+        help="instead: how sure it is, for each pair of runs, that one is better than the other",
     )
-    parser.add_argument(
-        "--draws",
-        metavar="N",
-        type=options.at_least_one,
-        help=f"for --confidence: how often the relevance of all unjudged documents is drawn ({DRAWS})",
-    )
+    what.add_argument("--tune", action="store_true", help="instead: the constants of RM's methods that do best here")
+    parser.add_argument("--left-out", action="store_true", help=predict_tune.LEFT_OUT)
     parser.add_argument("-q", "--by-topic", action="store_true", help="a row for each topic too")
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
     options.add_order(parser)
@@ -92,35 +91,53 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_work(parser)
 
 
-def constants(text: str) -> tuple[float, float]:
+def constants(text: str) -> tuple[str, ...]:
+    """Two or three parts; what they may be, `given_constants` says."""
+    from fathoms.errors import FathomsError
+    from fathoms.estimate.predictors import given_constants
+
+    parts = tuple(part.strip() for part in text.split(","))
     try:
-        C, E = (float(part) for part in text.split(","))
-    except ValueError:
+        given_constants(parts)
+    except FathomsError:
         raise ArgumentTypeError(f"expected two numbers such as 0.42,0.01, found {text!r}") from None
-    return C, E
+    return parts
 
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
 
-    method = _method(args)
     exp = options.experiment(args, memory_mb=0)
-    measures, more = args.measures or MEASURES, {"labels": args.labels, "to_depth": args.to_depth}
+    measures = args.measures or MEASURES
+    if args.tune:
+        return predict_tune.run_tune(args, exp, measures)
+    method = _method(args)
+    more = {"labels": args.labels, "to_depth": args.to_depth}
     result: Result
     if args.probabilities:
         result = exp.probabilities(method, **more)
     elif args.confidence:
         result = exp.confidence(measures, method, draws=args.draws or DRAWS, **more)
     else:
-        result = exp.predict(
-            measures, method, by_topic=args.by_topic, depth=args.depth, constants=args.constants, **more
+        result = found = exp.predict(
+            measures,
+            method,
+            by_topic=args.by_topic,
+            depth=args.depth,
+            constants=args.constants,
+            draws=args.draws or ESTIMATE_DRAWS,
+            level=args.level,
+            **more,
         )
+        if args.at_most is not None:
+            result = found.at_most(args.at_most)
     output.say_notes(exp, result, args)
     output.say_sentences(result, args)
     if args.format != "table":
         output.put_result(result, args)
-    elif args.probabilities or args.confidence:
-        shown = [[f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in result.rows()]
+    elif args.probabilities or args.confidence or args.at_most is not None:
+        rows = [row for row in result.rows() if args.at_most is None or args.by_topic or row[1] == "all"]
+        shown = [[f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
         output.put(output.aligned_text(result.columns, shown, numbers_from=len(result.words)), args.output)
     else:
         output.put(_table(list(result.rows())), args.output)
@@ -131,30 +148,43 @@ def _method(args: Namespace) -> str:
     """The method asked for, and whether the other flags go with it."""
     from fathoms.errors import FathomsError
 
-    asked = "--probabilities" if args.probabilities else "--confidence" if args.confidence else None
-    method: str = args.method or ("fusion" if asked else "smoothed")
-    if asked and method not in RELEVANCE_MODELS:
-        raise FathomsError(f"{asked} needs --method {' or '.join(RELEVANCE_MODELS)}, found {method}")
+    method: str = args.method or ("fusion" if args.probabilities else DEFAULT)
+    if args.probabilities and method not in RELEVANCE_MODELS:
+        raise FathomsError(f"--probabilities needs --method {' or '.join(RELEVANCE_MODELS)}, found {method}")
+    drawn = (*RELEVANCE_MODELS, DEFAULT)
+    if args.confidence and method not in drawn:
+        raise FathomsError(f"--confidence needs --method {' or '.join(drawn)}, found {method}")
+    if args.at_most is not None and method not in (DEFAULT, "all"):
+        raise FathomsError(f"--at-most is for --method {DEFAULT}, found {method}")
     for flag, value in (("--labels", args.labels), ("--to-depth", args.to_depth)):
-        if value and method not in (*RELEVANCE_MODELS, "all"):
-            raise FathomsError(f"{flag} is for --method {' or '.join(RELEVANCE_MODELS)}, found {method}")
-    if args.draws is not None and not args.confidence:
-        raise FathomsError("--draws is for --confidence")
+        if value and method not in (*drawn, "all"):
+            raise FathomsError(f"{flag} is for --method {' or '.join(drawn)}, found {method}")
+    if args.draws is not None and not args.confidence and method not in (DEFAULT, "all"):
+        raise FathomsError(f"--draws is for --method {DEFAULT} and --confidence, found {method}")
+    if args.left_out and not args.tune:
+        raise FathomsError("--left-out is for --tune")
     return method
 
 
 def _table(rows: list[Sequence[object]]) -> str:
-    """One line a run, measure and topic; the methods side by side."""
+    """One line a run, measure and topic; the methods side by side, the one with an interval last."""
     from fathoms.cli.output import aligned_text
 
     methods = list(dict.fromkeys(str(row[6]) for row in rows))
-    lines: dict[tuple[object, ...], dict[str, object]] = {}
-    for *key, method, value in rows:
-        lines.setdefault(tuple(key), {})[str(method)] = value
+    with_interval = [str(row[6]) for row in rows if row[8] is not None][:1]
+    lines: dict[tuple[object, ...], dict[str, tuple[object, ...]]] = {}
+    for run, topic, measure, score, low, high, method, *values in rows:
+        lines.setdefault((run, topic, measure, score, low, high), {})[str(method)] = tuple(values)
     by_topic = any(row[1] != "all" for row in rows)
-    header = ["run", *(["topic"] if by_topic else []), "measure", "score", "low", "high", *methods]
+    header = ["run", *(["topic"] if by_topic else []), "measure", "score", "low", "high"]
+    header += [method if len(methods) > 1 else "estimate" for method in methods]
+    header += ["likely_low", "likely_high"] if with_interval else []
     table = []
-    for (name, topic, measure, *numbers), values in lines.items():
-        cells = [name, *([topic] if by_topic else []), measure, *numbers, *(values[method] for method in methods)]
-        table.append([f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in cells])
+    for (name, topic, measure, *numbers), found in lines.items():
+        cells = [name, *([topic] if by_topic else []), measure, *numbers, *(found[method][0] for method in methods)]
+        if with_interval:
+            cells += found[with_interval[0]][1:]
+        table.append(
+            [f"{cell:.4f}" if isinstance(cell, float) else "" if cell is None else str(cell) for cell in cells]
+        )
     return aligned_text(header, table, numbers_from=2 + by_topic)

@@ -29,8 +29,10 @@ from fathoms.comparison.significance import (
 )
 from fathoms.data.file_names import stem
 from fathoms.errors import FathomsError
-from fathoms.estimate.draws import SAMPLES, check_drawable, drawn_scores
-from fathoms.estimate.probabilities import relevance_probabilities
+from fathoms.estimate.calibrated import Estimates, interval, run_estimates
+from fathoms.estimate.draws import check_drawable
+from fathoms.estimate.names import DRAWS, LEVEL
+from fathoms.estimate.prediction_sentences import calibrated_sentences
 from fathoms.evidence.evidence import Floats, Ints
 from fathoms.evidence.pairs import RankedKeys
 from fathoms.experiment.base import BaseExperiment
@@ -49,9 +51,7 @@ COLUMNS = (
 )
 WORDS = ("run_a", "run_b", "measure", "reversible", "verdict", "reason")
 HOLDS = 0.95  # probability that a significant difference stays significant, from which on it is supported
-MODEL = "fusion"  # the model of relevance that estimates are drawn from
-DRAWS = 200
-DRAWN = 1_000_000  # documents in all runs up to which estimates are drawn unless told otherwise
+DRAWN = 10_000_000  # documents in all runs up to which estimates are drawn unless told otherwise
 EXPLAINED = 10  # pairs that are explained at once, at most
 MOST_TOPICS = 100_000
 POWER = 0.8  # chance to find a difference of the observed size with the number of topics given for an open pair
@@ -109,6 +109,9 @@ class Comparison(Result):
     explained: list[Fragility | None] = field(default_factory=list)  # one for each pair, if asked for; None: no range
     topic_names: list[str] = field(default_factory=list)
     document_names: dict[int, str] = field(default_factory=dict)  # by key, of the documents in `explained`
+    level: float = LEVEL  # of likely_low and likely_high
+    about_estimates: list[str] = field(default_factory=list)  # what is estimated, and how it was checked
+    estimated: dict[tuple[str, str], tuple[float, float, float]] = field(default_factory=dict)  # by run and measure
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [pair.row() for pair in self.pairs]
@@ -154,18 +157,23 @@ def run_comparison(
     alpha: float = 0.05,
     baseline: str | None = None,
     draws: int | None = None,
+    labels: Sequence[Any] = (),
+    to_depth: int | None = None,
+    level: float = LEVEL,
     explain: bool = False,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Comparison:
     """Look at each run on its own, a few at a time, and then at all pairs.
 
-    `draws` is how often the relevance of unjudged documents is drawn for the estimates: by default `DRAWS` times, and
-    not at all where that would take long. With `explain` each pair gets its fragility and the documents that decide.
+    `draws` is how often the grades of unjudged documents are drawn for the estimates: by default `DRAWS` times, and
+    not at all where that would take long; `labels`, `to_depth` and `level` are those of `predict`. With `explain` each
+    pair gets its fragility and the documents that decide.
     """
     checked("test", choices.one_of, TESTS, test)
     checked("correction", choices.one_of, CORRECTIONS, correction)
     alpha = checked("alpha", choices.share, alpha)
     draws = None if draws is None else checked("draws", choices.whole_number, draws, 0)
+    level = checked("level", choices.share, level)
     names, options = list(experiment.runs), experiment.options
     # The pair is what `auto` means here, and defaults do not show in a name.
     measures = [m.replace(universe="auto") if getattr(m, "universe", "") == "pair" else m for m in measures]
@@ -200,7 +208,8 @@ def run_comparison(
     found = ranges.of(measures, {m: means[m][a] - means[m][b] for m in measures}, scores)
     how = _How(names, a, b, test, correction, alpha, options.seed, options.ties == "expected")
     documents = sum(len(system.keys.keys) for system in systems)
-    held = _held(experiment, measures, values, how, draws, documents, notes)
+    estimates = _estimates(experiment, measures, how, draws, labels, to_depth, documents, notes)
+    held = {} if estimates is None else _held(estimates, values, how, level)
     explained_by = [m for m in measures if m in found and not m.needs_pool] if explain else []
     told: dict[Measure, list[Fragility | None]] = {m: [*fragility(ranges, m, means[m])] for m in explained_by}
     pairs = [
@@ -222,6 +231,9 @@ def run_comparison(
         explained,
         qrels.topics,
         _document_names(experiment, [one for one in explained if one is not None]),
+        level,
+        [] if estimates is None else calibrated_sentences(estimates, level),
+        {} if estimates is None else _by_run(estimates, level),
     )
 
 
@@ -286,47 +298,66 @@ class _How:
     over_orders: bool  # scores are means over the orders of ties
 
 
-def _held(
+def _estimates(
     experiment: BaseExperiment,
     measures: Sequence[Measure],
-    values: dict[Measure, Floats],
     how: _How,
     draws: int | None,
+    labels: Sequence[Any],
+    to_depth: int | None,
     documents: int,
     notes: list[str],
-) -> dict[Measure, Holding]:
-    """What draws of the unjudged documents' relevance say of each pair, measure by measure."""
+) -> Estimates | None:
+    """What `predict` estimates of the measures that can be drawn; None where nothing is to be estimated."""
     wanted, asked = [m for m in measures if _drawable(m)], draws is not None
     if draws == 0 or not wanted or how.over_orders:
-        return {}
-    if draws is None:
-        if documents > DRAWN:
-            notes.append(
-                f"estimates are left out, since they take long for {len(how.names)} runs; --draws {DRAWS} adds them"
-            )
-            return {}
-        draws = DRAWS
+        if len(labels) or to_depth is not None:
+            raise FathomsError("labels and to_depth are for the estimates, of which there are none here")
+        return None
+    if draws is None and documents > DRAWN:
+        notes.append(
+            f"estimates are left out, since they take long for {len(how.names)} runs; --draws {DRAWS} adds them"
+        )
+        return None
     try:
-        found = relevance_probabilities(experiment, MODEL, samples=SAMPLES, seed=how.seed)
+        found = run_estimates(experiment, wanted, labels=labels, to_depth=to_depth, draws=draws or DRAWS)
     except FathomsError as error:
-        if asked:
+        if asked or len(labels) or to_depth is not None:
             raise
         notes.append(f"there are no estimates: {error}")
-        return {}
-    held = {}
-    for m in wanted:
-        drawn = comparable(m, drawn_scores(found, how.names, [m], draws, how.seed)[m])
-        held[m] = holding(
+        return None
+    notes += [note for note in found.notes if note not in notes]
+    return found
+
+
+def _held(estimates: Estimates, values: dict[Measure, Floats], how: _How, level: float) -> dict[Measure, Holding]:
+    """What the estimates say of each pair, measure by measure."""
+    return {
+        m: holding(
             values[m],
-            drawn,
+            comparable(m, estimate.draws),
             how.a,
             how.b,
+            point=comparable(m, estimate.point),
             test=how.test,
             correction=how.correction,
             alpha=how.alpha,
             seed=how.seed,
+            level=level,
         )
-    return held
+        for m, estimate in estimates.by_measure.items()
+    }
+
+
+def _by_run(estimates: Estimates, level: float) -> dict[tuple[str, str], tuple[float, float, float]]:
+    """Each run's estimate and its interval."""
+    found = {}
+    for m, estimate in estimates.by_measure.items():
+        point = estimate.point_means
+        low, high = interval(estimate.means, point, level)
+        for i, run in enumerate(estimates.runs):
+            found[run, m.name] = (float(point[i]), float(low[i]), float(high[i]))
+    return found
 
 
 def _drawable(measure: Measure) -> bool:
@@ -431,10 +462,7 @@ def _holds(
 
 def _verdict(pair: Pair, doubt: str, other_side: bool, how: _How) -> dict[str, Any]:
     """What may be said of a pair, tested from the strongest claim down. On the `other_side` is a test that is not about
-    means and speaks for the run with the lower one.
-
-    `supported`, between certain and fragile, is withheld until the probabilities it rests on are calibrated.
-    """
+    means and speaks for the run with the lower one."""
     holds = None if pair.p_holds is None or np.isnan(pair.p_holds) else pair.p_holds
     if abs(pair.diff) <= NOTHING:
         return {"verdict": "tie", "p_holds": holds}
@@ -443,8 +471,8 @@ def _verdict(pair: Pair, doubt: str, other_side: bool, how: _How) -> dict[str, A
     if pair.p_corrected >= how.alpha:
         reason = "judging" if (holds or 0.0) >= 0.5 else "ties" if doubt == "ties" else "topics"
         return {"verdict": "open", "reason": reason, "p_holds": holds}
-    if pair.reversible == "no" and (holds or 0.0) >= HOLDS:
-        return {"verdict": "certain", "p_holds": holds}
+    if (holds or 0.0) >= HOLDS:
+        return {"verdict": "certain" if pair.reversible == "no" else "supported", "p_holds": holds}
     return {"verdict": "fragile", "reason": doubt or "judging", "p_holds": holds}
 
 

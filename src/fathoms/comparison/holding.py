@@ -32,7 +32,7 @@ CELLS = 1 << 22  # of the blocks [draw, pair] worked on at a time
 class Holding:
     """What the draws say of each pair (a, b) of systems; the difference is the mean of a less that of b."""
 
-    estimate: Floats  # mean of the difference over the draws
+    estimate: Floats
     likely_low: Floats
     likely_high: Floats
     p_better: Floats  # share of draws in which the difference is above 0; equal means count half
@@ -45,22 +45,25 @@ def holding(
     a: Ints,
     b: Ints,
     *,
+    point: Floats | None = None,
     test: Test = "t",
     correction: Correction = "holm",
     alpha: float = 0.05,
     seed: int = 0,
     level: float = 0.95,
 ) -> Holding:
-    """`scores` are those observed, [system, topic], `drawn` [draw, system, topic]; `level` is that of likely_low and
-    likely_high."""
+    """`scores` are those observed, [system, topic], `drawn` [draw, system, topic], `point` the estimate where it is not
+    the mean of these; `level` is that of likely_low and likely_high."""
     means = drawn.mean(axis=2)
+    center = means.mean(axis=0) if point is None else point.mean(axis=1)
     estimate, low, high, better = (np.empty(len(a)) for _ in range(4))
     step = max(1, CELLS // max(1, len(drawn)))
     for start in range(0, len(a), step):
         part = slice(start, start + step)
         differences = means[:, a[part]] - means[:, b[part]]
-        estimate[part] = differences.mean(axis=0)
-        low[part], high[part] = np.quantile(differences, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        estimate[part] = center[a[part]] - center[b[part]]
+        ends = np.quantile(differences, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        low[part], high[part] = np.minimum(ends[0], estimate[part]), np.maximum(ends[1], estimate[part])
         better[part] = ((differences > SAME) + 0.5 * (np.abs(differences) <= SAME)).mean(axis=0)
     return Holding(estimate, low, high, better, p_holds(scores, drawn, a, b, test, correction, alpha, seed))
 

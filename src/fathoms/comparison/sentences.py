@@ -12,9 +12,9 @@ from fathoms.text import pluralise
 if TYPE_CHECKING:
     from fathoms.comparison.compare import Comparison, Pair
 
-ESTIMATES = (
-    "Estimates (estimate, likely_low, likely_high, p_better, p_holds) come from a model that is not calibrated yet: "
-    "expect their intervals to be too narrow, above all for deep measures."
+OUTSIDE = (
+    "Some estimates lie outside the range of their pair: they count what all given runs may bring in, the range what "
+    "the two runs may."
 )
 # What judging or tie-breaking does to a significant difference, by `reversible`: "could" is said of what was found.
 UNDOES = {"yes": "could reverse it", "no": "may make it insignificant, though not reverse it"}
@@ -29,9 +29,16 @@ def sentences(result: Comparison) -> list[str]:
     told = [sentence for measure in measures for sentence in sentences_of(result, measure)]
     if any(pair.diff_low is not None for pair in result.pairs):
         told.append(range_sentence(result))
-    if any(pair.estimate is not None for pair in result.pairs):
-        told.append(ESTIMATES)
+    told += result.about_estimates
+    if any(_outside(pair) for pair in result.pairs):
+        told.append(OUTSIDE)
     return told
+
+
+def _outside(pair: Pair) -> bool:
+    if pair.estimate is None or pair.diff_low is None or pair.diff_high is None:
+        return False
+    return not pair.diff_low - 1e-6 <= pair.estimate <= pair.diff_high + 1e-6
 
 
 def sentences_of(result: Comparison, measure: str) -> list[str]:
@@ -60,7 +67,8 @@ def sentence(pair: Pair, result: Comparison) -> str:
     """One comparison, to be quoted: the claim, the figures, then what could undo it."""
     if pair.verdict == "tie":
         return f"{pair.measure}: {pair.run_a} and {pair.run_b} have the same mean over {result.topics} topics."
-    parts = [f"{pair.measure}: {_claim(pair)}", _figures(pair, result), _judging(pair), _depths(pair)]
+    claim = f"{pair.measure}: {_claim(pair)}"
+    parts = [claim, _figures(pair, result), _estimate(pair, result), _judging(pair), _depths(pair)]
     return " ".join(part for part in parts if part)
 
 
@@ -74,6 +82,11 @@ def _claim(pair: Pair) -> str:
         return (
             f"{better} is better than {worse}: the difference is significant, and no judging of their documents and no "
             "tie-breaking reverses it."
+        )
+    if pair.verdict == "supported":
+        return (
+            f"{better} is better than {worse}: the difference is significant, and very likely (p_holds "
+            f"{pair.p_holds:.2f}) still so once everything is judged."
         )
     if pair.verdict == "fragile":
         why = "tie-breaking" if pair.reason == "ties" else "further judging"
@@ -152,6 +165,19 @@ def _judging(pair: Pair) -> str:
     return f"{told}; {pluralise(most, 'document')} could reverse it{fewer}."
 
 
+def _estimate(pair: Pair, result: Comparison) -> str:
+    """Where the difference will probably end up, as seen from the run that is ahead now."""
+    if pair.estimate is None or pair.likely_low is None or pair.likely_high is None:
+        return ""
+    if pair.likely_high - pair.likely_low <= 1e-9 and abs(pair.estimate - pair.diff) <= 1e-9:
+        return ""
+    low, high = _towards(pair, pair.likely_low, pair.likely_high)
+    _, middle = _towards(pair, pair.estimate, pair.estimate)
+    what = "factor" if pair.log_scale else "lead"
+    shown = f"{exp(middle):.4f}" if pair.log_scale else f"{middle:+.4f}"
+    return f"Estimated {what} once judged: {shown} ({100 * result.level:g}% interval {_span(pair, low, high)})."
+
+
 def _depths(pair: Pair) -> str:
     if not pair.depths_reversed:
         return ""
@@ -173,6 +199,7 @@ def _p(p: float) -> str:
 
 MEANINGS = {
     "certain": "significant, and irreversible by judging or tie-breaking",
+    "supported": "significant, and very likely still so once judged",
     "significant": "significant",
     "fragile": "significant as judged, but not safe from further judging or tie-breaking",
     "open": "not significant",

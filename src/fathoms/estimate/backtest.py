@@ -1,6 +1,7 @@
 """The collection itself says how wrong a model is: hide part of what is judged as the rest is hidden, and predict it.
 
-What is hidden follows what is unknown. Where judging will go deeper than the pool, deeper levels of it are hidden; where runs did not contribute, the documents that only some contributing runs brought in; where nobody can tell how
+What is hidden follows what is unknown. Where judging will go deeper than the pool, deeper levels of it are hidden;
+where runs did not contribute, the documents that only some contributing runs brought in; where nobody can tell how
 documents were chosen, a random third.
 """
 

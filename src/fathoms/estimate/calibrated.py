@@ -1,8 +1,8 @@
 """The default estimate: what scores will be once judging has gone to a stated depth, with intervals that were checked.
 
 Target: all documents of the given runs down to `to_depth` are judged; deeper unjudged ones count as not relevant, as
-they do in any score. Levels of the open documents are drawn many times from `GradeModel`, together for all runs; what part
-of the change comes true, and how far off it is, the collection's own backtests say (`backtest`, `calibration`).
+they do in any score. Levels of the open documents are drawn many times from `GradeModel`, together for all runs; what
+part of the change comes true, and how far off it is, the collection's own backtests say (`backtest`, `calibration`).
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from fathoms.estimate.calibration import Calibration, Case, Prediction, calibrat
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.draws import check_drawable
 from fathoms.estimate.grades import GradeModel, fit_grades
+from fathoms.estimate.names import DRAWS, LEVEL
 from fathoms.estimate.probabilities import label_columns
 from fathoms.estimate.scoring import Judging
 from fathoms.evidence.candidates import Candidates, gathered
-from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
 from fathoms.experiment.assumed_pool import AssumedPool
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.evaluate import aggregate
-from fathoms.measures.base import Measure
+from fathoms.measures.base import Measure, Scores
 from fathoms.measures.weighted import Weighted
 from fathoms.parallel import parallel_map
 
-DRAWS = 200
-BACKTEST_DRAWS = 40
-LEVEL = 0.95
+BACKTEST_DRAWS = 60
 POOLED = 100  # depth to which collections are judged for measures that need all relevant documents
 READ = 0.99  # of a measure's weight: the depth that it suggests
 PIECES = 4  # of the draws, for workers
+NEAR = 1e-6  # of an interval's end: scores of draws are sums in single precision
 
 
 def suggested_depth(measure: Measure, pool: AssumedPool, longest: int) -> int:
@@ -69,17 +69,31 @@ class Estimate:
     point: Floats  # [run, topic]
     score: Floats  # [run, topic], as judged
     calibration: Calibration
+    low: Floats | None = None  # [run, topic], the possible range
+    high: Floats | None = None
 
     @property
     def method(self) -> str:
         """What the estimate is: of the model, or the plain score where that did better in the backtests."""
         return "model" if self.calibration.uses_model else "score"
 
-    def within(self, low: Floats | None, high: Floats | None) -> Estimate:
-        """The same inside the possible range [run, topic]."""
-        if low is None or high is None:
-            return self
-        return replace(self, draws=np.clip(self.draws, low, high), point=np.clip(self.point, low, high))
+    def inside(self, scores: Sequence[Scores]) -> Estimate:
+        """The same with the exact score of each run, and inside the range that it has over all given documents."""
+        exact = np.stack([one.score for one in scores])
+        moved = replace(self, draws=self.draws + (exact - self.score), point=self.point + (exact - self.score))
+        if scores[0].low is None or scores[0].high is None:
+            return replace(moved, score=exact)
+        low, high = (np.stack([getattr(one, end) for one in scores]) for end in ("low", "high"))
+        if self.measure.range_is == "approximate" or getattr(self.measure, "universe", "auto") == "run":
+            return replace(moved, score=exact, low=low, high=high)  # which is no bound on what is estimated
+        return replace(
+            moved,
+            draws=np.clip(moved.draws, low, high),
+            point=np.clip(moved.point, low, high),
+            score=exact,
+            low=low,
+            high=high,
+        )
 
     @cached_property
     def means(self) -> Floats:
@@ -110,6 +124,7 @@ class Checked:
     """How often intervals covered what was hidden, each backtest with widths from the others."""
 
     means: tuple[int, int]  # covered, of so many
+    differences: tuple[int, int]  # of means, between each two runs
     topics: tuple[int, int]
     hidden: tuple[str, ...]  # what was hidden, in words
 
@@ -130,27 +145,30 @@ class Estimates:
         return self.by_measure[measure]
 
     def checked(self, measure: Measure, level: float = LEVEL) -> Checked | None:
-        """Coverage of the backtests' means and topic scores; None where there was none."""
+        """Coverage of the backtests' means, differences and topic scores; None where there was none."""
         cases = self[measure].calibration.cases
-        covered = np.zeros((2, 2), dtype=np.int64)
+        covered = np.zeros((3, 2), dtype=np.int64)
+        a, b = np.triu_indices(len(self.runs), 1)
         for i, case in enumerate(cases):
             learnt = without(cases, i)
             predicted, fixed = case.predicted, case.predicted.fixed
-            drawn = learnt.draws(predicted, i)
-            center = learnt.center(predicted)
-            for place, (draws, truth, point, use) in enumerate(
+            drawn, point = learnt.draws(predicted, i), learnt.center(predicted)
+            moves = ~fixed.all(axis=1)
+            means, truth, center = drawn.mean(axis=2), case.truth.mean(axis=1), point.mean(axis=1)
+            for place, (draws, true, estimate, use) in enumerate(
                 (
-                    (drawn.mean(axis=2), case.truth.mean(axis=1), center.mean(axis=1), ~fixed.all(axis=1)),
-                    (drawn, case.truth, center, ~fixed),
+                    (means, truth, center, moves),
+                    (means[:, a] - means[:, b], truth[a] - truth[b], center[a] - center[b], moves[a] | moves[b]),
+                    (drawn, case.truth, point, ~fixed),
                 )
             ):
-                low, high = interval(draws, point, level)
-                inside = (truth >= low - 1e-9) & (truth <= high + 1e-9)
+                low, high = interval(draws, estimate, level)
+                inside = np.asarray((true >= low - NEAR) & (true <= high + NEAR))
                 covered[place] += (int(inside[use].sum()), int(use.sum()))
         if not covered[:, 1].any():
             return None
-        means, topics = ((int(a), int(b)) for a, b in covered)
-        return Checked(means, topics, tuple(one.name for one in self.hidden))
+        said = [(int(part), int(whole)) for part, whole in covered]
+        return Checked(said[0], said[1], said[2], tuple(one.name for one in self.hidden))
 
 
 def run_estimates(
@@ -183,7 +201,16 @@ def run_estimates(
     scaled = label_columns(tables, found, codes >= JUDGED, notes)
     documents = documents_of(found, codes, contributing, max(depths.values()), levels, scaled)
     work = _Work(experiment, found, documents, pool, contributing, _elsewhere(experiment, documents, levels))
-    return Estimates(names, found.topics, work.estimates(depths, draws), pool, len(tables), tuple(work.hidden), notes)
+    align = experiment.alignment(measures, [])
+    scored = experiment.map(lambda name: _scored(measures, align.of(experiment.ranked(name)).evidence))
+    estimates = {
+        m: estimate.inside([scores[m] for scores in scored]) for m, estimate in work.estimates(depths, draws).items()
+    }
+    return Estimates(names, found.topics, estimates, pool, len(tables), tuple(work.hidden), notes)
+
+
+def _scored(measures: Sequence[Measure], evidence: Evidence) -> dict[Measure, Scores]:
+    return {m: m.scores(evidence) for m in measures}
 
 
 def _elsewhere(experiment: BaseExperiment, documents: Documents, levels: Floats) -> Ints:

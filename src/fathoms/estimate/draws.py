@@ -13,29 +13,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import choices
-from fathoms.choices import checked
 from fathoms.data.qrels import JUDGED, PADDING
 from fathoms.errors import FathomsError
-from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
+from fathoms.estimate.probabilities import RelevanceProbabilities
 from fathoms.evidence.evidence import CHUNK_CELLS, Evidence, Floats, Ints
-from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.evaluate import aggregate
-from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
 from fathoms.measures.counts import NumQ, NumRel, NumRet
 from fathoms.measures.infap import infAP
 from fathoms.measures.judged import Judged
 
-COLUMNS = ("run_a", "run_b", "measure", "diff", "sd", "p_better", "mc_error")
-WORDS = COLUMNS[:3]
 SAME = 1e-12  # differences below this are ties
-DRAWS = 1000
 SAMPLES = 100  # of the model's coefficients
 
 
@@ -172,44 +165,17 @@ def pairs(measure: Measure, scores: Floats, samples: int = 1) -> Pairs:
 def pair_rows(
     found: RelevanceProbabilities, runs: Sequence[str], measures: Sequence[Measure], draws: int, seed: int
 ) -> list[tuple[Any, ...]]:
-    """Rows as in COLUMNS: measure by measure, each pair of runs once."""
+    """Rows of run_a, run_b, measure, diff, sd, p_better and mc_error: measure by measure, each pair of runs once."""
     rows: list[tuple[Any, ...]] = []
     for measure in measures:
         scores = drawn_scores(found, runs, [measure], draws, seed)[measure]
-        said = pairs(measure, scores, len(found.samples))
-        columns = [column.tolist() for column in (said.diff, said.sd, said.p_better, said.mc_error)]
-        rows += [
-            (runs[a], runs[b], measure.name, *(column[a][b] for column in columns))
-            for a, b in combinations(range(len(runs)), 2)
-        ]
+        rows += rows_of(measure, pairs(measure, scores, len(found.samples)), runs)
     return rows
 
 
-@dataclass(frozen=True, eq=False)
-class Confidence(Result):
-    """How sure it is, for each pair of runs, that one is better than the other once everything is judged."""
-
-    columns: ClassVar = COLUMNS
-    words: ClassVar = WORDS
-
-    pairs: list[tuple[Any, ...]]
-    notes: list[str]
-
-    def rows(self) -> list[tuple[Any, ...]]:
-        return self.pairs
-
-
-def run_confidence(
-    experiment: BaseExperiment,
-    measures: Sequence[Measure],
-    method: str = "fusion",
-    *,
-    draws: int = DRAWS,
-    labels: Sequence[Any] = (),
-    to_depth: int | None = None,
-) -> Confidence:
-    """The relevance of all unjudged documents drawn many times, and how often each run comes out ahead."""
-    draws = checked("draws", choices.whole_number, draws)
-    seed = experiment.options.seed
-    found = relevance_probabilities(experiment, method, labels, to_depth, samples=SAMPLES, seed=seed)
-    return Confidence(pair_rows(found, found.candidates.names, measures, draws, seed), found.notes)
+def rows_of(measure: Measure, said: Pairs, runs: Sequence[str]) -> list[tuple[Any, ...]]:
+    columns = [column.tolist() for column in (said.diff, said.sd, said.p_better, said.mc_error)]
+    return [
+        (runs[a], runs[b], measure.name, *(column[a][b] for column in columns))
+        for a, b in combinations(range(len(runs)), 2)
+    ]

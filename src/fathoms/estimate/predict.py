@@ -14,8 +14,10 @@ from fathoms.data.arrays import ratio, row_sums
 from fathoms.data.qrels import JUDGED, PADDING, UNJUDGED
 from fathoms.data.topics import valid_text
 from fathoms.errors import FathomsError
-from fathoms.estimate.draws import drawn_scores
+from fathoms.estimate.calibrated import Estimate, Estimates, aggregated, interval, run_estimates
+from fathoms.estimate.draws import check_drawable, drawn_scores
 from fathoms.estimate.gain_models import MODEL_NAMES, CurveFit, HybridFit, fit_model
+from fathoms.estimate.names import DEFAULT, DRAWS, LEVEL
 from fathoms.estimate.predictors import PREDICTORS, PUBLISHED, Constants, rm_predict
 from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
 from fathoms.estimate.relevance import RELEVANCE_MODELS
@@ -27,13 +29,15 @@ from fathoms.experiment.result import Result
 from fathoms.measures.abilities import estimates
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.gains import Binary, Graded
+from fathoms.measures.parse import parse_measure
 
 if TYPE_CHECKING:
     import polars as pl
 
-METHODS = (*PREDICTORS, *MODEL_NAMES, *RELEVANCE_MODELS)
-COLUMNS = ("run", "topic", "measure", "score", "low", "high", "method", "estimate")
+METHODS = (*PREDICTORS, *MODEL_NAMES, *RELEVANCE_MODELS, DEFAULT)
+COLUMNS = ("run", "topic", "measure", "score", "low", "high", "method", "estimate", "likely_low", "likely_high")
 WORDS = ("run", "topic", "measure", "method")
+FALLBACK = "interpolated"  # where the default has nothing to draw from
 ESTIMATE_DRAWS = 200  # behind the estimate of a measure that has no closed form
 
 
@@ -222,6 +226,8 @@ class Prediction(Result):
     clipped: dict[str, int]
     estimates: int
     notes: list[str] = field(default_factory=list)
+    calibrated: Estimates | None = None  # what was drawn, for the default method
+    level: float = LEVEL
 
     def rows(self) -> list[tuple[Any, ...]]:
         return self.estimates_found
@@ -232,6 +238,22 @@ class Prediction(Result):
 
         return sentences(self)
 
+    def draws(self, measure: Any) -> Floats:
+        """Scores once judged, [draw, run, topic], in the order of `runs` and `topics` of `.calibrated`."""
+        return self._drawn(measure).draws
+
+    def at_most(self, x: float) -> AtMost:
+        """How likely each score is at most x once judged."""
+        if self.calibrated is None:
+            raise FathomsError(f"only the method {DEFAULT} says how likely a score is")
+        return AtMost(self.calibrated, float(x), self.notes)
+
+    def _drawn(self, measure: Any) -> Estimate:
+        wanted = parse_measure(measure)
+        if self.calibrated is None or wanted not in self.calibrated.by_measure:
+            raise FathomsError(f"{wanted.name} was not estimated by the method {DEFAULT}")
+        return self.calibrated[wanted]
+
     def chart(self) -> Any:
         """The estimates of the first measure inside the ranges of the runs, by the first method."""
         charts.require()
@@ -240,13 +262,35 @@ class Prediction(Result):
         return charts.ranges(_points(sorted(rows, key=lambda row: -(row[7] or 0.0))), str(first))
 
 
+@dataclass(frozen=True, eq=False)
+class AtMost(Result):
+    """How likely each mean, and each topic's score, is at most some number once judged."""
+
+    columns: ClassVar = ("run", "topic", "measure", "at_most", "probability")
+    words: ClassVar = ("run", "topic", "measure")
+
+    estimates: Estimates
+    x: float
+    notes: list[str] = field(default_factory=list)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        for measure, estimate in self.estimates.by_measure.items():
+            topics = (estimate.draws <= self.x).mean(axis=0)
+            means = (estimate.means <= self.x).mean(axis=0)
+            for number, run in enumerate(self.estimates.runs):
+                of_run = [*zip(self.estimates.topics, topics[number].tolist(), strict=True), ("all", means[number])]
+                found += [(run, topic, measure.name, self.x, float(chance)) for topic, chance in of_run]
+        return found
+
+
 def _points(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
     """Estimates as the points of a chart of ranges, which has no orders of ties here."""
     import polars as pl
 
     points = [
         (place, valid_text(run), score, low, high, None, None, estimate, f"{place}. {valid_text(run)}: {estimate:.4f}")
-        for place, (run, _, _, score, low, high, _, estimate) in enumerate(rows, 1)
+        for place, (run, _, _, score, low, high, _, estimate, *_) in enumerate(rows, 1)
     ]
     numbers = ("score", "low", "high", "tie_low", "tie_high", "estimate")
     schema: Any = {"place": pl.Int64, "run": pl.String, **dict.fromkeys(numbers, pl.Float64), "tooltip": pl.String}
@@ -310,13 +354,15 @@ def _fitted(
 def run_prediction(
     experiment: BaseExperiment,
     measures: Sequence[Measure],
-    methods: Sequence[str],
+    methods: Sequence[str] = (DEFAULT,),
     *,
     by_topic: bool = False,
     depth: int | None = None,
     constants: Constants | None = None,
     labels: Sequence[Any] = (),
     to_depth: int | None = None,
+    draws: int = DRAWS,
+    level: float = LEVEL,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Prediction:
     """Estimates of every run, measure and method; `labels` are numbers for documents, for models of relevance."""
@@ -327,9 +373,11 @@ def run_prediction(
             raise FathomsError(f"unknown method {method!r}; known are {', '.join(METHODS)} and all")
     if depth is not None:
         depth = checked("depth", choices.whole_number, depth)
-    if (len(labels) or to_depth is not None) and not set(methods) & set(RELEVANCE_MODELS):
+    draws, level = checked("draws", choices.whole_number, draws), checked("level", choices.share, level)
+    of_relevance = (*RELEVANCE_MODELS, DEFAULT)
+    if (len(labels) or to_depth is not None) and not set(methods) & set(of_relevance):
         raise FathomsError(
-            f"labels and to_depth are for the methods {' and '.join(RELEVANCE_MODELS)}, found {', '.join(methods)}"
+            f"labels and to_depth are for the methods {' and '.join(of_relevance)}, found {', '.join(methods)}"
         )
     experiment.needs_an_order("predict")
     measures, options = list(measures), experiment.options
@@ -339,6 +387,9 @@ def run_prediction(
     notes = list(experiment.qrels.notes)
     align = experiment.alignment(measures, notes)
     notes = [*experiment.topic_notes(), *notes]
+    estimates = None
+    if DEFAULT in methods:
+        estimates = _calibrated(experiment, measures, labels, to_depth, draws, notes)
     curves = _fitted(experiment, align, measures, [m for m in methods if m in MODEL_NAMES], depth, notes)
     expectations = {
         method: _expectations(
@@ -360,23 +411,35 @@ def run_prediction(
         for measure in measures:
             scores = measure.scores(known)
             for method in methods:
-                if method in expectations:
-                    found = kept_inside(expectations[method](name, known, measure), scores)
+                likely: tuple[Floats, Floats] | None = None
+                means: tuple[float | None, ...] = (None, None)
+                if method == DEFAULT and estimates is not None and measure in estimates.by_measure:
+                    of_run = estimates.runs.index(name)
+                    values = estimates[measure].point[of_run]
+                    drawn = estimates[measure].draws[:, of_run]
+                    likely = interval(drawn, values, level)
+                    of_mean = interval(aggregated(measure, drawn), aggregated(measure, values), level)
+                    means = (float(of_mean[0]), float(of_mean[1]))
                 else:
-                    found = estimate(measure, known, scores, method, constants=constants, curves=curves)
-                if found is None:
-                    raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
-                values, moved = found
-                clipped[method] += int(moved.sum())
+                    if method in expectations:
+                        found = kept_inside(expectations[method](name, known, measure), scores)
+                    else:
+                        used = FALLBACK if method == DEFAULT else method
+                        found = estimate(measure, known, scores, used, constants=constants, curves=curves)
+                    if found is None:
+                        raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
+                    values, moved = found
+                    clipped[method] += int(moved.sum())
                 total += len(values)
                 columns = (scores.score, scores.low, scores.high)
                 if by_topic:
+                    ends = [[None] * len(values)] * 2 if likely is None else [end.tolist() for end in likely]
                     rows += [
-                        (name, topic, measure.name, *(float(c[i]) for c in columns if c is not None), method, v)
+                        (name, topic, measure.name, *(_at(c, i) for c in columns), method, v, ends[0][i], ends[1][i])
                         for i, (topic, v) in enumerate(zip(known.topics, values.tolist(), strict=True))
                     ]
-                means = [aggregate(measure, column) for column in columns]
-                rows.append((name, "all", measure.name, *means, method, aggregate(measure, values)))
+                of_all = [aggregate(measure, column) for column in columns]
+                rows.append((name, "all", measure.name, *of_all, method, aggregate(measure, values), *means))
         return rows, clipped, total
 
     results = experiment.map(one, progress=progress)
@@ -385,7 +448,36 @@ def run_prediction(
         {method: sum(clipped[method] for _, clipped, _ in results) for method in methods},
         sum(total for _, _, total in results),
         notes,
+        estimates,
+        level,
     )
+
+
+def _at(column: Floats | None, i: int) -> float | None:
+    return None if column is None else float(column[i])
+
+
+def _calibrated(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
+    labels: Sequence[Any],
+    to_depth: int | None,
+    draws: int,
+    notes: list[str],
+) -> Estimates | None:
+    """The default's estimates of the measures that can be drawn; others fall back, which a note says."""
+    drawable = []
+    for measure in measures:
+        try:
+            check_drawable(measure)
+            drawable.append(measure)
+        except FathomsError as error:
+            notes.append(f"{error}; here its estimate is RM's {FALLBACK}, without an interval")
+    if not drawable:
+        return None
+    found = run_estimates(experiment, drawable, labels=labels, to_depth=to_depth, draws=draws)
+    notes += [note for note in found.notes if note not in notes]
+    return found
 
 
 def _expectations(
@@ -411,14 +503,3 @@ def _expectations(
 def chosen_methods(method: str | Sequence[str]) -> tuple[str, ...]:
     several = method if isinstance(method, list | tuple) else [method]
     return METHODS if method == "all" else tuple(map(str, several))
-
-
-def chosen_constants(constants: Any) -> Constants | None:
-    """C and E of RM's predictors, given as a pair."""
-    if constants is None:
-        return None
-    try:
-        C, E = (float(number) for number in constants)
-    except (TypeError, ValueError):
-        raise FathomsError(f"constants: expected two numbers such as (0.42, 0.01), found {constants!r}") from None
-    return Constants(C, E)

@@ -1,26 +1,30 @@
-"""What `fathoms predict` says in words: what further judging is expected to change, and of what that says nothing."""
+"""What `fathoms predict` says in words: what further judging is expected to change, how sure that is, and of what it
+says nothing."""
 
 from __future__ import annotations
 
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from fathoms.estimate.names import DEFAULT
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
+    from fathoms.estimate.calibrated import Estimates
     from fathoms.estimate.predict import Prediction
+    from fathoms.measures.base import Measure
 
 SAME = 1e-9  # means that differ by less are equal
-CAVEAT = (
-    "Estimates are about further judging only: these topics, this order of tied documents. They are points without an "
-    "interval; `low` and `high` are what is possible."
-)
+ABOUT = "Estimates are about further judging only: these topics, this order of tied documents."
+POINTS = "Those of {} are points without an interval; `low` and `high` are what is possible."
+
+Means = dict[str, tuple[float, float]]  # by run: score and estimate
 
 
 def sentences(result: Prediction) -> list[str]:
     """The answer for each measure, then what to know of the estimates."""
-    found: dict[str, dict[str, dict[str, tuple[float, float]]]] = {}
-    for run, topic, measure, score, _, _, method, estimate in result.rows():
+    found: dict[str, dict[str, Means]] = {}
+    for run, topic, measure, score, _, _, method, estimate, *_ in result.rows():
         if topic == "all":
             found.setdefault(measure, {}).setdefault(method, {})[run] = (score, estimate)
     lines = [_of_measure(measure, methods) for measure, methods in found.items()]
@@ -31,10 +35,67 @@ def sentences(result: Prediction) -> list[str]:
             f"Estimates outside the possible range were moved to its nearer end: {', '.join(moved)} "
             f"(of {pluralise(each, 'topic estimate')}{' each' if len(result.clipped) > 1 else ''})."
         )
-    return [*lines, CAVEAT]
+    if result.calibrated is not None:
+        lines += calibrated_sentences(result.calibrated, result.level)
+    lines.append(ABOUT)
+    points = [method for method in result.clipped if method != DEFAULT]
+    if points:
+        lines[-1] += " " + POINTS.format(", ".join(points))
+    return lines
 
 
-def _of_measure(measure: str, methods: dict[str, dict[str, tuple[float, float]]]) -> str:
+def calibrated_sentences(estimates: Estimates, level: float) -> list[str]:
+    """What the default estimates, how it was checked on this collection, and where it is the score itself."""
+    measures = list(estimates.by_measure)
+    lines = [_target(estimates), *(_checked(estimates, measure, level) for measure in measures)]
+    plain = [m.name for m in measures if not estimates[m].calibration.uses_model]
+    if plain:
+        lines.append(
+            f"In that check the score itself came closer than the model by {', '.join(plain)}; so there it is the "
+            "estimate."
+        )
+    return [line for line in lines if line]
+
+
+def _target(estimates: Estimates) -> str:
+    depths: dict[int, list[str]] = {}
+    for measure, estimate in estimates.by_measure.items():
+        depths.setdefault(estimate.to_depth, []).append(measure.name)
+    said = [f"{depth:,}" + (f" ({', '.join(names)})" if len(depths) > 1 else "") for depth, names in depths.items()]
+    return (
+        f"Estimated: the score once the documents of {_these(estimates)} are judged down to rank {', '.join(said)}; "
+        "deeper ones that are not judged count as not relevant."
+    )
+
+
+def _these(estimates: Estimates) -> str:
+    return "this run" if len(estimates.runs) == 1 else f"these {len(estimates.runs):,} runs"
+
+
+def _checked(estimates: Estimates, measure: Measure, level: float) -> str:
+    found = estimates.checked(measure, level)
+    percent = f"{100 * level:g}%"
+    if found is None:
+        if not len(estimates.hidden) and estimates[measure].draws.std() > 0:
+            return (
+                f"{measure.name}: this could not be checked on this collection, which has too few judgments to hide "
+                "some; the intervals are a guess from other collections."
+            )
+        return ""
+    hidden = ", ".join(dict.fromkeys(found.hidden))
+    counted = [(found.means, "mean"), (found.differences, "difference"), (found.topics, "topic score")]
+    shares = [f"{_share(*of)} of {pluralise(of[1], what)}" for of, what in counted if of[1]]
+    return (
+        f"{measure.name}, checked on this collection with part of the judgments hidden ({hidden}): {percent} intervals "
+        f"covered {', '.join(shares)}."
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / max(1, whole):.0f}%"
+
+
+def _of_measure(measure: str, methods: dict[str, Means]) -> str:
     if len(methods) > 1:
         spread = {
             run: max(of[run][1] for of in methods.values()) - min(of[run][1] for of in methods.values())

@@ -19,7 +19,7 @@ from fathoms.choices import checked
 from fathoms.comparison.audit import run_audit
 from fathoms.comparison.audit_findings import STEPS
 from fathoms.comparison.audit_result import Audit
-from fathoms.comparison.compare import MODEL, Comparison, Pair, run_comparison
+from fathoms.comparison.compare import Comparison, Pair, run_comparison
 from fathoms.comparison.depth import DepthScores, scores_by_depth
 from fathoms.comparison.tie_effects import TieReport
 from fathoms.comparison.ties import run_tie_analysis
@@ -28,6 +28,7 @@ from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError
 from fathoms.estimate.distribution import Moments
 from fathoms.estimate.predict import run_prediction
+from fathoms.estimate.prediction_sentences import calibrated_sentences
 from fathoms.evidence.candidates import gathered
 from fathoms.evidence.evidence import Floats
 from fathoms.experiment.base import BaseExperiment, Options
@@ -96,7 +97,8 @@ class Report(Result):
     qrels: Qrels
     options: Options
     evaluation: Evaluation
-    estimates: dict[tuple[str, str], float]  # of (run, measure)
+    estimates: dict[tuple[str, str], tuple[float, float, float]]  # of (run, measure), with its interval
+    about_estimates: list[str]  # what is estimated, and how it was checked
     comparison: Comparison | None  # None with one run
     ties: TieReport
     depths: DepthScores | None  # None where no measure can be cut off
@@ -180,16 +182,19 @@ def run_report(
         "audit": lambda: _audited(inner, measures),
         "ties": lambda: run_tie_analysis(inner, measures),
         "depth": lambda: _depths(inner, measures),
-        "predict": lambda: {} if drawn == 0 else _estimates(inner, scored),
+        "predict": lambda: _of_one(inner, scored) if drawn is None and not several else ({}, []),
     }
     found = parallel_map(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
-    compared, (audited, problem), tied, depths, estimates = found
+    compared, (audited, problem), tied, depths, (estimates, about_estimates) = found
+    if compared is not None:
+        estimates, about_estimates = compared.estimated, compared.about_estimates
     said = (scored.notes, compared and compared.notes, tied.notes, depths and depths.notes, audited and audited.notes)
     made = Report(
         qrels=experiment.qrels,
         options=options,
         evaluation=scored,
         estimates=estimates,
+        about_estimates=about_estimates,
         comparison=compared,
         ties=tied,
         depths=depths,
@@ -213,13 +218,17 @@ def _depth_to_judge(measure: Measure) -> int:
     return deepest if measure.k is None else min(int(measure.k), deepest)
 
 
-def _estimates(experiment: BaseExperiment, scored: Evaluation) -> dict[tuple[str, str], float]:
-    """The point estimates that verdicts use, for the measures that have a range."""
+def _of_one(
+    experiment: BaseExperiment, scored: Evaluation
+) -> tuple[dict[tuple[str, str], tuple[float, float, float]], list[str]]:
+    """The estimates of a single run, which is compared with none, for the measures that have one."""
     ranged = [m for m in scored.measures if all(run.scores[m].high is not None for run in scored.runs)]
     if not ranged:
-        return {}
-    rows = run_prediction(experiment, ranged, [MODEL]).rows()
-    return {(run, measure): value for run, _, measure, *_, value in rows}
+        return {}, []
+    found = run_prediction(experiment, ranged)
+    said = [] if found.calibrated is None else calibrated_sentences(found.calibrated, found.level)
+    rows = (row for row in found.rows() if row[8] is not None)
+    return {(run, measure): (value, low, high) for run, _, measure, *_, value, low, high in rows}, said
 
 
 def _depths(experiment: BaseExperiment, measures: Sequence[Measure]) -> DepthScores | None:

@@ -13,7 +13,7 @@ from fathoms import charts
 from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.audit_findings import SHARE_DEPTHS, as_percent, changes
 from fathoms.comparison.audit_result import Audit
-from fathoms.comparison.compare import MODEL, Pair, verdict_boxes
+from fathoms.comparison.compare import Pair, verdict_boxes
 from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
 from fathoms.comparison.sentences import range_sentence, sentences_of
@@ -45,7 +45,8 @@ def systems(report: Report, i: int, measure: Measure) -> str:
     rows = []
     shares = {} if report.audit is None else report.audit.shares
     for place, (run, mean) in enumerate(zip(ranked, means, strict=True), 1):
-        guess = report.estimates.get((run.run, measure.name))
+        likely = report.estimates.get((run.run, measure.name), (None, None, None))
+        guess = likely[0]
         values = [mean[name] for name in ("score", "low", "high", "tie_low", "tie_high")]
         counts = verdicts[run.run]
         share = shares.get(run.run, {}).get(10)
@@ -54,19 +55,19 @@ def systems(report: Report, i: int, measure: Measure) -> str:
                 (str(place), place),
                 run.run,
                 (_bar(mean, guess, top), mean["score"] or 0.0),
-                *map(number, (*values, guess)),
+                *map(number, (*values[:1], *likely, *values[1:])),
                 ("", -1) if share is None else (as_percent(share), share),
                 counts["better"],
                 counts["worse"],
                 counts["neither"],
             ]
         )
-    estimates = {run: value for (run, name), value in report.estimates.items() if name == measure.name}
+    estimates = {run: value for (run, name), (value, *_) in report.estimates.items() if name == measure.name}
     frame = report.evaluation.range_points(measure, estimates)
     title = _leading(report, measure, means)
     note = (
         "Dot: score, with unjudged documents taken as not relevant. Line: its range. Orange: over all orders of tied "
-        f"documents. Diamond: estimate ({MODEL}, not calibrated yet). "
+        "documents. Diamond: estimate. "
         f"{' '.join(range_sentences(replace(report.evaluation, measures=[measure])))}"
     )
     header = [
@@ -74,11 +75,13 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         "run",
         f"0 to {top:.2f}",
         "score",
+        "estimate",
+        "likely low",
+        "likely high",
         "low",
         "high",
         "tie low",
         "tie high",
-        "estimate",
         "top 10",
         "better",
         "worse",
@@ -90,7 +93,8 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         rows,
         words=3,
         find=True,
-        note=f"Scores and ranges as in fathoms eval, the estimate as in fathoms predict --method {MODEL}. Top 10: the "
+        note=f"Scores and ranges as in fathoms eval, the estimate and its likely interval as in fathoms predict. "
+        f"{' '.join(report.about_estimates)} Top 10: the "
         "share that is judged. Better, worse: than how many systems that can be claimed; no claim: of how many neither "
         "can.",
     )
@@ -462,13 +466,14 @@ def method(report: Report) -> str:
 <dt>score</dt><dd>with unjudged documents taken as not relevant, as other tools do</dd>
 <dt>low, high</dt><dd>the lowest and highest value over every way of judging the unjudged documents</dd>
 <dt>tie low, tie high</dt><dd>the lowest and highest value over every order of documents with equal scores</dd>
-<dt>estimate</dt><dd>the score to expect once everything is judged, from a model that is not calibrated yet</dd></dl>"""
+<dt>estimate, likely low, likely high</dt><dd>the score to expect once judging has gone to the depth named, and the
+interval it will probably be in</dd></dl>"""
     versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
     rows = [[one.role, one.path, one.sha256 or "not a file"] for one in report.sources]
     items = "".join(f"<li>{text(note)}</li>" for note in report.notes)
     notes = f"<h3>Warnings</h3><ul>{items}</ul>" if items else ""
     command = f"<pre><code>{text(report.command)}</code></pre>" if report.command else ""
-    settings = f"Ties: {report.options.ties}. Estimates: {MODEL}. Seed: {report.options.seed}."
+    settings = f"Ties: {report.options.ties}. Seed: {report.options.seed}."
     return f"<p>{text(settings)} {text(versions)}.</p>{test}{command}{words}{notes}" + details(
         "Files read, and their checksums", table("sources", ["what", "file", "SHA-256"], rows, words=3)
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.audit_findings import as_percent
-from fathoms.comparison.compare import MODEL, POWER
+from fathoms.comparison.compare import POWER
 from fathoms.comparison.depth import STABLE, stable_from, volatility
 from fathoms.comparison.sentences import MANY, sentence
 from fathoms.experiment.remarks import range_sentences
@@ -176,8 +176,8 @@ def _expected_ahead(report: Report, measure: Measure) -> list[str]:
         return []
     listed = some([name for _, name in sorted(names, key=lambda one: -one[0])])
     return [
-        f"That {best} stays ahead once everything is judged: with the probability in brackets the model ({MODEL}, not "
-        f"calibrated yet) expects a higher {measure.name} of {listed}."
+        f"That {best} stays ahead once everything is judged: with the probability in brackets a higher "
+        f"{measure.name} is estimated of {listed}."
     ]
 
 
