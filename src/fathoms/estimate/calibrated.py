@@ -23,7 +23,7 @@ from fathoms.data.document_values import read_values
 from fathoms.data.qrels import JUDGED, UNJUDGED
 from fathoms.errors import FathomsError
 from fathoms.estimate.backtest import Drift, Hiding, fit_drift, hidings, log_distance
-from fathoms.estimate.calibration import Calibration, Case, Prediction, calibrate, without
+from fathoms.estimate.calibration import Calibration, Case, Prediction, calibrate
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.draws import check_drawable
 from fathoms.estimate.grades import GradeModel, fit_grades
@@ -76,6 +76,10 @@ class Estimate:
     def method(self) -> str:
         """What the estimate is: of the model, or the plain score where that did better in the backtests."""
         return "model" if self.calibration.uses_model else "score"
+
+    def ordered(self, runs: Sequence[int]) -> Estimate:
+        """The same with the runs in another order."""
+        return replace(self, draws=self.draws[:, runs], point=self.point[runs], score=self.score[runs])
 
     def inside(self, scores: Sequence[Scores]) -> Estimate:
         """The same with the exact score of each run, and inside the range that it has over all given documents."""
@@ -150,10 +154,10 @@ class Estimates:
         covered = np.zeros((3, 2), dtype=np.int64)
         a, b = np.triu_indices(len(self.runs), 1)
         for i, case in enumerate(cases):
-            learnt = without(cases, i)
+            learnt = self[measure].calibration.without(i)
             predicted, fixed = case.predicted, case.predicted.fixed
             drawn, point = learnt.draws(predicted, i), learnt.center(predicted)
-            moves = ~fixed.all(axis=1)
+            moves = np.asarray(~fixed.all(axis=1))
             means, truth, center = drawn.mean(axis=2), case.truth.mean(axis=1), point.mean(axis=1)
             for place, (draws, true, estimate, use) in enumerate(
                 (
@@ -163,8 +167,8 @@ class Estimates:
                 )
             ):
                 low, high = interval(draws, estimate, level)
-                inside = np.asarray((true >= low - NEAR) & (true <= high + NEAR))
-                covered[place] += (int(inside[use].sum()), int(use.sum()))
+                inside = use & (true >= low - NEAR) & (true <= high + NEAR)
+                covered[place] += (int(inside.sum()), int(use.sum()))
         if not covered[:, 1].any():
             return None
         said = [(int(part), int(whole)) for part, whole in covered]
@@ -187,7 +191,7 @@ def run_estimates(
     experiment.needs_an_order("an estimate")
     tables = [read_values(one, lenient=experiment.lenient) for one in labels]
     experiment.prepare()
-    qrels, names = experiment.qrels, list(experiment.runs)
+    qrels, names = experiment.qrels, sorted(experiment.runs)  # so that their order does not matter
     found = gathered(names, [experiment.ranked(name) for name in names], qrels.topics, None)
     judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(found.documents), found.topic), found.documents)
     codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
@@ -202,11 +206,14 @@ def run_estimates(
     documents = documents_of(found, codes, contributing, max(depths.values()), levels, scaled)
     work = _Work(experiment, found, documents, pool, contributing, _elsewhere(experiment, documents, levels))
     align = experiment.alignment(measures, [])
-    scored = experiment.map(lambda name: _scored(measures, align.of(experiment.ranked(name)).evidence))
+    given = list(experiment.runs)
+    scored = experiment.map(lambda name: _scored(measures, align.of(experiment.ranked(name)).evidence), given)
+    order = [names.index(name) for name in given]
     estimates = {
-        m: estimate.inside([scores[m] for scores in scored]) for m, estimate in work.estimates(depths, draws).items()
+        m: estimate.ordered(order).inside([scores[m] for scores in scored])
+        for m, estimate in work.estimates(depths, draws).items()
     }
-    return Estimates(names, found.topics, estimates, pool, len(tables), tuple(work.hidden), notes)
+    return Estimates(given, found.topics, estimates, pool, len(tables), tuple(work.hidden), notes)
 
 
 def _scored(measures: Sequence[Measure], evidence: Evidence) -> dict[Measure, Scores]:
@@ -290,7 +297,8 @@ class _Work:
             cases = [
                 Case(predicted[measure], truth[measure]) for predicted, truth in zip(of_trial[:-1], truths, strict=True)
             ]
-            calibration = calibrate([case for case in cases if not case.predicted.fixed.all()])
+            told = [case for case in cases if not case.predicted.fixed.all()]
+            calibration = calibrate(told, sampled=self.pool_depth == 0)
             predicted = of_trial[-1][measure]
             drawn = calibration.draws(predicted, self.seed)
             point = drawn.mean(axis=0) if calibration.uses_model else predicted.score
@@ -339,7 +347,7 @@ class _Work:
         part: range,
         draws: int,
     ) -> list[tuple[Floats, Floats]]:
-        """For each measure scores of some draws, and their sum with the ideal as it is known."""
+        """For each measure scores of some draws, and the sum of what they were if only the ideal changed."""
         documents, seed = self.documents, self.seed
         target = trial.name == ""
         n = draws if target else BACKTEST_DRAWS
@@ -350,8 +358,8 @@ class _Work:
             use = self._open(trial, depth, target)
             here = [m for m in measures if depths[m] == depth]
             judging = self._judging(trial, trial.hidden[use])
-            for m, (scores, with_known_ideal) in judging.scores(here, levels[:, use]).items():
-                found[m] = (scores, with_known_ideal.sum(axis=0))
+            for m, (scores, ideal_alone) in judging.scores(here, levels[:, use]).items():
+                found[m] = (scores, ideal_alone.sum(axis=0))
         return [found[m] for m in measures]
 
     def _predictions(
@@ -367,14 +375,14 @@ class _Work:
         now = self._judging(trial, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
         for place, measure in enumerate(measures):
             scores = np.concatenate([part[place][0] for part in parts])
-            with_known_ideal = sum(part[place][1] for part in parts) / len(scores)
+            ideal_alone = np.asarray(sum(part[place][1] for part in parts) / len(scores))
             mean = scores.mean(axis=0)
             use = self._open(trial, depths[measure], target)
             distance = log_distance(documents.reach[trial.hidden[use]], trial.depth)
             predictions[measure] = Prediction(
                 now[measure][0][0],
-                np.asarray(with_known_ideal - now[measure][0][0]),
-                np.asarray(mean - with_known_ideal),
+                mean - ideal_alone,
+                ideal_alone - now[measure][0][0],
                 scores - mean,
                 float(distance.mean()) if len(distance) else 0.0,
             )

@@ -24,9 +24,12 @@ PRIOR_SHARE, PRIOR_SPREAD = 0.9, 0.3  # of a predicted change that comes true, b
 MOST_SHARE = 1.5
 SHARE_SPREAD = 0.10  # of a and b together, beyond what differs from backtest to backtest
 OWN_SPREAD = 0.03  # of each of them alone
+# Where only the ideal changes, as in nDCG@10 once the first ten are judged, it does in a few topics with few relevant
+# documents; there the model tends to expect some that are not there.
+IDEAL_ONLY_SPREAD, IDEAL_ONLY_TOPICS = 0.6, 5.0
 PRIOR_WIDENING, PRIOR_CASES = 1.5, 6.0
 COMMON_WIDENING = 1.3  # of the deviation that all runs share, of which one collection shows little
-GROWTH = 0.2  # of widths, for each unit of the logarithm of depth that lies beyond the backtests'
+GROWTH, TOPIC_GROWTH = 0.2, 0.35  # of widths, for each unit of log depth that lies beyond the backtests
 MOST = 25.0  # squared standard errors that one case counts for at most
 NOTHING = 1e-7  # scores of draws are sums in single precision
 
@@ -38,8 +41,8 @@ class Prediction:
     """What a model makes of all runs and topics: [run, topic], and its draws about the mean."""
 
     score: Floats  # as judged
-    own: Floats  # change by the runs' own documents
-    ideal: Floats  # further change, by R or the ideal ranking
+    own: Floats  # change by the runs' own documents, R and ideal being as drawn
+    ideal: Floats  # change by R or the ideal ranking alone
     deviations: Floats  # [draw, run, topic]
     distance: float  # how far beyond the pool the documents lie
 
@@ -74,6 +77,7 @@ class Calibration:
     own: float  # share of a change by own documents that comes true
     ideal: float  # and of one by the ideal
     ideal_only: float  # the same where own documents are all known
+    ideal_only_spread: float  # of that, from topic to topic
     spread: float  # of these, from backtest to backtest
     of_means: float  # widening of deviations of runs' means
     of_topics: float  # and of single topics
@@ -81,25 +85,34 @@ class Calibration:
     model_error: float  # root mean square over runs and topics, out of sample
     plain_error: float
     cases: tuple[Case, ...]
+    sampled: bool = False  # whether what is judged looks like a sample, from which a model learns what holds for all
 
     @property
     def uses_model(self) -> bool:
-        """Whether the model does better than the score itself; without backtests nothing speaks against it."""
-        return not self.cases or self.model_error < self.plain_error
+        """Whether the model does better than the score itself; without backtests nothing speaks against it, and of a
+        sample the plain score, which takes all other documents as not relevant, is no estimate."""
+        return self.sampled or not self.cases or self.model_error < self.plain_error
+
+    def without(self, i: int) -> Calibration:
+        """What all other backtests say, for a look at one out of sample."""
+        return calibrate([case for j, case in enumerate(self.cases) if j != i], sampled=self.sampled)
 
     def draws(self, predicted: Prediction, seed: int) -> Floats:
         """Scores once judged, [draw, run, topic]."""
         n = len(predicted.deviations)
         rng = np.random.default_rng((seed, n, 2))
-        wider = 1 + GROWTH * max(0.0, predicted.distance - self.distance)
-        spread = np.hypot(SHARE_SPREAD, self.spread) * wider
+        beyond = max(0.0, predicted.distance - self.distance)
+        spread = np.hypot(SHARE_SPREAD, self.spread) * (1 + GROWTH * beyond)
         together, of_own, of_ideal = rng.standard_normal((3, n, 1, 1))
         own = self.own + spread * together + OWN_SPREAD * of_own
-        ideal = np.where(predicted.of_ideal_only, self.ideal_only, self.ideal)
-        moved = (ideal != 0) * (spread * together + OWN_SPREAD * of_ideal)
+        only, n_topics = predicted.of_ideal_only, predicted.score.shape[1]
+        ideal = np.where(only, self.ideal_only, self.ideal)
+        by_topic = self.ideal_only_spread * (together + rng.standard_normal((n, 1, n_topics)))
+        moved = np.where(only, by_topic, spread * together + OWN_SPREAD * of_ideal)
         common, of_means, of_topics = parts(predicted.deviations)
         # No less than what comes true of the mean: that nothing changes is to stay possible.
-        means, topics = (max(self.own, factor) * wider for factor in (self.of_means, self.of_topics))
+        means = max(self.own, self.of_means) * (1 + GROWTH * beyond)
+        topics = max(self.own, self.of_topics) * (1 + TOPIC_GROWTH * beyond)
         away = COMMON_WIDENING * common + means * of_means + topics * of_topics
         drawn = predicted.score + own * predicted.own + (ideal + moved) * predicted.ideal + away
         return np.where(predicted.fixed, predicted.score, drawn)
@@ -119,13 +132,16 @@ def parts(values: Floats) -> tuple[Floats, Floats, Floats]:
     return common, means - common, values - means
 
 
-def calibrate(cases: Sequence[Case]) -> Calibration:
-    """What backtests say of one measure."""
+def calibrate(cases: Sequence[Case], *, sampled: bool = False) -> Calibration:
+    """What backtests say of one measure. Where judgments are `sampled`, what the model learnt of them holds for all
+    others, and backtests widen its deviations only."""
     if not cases:
+        share = 1.0 if sampled else PRIOR_SHARE
         return Calibration(
-            own=PRIOR_SHARE,
-            ideal=PRIOR_SHARE,
-            ideal_only=PRIOR_SHARE,
+            own=share,
+            ideal=share,
+            ideal_only=share,
+            ideal_only_spread=IDEAL_ONLY_SPREAD,
             spread=SHARE_SPREAD,
             of_means=PRIOR_WIDENING,
             of_topics=PRIOR_WIDENING,
@@ -133,14 +149,16 @@ def calibrate(cases: Sequence[Case]) -> Calibration:
             model_error=np.nan,
             plain_error=np.nan,
             cases=(),
+            sampled=sampled,
         )
     own, ideal = _came_true(cases)
-    only = _came_true_of_ideal(cases, ideal)
+    only, only_spread = _came_true_of_ideal(cases, ideal)
     shares = np.array([_came_true([case])[0] for case in cases])
     found = Calibration(
         own,
         ideal,
         only,
+        only_spread,
         float(shares.std()) if len(cases) > 1 else SHARE_SPREAD,
         PRIOR_WIDENING,
         PRIOR_WIDENING,
@@ -149,12 +167,10 @@ def calibrate(cases: Sequence[Case]) -> Calibration:
         tuple(cases),
     )
     of_means, of_topics = _widening(cases)
-    return replace(found, of_means=of_means, of_topics=of_topics)
-
-
-def without(cases: Sequence[Case], i: int) -> Calibration:
-    """What all other backtests say, for a look at one out of sample."""
-    return calibrate([case for j, case in enumerate(cases) if j != i])
+    found = replace(found, of_means=of_means, of_topics=of_topics)
+    if sampled:
+        found = replace(found, own=1.0, ideal=1.0, ideal_only=1.0, spread=0.0, sampled=True)
+    return found
 
 
 def _came_true(cases: Sequence[Case]) -> tuple[float, float]:
@@ -163,35 +179,42 @@ def _came_true(cases: Sequence[Case]) -> tuple[float, float]:
 
     Runs share their documents, so all of them together count as one.
     """
-    A, b, squares, cells = np.zeros((2, 2)), np.zeros(2), 0.0, 0
+    A, b, change_squares, cells = np.zeros((2, 2)), np.zeros(2), 0.0, 0.0
     for case in cases:
         use = ~case.predicted.of_ideal_only & ~case.predicted.fixed
         columns = [np.where(use, part, 0.0) for part in (case.predicted.own, case.predicted.ideal, case.change)]
-        rest = (columns[2] - PRIOR_SHARE * (columns[0] + columns[1]))[use]
-        squares, cells = squares + float(rest @ rest), cells + len(rest)
-        n_runs, n_topics = use.any(axis=1).sum(), use.shape[1]
+        n_runs, n_topics = max(1, int(use.any(axis=1).sum())), use.shape[1]
         for weight, (own, ideal, change) in (
-            (1.0, columns),
-            (float(n_topics), [column.mean(axis=1) for column in columns]),
+            (1.0 / n_runs, columns),
+            (float(n_topics) / n_runs, [column.mean(axis=1) for column in columns]),
         ):
             M = np.stack([own.ravel(), ideal.ravel()])
-            A += weight / max(1, n_runs) * (M @ M.T)
-            b += weight / max(1, n_runs) * (M @ change.ravel())
-    noise = max(2 * squares / max(1, cells), TINY)
-    prior = noise / PRIOR_SPREAD**2
-    shares = np.linalg.solve(A + prior * np.eye(2), b + prior * PRIOR_SHARE)
+            A += weight * (M @ M.T)
+            b += weight * (M @ change.ravel())
+            change_squares += weight * float(change.ravel() @ change.ravel())
+        cells += 2 * use.any(axis=0).sum()
+    shares = np.full(2, PRIOR_SHARE)
+    for _ in range(2):  # how noisy it is, is seen once shares are known
+        rest = change_squares - 2 * shares @ b + shares @ A @ shares
+        prior = max(rest / max(1.0, cells), TINY) / PRIOR_SPREAD**2
+        shares = np.linalg.solve(A + prior * np.eye(2), b + prior * PRIOR_SHARE)
     own, ideal = np.clip(shares, 0.0, MOST_SHARE).tolist()
     return own, ideal
 
 
-def _came_true_of_ideal(cases: Sequence[Case], otherwise: float) -> float:
-    """The same where only the ideal changes; 0 where nothing of it came true more often than not."""
+def _came_true_of_ideal(cases: Sequence[Case], otherwise: float) -> tuple[float, float]:
+    """The same where only the ideal changes, and how that varies from topic to topic."""
     predicted = np.concatenate([case.predicted.ideal[case.predicted.of_ideal_only] for case in cases])
     change = np.concatenate([case.change[case.predicted.of_ideal_only] for case in cases])
     if not len(predicted):
-        return otherwise
-    share = float((predicted @ change) / max(predicted @ predicted, TINY))
-    return min(max(share, 0.0), 1.0)
+        return otherwise, IDEAL_ONLY_SPREAD
+    size = max(float(predicted @ predicted), TINY)
+    share = min(max(float(predicted @ change) / size, 0.0), 1.0)
+    rest = change - share * predicted
+    topics = sum(int(case.predicted.of_ideal_only.any(axis=0).sum()) for case in cases)
+    spread = float(rest @ rest) / size
+    pooled = (topics * spread + IDEAL_ONLY_TOPICS * IDEAL_ONLY_SPREAD**2) / (topics + IDEAL_ONLY_TOPICS)
+    return share, float(np.sqrt(pooled))
 
 
 def _errors(cases: Sequence[Case]) -> tuple[float, float]:
@@ -201,7 +224,7 @@ def _errors(cases: Sequence[Case]) -> tuple[float, float]:
     for i, case in enumerate(cases):
         own, ideal = (PRIOR_SHARE, PRIOR_SHARE) if len(cases) == 1 else _came_true([*cases[:i], *cases[i + 1 :]])
         others = [*cases[:i], *cases[i + 1 :]]
-        only = _came_true_of_ideal(others, ideal) if others else ideal
+        only = _came_true_of_ideal(others, ideal)[0] if others else ideal
         of_ideal = np.where(case.predicted.of_ideal_only, only, ideal)
         error = case.change - own * case.predicted.own - of_ideal * case.predicted.ideal
         model.append(np.mean(error**2) + np.mean(error.mean(axis=1) ** 2))

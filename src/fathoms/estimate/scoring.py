@@ -77,24 +77,27 @@ class Judging:
         return self.known_counts + drawn.reshape(n, *self.elsewhere.shape)
 
     def scores(self, measures: Sequence[Measure], levels: NDArray[np.int16]) -> dict[Measure, tuple[Floats, Floats]]:
-        """For each measure scores [draw, run, topic], and what they would be with R and ideal rankings as of the known
-        documents."""
+        """For each measure scores [draw, run, topic], and what they would be if only R and ideal rankings changed, the
+        open documents themselves being worth nothing."""
         shape = (len(levels), len(self.found.names), len(self.found.topics))
         found = {measure: (np.empty(shape), np.empty(shape)) for measure in measures}
+        nothing = self._codes(np.zeros((1, len(self.open)), dtype=np.int16))
+        known = {measure: self._sums(measure, nothing) for measure in measures if measure.sums_listed}
         step = max(1, CELLS // max(1, len(self._listed_rows)))
         for first in range(0, len(levels), step):
             part = slice(first, first + step)
             codes, counts = self._codes(levels[part]), self._counts(levels[part])
-            known = np.broadcast_to(self.known_counts, counts.shape)
+            in_all = self._in_all(counts)
             for measure in measures:
-                if measure.sums_listed:
-                    sums = self._sums(measure, codes)
-                    values = [measure.from_sums(sums, self._in_all(counted)) for counted in (counts, known)]
-                    for scores, value in zip(found[measure], values, strict=True):
-                        scores[part] = np.moveaxis(value.reshape(len(self.found.names), -1, shape[2]), 0, 1)
+                if measure in known:
+                    for scores, sums in zip(
+                        found[measure], (self._sums(measure, codes), np.tile(known[measure], len(codes))), strict=True
+                    ):
+                        value = measure.from_sums(sums, in_all).reshape(len(self.found.names), -1, shape[2])
+                        scores[part] = np.moveaxis(value, 0, 1)
                 else:
-                    for scores, counted in zip(found[measure], (counts, known), strict=True):
-                        scores[part] = self._whole(measure, codes, counted)
+                    found[measure][0][part] = self._whole(measure, codes, counts)
+                    found[measure][1][part] = self._whole(measure, np.repeat(nothing, len(codes), axis=0), counts)
         return found
 
     def _sums(self, measure: Measure, codes: NDArray[np.int16]) -> Floats:
