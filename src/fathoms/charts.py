@@ -314,7 +314,7 @@ def confusion(frame: pl.DataFrame, source: str) -> Any:
     colour = alt.Color(
         "share:Q",
         title="share of the grade",
-        scale=alt.Scale(domain=[0, 1], range=["#FFFFFF", COLOURS[0]]),
+        scale=alt.Scale(domain=[0, 1], range=["#FFFFFF", COLOURS[0]], interpolate="rgb"),
         legend=alt.Legend(format="%"),
     )
     cells = base.mark_rect(stroke=PALE, strokeWidth=0.5).encode(color=colour, description="tooltip:N")
@@ -335,7 +335,7 @@ def score_scatter(frame: pl.DataFrame, axes: tuple[str, str]) -> Any:
 
     ends = [*frame["human"].to_list(), *frame["labels"].to_list()]
     edge = 0.05 * (max(ends) - min(ends)) or 0.05
-    scale = alt.Scale(domain=[max(0.0, min(ends) - edge), max(ends) + edge], nice=False)
+    scale = alt.Scale(domain=[max(0.0, min(ends) - edge), max(ends) + edge], nice=False, zero=False)
     corners = pl.DataFrame({"human": scale.domain, "labels": scale.domain})
     line = alt.Chart(corners).mark_line(strokeDash=[4, 3], strokeWidth=1, color=PALE).encode(x="human:Q", y="labels:Q")
     points = (

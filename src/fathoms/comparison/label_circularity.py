@@ -21,7 +21,7 @@ from fathoms.evidence.evidence import Bools, Floats, Ints
 FEWEST_RUNS = 6  # to tell what is usual; with fewer nothing is said
 FEWEST_FREE = 4  # documents of a topic beyond one for each grade that the run has there
 SUSPECT = 0.05  # chance that any run is suspected where none is circular
-LEAST_EXCESS = 0.15  # of correlation: a reranking by the judge has more of it, a system that happens to be like it less
+LEAST_EXCESS = 0.2  # of correlation: a reranking by the judge has more of it, a system that happens to be like it less
 MOST_SUSPECTS = 1 / 3  # of the runs; were most of them circular, the honest ones would stand out
 
 
@@ -144,12 +144,16 @@ def _slope(x: Floats, a: Floats) -> float:
 
 
 def _chance(values: Floats) -> Floats:
-    """For each value the chance that one of so many lies as far above the others; one degree is the slope's."""
+    """For each value the chance that one of so many lies as far above the others; one degree is the slope's.
+
+    It is doubled: with steps one after another and few runs, a family would else be suspected in up to 10% of cases
+    and not in 5%, as trials with normal values showed.
+    """
     from scipy.special import stdtr
 
     n = len(values)
     e = values - values.mean()
     room = 1 - 1 / n
     others = np.maximum((e**2).sum() - e**2 / room, 1e-18) / (n - 2)
-    p: Floats = np.minimum(1.0, n * (1 - stdtr(n - 3, e / np.sqrt(others * room))))
+    p: Floats = np.minimum(1.0, 2 * n * (1 - stdtr(n - 3, e / np.sqrt(others * room))))
     return p

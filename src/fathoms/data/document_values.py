@@ -54,7 +54,7 @@ def read_values(source: Any, *, lenient: bool = False) -> Table:
 def named_sources(labels: Any) -> dict[str, Any]:
     """Sources of labels by name: a file, folder, glob, frame or dict {topic: {document: value}}, several of these, or a
     dict of them by name."""
-    if isinstance(labels, Mapping) and labels and all(map(_is_source, labels.values())):
+    if isinstance(labels, Mapping) and all(map(_is_source, labels.values())):
         return {str(name): source for name, source in labels.items()}
     found: list[tuple[str | None, Any]] = []
     for source in labels if isinstance(labels, list | tuple) else [labels]:
