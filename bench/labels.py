@@ -50,8 +50,8 @@ class Judged:
         score = signal + self.rng.normal(0, noise, len(signal))
         order = np.lexsort((-score, self.topic))
         start = np.searchsorted(self.topic[order], np.arange(self.n_topics))
-        rank = np.arange(len(order)) - start[self.topic[order]] + 1.0
-        return order[rank <= TOP], rank[rank <= TOP]
+        rank = (np.arange(len(order)) - start[self.topic[order]] + 1).astype(np.float64)
+        return order[rank <= TOP].astype(np.int64), rank[rank <= TOP]
 
     def reranked(self, run: Ranking, label: Floats, noise: float) -> Ranking:
         """The same places with the documents in the order of the labels plus noise."""
@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--trials", type=int, default=100)
     args = parser.parse_args()
-    rng = np.random.default_rng(2024)
+    rng = np.random.default_rng(31)
     data, qrels = judged(args.folder / "llmjudge-dl23-labels", "llmjudge_test_qrel_idx.txt", rng)
     labels = all_labels(args.folder / "llmjudge-dl23-labels", qrels)
     coverage(data, labels, 4 * args.trials)

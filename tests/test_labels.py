@@ -201,7 +201,7 @@ def test_the_partial_correlation_is_that_of_residuals() -> None:
     rng = np.random.default_rng(4)
     grade, label = rng.integers(0, 2, 30), rng.normal(size=30)
     rank = rng.permutation(30).astype(np.float64) + 1
-    h = 1 / np.log2(rank + 1)
+    h = -np.log(rank)
     x, e = h.copy(), label.copy()
     for g in (0, 1):
         x[grade == g] -= h[grade == g].mean()

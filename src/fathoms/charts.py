@@ -314,12 +314,12 @@ def confusion(frame: pl.DataFrame, source: str) -> Any:
     colour = alt.Color(
         "share:Q",
         title="share of the grade",
-        scale=alt.Scale(domain=[0, 1], range=["#FFFFFF", COLOURS[0]], interpolate="rgb"),
+        scale=alt.Scale(domain=[0, 1], range=["white", COLOURS[0]], interpolate="rgb"),
         legend=alt.Legend(format="%"),
     )
     cells = base.mark_rect(stroke=PALE, strokeWidth=0.5).encode(color=colour, description="tooltip:N")
     text = base.mark_text(fontSize=12).encode(
-        text="shown:N", color=alt.condition("datum.light", alt.value("#FFFFFF"), alt.value("#000000"))
+        text="shown:N", color=alt.condition("datum.light", alt.value("white"), alt.value("black"))
     )
     return _finish(cells + text, f"Human grades and labels of {source}", 360, 280)
 

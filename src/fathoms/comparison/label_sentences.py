@@ -104,7 +104,8 @@ def _agreement(source: SourceAudit) -> str:
         covered += f", on {source.topics:,} of {pluralise(source.judged_topics, 'topic')}"
     if source.unjudged is not None:
         if source.unjudged:
-            covered += f", and {source.unjudged_labelled:,} of the {source.unjudged:,} unjudged ones of the runs"
+            some = "all" if source.unjudged_labelled == source.unjudged else f"{source.unjudged_labelled:,} of the"
+            covered += f", and {some} {source.unjudged:,} unjudged ones of the runs"
         else:
             covered += "; the runs have no unjudged ones"
     said = [f"{covered}."]
@@ -168,7 +169,8 @@ def _order(source: SourceAudit, effect: Effect) -> str:
     else:
         change = "changes" if len(effect.swaps) == 1 else "change"
         swapped = f"{len(effect.swaps):,} of {pluralise(pairs, 'pair')} {change} places"
-        swapped += f", {real:,} of them significantly different by people (t test, p < {SIGNIFICANT:g}, uncorrected)"
+        swapped += f", {f'{real:,}' if real else 'none'} of them significantly different by people (t test, p < "
+        swapped += f"{SIGNIFICANT:g}, uncorrected)"
     return (
         f"{effect.measure} with its labels in place of the judgments of the same documents: tau {effect.tau:.2f}, "
         f"tau_ap {effect.tau_ap or 0.0:.2f} over {pluralise(n, 'run')}; {swapped}; scores differ by "
