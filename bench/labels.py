@@ -1,11 +1,11 @@
 """How far can `fathoms labels` be trusted? Coverage of its intervals, circular runs found and honest ones suspected,
-and its number of judgments, on labels of 33 language models and on runs of TREC-8.
+and its number of judgments, on labels of 33 language models and on runs of TREC-8 and TREC-COVID.
 
     python bench/labels.py FOLDER [--trials 100]
 
-FOLDER holds the collections llmjudge-dl23-labels (labels and human judgments, no runs) and trec8-adhoc (runs and human
-judgments, no labels). So runs are made for the first, from human grades or other teams' labels plus noise, and labels
-for the second, from the judgments plus what a run of a team left out says plus noise. A circular run is an honest one
+FOLDER holds the collections llmjudge-dl23-labels (labels and human judgments, no runs), trec8-adhoc and trec-covid-r1
+(runs and human judgments, no labels). So runs are made for the first, from human grades or other teams' labels plus
+noise, and labels for the others, from the judgments plus what a run of a team left out says plus noise. A circular run is an honest one
 whose first 100 documents are put into the order of the labels plus noise.
 """
 
@@ -155,17 +155,17 @@ def made_runs(data: Judged, labels: dict[str, Floats], trials: int) -> None:
     report("made from grades and other labels", family(0.2), trials)
 
 
-def real_runs(folder: Path, rng: np.random.Generator, trials: int) -> None:
+def real_runs(name: str, folder: Path, rng: np.random.Generator, trials: int) -> None:
     experiment = BaseExperiment(folder / "qrels.txt", folder / "runs", groups=folder / "groups.tsv")
     qrels, names, teams = experiment.qrels, list(experiment.runs), experiment.groups or {}
     data = Judged(qrels.topic.astype(np.int64), (qrels.grades > 0).astype(np.float64), len(qrels.topics), rng)
     whole, top = {}, {}
-    for name in names:
-        ranked = experiment.ranked(name)
+    for run in names:
+        ranked = experiment.ranked(run)
         seen = ranked.judgment >= 0
-        whole[name] = (ranked.judgment[seen].astype(np.int64), ranked.rank[seen].astype(np.float64))
+        whole[run] = (ranked.judgment[seen].astype(np.int64), ranked.rank[seen].astype(np.float64))
         first = seen & (ranked.rank <= TOP)
-        top[name] = (ranked.judgment[first].astype(np.int64), ranked.rank[first].astype(np.float64))
+        top[run] = (ranked.judgment[first].astype(np.int64), ranked.rank[first].astype(np.float64))
 
     def family(weight: float) -> Callable[[int, int, float], list[Following]]:
         def made(n: int, circular: int, noise: float) -> list[Following]:
@@ -175,16 +175,16 @@ def real_runs(folder: Path, rng: np.random.Generator, trials: int) -> None:
             height[row] = np.log(1001 / rank)
             score = 1.5 * data.grade + weight * standardised(height) + rng.normal(0, 1, len(qrels))
             label = np.searchsorted(np.quantile(score, [0.8, 0.9, 0.96]), score).astype(np.float64)
-            others = [name for name in names if teams.get(name) != teams.get(judge)]
+            others = [run for run in names if teams.get(run) != teams.get(judge)]
             chosen = rng.choice(others, n + circular, replace=False).tolist()
-            runs = [top[name] for name in chosen[:n]]
-            runs += [data.reranked(top[name], label, noise) for name in chosen[n:]]
+            runs = [top[run] for run in chosen[:n]]
+            runs += [data.reranked(top[run], label, noise) for run in chosen[n:]]
             return data.followings(runs, label)
 
         return made
 
     for weight in (0.0, 0.5, 1.0):
-        report(f"TREC-8, judge's bias {weight:g}", family(weight), trials)
+        report(f"{name}, judge's bias {weight:g}", family(weight), trials)
 
 
 # -- judgments --------------------------------------------------------------------------------------------------------
@@ -240,7 +240,8 @@ def main() -> None:
     print("\n| runs | honest | circular | noise | honest ones suspected in | circular ones found |")
     print("|---|---|---|---|---|---|")
     made_runs(data, labels, args.trials)
-    real_runs(args.folder / "trec8-adhoc", rng, args.trials)
+    real_runs("TREC-8", args.folder / "trec8-adhoc", rng, args.trials)
+    real_runs("TREC-COVID", args.folder / "trec-covid-r1", rng, args.trials)
 
 
 if __name__ == "__main__":

@@ -251,6 +251,20 @@ def test_honest_runs_are_seldom_suspected() -> None:
     assert sum(any(one.suspect for one in family(rng, 10, 0)) for _ in range(100)) <= 5
 
 
+def test_runs_with_few_judged_documents_are_not_suspected_for_their_noise() -> None:
+    """Correlations of two runs are over a handful of documents, and on few topics."""
+    rng = np.random.default_rng(13)
+    for _ in range(50):
+        partial = rng.normal(0, 0.05, size=(12, 20))
+        partial[10] = rng.normal(0, 0.5, size=20)
+        partial[11, 3:], partial[11, :3] = np.nan, 0.9
+        plain = rng.normal(0.3, 0.05, size=(12, 20))
+        found = followings([str(i) for i in range(12)], partial, plain)
+        assert not any(one.suspect for one in found)
+        assert found[11].p is None
+        assert found[11].correlation == pytest.approx(0.9)
+
+
 def test_outliers_keep_their_level() -> None:
     """Without the least excess too: normal values, 5% of families."""
     rng = np.random.default_rng(9)
@@ -271,6 +285,28 @@ def test_judgments_by_hand() -> None:
     assert judgments(0.25, 0.1, 10**9) == 97
     assert judgments(0.25, 0.1, 100) == 49
     assert judgments(0.0, 0.1, 100) == 0
+
+
+def test_halving_by_hand() -> None:
+    """Of 250 documents 50 are judged: 1/50 - 1/250 = 0.016, a quarter 0.004, so 1 / 0.008 = 125 in all."""
+    table = np.array([[30.0, 10.0], [10.0, 30.0]])
+    found = budget(table, np.array([False, True]), 250)
+    assert found is not None
+    assert found.to_halve(50) == 75
+    with pytest.raises(fm.FathomsError, match="expected a number from 1 to 249, found 250"):
+        found.to_halve(250)
+
+
+def test_labels_that_are_the_judgments() -> None:
+    human, _, runs = small(circular=False)
+    found = fm.labels(human, {"same": human}, runs)
+    source = found.source()
+    assert source.figures["kappa"] == agreement.Estimate(1.0, 1.0, 1.0)
+    assert [(effect.tau, effect.rmse, effect.swaps) for effect in source.effects] == [(1.0, 0.0, [])] * 2
+    said = " ".join(found.sentences)
+    assert "none of 28 pairs changes places" in said
+    assert "It calls the same documents relevant as people do." in said
+    assert "to within 0.05 it takes about 0 random human judgments" in said
 
 
 def test_the_number_of_judgments_does_what_it_promises() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Bools, Floats
 
 HALF_WIDTHS = (0.05, 0.02, 0.01)
@@ -41,6 +42,13 @@ class Budget:
     with_labels_sd: float  # of a judgment about what its label lets one expect
     without_sd: float  # of a judgment about the mean
     needed: dict[float, tuple[int, int]]  # by half width of the 95% interval: with labels, and without
+
+    def to_halve(self, judged: int) -> int:
+        """Further random judgments that halve the interval, where so many of the documents are judged at random."""
+        if not 0 < judged < self.documents:
+            raise FathomsError(f"expected a number from 1 to {self.documents - 1:,}, found {judged!r}")
+        left = (1 / judged - 1 / self.documents) / 4
+        return int(np.ceil(round(1 / (left + 1 / self.documents) - judged, 9)))
 
 
 def calibration(counts: Floats, relevant: Bools, positive: Bools) -> Calibration | None:

@@ -19,6 +19,7 @@ from fathoms.data.arrays import row_sums
 from fathoms.evidence.evidence import Bools, Floats, Ints
 
 FEWEST_RUNS = 6  # to tell what is usual; with fewer nothing is said
+FEWEST_TOPICS = 5  # with enough documents of a run to say anything of it
 FEWEST_FREE = 4  # documents of a topic beyond one for each grade that the run has there
 SUSPECT = 0.05  # chance that any run is suspected where none is circular
 LEAST_EXCESS = 0.25  # of correlation: a reranking by the judge has more of it, a system that happens to be like it less
@@ -33,7 +34,7 @@ class Following:
     correlation: float | None  # mean over topics: label and height in the ranking, at the same human grade
     agreement: float | None  # mean over topics: human grade and height
     excess: float | None  # of that correlation over what other runs of such agreement have
-    p: float | None  # that an honest run has this excess, corrected for the number of runs
+    p: float | None  # the chance of such an excess without cause, corrected for the number of runs
     suspect: bool = False
 
 
@@ -77,41 +78,48 @@ def _correlation(topic: Ints, x: Floats, y: Floats, n_topics: int) -> Floats:
 def followings(names: Sequence[str], partial: Floats, plain: Floats) -> list[Following]:
     """Who follows the labels more than people's grades explain; correlations are [run, topic].
 
-    Topics in which all runs follow the labels count for nobody: each topic's median over the runs is taken off.
+    Topics in which all runs follow the labels count for nobody: each topic's median over the runs is taken off. A run
+    is suspected if its excess is an outlier among the runs', and if it is one of the topics at large: a t test of its
+    excess topic by topic, corrected for the number of runs too. Else a run with few judged documents, whose
+    correlations are mostly noise, would be an outlier. Runs with few usable topics are left out of all this.
     """
-    x, a = _over_topics(partial), _over_topics(plain)
-    known = np.flatnonzero(~np.isnan(x) & ~np.isnan(a))
-    found = [Following(name, _known(c), _known(g), None, None) for name, c, g in _means(names, partial, plain)]
+    found = [Following(name, _mean(c), _mean(g), None, None) for name, c, g in zip(names, partial, plain, strict=True)]
+    usable = (~np.isnan(partial) & ~np.isnan(plain)).sum(axis=1) >= FEWEST_TOPICS
+    known = np.flatnonzero(usable)
     if len(known) < FEWEST_RUNS:
         return found
-    excess, p, suspects = outliers(x[known], a[known])
-    for i, e, chance, suspect in zip(known.tolist(), excess.tolist(), p.tolist(), suspects.tolist(), strict=True):
-        one = found[i]
-        found[i] = Following(one.run, one.correlation, one.agreement, e, chance, suspect and e >= LEAST_EXCESS)
+    beyond = _beyond_median(partial[known])
+    x, a = (np.nanmean(values, axis=1) for values in (beyond, _beyond_median(plain[known])))
+    excess, p, suspects = outliers(x, a)
+    p = np.maximum(p, np.minimum(1.0, len(known) * _topic_chances(beyond - (x - excess)[:, None])))
+    suspects &= (p < SUSPECT) & (excess >= LEAST_EXCESS)
+    for i, *figures in zip(known.tolist(), excess.tolist(), p.tolist(), suspects.tolist(), strict=True):
+        found[i] = Following(found[i].run, found[i].correlation, found[i].agreement, *figures)
     return found
 
 
-def _means(names: Sequence[str], partial: Floats, plain: Floats) -> list[tuple[str, float, float]]:
-    return [(name, _mean(c), _mean(g)) for name, c, g in zip(names, partial, plain, strict=True)]
-
-
-def _mean(values: Floats) -> float:
+def _mean(values: Floats) -> float | None:
     known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else np.nan
+    return float(known.mean()) if len(known) else None
 
 
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else value
+def _beyond_median(values: Floats) -> Floats:
+    """What each run has beyond the topic's median over the runs; nan where it has nothing."""
+    beyond = np.full(values.shape, np.nan)
+    some = ~np.isnan(values).all(axis=0)
+    beyond[:, some] = values[:, some] - np.nanmedian(values[:, some], axis=0)
+    return beyond
 
 
-def _over_topics(values: Floats) -> Floats:
-    """Each run's mean over its topics, of what it has beyond the topic's median over the runs."""
-    topics = (~np.isnan(values)).sum(axis=0) >= 2
-    kept = values[:, topics]
-    if not kept.shape[1]:
-        return np.full(len(values), np.nan)
-    beyond = kept - np.nanmedian(kept, axis=0)
-    return np.array([_mean(row) for row in beyond])
+def _topic_chances(values: Floats) -> Floats:
+    """One-sided t tests: for each row the chance of a mean so far above 0 if its topics had none."""
+    from scipy.special import stdtr
+
+    n = (~np.isnan(values)).sum(axis=1)
+    error = np.nanstd(values, axis=1, ddof=1) / np.sqrt(n)
+    t = np.nanmean(values, axis=1) / np.maximum(error, 1e-12)
+    chances: Floats = 1 - stdtr(n - 1, t)
+    return chances
 
 
 def outliers(x: Floats, a: Floats) -> tuple[Floats, Floats, Bools]:

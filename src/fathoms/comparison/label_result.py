@@ -165,7 +165,7 @@ class LabelAudit(Result):
         charts.require()
         chosen = self.source(source)
         if not chosen.effects:
-            return charts.confusion(self.confusion_points(source), chosen.name)
+            return charts.confusion(self.confusion_points(source), valid_text(chosen.name))
         name = chosen.effects[0].measure if measure is None else measure
         return charts.score_scatter(
             self.score_points(source, name), (f"{name} by people", f"{name} by {valid_text(chosen.name)}")

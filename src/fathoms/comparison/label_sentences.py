@@ -217,7 +217,8 @@ def _judgments(source: SourceAudit) -> list[str]:
             f"{100 * known.error:+.1f} points, give or take {100 * half:.1f} with other topics like these (95%)."
         )
         if known.se == 0:
-            text = "It calls as many documents relevant as people do, in every topic."
+            if known.error == 0:
+                text = "It calls the same documents relevant as people do."
         elif known.to_halve is None:
             text += (
                 f" {known.topic_share:.0%} of that variance is between topics, so more judgments on these topics would "
