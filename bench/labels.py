@@ -5,8 +5,8 @@ and its number of judgments, on labels of 33 language models and on runs of TREC
 
 FOLDER holds the collections llmjudge-dl23-labels (labels and human judgments, no runs), trec8-adhoc and trec-covid-r1
 (runs and human judgments, no labels). So runs are made for the first, from human grades or other teams' labels plus
-noise, and labels for the others, from the judgments plus what a run of a team left out says plus noise. A circular run is an honest one
-whose first 100 documents are put into the order of the labels plus noise.
+noise, and labels for the others, from the judgments plus what a run of a team left out says plus noise. A circular run
+is an honest one whose first 100 documents are put into the order of the labels plus noise.
 """
 
 from __future__ import annotations
