@@ -176,6 +176,18 @@ def test_scores_are_told_from_grades() -> None:
     assert agreement.are_scores(np.arange(30.0))
 
 
+def test_intervals_of_scores_by_groups_are_those_of_the_scores() -> None:
+    rng = np.random.default_rng(14)
+    topic, y = np.repeat(np.arange(10), 400), rng.integers(0, 2, 4000).astype(float)
+    found = agreement.counted(topic, y, y + rng.normal(0, 1, 4000))
+    grouped = agreement.coarse(found)
+    assert len(grouped.labels) == 1000
+    assert grouped.counts.sum() == 4000
+    draws = agreement.resampled(10, 0, 300)
+    exact, near = (agreement.interval(agreement.auc, one.counts, draws) for one in (found, grouped))
+    assert (near.value, near.low, near.high) == pytest.approx((exact.value, exact.low, exact.high), abs=1e-3)
+
+
 def test_thresholds_are_the_best() -> None:
     """All thresholds tried one by one."""
     rng = np.random.default_rng(3)

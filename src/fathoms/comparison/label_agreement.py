@@ -17,6 +17,7 @@ from fathoms.evidence.evidence import Bools, Floats, Ints
 
 RESAMPLES = 2000
 CELLS = 20_000_000  # of resampled tables in memory at a time
+MOST_VALUES = 1000  # of scores, when intervals are made
 MOST_GRADES = 20  # different values; more are scores
 MOST_FRACTIONS = 10  # different values where some are not whole, such as means of several assessors
 
@@ -150,6 +151,20 @@ def with_all_values(found: Labelled) -> Labelled:
     rows, columns = np.searchsorted(values, found.grades), np.searchsorted(values, found.labels)
     square[:, rows[:, None], columns[None, :]] = found.counts
     return Labelled(values, values, square)
+
+
+def coarse(found: Labelled, most: int = MOST_VALUES) -> Labelled:
+    """The same with at most so many different labels: neighbours together, in groups of about as many documents.
+
+    Order counts, so a group goes by the number of its place. For intervals of scores: the figures change in the fourth
+    digit, and the time by far more.
+    """
+    if len(found.labels) <= most:
+        return found
+    seen = np.cumsum(found.counts.sum(axis=(0, 1)))
+    group = np.minimum((seen - 1) * most // seen[-1], most - 1)
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    return Labelled(found.grades, found.labels[first], np.add.reduceat(found.counts, first, axis=2))
 
 
 # -- intervals --------------------------------------------------------------------------------------------------------

@@ -242,12 +242,21 @@ def agreement_figures(found: Labelled, relevant: Bools, positive: Bools, draws: 
 
 
 def order_figures(found: Labelled, relevant: Bools, draws: Ints) -> dict[str, Estimate]:
-    """Figures for which only the order of the labels counts."""
-    two = np.stack([found.counts[:, ~relevant].sum(axis=1), found.counts[:, relevant].sum(axis=1)], axis=1)
-    return {
-        "auc": interval(agreement.auc, two, draws),
-        "spearman": interval(agreement.spearman, found.counts, draws),
-    }
+    """Figures for which only the order of the labels counts; of scores, intervals are by groups of neighbours."""
+
+    def by_relevance(table: Floats) -> Floats:
+        rows = [table[..., chosen, :].sum(axis=-2) for chosen in (~relevant, relevant)]
+        return agreement.auc(np.stack(rows, axis=-2))
+
+    grouped = agreement.coarse(found)
+    figures = {}
+    for name, statistic in (("auc", by_relevance), ("spearman", agreement.spearman)):
+        exact, near = float(statistic(found.total)), interval(statistic, grouped.counts, draws)
+        if near.value is None or near.low is None or near.high is None:
+            figures[name] = Estimate(None if np.isnan(exact) else exact)
+        else:
+            figures[name] = Estimate(exact, near.low + exact - near.value, near.high + exact - near.value)
+    return figures
 
 
 def _in_first_places(qrels: Qrels, source: Source, found: Labelled, effects: RunEffects | None) -> Floats:
