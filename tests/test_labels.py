@@ -618,6 +618,19 @@ def test_runs_among_the_labels_are_seen(fathoms: Command, files: Path) -> None:
     assert "no labels given: runs/own.run looks like a run" in alone.err
 
 
+def test_three_columns_are_labels_and_no_ranks(fathoms: Command, files: Path) -> None:
+    """MS MARCO's runs look the same: topic, document and a whole number between tabs."""
+    Path("tabs.tsv").write_text(Path("model.txt").read_text().replace(" ", "\t"))
+    Path("model.txt").rename("spaces.txt")
+    by_tabs, by_blanks = (fathoms("labels", "qrels.txt", name) for name in ("tabs.tsv", "spaces.txt"))
+    assert (by_tabs.status, by_blanks.status) == (0, 0)
+    assert [line.split()[1:] for line in by_tabs.out.splitlines()] == [
+        line.split()[1:] for line in by_blanks.out.splitlines()
+    ]
+    found = fm.labels("qrels.txt", ["tabs.tsv", "spaces.txt"])
+    assert found.source("tabs").figures == found.source("spaces").figures
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -101,7 +101,7 @@ def _told_apart(args: Namespace) -> tuple[list[str], list[str]]:
     """Files of labels, and those among them that are runs."""
     from fathoms.comparison.audit_guidelines import listed
     from fathoms.data.runs import expand
-    from fathoms.data.sniff import kind_of
+    from fathoms.data.sniff import is_run_not_labels
     from fathoms.errors import FathomsError
 
     if [args.qrels, *args.labels, *(args.runs or ())].count("-") > 1:
@@ -109,7 +109,7 @@ def _told_apart(args: Namespace) -> tuple[list[str], list[str]]:
     labels: list[str] = []
     runs: list[str] = []
     for path in expand(args.labels):
-        (runs if path != "-" and kind_of(path) == "run" else labels).append(path)
+        (runs if path != "-" and is_run_not_labels(path) else labels).append(path)
     if not labels:
         raise FathomsError(
             f"no labels given: {listed(runs)} {'looks' if len(runs) == 1 else 'look'} like a run; labels have lines "
