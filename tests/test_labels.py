@@ -517,6 +517,37 @@ def test_two_sources_are_compared_on_the_same_topics() -> None:
     assert difference == agreement.Estimate(0.0, 0.0, 0.0)
 
 
+@pytest.mark.filterwarnings("ignore::fathoms.errors.FathomsWarning")
+def test_whatever_comes_in_sentences_come_out() -> None:
+    """Small and odd collections: one topic, constant labels, scores, holes, runs without documents in common."""
+    rng = np.random.default_rng(15)
+
+    def values(n_topics: int, n: int, draw: Callable[[], float]) -> Values:
+        found = {str(t): {f"d{i}": draw() for i in range(n) if rng.random() < 0.8} for t in range(n_topics)}
+        return {topic: documents for topic, documents in found.items() if documents}
+
+    draws: list[Callable[[], float]] = [
+        lambda: float(rng.integers(-1, 4)),
+        lambda: float(rng.normal()),
+        lambda: 1.0,
+    ]
+    done = 0
+    for trial in range(60):
+        n_topics, n = int(rng.integers(1, 6)), int(rng.integers(2, 15))
+        human = values(n_topics, n, lambda: float(rng.choice([-1, 0, 0, 1, 2])))
+        model = values(n_topics + 1, n + 2, draws[trial % 3])
+        runs = {f"r{i}": values(n_topics, n + 1, lambda: float(rng.integers(0, 5))) for i in range(trial % 9)}
+        given = {name: run for name, run in runs.items() if run} or None
+        try:
+            found = fm.labels(human, {"a": model, "b": model}, given, ["nDCG@3", "AP"])
+        except fm.FathomsError:  # nothing relevant, nothing judged, or nothing in common
+            continue
+        done += 1
+        assert len(found.frame) > 0
+        assert not [said for said in found.sentences if "nan" in said.split() or "None" in said]
+    assert done > 30
+
+
 def test_names_of_sources(tmp_path: Path) -> None:
     for folder in ("x", "y"):
         (tmp_path / folder).mkdir()
@@ -540,6 +571,7 @@ def test_an_experiment_without_runs_is_for_labels_only() -> None:
 BAD = [
     ({"labels": {"9": {"z": 1}}}, "none of its 1 document is judged: it has, for example, topic 9 with document z"),
     ({"labels": {}}, "no labels given"),
+    ({"labels": {"gpt": {"9": {"z": 1}}}}, "gpt: none of its 1 document is judged"),
     ({"labels": {"1": {"a": 1}}, "rel": 5}, "no document of qrels has grade 5 or above; the greatest is 1"),
     ({"labels": {"1": {"a": 1}}, "rel": 0}, "rel: expected a number above 0, found 0"),
     ({"labels": {"1": {"a": 1}}, "label_rel": "x"}, "label_rel: expected a number, found 'x'"),

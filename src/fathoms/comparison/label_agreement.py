@@ -230,11 +230,12 @@ def bca_shares(n: int, below: float, without_one: Floats) -> tuple[float, float]
 
 
 def percentiles(found: Floats, n: int) -> tuple[float | None, float | None]:
-    """The ends of the plain percentile interval from resamples of n topics, None where most leave it undefined."""
+    """The ends of the plain percentile interval from resamples of n topics, None where there is but one or most
+    resamples leave it undefined."""
     from scipy.special import ndtr
 
     known = found[~np.isnan(found)]
-    if len(known) < len(found) / 2:
+    if n < 2 or len(known) < len(found) / 2:
         return None, None
     tail = float(ndtr(-expanded_normal(n)))
     low, high = np.quantile(known, [tail, 1 - tail])

@@ -66,7 +66,7 @@ def run_label_audit(
                 f"{measure.name} takes R or its ideal from the pool, which labels do not change; use a variant that "
                 "takes them from all judgments"
             )
-    tables = {name: read_values(one, lenient=experiment.lenient) for name, one in labels.items()}
+    tables = {name: read_values(one, lenient=experiment.lenient, name=name) for name, one in labels.items()}
     qrels = experiment.qrels
     notes = list(qrels.notes)
     if not (qrels.grades >= 0).any():

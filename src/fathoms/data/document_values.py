@@ -22,9 +22,9 @@ from fathoms.data.topics import number_topics
 from fathoms.text import pluralise
 
 
-def read_values(source: Any, *, lenient: bool = False) -> Table:
-    """Rows of topic, document and value, each document of a topic once."""
-    table = load(source, VALUES, lenient=lenient, name="labels")
+def read_values(source: Any, *, lenient: bool = False, name: str = "labels") -> Table:
+    """Rows of topic, document and value, each document of a topic once; `name` is for messages on what is no file."""
+    table = load(source, VALUES, lenient=lenient, name=name)
     topics, topic = number_topics(table.topic)
     first = keys.repeats(keys.topic_keys(keys.document_keys(table.document), topic), table.document)
     if not first.size:
