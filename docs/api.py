@@ -38,7 +38,7 @@ SECTIONS = {
     "Experiments": ("Experiment", "Evaluator"),
     "Functions for a single call": (
         *("evaluate", "evaluate_depths", "compare", "predict", "probabilities", "confidence", "depth"),
-        *("ties", "audit", "check", "pool", "report", "compare_scores"),
+        *("ties", "audit", "labels", "check", "pool", "report", "compare_scores"),
     ),
     "Measures": ("Measure", "parse_measure"),
     "Data": (
@@ -50,11 +50,17 @@ SECTIONS = {
 INTRODUCTIONS = {
     "Functions for a single call": """
 Each makes an [Experiment](#experiment) and calls one of its methods. `**options` are the keywords of `Experiment`, from
-`pooled` to `seed`. Most return the frame of the [result](#results); `ties`, `audit`, `check` and `report` return the
-result itself.
+`pooled` to `seed`. Most return the frame of the [result](#results); `ties`, `audit`, `labels`, `check` and `report`
+return the result itself.
 """,
 }
-RESULTS_OF_THEIR_OWN = {"ties": "TieReport", "audit": "Audit", "check": "Check", "simulate": "Collection"}
+RESULTS_OF_THEIR_OWN = {
+    "ties": "TieReport",
+    "audit": "Audit",
+    "labels": "LabelAudit",
+    "check": "Check",
+    "simulate": "Collection",
+}
 # What is there for users; of all other classes everything that has a name without underscore.
 CONVERSIONS = ("to_frame", "to_pandas", "to_dict", "to_ranx")
 MEMBERS = {
@@ -69,6 +75,7 @@ MEMBERS = {
         *("measures", "depth", "depth_asked", "contributing", "others", "groups", "in_pool", "found", "steps"),
         *("pooling", "run_out", "group_out", "shares", "extended", "guidelines", "share"),
     ),
+    "LabelAudit": ("qrels", "rel", "runs", "sources", "source", "chart", "confusion_points", "score_points"),
     "Check": ("findings", "files", "count"),
 }
 MADE_BY_OTHERS = ("Qrels", "Run", "Runs", "Measure")  # nobody needs to call the class itself

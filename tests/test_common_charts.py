@@ -64,6 +64,16 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         pl.DataFrame({"full": [0.1, 0.2], "percent": [-1.0, -2.0], "tooltip": ["a", "b"]}), "AP"
     ),
     "curves": lambda: charts.curves(pl.DataFrame(XY), AXES),
+    "confusion": lambda: charts.confusion(
+        pl.DataFrame({"grade": ["0", "0"], "label": ["0", "1"], "documents": [3, 1], "share": [0.75, 0.25]}), "gpt"
+    ),
+    "score_scatter": lambda: charts.score_scatter(
+        pl.DataFrame(
+            {"run": ["a", "b"], "human": [0.5, 0.3], "labels": [0.6, 0.7], "kind": ["other runs", "looks circular"]}
+            | {"tooltip": ["a", "b"]}
+        ),
+        AXES,
+    ),
 }
 KINDS = [
     name

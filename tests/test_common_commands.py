@@ -23,6 +23,7 @@ METHODS = {
     "compare": "compare",
     "depth": "depth",
     "audit": "audit",
+    "labels": "labels",
     "ties": "ties",
     "predict": "predict",
     "pool": "pool",
@@ -210,7 +211,7 @@ class Recorder:
 
     def __init__(self, qrels: Any, runs: Any, **options: Any) -> None:
         Recorder.said = dict(options)
-        self.runs = fm.scan_runs(runs)
+        self.runs = {} if runs is None else fm.scan_runs(runs)
 
     def __getattr__(self, method: str) -> Any:
         def call(*args: Any, **more: Any) -> None:
@@ -241,13 +242,15 @@ def words_for(flag: str, action: argparse.Action) -> list[str]:
 def test_every_flag_reaches_the_work(
     command: str, flag: str, files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if command == "judge" or (command, flag) == ("predict", "--confidence"):
+    if command == "judge" or (command, flag) in (("predict", "--confidence"), ("labels", "--runs")):
         pytest.skip("has a way of its own, and tests of it")
     monkeypatch.setattr("fathoms.api.Experiment", Recorder)
     monkeypatch.chdir(tmp_path)
     action = dict(flags(command))[flag]
     words = [*GOES_WITH.get((command, flag), ()), *words_for(flag, action)]
     given = [files[1], "--qrels", files[0]] if command == "pool" else files
+    if command == "labels":  # of which a run is none
+        given = (files[0], files[0])
     if command == "pool" and flag not in ("--depth", "--budget"):
         words += ["--depth", "2"]
     parser = parser_of(command)

@@ -278,6 +278,8 @@ BAD_ARGUMENTS = [
     ("depth", {"correlation": "kappa"}, "correlation: expected one of tau, tau_ap, rbo, pearson, found 'kappa'"),
     ("depth", {"reference": 77}, "the reference depth 77 is not among the depths"),
     ("audit", {"depth": 0}, "depth: expected a whole number from 1 on, found 0"),
+    ("labels", {"labels": {"101": {"DOC-1": 1}}, "rel": 0}, "rel: expected a number above 0, found 0"),
+    ("labels", {"labels": {"101": {"DOC-1": 1}}, "label_rel": "x"}, "label_rel: expected a number, found 'x'"),
     ("ties", {"depth": "x"}, "depth: expected a whole number from 1 on, found 'x'"),
     ("pool", {}, "either a depth or a budget"),
     ("pool", {"depth": 3, "prefix_order": "random"}, "prefix_order: expected one of file, shuffle, found 'random'"),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fathoms.api import depth as depth
     from fathoms.api import evaluate as evaluate
     from fathoms.api import evaluate_depths as evaluate_depths
+    from fathoms.api import labels as labels
     from fathoms.api import pool as pool
     from fathoms.api import predict as predict
     from fathoms.api import probabilities as probabilities
@@ -56,6 +57,7 @@ _HOMES = {
             "depth",
             "evaluate",
             "evaluate_depths",
+            "labels",
             "pool",
             "predict",
             "probabilities",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from fathoms import choices
 from fathoms.choices import checked
+from fathoms.comparison.names import LABEL_MEASURES
 from fathoms.errors import warn
 from fathoms.estimate.names import DEFAULT, DRAWS, LEVEL
 from fathoms.estimate.names import MEASURES as PREDICTED
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from fathoms.comparison.compare import Comparison
     from fathoms.comparison.correlation import Correlation
     from fathoms.comparison.depth import DepthAnalysis
+    from fathoms.comparison.label_result import LabelAudit
     from fathoms.comparison.significance import Correction, Test
     from fathoms.comparison.tie_effects import TieReport
     from fathoms.estimate.confidence import Confidence
@@ -258,6 +260,29 @@ class Experiment(BaseExperiment):
         from fathoms.comparison.audit import run_audit
 
         return self._noted(run_audit(self, measures, depth=depth, progress=progress))
+
+    def labels(
+        self,
+        labels: Any,
+        measures: Sequence[Any] | Any = LABEL_MEASURES,
+        *,
+        rel: float = 1.0,
+        label_rel: float | None = None,
+        progress: Progress = nothing,
+    ) -> LabelAudit:
+        """Can labels of language models, classifiers or other people stand in for the human judgments?
+
+        `labels` are files, folders, frames or dicts {topic: {document: value}}, or a dict of these by name. Documents
+        of grade `rel` and above are relevant, and those with a label of `label_rel` and above; by default that is
+        `rel`, or for scores the threshold that agrees best. An experiment without runs (`runs=None`) will do; runs add
+        what labels do to their scores and order, and whether one of them looks as if the judge had reranked it.
+        """
+        from fathoms.comparison.label_audit import run_label_audit
+        from fathoms.data.document_values import named_sources
+
+        return self._noted(
+            run_label_audit(self, named_sources(labels), measures, rel=rel, label_rel=label_rel, progress=progress)
+        )
 
     def check(self, *, progress: Progress = nothing) -> Check:
         """Is every file sound? Errors, warnings and notes."""
@@ -577,6 +602,31 @@ def audit(
     [('A', 1.0, 0.5), ('B', 0.5, 0.5)]
     """
     return Experiment(qrels, runs, **options).audit(measures, depth=depth)
+
+
+def labels(
+    qrels: Any,
+    labels: Any,
+    runs: Any = None,
+    measures: Sequence[Any] | Any = LABEL_MEASURES,
+    *,
+    rel: float = 1.0,
+    label_rel: float | None = None,
+    **options: Unpack[ReadingOptions],
+) -> LabelAudit:
+    """Can labels of language models, classifiers or other people stand in for human judgments?
+
+    `labels`, `rel` and `label_rel` are those of `Experiment.labels`. The result has a polars frame of all figures,
+    `sources` with them as attributes, sentences and charts. `options` are those of `Experiment`.
+
+    >>> import fathoms as fm
+    >>> human = {"1": {"a": 1, "b": 0, "c": 1, "d": 0}, "2": {"a": 1, "b": 0, "c": 0}}
+    >>> model = {"1": {"a": 1, "b": 0, "c": 0, "d": 0}, "2": {"a": 1, "b": 1, "c": 0}}
+    >>> found = fm.labels(human, {"model": model}).source("model").figures
+    >>> round(found["kappa"].value, 4), round(found["sensitivity"].value, 4)
+    (0.4167, 0.6667)
+    """
+    return Experiment(qrels, runs, **options).labels(labels, measures, rel=rel, label_rel=label_rel)
 
 
 def check(qrels: Any, runs: Any, **options: Unpack[ReadingOptions]) -> Check:

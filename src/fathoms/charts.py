@@ -288,6 +288,74 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
     return _finish(lines + marks, f"What the order of tied documents can do to {measure}", 520, 360)
 
 
+def confusion(frame: pl.DataFrame, source: str) -> Any:
+    """How a source labels the documents of each human grade: darker where more of the grade's documents are.
+
+    Columns grade, label, documents and share (of the grade's documents); a good source is dark on the diagonal.
+    """
+    import altair as alt
+    import polars as pl
+
+    data = frame.with_columns(
+        shown=pl.format("{}", "documents"),
+        light=pl.col("share") > 0.5,
+        tooltip=pl.format(
+            "grade {}, label {}: {} documents, {}% of the grade's",
+            "grade",
+            "label",
+            "documents",
+            (pl.col("share") * 100).round(1),
+        ),
+    )
+    base = alt.Chart(data).encode(
+        x=alt.X("label:O", title=f"label of {source}", sort=None, axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("grade:O", title="human grade", sort=None),
+    )
+    colour = alt.Color(
+        "share:Q",
+        title="share of the grade",
+        scale=alt.Scale(domain=[0, 1], range=["white", COLOURS[0]], interpolate="rgb"),
+        legend=alt.Legend(format="%"),
+    )
+    cells = base.mark_rect(stroke=PALE, strokeWidth=0.5).encode(color=colour, description="tooltip:N")
+    text = base.mark_text(fontSize=12).encode(
+        text="shown:N", color=alt.condition("datum.light", alt.value("white"), alt.value("black"))
+    )
+    return _finish(cells + text, f"Human grades and labels of {source}", 360, 280)
+
+
+def score_scatter(frame: pl.DataFrame, axes: tuple[str, str]) -> Any:
+    """Each run by its score with human judgments and with labels; on the dashed line both are equal.
+
+    Columns human, labels, kind (`other runs` or `looks circular`) and tooltip. Runs in the same order by both rise from
+    left to right; one far above the others gains from the labels more than they do.
+    """
+    import altair as alt
+    import polars as pl
+
+    ends = [*frame["human"].to_list(), *frame["labels"].to_list()]
+    edge = 0.05 * (max(ends) - min(ends)) or 0.05
+    scale = alt.Scale(domain=[max(0.0, min(ends) - edge), max(ends) + edge], nice=False, zero=False)
+    corners = pl.DataFrame({"human": scale.domain, "labels": scale.domain})
+    line = alt.Chart(corners).mark_line(strokeDash=[4, 3], strokeWidth=1, color=PALE).encode(x="human:Q", y="labels:Q")
+    points = (
+        alt.Chart(frame)
+        .mark_circle(size=60, opacity=0.8)
+        .encode(
+            x=alt.X("human:Q", title=axes[0], scale=scale),
+            y=alt.Y("labels:Q", title=axes[1], scale=scale),
+            color=alt.Color(
+                "kind:N",
+                title=None,
+                scale=alt.Scale(domain=["other runs", "looks circular"], range=COLOURS[:2]),
+            ),
+            tooltip="tooltip:N",
+            description="tooltip:N",
+        )
+    )
+    return _finish(line + points, "Scores by people and by labels of the same documents", 360, 360)
+
+
 # -- charts of the report -----------------------------------------------------------------------------------------
 
 WIDE = 940

@@ -43,6 +43,20 @@ def at_least_zero(value: Any) -> float:
     return number
 
 
+def positive(value: Any) -> float:
+    number = _number(value)
+    if number is None or not 0 < number < float("inf"):
+        raise FathomsError(f"expected a number above 0, found {value!r}")
+    return number
+
+
+def number(value: Any) -> float:
+    found = _number(value)
+    if found is None or abs(found) == float("inf"):
+        raise FathomsError(f"expected a number, found {value!r}")
+    return found
+
+
 def whole_number(value: Any, least: int = 1) -> int:
     number = _number(value)
     plain = not isinstance(value, str) or (value.isascii() and value.isdigit())  # not 1e3, 1_000 or 1.0

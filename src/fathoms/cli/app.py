@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "is A better than B, and will it stay so",
     "depth": "how much depends on the depth of evaluation",
     "audit": "can this collection be trusted and reused",
+    "labels": "can labels of language models or others stand in for human judgments",
     "ties": "who has ties and contradictions, and what could they change",
     "predict": "estimate what scores will be once the judging is deep",
     "pool": "which documents to judge, or which judgments a shallower pool would have",

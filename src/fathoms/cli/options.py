@@ -104,6 +104,17 @@ def add_ranges(parser: ArgumentParser) -> None:
 
 def add_pooled(parser: ArgumentParser) -> None:
     """What of the collection counts: the runs that made the pool, and the topics."""
+    add_topics(parser)
+    parser.add_argument(
+        "--pooled",
+        metavar="FILE",
+        type=Path,
+        help="names of the runs that contributed to the pool, one per line (default: those whose "
+        "first documents are judged)",
+    )
+
+
+def add_topics(parser: ArgumentParser) -> None:
     add_choice(
         parser,
         "--topics",
@@ -111,13 +122,6 @@ def add_pooled(parser: ArgumentParser) -> None:
         default="all",
         help="all topics of the qrels, where one that a run lacks counts 0 (default), or those that runs answer: in "
         "eval each run's own, as trec_eval does, elsewhere those of any run",
-    )
-    parser.add_argument(
-        "--pooled",
-        metavar="FILE",
-        type=Path,
-        help="names of the runs that contributed to the pool, one per line (default: those whose "
-        "first documents are judged)",
     )
 
 
@@ -201,15 +205,17 @@ def check_sources(args: Namespace) -> None:
     from fathoms.data.runs import expand
     from fathoms.errors import FathomsError
 
-    if args.qrels == "-" and "-" in args.runs:
+    if args.qrels == "-" and "-" in (args.runs or ()):
         raise FathomsError("QRELS and RUN cannot both be standard input")
     output = getattr(args, "output", None)
     if output is not None and os.path.isfile(output):
-        check_not_read(output, [*filter(None, [args.qrels]), *expand(args.runs)])
+        check_not_read(output, [*filter(None, [args.qrels]), *expand(args.runs or ())])
 
 
-def run_files(args: Namespace) -> list[str]:
+def run_files(args: Namespace) -> list[str] | None:
     """The runs as given; with their whole path where workers of a cluster, which are elsewhere, are to read them."""
+    if args.runs is None:
+        return None
     if getattr(args, "scheduler", None) is None:
         return list(args.runs)
     return [path if path == "-" else os.path.abspath(path) for path in args.runs]

@@ -1,4 +1,5 @@
-"""Names of significance tests and corrections, for the command line, which must not wait for the tests themselves.
+"""Names of significance tests, corrections and default measures, for the command
+line, which must not wait for the tests themselves.
 
 tests/test_common_registries.py sees that they are those of the registries in `significance`.
 """
@@ -9,3 +10,4 @@ Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "bayes", "
 Correction = Literal["none", "bonferroni", "holm", "bh"]
 TESTS: tuple[Test, ...] = get_args(Test)
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
+LABEL_MEASURES = ("nDCG@10", "AP")  # by which labels and judgments order runs, by default

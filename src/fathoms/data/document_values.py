@@ -6,21 +6,25 @@ too (their score or grade is the value), and so is all that runs and qrels may c
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fathoms.data import keys
+from fathoms.data.file_names import stem
 from fathoms.data.lines import VALUES, Table
 from fathoms.data.load import load
+from fathoms.data.runs import expand
 from fathoms.data.topics import number_topics
 from fathoms.text import pluralise
 
 
-def read_values(source: Any, *, lenient: bool = False) -> Table:
-    """Rows of topic, document and value, each document of a topic once."""
-    table = load(source, VALUES, lenient=lenient, name="labels")
+def read_values(source: Any, *, lenient: bool = False, name: str = "labels") -> Table:
+    """Rows of topic, document and value, each document of a topic once; `name` is for messages on what is no file."""
+    table = load(source, VALUES, lenient=lenient, name=name)
     topics, topic = number_topics(table.topic)
     first = keys.repeats(keys.topic_keys(keys.document_keys(table.document), topic), table.document)
     if not first.size:
@@ -45,3 +49,31 @@ def read_values(source: Any, *, lenient: bool = False) -> Table:
         rank=None,
         skipped=[*table.skipped, skipped],
     )
+
+
+def named_sources(labels: Any) -> dict[str, Any]:
+    """Sources of labels by name: a file, folder, glob, frame or dict {topic: {document: value}}, several of these, or a
+    dict of them by name."""
+    if isinstance(labels, Mapping) and all(map(_is_source, labels.values())):
+        return {str(name): source for name, source in labels.items()}
+    found: list[tuple[str | None, Any]] = []
+    for source in labels if isinstance(labels, list | tuple) else [labels]:
+        if isinstance(source, str | os.PathLike):
+            found += [("standard input" if path == "-" else path, path) for path in expand([os.fspath(source)])]
+        else:
+            found.append((None, source))
+    short = [None if path is None else stem(path) for path, _ in found]
+    unnamed = short.count(None)
+    named: dict[str, Any] = {}
+    for i, ((path, source), name) in enumerate(zip(found, short, strict=True)):
+        plain = "labels" if unnamed == 1 else f"labels {i + 1}"
+        # The folder tells two files of one name apart.
+        named[plain if name is None else name if short.count(name) == 1 else str(path)] = source
+    return named
+
+
+def _is_source(value: Any) -> bool:
+    """Not the values of one topic, so the dict that holds it is one of sources by name."""
+    if isinstance(value, Mapping):
+        return any(isinstance(inner, Mapping) for inner in value.values())
+    return isinstance(value, str | os.PathLike) or hasattr(type(value), "columns")

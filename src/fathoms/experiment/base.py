@@ -109,7 +109,7 @@ class BaseExperiment:
         qrels
             judgments: a file, a frame, a dict {topic: {document: grade}}, `irds:ID`, or None where there are none yet
         runs
-            files, folders, globs, frames, dicts, or a dict of these by name
+            files, folders, globs, frames, dicts, or a dict of these by name; None where there are none, for `labels`
         pooled
             names of the runs that contributed to the pool, or a file that lists them; by default inferred from what is
             judged
@@ -163,13 +163,13 @@ class BaseExperiment:
             _check_there(os.fspath(qrels))
         checked("names", choices.one_of, choices.NAMES, names)
         self.qrels_source = qrels
-        self.runs = scan_runs(runs, names=names, lenient=lenient)
-        if not self.runs:
+        self._runs = Runs({}) if runs is None else scan_runs(runs, names=names, lenient=lenient)
+        if runs is not None and not self._runs:
             raise FathomsError("no run given")
         self.notes: list[str] = []
-        chosen = _pooled_names(pooled, self.runs, self.notes)
+        chosen = _pooled_names(pooled, self._runs, self.notes)
         self.options = replace(options, pooled=chosen)
-        self.groups = _groups(groups, self.runs)
+        self.groups = _groups(groups, self._runs)
         self._qrels: Qrels | None = None
         self._all_topics = False  # whether topics that no run answers stay, even with topics=intersect
         self._ranked: dict[str, Ranked] = {}
@@ -179,7 +179,17 @@ class BaseExperiment:
         self._kept = self._fitting(memory_mb) if scheduler is None else frozenset[str]()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {pluralise(len(self.runs), 'run')}, ties {self.options.ties}>"
+        return f"<{type(self).__name__}: {pluralise(len(self._runs), 'run')}, ties {self.options.ties}>"
+
+    @property
+    def runs(self) -> Runs:
+        if not self.has_runs:
+            raise FathomsError("this needs runs, and the experiment has none")
+        return self._runs
+
+    @property
+    def has_runs(self) -> bool:
+        return len(self._runs) > 0
 
     # -- judgments and measures -------------------------------------------------------------------------------------
 
@@ -189,7 +199,7 @@ class BaseExperiment:
             if self.qrels_source is None:
                 raise FathomsError("this needs judgments, and the experiment has none")
             self._qrels = read_qrels(self.qrels_source, lenient=self.lenient, junk=self.junk)
-            if self.options.topics == "intersect" and not self._all_topics:
+            if self.options.topics == "intersect" and not self._all_topics and self.has_runs:
                 self._qrels = self._answered(self._qrels)
         return self._qrels
 
@@ -312,8 +322,8 @@ class BaseExperiment:
         """The first runs that fit into the memory together, without those that are too large for it."""
         left = checked("memory_mb", choices.at_least_zero, memory_mb) * 1e6
         kept = []
-        for name in self.runs:
-            needed = self.runs.bytes_in_memory(name)
+        for name in self._runs:
+            needed = self._runs.bytes_in_memory(name)
             if needed <= left:
                 left -= needed
                 kept.append(name)

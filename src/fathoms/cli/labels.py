@@ -1,0 +1,200 @@
+"""Can labels of language models, classifiers or other people stand in for human judgments?
+
+For each file of labels (lines `topic document value`; a qrels file will do): how many documents it covers, how well it
+agrees with the human grades (kappa, alpha), what it misses and what it lets through, grade by grade, and how many human
+judgments would be worth having. With runs also what its labels in place of the judgments do to their scores and their
+order, and whether a run looks as if it had been reranked by the judge itself. Intervals are over topics.
+
+Files of six columns among the labels are taken as runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from fathoms import choices
+from fathoms.cli import options
+
+if TYPE_CHECKING:
+    from fathoms.comparison.label_result import LabelAudit, SourceAudit
+
+EXAMPLES = """examples:
+  fathoms labels qrels.txt gpt.txt llama.txt
+  fathoms labels qrels.txt 'labels/*.txt' --runs runs/ -m nDCG@10 -m P@10 --rel 2
+  fathoms labels qrels.txt scores.tsv --runs runs/ --format tsv -o audit.tsv"""
+FIGURES = {
+    "kappa": "kappa",
+    "kappa_quadratic": "weighted",
+    "alpha_ordinal": "ordinal",
+    "alpha_nominal": "nominal",
+    "sensitivity": "sensitivity",
+    "specificity": "specificity",
+    "bias": "bias",
+    "auc": "AUC",
+    "spearman": "spearman",
+}
+MOST_SWAPS = 10  # shown in the table; the other formats have all
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "qrels", metavar="QRELS", help="human judgments, lines `topic iteration document grade`; - for stdin"
+    )
+    parser.add_argument(
+        "labels",
+        metavar="LABELS",
+        nargs="+",
+        help="labels, lines `topic document value` or as qrels: files, folders or quoted globs",
+    )
+    parser.add_argument(
+        "--runs", metavar="RUN", nargs="+", action="extend", help="runs: files, folders or quoted globs"
+    )
+    options.add_measures(parser, "by which runs are ordered (nDCG@10 and AP)")
+    parser.add_argument(
+        "--rel",
+        metavar="GRADE",
+        type=options.checker(choices.positive),
+        default=1.0,
+        help="the least human grade that is relevant (1)",
+    )
+    parser.add_argument(
+        "--label-rel",
+        metavar="VALUE",
+        type=options.checker(choices.number),
+        help="the least label that is relevant (default: that of --rel; for scores the threshold that agrees best)",
+    )
+    options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
+    options.add_topics(parser)
+    options.add_order(parser)
+    options.add_reading(parser)
+    options.add_work(parser)
+
+
+def run(args: Namespace) -> int:
+    from fathoms.cli import output
+    from fathoms.comparison.audit_guidelines import listed
+    from fathoms.comparison.names import LABEL_MEASURES
+    from fathoms.data.files import check_not_read
+
+    labels, as_runs = _told_apart(args)
+    args.runs = [*(args.runs or ()), *as_runs] or None
+    if args.output is not None:
+        check_not_read(args.output, labels)
+    exp = options.experiment(args)
+    with output.progress(len(args.runs or ()), args.quiet) as step:
+        result = exp.labels(
+            labels, args.measures or LABEL_MEASURES, rel=args.rel, label_rel=args.label_rel, progress=step
+        )
+    output.say_notes(exp, result, args)
+    if as_runs and not args.quiet:
+        print(f"fathoms: taken as runs, by their columns: {listed(as_runs)}", file=sys.stderr)
+    if args.format == "table":
+        output.put(_table(result), args.output)
+    else:
+        output.put_result(result, args)
+    return 0
+
+
+def _told_apart(args: Namespace) -> tuple[list[str], list[str]]:
+    """Files of labels, and those among them that are runs."""
+    from fathoms.comparison.audit_guidelines import listed
+    from fathoms.data.runs import expand
+    from fathoms.data.sniff import is_run_not_labels
+    from fathoms.errors import FathomsError
+
+    if [args.qrels, *args.labels, *(args.runs or ())].count("-") > 1:
+        raise FathomsError("only one of QRELS, LABELS and RUN can be standard input")
+    labels: list[str] = []
+    runs: list[str] = []
+    for path in expand(args.labels):
+        (runs if path != "-" and is_run_not_labels(path) else labels).append(path)
+    if not labels:
+        raise FathomsError(
+            f"no labels given: {listed(runs)} {'looks' if len(runs) == 1 else 'look'} like a run; labels have lines "
+            "`topic document value`, or those of a qrels file"
+        )
+    return labels, runs
+
+
+def _table(result: LabelAudit) -> str:
+    from fathoms.comparison.label_sentences import of_source, summary
+
+    parts = ["\n".join(summary(result)), _figures(result)]
+    for source in result.sources:
+        parts += ["\n".join(of_source(source)), _confusion(source)]
+        if source.effects:
+            parts.append(_runs(result, source))
+            if any(effect.swaps for effect in source.effects):
+                parts.append(_swaps(source))
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def _figures(result: LabelAudit) -> str:
+    """One row a source; its interval below each figure."""
+    from fathoms.cli.output import aligned_text
+
+    rows = []
+    for source in result.sources:
+        found = [source.figures[name] for name in FIGURES]
+        rows.append([source.name, f"{len(source.labelled):,}", *(_number(one.value) for one in found)])
+        rows.append(["", "", *("" if one.low is None else f"{one.low:.2f}..{one.high:.2f}" for one in found)])
+    text = aligned_text(["source", "documents", *FIGURES.values()], rows, numbers_from=1)
+    return f"Agreement with people, with 95% intervals over topics\n{text}"
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def _confusion(source: SourceAudit) -> str:
+    from fathoms.cli.output import aligned_text
+    from fathoms.comparison.label_sentences import with_interval
+
+    found = source.labelled
+    rows = [
+        [
+            f"{grade:g}",
+            *(f"{int(cell):,}" for cell in cells),
+            with_interval(source.by_grade[float(grade)], percent=True),
+        ]
+        for grade, cells in zip(found.grades, found.total, strict=True)
+    ]
+    header = ["grade", *(f"label {label:g}" for label in found.labels), "labelled relevant"]
+    return f"{source.name}: documents by human grade and label\n{aligned_text(header, rows, numbers_from=1)}"
+
+
+def _runs(result: LabelAudit, source: SourceAudit) -> str:
+    """Scores by people and by labels, best by people first, and how far each run follows the labels."""
+    from fathoms.cli.output import aligned_text
+
+    header = ["run"]
+    for effect in source.effects:
+        header += [effect.measure, "labels", "gain"]
+    header += ["follows", "excess", "p"]
+    best = sorted(range(len(result.runs)), key=lambda i: (-float(source.effects[0].human[i]), result.runs[i]))
+    rows = []
+    for i in best:
+        row = [result.runs[i]]
+        for effect in source.effects:
+            row += [f"{effect.human[i]:.4f}", f"{effect.labels[i]:.4f}", f"{effect.gains[i]:+.4f}"]
+        one = source.followings[i]
+        row += [_number(one.correlation), _number(one.excess), _number(one.p)]
+        rows.append([*row, "circular?" if one.suspect else ""])
+    text = aligned_text([*header, ""], rows, numbers_from=1)
+    return f"{source.name}: scores by people and by labels of the same documents; gain over the median run\n{text}"
+
+
+def _swaps(source: SourceAudit) -> str:
+    from fathoms.cli.output import aligned_text
+
+    found = [(effect.measure, swap) for effect in source.effects for swap in effect.swaps]
+    found.sort(key=lambda pair: -pair[1].human)
+    rows = [
+        [swap.ahead, swap.behind, measure, f"{swap.human:+.4f}", f"{swap.labels:+.4f}", f"{swap.p:.4f}"]
+        for measure, swap in found[:MOST_SWAPS]
+    ]
+    more = f", the {MOST_SWAPS} widest by people of {len(found):,}" if len(found) > MOST_SWAPS else ""
+    header = ["ahead by people", "behind", "measure", "people", "labels", "p"]
+    return f"{source.name}: pairs that change places{more}\n{aligned_text(header, rows, numbers_from=3)}"
