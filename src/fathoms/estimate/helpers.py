@@ -1,0 +1,89 @@
+"""Probabilities of relevance that help an estimate from a sample, none of them fitted to the document it is for.
+
+The difference estimator (Cochran 1977, section 7; "prediction-powered" in Angelopoulos and others 2023) is the sum of
+predictions over the population, plus what the sample says they are wrong by. It is unbiased whatever the predictions
+are, provided that the judgment of a sampled document had no part in its own. So topics are dealt into folds, and the
+model for the topics of a fold learns from all judgments of the other topics, and of these from the documents that were
+judged for sure and would have been whatever was drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fathoms.data.document_values import read_values
+from fathoms.data.qrels import JUDGED
+from fathoms.estimate.probabilities import _by_topics, _label_column, _only
+from fathoms.estimate.relevance import RELEVANCE_MODELS, Model
+from fathoms.estimate.sample import Sample
+from fathoms.evidence.candidates import Block, Candidates
+from fathoms.evidence.evidence import Bools, Floats, Ints
+
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Helper:
+    """What is expected of each document before its own judgment is looked at."""
+
+    probability: Floats  # of a grade above 0; 0 outside the population
+    shares: Floats  # [topic, level]: how often a relevant document has each grade
+
+    def gains(self, topic: Ints, table: Floats) -> Floats:
+        """The gain to expect of each document, from the gain of each code."""
+        return self.probability * (self.shares @ table[JUDGED:])[topic]
+
+
+def model_probabilities(
+    found: Candidates, judged: Bools, relevant: Bools, wanted: Ints, labels: Floats | None, method: str = "fusion"
+) -> Floats:
+    """Probabilities for the candidates of the wanted topics (0 for all others), learnt from the judged ones; without
+    any, what the model thinks before it has seen judgments. `labels` has a column a source of labels."""
+
+    def labels_of(block: Block, first: int = 0) -> Floats | None:
+        return None if labels is None else np.where(block.present[:, :, None], labels[block.number + first], np.nan)
+
+    known = _only(found, judged).block()
+    model: Model = RELEVANCE_MODELS[method](known, labels_of(known))
+    learnt = model.fit(known.values(judged), known.values(relevant))
+    probability = np.zeros(len(found))
+    chosen = np.zeros(len(found.topics), dtype=bool)
+    chosen[wanted] = True
+    for topics, first, part in _by_topics(found):
+        if chosen[topics].any():
+            block = part.block()
+            here = block.present & chosen[topics][:, None]
+            probability[block.number[here] + first] = learnt.of(block, topics, labels_of(block, first))[here]
+    return probability
+
+
+def read_labels(sources: Sequence[Any], found: Candidates, judged: Bools, notes: list[str]) -> Floats | None:
+    """Labels of candidates, a column a source, nan where it has none."""
+    tables = [read_values(one) for one in sources]
+    return np.stack([_label_column(table, found, judged, notes) for table in tables], axis=1) if tables else None
+
+
+def cross_fitted(sample: Sample, labels: Sequence[Any] = (), *, method: str = "fusion", seed: int = 0) -> Helper:
+    """Probabilities and mixes of grades, each topic's from the judgments of other folds and from what is certain.
+
+    Documents that no run has are expected not to be relevant: nothing is known of them but that.
+    """
+    found, notes = sample.candidates, sample.notes
+    n, n_topics = len(found), sample.n_topics
+    judged, certain, relevant = sample.judged[:n], sample.certain[:n], sample.codes[:n] > JUDGED
+    values = read_labels(labels, found, judged, notes)
+    fold = np.random.default_rng(seed).permutation(np.arange(n_topics) % min(FOLDS, n_topics))
+    probability = np.zeros(len(sample.topic))
+    shares = np.zeros((n_topics, len(sample.qrels.levels)))
+    for number in range(min(FOLDS, n_topics)):
+        use = certain | (judged & (fold[found.topic] != number))
+        wanted = np.flatnonzero(fold == number)
+        probability[:n] += model_probabilities(found, use, relevant, wanted, values, method)
+        counts = np.bincount(sample.codes[:n][use & relevant] - JUDGED, minlength=shares.shape[1])
+        counts[-1] += not counts.sum()  # nothing relevant yet: the greatest grade
+        shares[wanted] = counts / counts.sum()
+    return Helper(np.where(sample.inside, probability, 0.0), shares)

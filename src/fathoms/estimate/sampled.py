@@ -1,0 +1,351 @@
+"""A run's scores from a sample of judgments, and what each sampled document had to do with them.
+
+`sampled` estimates use the judgments alone: Horvitz and Thompson's for weighted sums and counts, which under stratified
+sampling is the stratified one; the ratio of two of them for recall; and for AP and nDCG what NIST's sample_eval
+computes, xinfAP and infNDCG (Yilmaz, Kanoulas and Aslam 2008). `assisted` estimates use predictions as well: a document
+counts as its predicted gain, plus, if it was sampled, what that was wrong by over its chance of being sampled. On
+average over samples that is the document's own gain, whatever was predicted.
+
+Every estimate comes linearised, theta = constant + sum over sampled documents of influence / probability, which is what
+variances are made of; and with the effect that one relevant document more would have, at any place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.data.arrays import ratio, row_sums
+from fathoms.errors import FathomsError
+from fathoms.estimate.helpers import Helper
+from fathoms.estimate.sample import Sample
+from fathoms.evidence.evidence import Evidence, Floats, Ints
+from fathoms.measures.ap import AP
+from fathoms.measures.base import Measure
+from fathoms.measures.counts import NumRel, NumRelRet
+from fathoms.measures.gains import code_table
+from fathoms.measures.infap import infAP
+from fathoms.measures.ndcg import nDCG
+from fathoms.measures.normalised import NormalisedSum
+from fathoms.measures.recall import R
+from fathoms.measures.weighted import Weighted
+
+EPSILON = 0.00001  # sample_eval's: added to sampled relevant documents, and three times to sampled ones
+Places = NDArray[np.int32]
+
+
+class Estimate(NamedTuple):
+    """One run and measure."""
+
+    value: Floats  # one a topic; not kept inside any range
+    influence: Floats  # one a document of `Sample.chosen`
+    effect: Floats  # one a document: what its relevance would add to the value of its topic
+
+
+def check_sampled(measure: Measure) -> None:
+    """Refuse measures that have no estimate from a sample."""
+    able = isinstance(measure, Weighted | AP | infAP | nDCG | R | NumRel | NumRelRet)
+    if not able or measure.aggregate == "geometric":
+        raise FathomsError(
+            f"{measure.name} has no estimate from a sample; weighted sums (P, RBP, DCG, SDCG, ...), R@k, AP, nDCG, "
+            "NumRel and NumRelRet have"
+        )
+    if measure.needs_pool:
+        raise FathomsError(f"{measure.name} needs the pool of depth k, of which a sample says nothing; use another variant")
+    if getattr(measure, "judged_only", False):
+        raise FathomsError(f"{measure.name} leaves out unjudged documents, and a sample stands for them: drop judged_only")
+
+
+def estimate_run(sample: Sample, run: str, evidence: Evidence, measure: Measure, helper: Helper | None) -> Estimate:
+    """The estimate of a run by a measure, assisted where there is a helper."""
+    work = _Work(sample, sample.place[run], evidence, helper)
+    if isinstance(measure, Weighted):
+        return _weighted(work, measure)
+    if isinstance(measure, R | NumRel | NumRelRet):
+        return _counted(work, measure)
+    if isinstance(measure, AP | infAP):
+        return _xinfap(work, measure) if helper is None else _assisted_ap(work, measure)
+    if isinstance(measure, NormalisedSum):
+        return _infndcg(work, measure) if helper is None else _assisted_ndcg(work, measure)
+    raise FathomsError(f"{measure.name} has no estimate from a sample")
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What all estimates of a run look at."""
+
+    sample: Sample
+    place: Places
+    evidence: Evidence
+    helper: Helper | None
+
+    @property
+    def topic(self) -> Ints:
+        return self.sample.topic
+
+    def gains(self, table: Floats) -> tuple[Floats, Floats]:
+        """Known and predicted gains of documents: 0 where not judged, and without a helper."""
+        known = table[self.sample.codes]
+        return known, np.zeros(len(known)) if self.helper is None else self.helper.gains(self.topic, table)
+
+    def estimated(self, known: Floats, predicted: Floats) -> Floats:
+        """Each document's gain as the sample estimates it, unbiased."""
+        return predicted + self.sample.weight * (known - predicted)
+
+    def ranked(self, values: Floats, n: int) -> Floats:
+        """Values of documents as [topic, rank], 0 past the end of the ranking."""
+        return np.append(values, 0.0)[self.place[:, :n]]
+
+    def by_document(self, values: Floats, elsewhere: Floats) -> Floats:
+        """[topic, rank] as values of documents; a topic's others have the value `elsewhere`."""
+        spread = np.append(elsewhere[self.topic], 0.0)
+        spread[self.place[:, : values.shape[1]]] = values
+        return spread[:-1]
+
+    def totals(self, values: Floats) -> Floats:
+        """Sums over all documents of each topic."""
+        return row_sums(self.topic, values, self.sample.n_topics)
+
+    def usual_gain(self, known: Floats) -> float:
+        """The gain of a relevant document (root of the mean square); 1 where none is known."""
+        some = known[known > 0]
+        return float(np.sqrt((some**2).mean())) if len(some) else 1.0
+
+    def finish(self, value: Floats, influence: Floats, effect: Floats) -> Estimate:
+        return Estimate(value, influence[self.sample.chosen], effect * self.sample.inside)
+
+
+# -- sums and counts ------------------------------------------------------------------------------------------
+
+
+def _weighted(work: _Work, measure: Weighted) -> Estimate:
+    n = measure.depth_read(work.evidence)
+    weights = measure.weights(work.evidence)
+    known, predicted = work.gains(measure.table(work.evidence))
+    value = work.ranked(work.estimated(known, predicted), n) @ weights
+    slope = work.by_document(np.broadcast_to(weights, (len(value), n)), np.zeros(len(value)))
+    return work.finish(value, slope * (known - predicted), slope * work.usual_gain(known))
+
+
+def _counted(work: _Work, measure: R | NumRel | NumRelRet) -> Estimate:
+    """How many are relevant: in all, in the run, or in its first k as a share of all."""
+    known, predicted = work.gains(code_table((work.evidence.levels >= measure.rel).astype(np.float64)))
+    gain = work.estimated(known, predicted)
+    n = measure.depth_read(work.evidence)
+    none, one = np.zeros(work.sample.n_topics), np.ones((work.sample.n_topics, n))
+    if isinstance(measure, NumRel):
+        value, slope = work.totals(gain), np.ones(len(known))
+    elif isinstance(measure, NumRelRet):
+        value, slope = work.ranked(gain, n).sum(axis=1), work.by_document(one, none)
+    else:
+        total = _at_least_known(work, gain, known)
+        value = ratio(work.ranked(gain, n).sum(axis=1), total)
+        slope = (work.by_document(one, none) - value[work.topic]) / np.maximum(total, 1.0)[work.topic]
+    return work.finish(value, slope * (known - predicted), slope)
+
+
+def _at_least_known(work: _Work, gain: Floats, known: Floats) -> Floats:
+    """Estimated relevant documents of each topic: at least those that are known."""
+    return np.maximum(work.totals(gain), work.totals(known))
+
+
+# -- as sample_eval has them ----------------------------------------------------------------------------------
+
+
+def _xinfap(work: _Work, measure: AP | infAP) -> Estimate:
+    """xinfAP: relevant documents stand for those of their stratum that were not drawn, and the precision at each is
+
+        1/i (1 + sum over strata of documents above x (relevant + e) / (sampled + 3e) above)        e = 0.00001
+
+    Where documents of a stratum had different chances, they are counted by 1 / chance.
+    """
+    sample, n = work.sample, measure.depth_read(work.evidence)
+    known = code_table((work.evidence.levels >= measure.rel).astype(np.float64))[sample.codes]
+    weight = sample.stratum_weight
+    rank = np.arange(1, n + 1)
+    y, w = work.ranked(known, n), work.ranked(weight, n)
+    strata = _ranked_strata(work, n)
+    above = np.zeros(y.shape)
+    parts = []
+    for number in range(int(sample.stratum.max(initial=0)) + 1):
+        here = strata == number
+        small = EPSILON * _usual_weight(work, number)[:, None]
+        docs, hits, seen = (_above(values * here) for values in (np.ones(y.shape), w * y, w))
+        share = (hits + small) / (seen + 3 * small)
+        above += docs * share
+        parts.append((here, docs, seen + 3 * small, share))
+    precision = (1 + above) / rank
+    total = work.totals(weight * known)
+    norm = _norm(measure, total)
+    value = ratio((w * y * precision).sum(axis=1), norm)
+    return work.finish(value, *_xinfap_influence(work, measure, known, y, w, precision, parts, value, total))
+
+
+def _xinfap_influence(
+    work: _Work,
+    measure: AP | infAP,
+    known: Floats,
+    y: Floats,
+    w: Floats,
+    precision: Floats,
+    parts: list[tuple[NDArray[np.bool_], Floats, Floats, Floats]],
+    value: Floats,
+    total: Floats,
+) -> tuple[Floats, Floats]:
+    """A sampled document counts at its own rank, in R, and in the precision at relevant documents below it."""
+    n = y.shape[1]
+    norm = np.maximum(_norm(measure, total), 1.0)[:, None]
+    falls = _falls(measure, total)  # how much R counts in what is divided by
+    later = np.zeros(y.shape)
+    judged = work.ranked(work.sample.judged.astype(np.float64), n)
+    for here, docs, seen, share in parts:
+        term = w * y * docs / (np.arange(1, n + 1) * seen * norm)
+        later += here * judged * (y * _below(term) - _below(term * share))
+    elsewhere = -(value * falls)[:, None] / norm
+    own = y * (precision / norm + elsewhere)
+    influence = work.by_document(own + later, np.zeros(len(value)))
+    outside = work.by_document(np.zeros(y.shape), np.ones(len(value)))
+    influence += outside * known * elsewhere[:, 0][work.topic]
+    reached = precision / norm + _below(w * y / np.arange(1, n + 1)) / norm + elsewhere
+    return influence, work.by_document(reached, elsewhere[:, 0])
+
+
+def _infndcg(work: _Work, measure: NormalisedSum) -> Estimate:
+    """infNDCG: the mean discounted gain of a stratum's sampled documents in the run stands for all of its documents
+    there; the ideal is made of the estimated numbers of documents of each grade, rounded."""
+    sample, n = work.sample, measure.depth_read(work.evidence)
+    known, _ = work.gains(measure.table(work.evidence))
+    discounts = measure.weight(n)
+    w, gain = work.ranked(sample.stratum_weight, n), work.ranked(known, n) * discounts
+    strata = _ranked_strata(work, n)
+    found, influence, slope = np.zeros(len(gain)), np.zeros(gain.shape), np.zeros(gain.shape)
+    for number in range(int(sample.stratum.max(initial=0)) + 1):
+        here = strata == number
+        docs, seen = here.sum(axis=1), (w * here).sum(axis=1)
+        mean = ratio((w * gain * here).sum(axis=1), seen)
+        found += docs * mean
+        influence += here * ratio(docs.astype(np.float64), seen)[:, None] * (gain - mean[:, None])
+    layers = _layers(work, measure, known, sample.stratum_weight)
+    # Grade by grade, greatest first, each rounded as sample_eval does.
+    by_grade = np.floor(np.maximum(layers - np.append(layers[:, 1:], np.zeros((len(layers), 1)), axis=1), 0.0) + 0.5)
+    layers = np.cumsum(by_grade[:, ::-1], axis=1)[:, ::-1]
+    ideal, per_layer = _ideal(work, measure, layers)
+    slope = np.broadcast_to(discounts, gain.shape)
+    return _over_ideal(work, measure, known, found, influence * (w > 0), slope, ideal, per_layer)
+
+
+def _over_ideal(
+    work: _Work,
+    measure: NormalisedSum,
+    known: Floats,
+    found: Floats,
+    influence: Floats,
+    slope: Floats,
+    ideal: Floats,
+    per_layer: Floats,
+    error: Floats | None = None,
+) -> Estimate:
+    """A weighted sum over the ideal; `influence` is that of the sum, [topic, rank], and `error` the predicted layers'."""
+    value = ratio(found, ideal)
+    usual = work.usual_gain(known)
+    floor = np.where(ideal > 0, ideal, measure.weight(1)[0] * usual)
+    steps, thickness = measure.steps(work.evidence), measure.thickness(work.evidence)
+    inside = known[:, None] >= steps if error is None else error
+    in_ideal = (inside * (per_layer * thickness)[work.topic]).sum(axis=1)
+    own = work.by_document(influence / floor[:, None], np.zeros(len(value)))
+    lowered = (value / floor)[work.topic]
+    likely = (steps <= usual + 1e-9).astype(np.float64) if len(steps) else steps
+    of_usual = (per_layer * thickness) @ likely
+    effect = work.by_document(slope * (usual / floor)[:, None], np.zeros(len(value))) - lowered * of_usual[work.topic]
+    return work.finish(value, own - lowered * in_ideal, effect)
+
+
+# -- with predictions -----------------------------------------------------------------------------------------
+
+
+def _assisted_ap(work: _Work, measure: AP | infAP) -> Estimate:
+    """The sum over pairs of relevant documents, y_i y_j / max(rank), with estimated gains in the place of y; over the
+    estimated R."""
+    n = measure.depth_read(work.evidence)
+    known, predicted = work.gains(code_table((work.evidence.levels >= measure.rel).astype(np.float64)))
+    gain = work.estimated(known, predicted)
+    y, rank = work.ranked(gain, n), np.arange(1, n + 1)
+    precision = (1 + _above(y)) / rank
+    total = _at_least_known(work, gain, known)
+    value = ratio((y * precision).sum(axis=1), _norm(measure, total))
+    norm = np.maximum(_norm(measure, total), 1.0)[:, None]
+    elsewhere = -(value * _falls(measure, total))[:, None] / norm
+    slope = work.by_document((precision + _below(y / rank)) / norm + elsewhere, elsewhere[:, 0])
+    return work.finish(value, slope * (known - predicted), slope)
+
+
+def _assisted_ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
+    n = measure.depth_read(work.evidence)
+    known, predicted = work.gains(measure.table(work.evidence))
+    discounts = np.broadcast_to(measure.weight(n), (work.sample.n_topics, n))
+    found = (work.ranked(work.estimated(known, predicted), n) * discounts).sum(axis=1)
+    steps = measure.steps(work.evidence)
+    levels = measure.level_gains(work.evidence)
+    of_layer = [work.gains(code_table((levels >= step).astype(np.float64))) for step in steps.tolist()]
+    layers = np.stack([_at_least_known(work, work.estimated(*one), one[0]) for one in of_layer], axis=1)
+    layers = np.maximum.accumulate(layers[:, ::-1], axis=1)[:, ::-1]  # a lower layer holds those above it
+    ideal, per_layer = _ideal(work, measure, layers)
+    error = np.stack([one[0] - one[1] for one in of_layer], axis=1)
+    influence = work.ranked(known - predicted, n) * discounts
+    return _over_ideal(work, measure, known, found, influence, discounts, ideal, per_layer, error)
+
+
+# -- small parts ----------------------------------------------------------------------------------------------
+
+
+def _above(values: Floats) -> Floats:
+    return np.cumsum(values, axis=1) - values
+
+
+def _below(values: Floats) -> Floats:
+    return np.cumsum(values[:, ::-1], axis=1)[:, ::-1] - values
+
+
+def _ranked_strata(work: _Work, n: int) -> Ints:
+    """The stratum at each place, -1 for documents of none."""
+    return np.append(work.sample.stratum, -1)[work.place[:, :n]]
+
+
+def _usual_weight(work: _Work, stratum: int) -> Floats:
+    """The mean weight of the sampled documents of a stratum, of each topic; 1 where there are none."""
+    sample = work.sample
+    chosen = sample.judged & (sample.stratum == stratum)
+    seen = row_sums(sample.topic[chosen], np.ones(int(chosen.sum())), sample.n_topics)
+    return np.where(seen > 0, ratio(row_sums(sample.topic[chosen], sample.stratum_weight[chosen], len(seen)), seen), 1.0)
+
+
+def _norm(measure: AP | infAP, total: Floats) -> Floats:
+    """What AP divides by: R, or min(R, k)."""
+    if getattr(measure, "variant", "a") == "b" and measure.k is not None:
+        return np.minimum(total, measure.k)
+    return total
+
+
+def _falls(measure: AP | infAP, total: Floats) -> Floats:
+    """1 where one relevant document more is divided by, 0 where it is not."""
+    return (_norm(measure, total) == total).astype(np.float64)
+
+
+def _layers(work: _Work, measure: NormalisedSum, known: Floats, weight: Floats) -> Floats:
+    """[topic, layer]: estimated documents of each positive gain or more."""
+    steps = measure.steps(work.evidence).tolist()
+    return np.stack([work.totals(weight * (known >= step)) for step in steps], axis=1)
+
+
+def _ideal(work: _Work, measure: NormalisedSum, layers: Floats) -> tuple[Floats, Floats]:
+    """The ideal sum, and what one document more in each layer would add to it per unit of gain."""
+    k = np.inf if measure.k is None else float(measure.k)
+    cut = np.minimum(layers, k)
+    most = int(np.ceil(cut.max(initial=0.0)))
+    cumulated = np.append(0.0, np.cumsum(measure.weight(most + 1)))
+    ideal = np.interp(cut, np.arange(len(cumulated)), cumulated) @ measure.thickness(work.evidence)
+    next_weight = measure.weight(most + 1)[np.minimum(np.maximum(np.round(cut).astype(np.int64) - 1, 0), most)]
+    return ideal, np.where(layers < k, next_weight, 0.0)
