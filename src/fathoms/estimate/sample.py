@@ -78,6 +78,15 @@ class Sample:
         return np.where(self.judged, 1 / self.probability, 0.0)
 
     @cached_property
+    def equal_chances(self) -> bool:
+        """Whether every topic's strata were sampled at one rate each, as sample_eval takes it."""
+        label = self.topic * (int(self.stratum.max(initial=0)) + 1) + self.stratum
+        chosen = np.flatnonzero(self.judged & (self.stratum >= 0))
+        order = chosen[np.argsort(label[chosen], kind="stable")]
+        same = label[order][1:] == label[order][:-1]
+        return bool((np.abs(np.diff(self.probability[order]))[same] < CLOSE).all())
+
+    @cached_property
     def n_topics(self) -> int:
         return len(self.candidates.topics)
 

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from fathoms.data.arrays import ratio, row_sums
 from fathoms.errors import FathomsError
 from fathoms.estimate.helpers import Helper
-from fathoms.estimate.sample import Sample
+from fathoms.estimate.sample import Sample, share_relevant
+from fathoms.estimate.sampling_error import Errors
 from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.measures.ap import AP
 from fathoms.measures.base import Measure
@@ -34,6 +35,8 @@ from fathoms.measures.recall import R
 from fathoms.measures.weighted import Weighted
 
 EPSILON = 0.00001  # sample_eval's: added to sampled relevant documents, and three times to sampled ones
+LEAST_ERROR = 0.2  # predicted numbers of relevant documents are thought to be off by this share at least
+MOST_CORRECTION = 0.5  # of a ratio, for the error of what is divided by
 Places = NDArray[np.int32]
 
 
@@ -43,6 +46,8 @@ class Estimate(NamedTuple):
     value: Floats  # one a topic; not kept inside any range
     influence: Floats  # one a document of `Sample.chosen`
     effect: Floats  # one a document: what its relevance would add to the value of its topic
+    below: Floats  # one a topic: how much too high the value may be for want of sampled documents, on average
+    above: Floats  # and how much too low
 
 
 def check_sampled(measure: Measure) -> None:
@@ -59,9 +64,10 @@ def check_sampled(measure: Measure) -> None:
         raise FathomsError(f"{measure.name} leaves out unjudged documents, and a sample stands for them: drop judged_only")
 
 
-def estimate_run(sample: Sample, run: str, evidence: Evidence, measure: Measure, helper: Helper | None) -> Estimate:
+def estimate_run(sample: Sample, run: str, evidence: Evidence, measure: Measure, errors: Errors) -> Estimate:
     """The estimate of a run by a measure, assisted where there is a helper."""
-    work = _Work(sample, sample.place[run], evidence, helper)
+    helper = errors.helper
+    work = _Work(sample, sample.place[run], evidence, helper, errors)
     if isinstance(measure, Weighted):
         return _weighted(work, measure)
     if isinstance(measure, R | NumRel | NumRelRet):
@@ -69,7 +75,8 @@ def estimate_run(sample: Sample, run: str, evidence: Evidence, measure: Measure,
     if isinstance(measure, AP | infAP):
         return _xinfap(work, measure) if helper is None else _assisted_ap(work, measure)
     if isinstance(measure, NormalisedSum):
-        return _infndcg(work, measure) if helper is None else _assisted_ndcg(work, measure)
+        as_defined = helper is None and measure.k is None and sample.equal_chances
+        return _infndcg(work, measure) if as_defined else _ndcg(work, measure)
     raise FathomsError(f"{measure.name} has no estimate from a sample")
 
 
@@ -81,6 +88,7 @@ class _Work:
     place: Places
     evidence: Evidence
     helper: Helper | None
+    errors: Errors
 
     @property
     def topic(self) -> Ints:
@@ -109,13 +117,25 @@ class _Work:
         """Sums over all documents of each topic."""
         return row_sums(self.topic, values, self.sample.n_topics)
 
+    def totals_of_open(self, values: Floats) -> Floats:
+        return row_sums(self.errors.open_topic, values, self.sample.n_topics)
+
     def usual_gain(self, known: Floats) -> float:
         """The gain of a relevant document (root of the mean square); 1 where none is known."""
         some = known[known > 0]
         return float(np.sqrt((some**2).mean())) if len(some) else 1.0
 
-    def finish(self, value: Floats, influence: Floats, effect: Floats) -> Estimate:
-        return Estimate(value, influence[self.sample.chosen], effect * self.sample.inside)
+    def finish(
+        self,
+        value: Floats,
+        influence: Floats,
+        effect: Floats,
+        below: Floats | None = None,
+        above: Floats | None = None,
+    ) -> Estimate:
+        none = np.zeros(len(value))
+        bias = (none if below is None else below, none if above is None else above)
+        return Estimate(value, influence[self.sample.chosen], effect * self.sample.inside, *bias)
 
 
 # -- sums and counts ------------------------------------------------------------------------------------------
@@ -141,15 +161,41 @@ def _counted(work: _Work, measure: R | NumRel | NumRelRet) -> Estimate:
     elif isinstance(measure, NumRelRet):
         value, slope = work.ranked(gain, n).sum(axis=1), work.by_document(one, none)
     else:
-        total = _at_least_known(work, gain, known)
+        total, error = _composite(work, known, predicted)
         value = ratio(work.ranked(gain, n).sum(axis=1), total)
         slope = (work.by_document(one, none) - value[work.topic]) / np.maximum(total, 1.0)[work.topic]
+        value, half = _corrected(value, ratio(error, total))
+        return work.finish(value, slope * (known - predicted), slope, half, half)
     return work.finish(value, slope * (known - predicted), slope)
 
 
-def _at_least_known(work: _Work, gain: Floats, known: Floats) -> Floats:
-    """Estimated relevant documents of each topic: at least those that are known."""
-    return np.maximum(work.totals(gain), work.totals(known))
+def _composite(work: _Work, known: Floats, predicted: Floats) -> tuple[Floats, Floats]:
+    """Relevant documents of each topic, for what is divided by, where an unbiased but wild estimate does harm; and the
+    standard error of that number.
+
+    A topic's own estimate joins the number predicted for it, each with the inverse of its mean square error (Fay and
+    Herriot 1979), and predictions are scaled so that over all topics they agree with the unbiased estimate. Where the
+    whole population is judged, it is what the judgments say.
+    """
+    sample, errors = work.sample, work.errors
+    direct = work.totals(work.estimated(known, predicted))
+    guess = predicted if work.helper is not None else share_relevant(sample, known)[sample.stratum] * sample.inside
+    model = work.totals(np.where(sample.open, guess, known))
+    expected = work.totals_of_open(errors.weigh(np.ones(len(known))) ** 2)
+    variance = errors.by_topic((known - predicted)[sample.chosen], expected).variance
+    off = ((direct - model) ** 2 - variance).sum() / max(float((model**2).sum()), 1e-300)
+    square = max(float(off), LEAST_ERROR**2) * model**2
+    share = np.where(variance > 0, ratio(square, square + variance), 1.0)
+    agreed = ((1 - share) * direct).sum() / max(float(((1 - share) * model).sum()), 1e-300)
+    both = share * direct + (1 - share) * model * min(max(agreed, 0.25), 4.0)
+    return np.maximum(both, work.totals(known)), np.sqrt(share * variance)
+
+
+def _corrected(value: Floats, relative: Floats) -> tuple[Floats, Floats]:
+    """A ratio whose denominator has this relative error: the mean of 1 / x is above 1 / mean of x by its square. Half
+    of it is added, and so the rest may be missing, or have been too much."""
+    half = 0.5 * np.minimum(relative**2, MOST_CORRECTION) * value
+    return value + half, np.abs(half)
 
 
 # -- as sample_eval has them ----------------------------------------------------------------------------------
@@ -168,7 +214,7 @@ def _xinfap(work: _Work, measure: AP | infAP) -> Estimate:
     rank = np.arange(1, n + 1)
     y, w = work.ranked(known, n), work.ranked(weight, n)
     strata = _ranked_strata(work, n)
-    above = np.zeros(y.shape)
+    above, unseen = np.zeros(y.shape), np.zeros(y.shape)
     parts = []
     for number in range(int(sample.stratum.max(initial=0)) + 1):
         here = strata == number
@@ -177,11 +223,22 @@ def _xinfap(work: _Work, measure: AP | infAP) -> Estimate:
         share = (hits + small) / (seen + 3 * small)
         above += docs * share
         parts.append((here, docs, seen + 3 * small, share))
+        unseen += docs * (seen == 0)
     precision = (1 + above) / rank
     total = work.totals(weight * known)
     norm = _norm(measure, total)
     value = ratio((w * y * precision).sum(axis=1), norm)
-    return work.finish(value, *_xinfap_influence(work, measure, known, y, w, precision, parts, value, total))
+    # Documents above which none of the stratum was sampled count as one third relevant, and may be none or all.
+    guessed = ratio((w * y * unseen / rank).sum(axis=1), norm)
+    bias = guessed / 3, 2 * guessed / 3 + _of_empty(work, value, total)
+    return work.finish(value, *_xinfap_influence(work, measure, known, y, w, precision, parts, value, total), *bias)
+
+
+def _of_empty(work: _Work, value: Floats, total: Floats) -> Floats:
+    """Topics where no relevant document was sampled count 0; those where some was are what they may be."""
+    some = total > 0
+    unknown = ~some & (work.totals(work.sample.open.astype(np.float64)) > 0)
+    return np.where(unknown, value[some].mean() if some.any() else 0.5, 0.0)
 
 
 def _xinfap_influence(
@@ -234,7 +291,8 @@ def _infndcg(work: _Work, measure: NormalisedSum) -> Estimate:
     layers = np.cumsum(by_grade[:, ::-1], axis=1)[:, ::-1]
     ideal, per_layer = _ideal(work, measure, layers)
     slope = np.broadcast_to(discounts, gain.shape)
-    return _over_ideal(work, measure, known, found, influence * (w > 0), slope, ideal, per_layer)
+    plain = _over_ideal(work, measure, known, found, influence * (w > 0), slope, ideal, per_layer)
+    return plain._replace(above=_of_empty(work, plain.value, ideal))
 
 
 def _over_ideal(
@@ -274,15 +332,17 @@ def _assisted_ap(work: _Work, measure: AP | infAP) -> Estimate:
     gain = work.estimated(known, predicted)
     y, rank = work.ranked(gain, n), np.arange(1, n + 1)
     precision = (1 + _above(y)) / rank
-    total = _at_least_known(work, gain, known)
+    total, error = _composite(work, known, predicted)
     value = ratio((y * precision).sum(axis=1), _norm(measure, total))
     norm = np.maximum(_norm(measure, total), 1.0)[:, None]
     elsewhere = -(value * _falls(measure, total))[:, None] / norm
     slope = work.by_document((precision + _below(y / rank)) / norm + elsewhere, elsewhere[:, 0])
-    return work.finish(value, slope * (known - predicted), slope)
+    value, half = _corrected(value, ratio(error, total) * _falls(measure, total))
+    return work.finish(value, slope * (known - predicted), slope, half, half)
 
 
-def _assisted_ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
+def _ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
+    """The estimated sum over the ideal of estimated numbers of documents; with or without predictions."""
     n = measure.depth_read(work.evidence)
     known, predicted = work.gains(measure.table(work.evidence))
     discounts = np.broadcast_to(measure.weight(n), (work.sample.n_topics, n))
@@ -290,12 +350,15 @@ def _assisted_ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
     steps = measure.steps(work.evidence)
     levels = measure.level_gains(work.evidence)
     of_layer = [work.gains(code_table((levels >= step).astype(np.float64))) for step in steps.tolist()]
-    layers = np.stack([_at_least_known(work, work.estimated(*one), one[0]) for one in of_layer], axis=1)
+    numbers = [_composite(work, *one) for one in of_layer]
+    layers, off = (np.stack(column, axis=1) for column in zip(*numbers, strict=True))
     layers = np.maximum.accumulate(layers[:, ::-1], axis=1)[:, ::-1]  # a lower layer holds those above it
     ideal, per_layer = _ideal(work, measure, layers)
     error = np.stack([one[0] - one[1] for one in of_layer], axis=1)
     influence = work.ranked(known - predicted, n) * discounts
-    return _over_ideal(work, measure, known, found, influence, discounts, ideal, per_layer, error)
+    plain = _over_ideal(work, measure, known, found, influence, discounts, ideal, per_layer, error)
+    value, half = _corrected(plain.value, ratio((off * per_layer) @ measure.thickness(work.evidence), ideal))
+    return plain._replace(value=value, below=half, above=half)
 
 
 # -- small parts ----------------------------------------------------------------------------------------------

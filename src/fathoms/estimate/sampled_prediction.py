@@ -50,6 +50,8 @@ class SampledScores:
     scores: list[Scores]  # one a run
     value: Floats  # [run, topic]
     influence: Floats  # [run, sampled document]
+    below: Floats  # [run, topic]: how much too high, on average, for want of sampled documents
+    above: Floats  # and how much too low
     expected: Floats  # [topic, run, run]: variances and covariances to expect
     errors: Errors
 
@@ -61,7 +63,13 @@ class SampledScores:
     def topic_intervals(self, run: int, level: float) -> tuple[Floats, Floats, Floats]:
         """Estimate, low and high of each topic, kept inside what is possible."""
         spread = self.errors.by_topic(self.influence[run], self.expected[:, run, run])
-        return self._inside(run, self.value[run], spread.half_width(level))
+        value, half = self.value[run], spread.half_width(level)
+        columns = (value, value - half - self.below[run], value + half + self.above[run])
+        low, high = self.scores[run].low, self.scores[run].high
+        if low is None or high is None:
+            return columns
+        first, second, third = (np.clip(column, low, high) for column in columns)
+        return first, second, third
 
     def mean_interval(self, run: int, level: float) -> tuple[float, float, float]:
         """The same of all topics together. The estimate is of topics as they were estimated, inside or not, which is
@@ -70,7 +78,8 @@ class SampledScores:
         value, half = self.value[run].sum() / self.divisor, float(spread.half_width(level)[0]) / self.divisor
         scores = self.scores[run]
         low, high = aggregate(self.measure, scores.low), aggregate(self.measure, scores.high)
-        return value, _kept(value - half, low, high), _kept(value + half, low, high)
+        least, most = (float(column[run].sum()) / self.divisor for column in (self.below, self.above))
+        return float(value), _kept(value - half - least, low, high), _kept(value + half + most, low, high)
 
     def difference(self, a: int, b: int, level: float) -> tuple[float, float, float, float]:
         """Mean of a - b, low, high, and the probability that a is better."""
@@ -82,7 +91,8 @@ class SampledScores:
         better = 0.5 if value == 0 else float(value > 0)
         if deviation > 0:
             better = float(student.cdf(value / deviation, spread.freedom[0]))
-        return value, value - half, value + half, better
+        least, most = (float(column.sum()) / self.divisor for column in self._bias_of(a, b))
+        return value, value - half - least, value + half + most, better
 
     def topic_differences(self, a: int, b: int, level: float) -> tuple[Floats, Floats, Floats, Floats]:
         """The same, one a topic."""
@@ -93,19 +103,18 @@ class SampledScores:
             better = np.where(
                 deviation > 0, student.cdf(value / deviation, spread.freedom), 0.5 + 0.5 * np.sign(value)
             )
-        return value, value - half, value + half, better
+        least, most = self._bias_of(a, b)
+        return value, value - half - least, value + half + most, better
+
+    def _bias_of(self, a: int, b: int) -> tuple[Floats, Floats]:
+        """Runs are too high or too low together, for the same want of documents: what is left is the difference."""
+        down = np.maximum(self.below[a] - self.below[b], self.above[b] - self.above[a])
+        up = np.maximum(self.above[a] - self.above[b], self.below[b] - self.below[a])
+        return np.maximum(down, 0.0), np.maximum(up, 0.0)
 
     def _expected_of(self, a: int, b: int) -> Floats:
         G = self.expected
         return np.maximum(G[:, a, a] + G[:, b, b] - 2 * G[:, a, b], 0.0)
-
-    def _inside(self, run: int, value: Floats, half: Floats) -> tuple[Floats, Floats, Floats]:
-        low, high = self.scores[run].low, self.scores[run].high
-        columns = (value, value - half, value + half)
-        if low is None or high is None:
-            return columns
-        first, second, third = (np.clip(column, low, high) for column in columns)
-        return first, second, third
 
 
 def _kept(value: float, low: float | None, high: float | None) -> float:
@@ -113,19 +122,21 @@ def _kept(value: float, low: float | None, high: float | None) -> float:
 
 
 def sampled_scores(
-    sample: Sample, measure: Measure, helper: Helper | None, errors: Errors, progress: Callable[[str], None]
+    sample: Sample, measure: Measure, errors: Errors, progress: Callable[[str], None] = lambda run: None
 ) -> SampledScores:
     """Estimates of all runs of a sample by one measure."""
     names = sample.candidates.names
-    values, influences, scores = [], [], []
+    values, influences, below, above, scores = [], [], [], [], []
     together = len(names) * len(errors.open) <= MOST_CELLS
     weighed = np.empty((len(names) if together else 1, len(errors.open)), dtype=np.float32)
     expected = np.zeros((sample.n_topics, len(names), len(names)))
     for number, run in enumerate(names):
         evidence = sample.evidence(run)
-        found = estimate_run(sample, run, evidence, measure, helper)
+        found = estimate_run(sample, run, evidence, measure, errors)
         values.append(found.value)
         influences.append(found.influence)
+        below.append(found.below)
+        above.append(found.above)
         scores.append(measure.scores(evidence))
         own = errors.weigh(found.effect)
         if together:
@@ -139,8 +150,9 @@ def sampled_scores(
         for topic in range(sample.n_topics):
             part = weighed[:, order[bounds[topic] : bounds[topic + 1]]].astype(np.float64)
             expected[topic] = part @ part.T
-    method = METHODS[helper is not None]
-    return SampledScores(measure, method, scores, np.array(values), np.array(influences), expected, errors)
+    method = METHODS[errors.helper is not None]
+    columns = (np.array(column) for column in (values, influences, below, above))
+    return SampledScores(measure, method, scores, *columns, expected, errors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,9 +262,7 @@ def sampled_prediction(
     helpers: list[Helper | None] = [None] if plain else []
     if assist:
         helpers.append(cross_fitted(sample, labels, seed=experiment.options.seed))
-    found = []
-    for measure in measures:
-        for helper in helpers:
-            found.append(sampled_scores(sample, measure, helper, Errors(sample, helper), progress))
+    errors = [Errors(sample, helper) for helper in helpers]
+    found = [sampled_scores(sample, measure, one, progress) for measure in measures for one in errors]
     notes = [*experiment.topic_notes(), *experiment.qrels.notes, *sample.notes]
     return SampledPrediction(found, sample, by_topic, level, notes)

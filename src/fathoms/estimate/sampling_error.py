@@ -45,6 +45,7 @@ class Errors:
 
     def __init__(self, sample: Sample, helper: Helper | None) -> None:
         chosen = sample.chosen
+        self.helper = helper
         self.n_topics = sample.n_topics
         self.topic: Ints = sample.topic[chosen]
         p = sample.probability[chosen]
