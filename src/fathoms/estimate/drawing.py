@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from fathoms import choices
 from fathoms.choices import checked
+from fathoms.data.arrays import row_sums
 from fathoms.errors import FathomsError
 from fathoms.estimate.design import SamplingDesign
 from fathoms.estimate.helpers import model_probabilities, read_labels
@@ -38,6 +40,7 @@ class SampledDocuments(Result):
     columns: ClassVar = COLUMNS
     words: ClassVar = COLUMNS[:3]
     whole_numbers: ClassVar = ("sampled",)
+    qrels: ClassVar[None] = None  # which a pool that is not sampled may have
 
     topics: list[str]
     topic: Ints
@@ -100,7 +103,7 @@ def run_sample(
     if len(labels) and design not in ("score", "probe"):
         raise FathomsError(f"labels are for the designs score and probe, found {design}")
     experiment.needs_an_order("a sample")
-    names, notes = list(experiment.contributing()), []
+    names, notes = list(experiment.contributing()), list[str]()
     found, judged, relevant = _pool(experiment, names, depth)
     open_ = np.flatnonzero(~judged)
     if not len(open_):
@@ -171,8 +174,7 @@ def _best(found: Candidates) -> Ints:
 def _mean_inverse(found: Candidates) -> Floats:
     """The mean over runs of 1 / rank, 0 where a run does not have the document."""
     number, rank = _ranks(found)
-    sums: Floats = np.bincount(number, 1 / rank, len(found))
-    return sums / len(found.names)
+    return row_sums(number, 1 / rank, len(found)) / len(found.names)
 
 
 def depth_bands(best: Ints) -> tuple[Ints, list[str], Floats]:
@@ -181,7 +183,7 @@ def depth_bands(best: Ints) -> tuple[Ints, list[str], Floats]:
     while edges[-1] < int(best.max(initial=1)):
         edges.append(2 * edges[-1])
     label = np.searchsorted(edges, best) - 1
-    names = [f"{low + 1}-{high}" for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    names = [f"{low + 1}-{high}" for low, high in pairwise(edges)]
     middle = (np.array(edges[:-1]) + np.array(edges[1:]) + 1) / 2
     return label, names, 1 / np.sqrt(middle)
 
@@ -190,8 +192,8 @@ def score_bands(p: Floats) -> tuple[Ints, list[str], Floats]:
     """Strata by the probability of relevance, and how much each counts: as its spread, sqrt(p (1 - p))."""
     label = np.searchsorted(BANDS, p, side="right")
     edges = (0.0, *BANDS, 1.0)
-    names = [f"p{low:g}-{high:g}" for low, high in zip(edges[:-1], edges[1:], strict=True)]
-    mean = np.array([(low + high) / 2 for low, high in zip(edges[:-1], edges[1:], strict=True)])
+    names = [f"p{low:g}-{high:g}" for low, high in pairwise(edges)]
+    mean = np.array([(low + high) / 2 for low, high in pairwise(edges)])
     return label, names, np.sqrt(mean * (1 - mean))
 
 
@@ -203,19 +205,18 @@ def _stratified(
 ) -> tuple[Floats, Bools]:
     """Chances, and what was drawn. Strata are those of each topic where all of these can have LEAST documents, else
     those of all topics together."""
-    sizes = np.zeros((n_topics, len(rate)), dtype=np.int64)
-    np.add.at(sizes, (topic, label), 1)
-    budgets = np.where(sizes.sum(axis=1) > 0, n, 0) if per_topic else _shared_out(n, sizes.sum(axis=1), rng)
-    if per_topic or (budgets >= np.minimum(sizes, LEAST).sum(axis=1)).all():
-        counts = np.stack([allocate(int(budgets[i]), sizes[i], rate) for i in range(n_topics)])
-        cell, sizes, counts = topic * len(rate) + label, sizes.ravel(), counts.ravel()
+    table = np.bincount(topic * len(rate) + label, minlength=n_topics * len(rate)).reshape(n_topics, -1)
+    budgets = np.where(table.sum(axis=1) > 0, n, 0) if per_topic else _shared_out(n, table.sum(axis=1), rng)
+    if per_topic or (budgets >= np.minimum(table, LEAST).sum(axis=1)).all():
+        counts = np.concatenate([allocate(int(budgets[i]), table[i], rate) for i in range(n_topics)])
+        cell, sizes = topic * len(rate) + label, table.ravel()
         if per_topic and ((counts == 0) & (sizes > 0)).any():
             raise FathomsError(
-                f"sample: {n} documents of a topic are fewer than its strata; take more, fewer strata (design uniform), "
-                "or a number for all topics together"
+                f"sample: {n} documents of a topic are fewer than its strata; take more, or design uniform, or a "
+                "number for all topics together"
             )
     else:
-        sizes = sizes.sum(axis=0)
+        sizes = table.sum(axis=0)
         cell, counts = label, allocate(n, sizes, rate)
     if ((counts == 0) & (sizes > 0)).any():
         raise FathomsError(

@@ -23,6 +23,7 @@ from fathoms.data import keys
 from fathoms.data.arrays import distinct, ratio, row_sums
 from fathoms.data.lines import Text
 from fathoms.data.qrels import EXCLUDED, JUDGED, PADDING, UNJUDGED, Qrels
+from fathoms.data.topics import topic_order
 from fathoms.errors import FathomsError
 from fathoms.estimate.design import SamplingDesign, as_design
 from fathoms.evidence.candidates import Candidates, gathered
@@ -46,7 +47,9 @@ class Sample:
     cell: Ints  # -1: drawn independently, known for sure, or outside
     size: Ints  # documents of each cell
     drawn: Ints  # of these, sampled
-    stratum_weight: Floats  # documents over sampled ones of the topic's stratum, or 1 / probability where that is stated
+    stratum_weight: (
+        Floats  # documents over sampled ones of the topic's stratum, or 1 / probability where that is stated
+    )
     notes: list[str]
 
     @cached_property
@@ -127,6 +130,8 @@ def draw_on(experiment: BaseExperiment, design: Any, depth: int | None = None) -
     listed = as_design(design)
     if listed is not None and depth is not None:
         raise FathomsError("depth: a design that lists its population has its depth; depth is for uniform")
+    if listed is not None and listed.sampled is not None:
+        experiment = _with_all_topics(experiment, listed)
     experiment.prepare()
     qrels, names = experiment.qrels, list(experiment.runs)
     found = gathered(names, [experiment.ranked(name) for name in names], qrels.topics, None)
@@ -138,6 +143,22 @@ def draw_on(experiment: BaseExperiment, design: Any, depth: int | None = None) -
     if listed is None:
         return _uniform(found, qrels, topic, codes, depth, notes)
     return _listed(found, qrels, topic, codes, listed, row, notes)
+
+
+def _with_all_topics(experiment: BaseExperiment, listed: SamplingDesign) -> BaseExperiment:
+    """Topics of which no document was drawn are of the population too, though no judgment names them."""
+    qrels = experiment.qrels
+    missing = [topic for topic in listed.topics if topic not in qrels.index]
+    if not missing or len(missing) == len(listed.topics):
+        return experiment
+    names = [*qrels.topics, *missing]
+    order = topic_order(names)
+    place = np.empty(len(names), dtype=np.int32)
+    place[order] = np.arange(len(names), dtype=np.int32)
+    topics = [names[i] for i in order]
+    return experiment.with_qrels(
+        Qrels(topics, place[qrels.topic], qrels.documents, qrels.grades, qrels.source, qrels.notes)
+    )
 
 
 def _together(
@@ -226,7 +247,7 @@ def _listed(
     if design.sampled is None and design.probability is not None and not (listed & ~judged).any():
         population = listed | (np.arange(len(topic)) < len(found))
         notes.append(
-            f"{design.source} lists judged documents only: the population is taken to be all documents of the given runs"
+            f"{design.source} lists judged documents only: the population is taken to be all documents of the runs"
         )
     _known_beside(judged & ~listed, notes)
     label = np.zeros(len(topic), dtype=np.int64)
@@ -292,9 +313,7 @@ def _by_topic(topic: Ints, label: Ints) -> Ints:
     return np.where(label >= 0, pairs - np.append(first, 0)[pairs], -1)
 
 
-def _merged(
-    cell: Ints, size: Ints, drawn: Ints, topic: Ints, notes: list[str]
-) -> tuple[Ints, Ints, Ints]:
+def _merged(cell: Ints, size: Ints, drawn: Ints, topic: Ints, notes: list[str]) -> tuple[Ints, Ints, Ints]:
     """Strata from which nothing was drawn join the nearest one of their topic from which something was."""
     empty = np.flatnonzero(drawn == 0)
     if not len(empty):
@@ -352,7 +371,9 @@ def _finished(
     one_of = np.append(1 / np.maximum(size, 2.0), 0.5)[cell]
     probability = np.where(population, np.where(probability > 0, probability, one_of), 1.0)
     if not (population & judged).any():
-        raise FathomsError(f"no document of the population is judged in {qrels.source}, so there is nothing to estimate from")
+        raise FathomsError(
+            f"no document of the population is judged in {qrels.source}, so there is nothing to estimate from"
+        )
     codes = np.where(population | judged, codes, np.int16(EXCLUDED))
     cell = np.where(probability < 1, cell, -1)
     own = probability if own is None else own

@@ -35,7 +35,10 @@ from fathoms.measures.recall import R
 from fathoms.measures.weighted import Weighted
 
 EPSILON = 0.00001  # sample_eval's: added to sampled relevant documents, and three times to sampled ones
-LEAST_ERROR = 0.2  # predicted numbers of relevant documents are thought to be off by this share at least
+# Numbers of relevant documents are thought to be off by these shares at least: where a model predicts them for the
+# topic, and where the other topics are all that is known.
+LEAST_ERROR, LEAST_ERROR_OF_OTHERS = 0.3, 0.6
+HALF = 0.5 + 1e-9  # so that what is a half but for its last digit is rounded up too
 MOST_CORRECTION = 0.5  # of a ratio, for the error of what is divided by
 Places = NDArray[np.int32]
 
@@ -48,6 +51,8 @@ class Estimate(NamedTuple):
     effect: Floats  # one a document: what its relevance would add to the value of its topic
     below: Floats  # one a topic: how much too high the value may be for want of sampled documents, on average
     above: Floats  # and how much too low
+    more: Floats  # one a topic: variance that the linear form leaves out
+    bounded: bool = False  # a ratio near what it estimates, better kept inside what is possible topic by topic
 
 
 def check_sampled(measure: Measure) -> None:
@@ -59,9 +64,13 @@ def check_sampled(measure: Measure) -> None:
             "NumRel and NumRelRet have"
         )
     if measure.needs_pool:
-        raise FathomsError(f"{measure.name} needs the pool of depth k, of which a sample says nothing; use another variant")
+        raise FathomsError(
+            f"{measure.name} needs the pool of depth k, of which a sample says nothing; use another variant"
+        )
     if getattr(measure, "judged_only", False):
-        raise FathomsError(f"{measure.name} leaves out unjudged documents, and a sample stands for them: drop judged_only")
+        raise FathomsError(
+            f"{measure.name} leaves out unjudged documents, and a sample stands for them: drop judged_only"
+        )
 
 
 def estimate_run(sample: Sample, run: str, evidence: Evidence, measure: Measure, errors: Errors) -> Estimate:
@@ -73,7 +82,8 @@ def estimate_run(sample: Sample, run: str, evidence: Evidence, measure: Measure,
     if isinstance(measure, R | NumRel | NumRelRet):
         return _counted(work, measure)
     if isinstance(measure, AP | infAP):
-        return _xinfap(work, measure) if helper is None else _assisted_ap(work, measure)
+        as_defined = helper is None and sample.equal_chances
+        return _xinfap(work, measure) if as_defined else _ap(work, measure)
     if isinstance(measure, NormalisedSum):
         as_defined = helper is None and measure.k is None and sample.equal_chances
         return _infndcg(work, measure) if as_defined else _ndcg(work, measure)
@@ -135,7 +145,7 @@ class _Work:
     ) -> Estimate:
         none = np.zeros(len(value))
         bias = (none if below is None else below, none if above is None else above)
-        return Estimate(value, influence[self.sample.chosen], effect * self.sample.inside, *bias)
+        return Estimate(value, influence[self.sample.chosen], effect * self.sample.inside, *bias, none)
 
 
 # -- sums and counts ------------------------------------------------------------------------------------------
@@ -165,7 +175,9 @@ def _counted(work: _Work, measure: R | NumRel | NumRelRet) -> Estimate:
         value = ratio(work.ranked(gain, n).sum(axis=1), total)
         slope = (work.by_document(one, none) - value[work.topic]) / np.maximum(total, 1.0)[work.topic]
         value, half = _corrected(value, ratio(error, total))
-        return work.finish(value, slope * (known - predicted), slope, half, half)
+        return work.finish(value, slope * (known - predicted), slope, half, half)._replace(
+            bounded=work.helper is not None
+        )
     return work.finish(value, slope * (known - predicted), slope)
 
 
@@ -184,7 +196,8 @@ def _composite(work: _Work, known: Floats, predicted: Floats) -> tuple[Floats, F
     expected = work.totals_of_open(errors.weigh(np.ones(len(known))) ** 2)
     variance = errors.by_topic((known - predicted)[sample.chosen], expected).variance
     off = ((direct - model) ** 2 - variance).sum() / max(float((model**2).sum()), 1e-300)
-    square = max(float(off), LEAST_ERROR**2) * model**2
+    least = LEAST_ERROR_OF_OTHERS if work.helper is None else LEAST_ERROR
+    square = max(float(off), least**2) * model**2
     share = np.where(variance > 0, ratio(square, square + variance), 1.0)
     agreed = ((1 - share) * direct).sum() / max(float(((1 - share) * model).sum()), 1e-300)
     both = share * direct + (1 - share) * model * min(max(agreed, 0.25), 4.0)
@@ -285,11 +298,10 @@ def _infndcg(work: _Work, measure: NormalisedSum) -> Estimate:
         mean = ratio((w * gain * here).sum(axis=1), seen)
         found += docs * mean
         influence += here * ratio(docs.astype(np.float64), seen)[:, None] * (gain - mean[:, None])
-    layers = _layers(work, measure, known, sample.stratum_weight)
-    # Grade by grade, greatest first, each rounded as sample_eval does.
-    by_grade = np.floor(np.maximum(layers - np.append(layers[:, 1:], np.zeros((len(layers), 1)), axis=1), 0.0) + 0.5)
-    layers = np.cumsum(by_grade[:, ::-1], axis=1)[:, ::-1]
-    ideal, per_layer = _ideal(work, measure, layers)
+    steps = measure.steps(work.evidence).tolist()
+    of_gain = np.stack([work.totals(sample.stratum_weight * (known == step)) for step in steps], axis=1)
+    layers = np.cumsum(np.floor(of_gain + HALF)[:, ::-1], axis=1)[:, ::-1]  # rounded gain by gain, as sample_eval does
+    ideal, per_layer = _ideal(work, measure, layers, np.zeros(layers.shape))
     slope = np.broadcast_to(discounts, gain.shape)
     plain = _over_ideal(work, measure, known, found, influence * (w > 0), slope, ideal, per_layer)
     return plain._replace(above=_of_empty(work, plain.value, ideal))
@@ -306,7 +318,8 @@ def _over_ideal(
     per_layer: Floats,
     error: Floats | None = None,
 ) -> Estimate:
-    """A weighted sum over the ideal; `influence` is that of the sum, [topic, rank], and `error` the predicted layers'."""
+    """A weighted sum over the ideal; `influence` is that of the sum, [topic, rank], and `error` that of predicted
+    layers."""
     value = ratio(found, ideal)
     usual = work.usual_gain(known)
     floor = np.where(ideal > 0, ideal, measure.weight(1)[0] * usual)
@@ -324,7 +337,7 @@ def _over_ideal(
 # -- with predictions -----------------------------------------------------------------------------------------
 
 
-def _assisted_ap(work: _Work, measure: AP | infAP) -> Estimate:
+def _ap(work: _Work, measure: AP | infAP) -> Estimate:
     """The sum over pairs of relevant documents, y_i y_j / max(rank), with estimated gains in the place of y; over the
     estimated R."""
     n = measure.depth_read(work.evidence)
@@ -338,7 +351,13 @@ def _assisted_ap(work: _Work, measure: AP | infAP) -> Estimate:
     elsewhere = -(value * _falls(measure, total))[:, None] / norm
     slope = work.by_document((precision + _below(y / rank)) / norm + elsewhere, elsewhere[:, 0])
     value, half = _corrected(value, ratio(error, total) * _falls(measure, total))
-    return work.finish(value, slope * (known - predicted), slope, half, half)
+    # Pairs of sampled documents: by Hoeffding's decomposition, the products of their own variances.
+    p = work.sample.probability
+    own = work.ranked(np.where(work.sample.judged, (1 - p) / p**2 * (known - predicted) ** 2, 0.0), n)
+    more = (own * _above(own) / rank**2).sum(axis=1) / norm[:, 0] ** 2
+    return work.finish(value, slope * (known - predicted), slope, half, half)._replace(
+        more=more, bounded=work.helper is not None
+    )
 
 
 def _ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
@@ -353,12 +372,12 @@ def _ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
     numbers = [_composite(work, *one) for one in of_layer]
     layers, off = (np.stack(column, axis=1) for column in zip(*numbers, strict=True))
     layers = np.maximum.accumulate(layers[:, ::-1], axis=1)[:, ::-1]  # a lower layer holds those above it
-    ideal, per_layer = _ideal(work, measure, layers)
+    ideal, per_layer = _ideal(work, measure, layers, off)
     error = np.stack([one[0] - one[1] for one in of_layer], axis=1)
     influence = work.ranked(known - predicted, n) * discounts
     plain = _over_ideal(work, measure, known, found, influence, discounts, ideal, per_layer, error)
     value, half = _corrected(plain.value, ratio((off * per_layer) @ measure.thickness(work.evidence), ideal))
-    return plain._replace(value=value, below=half, above=half)
+    return plain._replace(value=value, below=half, above=half, bounded=work.helper is not None)
 
 
 # -- small parts ----------------------------------------------------------------------------------------------
@@ -382,7 +401,9 @@ def _usual_weight(work: _Work, stratum: int) -> Floats:
     sample = work.sample
     chosen = sample.judged & (sample.stratum == stratum)
     seen = row_sums(sample.topic[chosen], np.ones(int(chosen.sum())), sample.n_topics)
-    return np.where(seen > 0, ratio(row_sums(sample.topic[chosen], sample.stratum_weight[chosen], len(seen)), seen), 1.0)
+    return np.where(
+        seen > 0, ratio(row_sums(sample.topic[chosen], sample.stratum_weight[chosen], len(seen)), seen), 1.0
+    )
 
 
 def _norm(measure: AP | infAP, total: Floats) -> Floats:
@@ -397,18 +418,14 @@ def _falls(measure: AP | infAP, total: Floats) -> Floats:
     return (_norm(measure, total) == total).astype(np.float64)
 
 
-def _layers(work: _Work, measure: NormalisedSum, known: Floats, weight: Floats) -> Floats:
-    """[topic, layer]: estimated documents of each positive gain or more."""
-    steps = measure.steps(work.evidence).tolist()
-    return np.stack([work.totals(weight * (known >= step)) for step in steps], axis=1)
-
-
-def _ideal(work: _Work, measure: NormalisedSum, layers: Floats) -> tuple[Floats, Floats]:
-    """The ideal sum, and what one document more in each layer would add to it per unit of gain."""
+def _ideal(work: _Work, measure: NormalisedSum, layers: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """The ideal sum, and what one document more in each layer would add to it per unit of gain: at the number estimated
+    less its error, since past k nothing seems to matter any more."""
     k = np.inf if measure.k is None else float(measure.k)
     cut = np.minimum(layers, k)
-    most = int(np.ceil(cut.max(initial=0.0)))
-    cumulated = np.append(0.0, np.cumsum(measure.weight(most + 1)))
+    weights = measure.weight(int(np.ceil(cut.max(initial=0.0))) + 1)
+    cumulated = np.append(0.0, np.cumsum(weights))
     ideal = np.interp(cut, np.arange(len(cumulated)), cumulated) @ measure.thickness(work.evidence)
-    next_weight = measure.weight(most + 1)[np.minimum(np.maximum(np.round(cut).astype(np.int64) - 1, 0), most)]
-    return ideal, np.where(layers < k, next_weight, 0.0)
+    fewer = np.maximum(layers - error, 0.0)
+    at = np.minimum(np.maximum(np.round(fewer).astype(np.int64) - 1, 0), len(weights) - 1)
+    return ideal, np.where(fewer < k, weights[at], 0.0)

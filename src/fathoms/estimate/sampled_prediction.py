@@ -52,6 +52,7 @@ class SampledScores:
     influence: Floats  # [run, sampled document]
     below: Floats  # [run, topic]: how much too high, on average, for want of sampled documents
     above: Floats  # and how much too low
+    more: Floats  # [run, topic]: variance beside that of influences
     expected: Floats  # [topic, run, run]: variances and covariances to expect
     errors: Errors
 
@@ -62,7 +63,7 @@ class SampledScores:
 
     def topic_intervals(self, run: int, level: float) -> tuple[Floats, Floats, Floats]:
         """Estimate, low and high of each topic, kept inside what is possible."""
-        spread = self.errors.by_topic(self.influence[run], self.expected[:, run, run])
+        spread = self.errors.by_topic(self.influence[run], self.expected[:, run, run], self.more[run])
         value, half = self.value[run], spread.half_width(level)
         columns = (value, value - half - self.below[run], value + half + self.above[run])
         low, high = self.scores[run].low, self.scores[run].high
@@ -74,7 +75,9 @@ class SampledScores:
     def mean_interval(self, run: int, level: float) -> tuple[float, float, float]:
         """The same of all topics together. The estimate is of topics as they were estimated, inside or not, which is
         what makes it unbiased."""
-        spread = self.errors.over_topics(self.influence[run], float(self.expected[:, run, run].sum()))
+        spread = self.errors.over_topics(
+            self.influence[run], float(self.expected[:, run, run].sum()), float(self.more[run].sum())
+        )
         value, half = self.value[run].sum() / self.divisor, float(spread.half_width(level)[0]) / self.divisor
         scores = self.scores[run]
         low, high = aggregate(self.measure, scores.low), aggregate(self.measure, scores.high)
@@ -84,7 +87,8 @@ class SampledScores:
     def difference(self, a: int, b: int, level: float) -> tuple[float, float, float, float]:
         """Mean of a - b, low, high, and the probability that a is better."""
         influence = self.influence[a] - self.influence[b]
-        spread = self.errors.over_topics(influence, float(self._expected_of(a, b).sum()))
+        more = float((self.more[a] + self.more[b]).sum())  # of a difference it is at most that of both
+        spread = self.errors.over_topics(influence, float(self._expected_of(a, b).sum()), more)
         value = float((self.value[a] - self.value[b]).sum()) / self.divisor
         half = float(spread.half_width(level)[0]) / self.divisor
         deviation = float(np.sqrt(spread.variance[0])) / self.divisor
@@ -96,13 +100,12 @@ class SampledScores:
 
     def topic_differences(self, a: int, b: int, level: float) -> tuple[Floats, Floats, Floats, Floats]:
         """The same, one a topic."""
-        spread = self.errors.by_topic(self.influence[a] - self.influence[b], self._expected_of(a, b))
+        influence, more = self.influence[a] - self.influence[b], self.more[a] + self.more[b]
+        spread = self.errors.by_topic(influence, self._expected_of(a, b), more)
         value, half = self.value[a] - self.value[b], spread.half_width(level)
         deviation = np.sqrt(spread.variance)
         with np.errstate(invalid="ignore", divide="ignore"):
-            better = np.where(
-                deviation > 0, student.cdf(value / deviation, spread.freedom), 0.5 + 0.5 * np.sign(value)
-            )
+            better = np.where(deviation > 0, student.cdf(value / deviation, spread.freedom), 0.5 + 0.5 * np.sign(value))
         least, most = self._bias_of(a, b)
         return value, value - half - least, value + half + most, better
 
@@ -126,18 +129,17 @@ def sampled_scores(
 ) -> SampledScores:
     """Estimates of all runs of a sample by one measure."""
     names = sample.candidates.names
-    values, influences, below, above, scores = [], [], [], [], []
+    estimates, scores = [], []
     together = len(names) * len(errors.open) <= MOST_CELLS
     weighed = np.empty((len(names) if together else 1, len(errors.open)), dtype=np.float32)
     expected = np.zeros((sample.n_topics, len(names), len(names)))
     for number, run in enumerate(names):
         evidence = sample.evidence(run)
         found = estimate_run(sample, run, evidence, measure, errors)
-        values.append(found.value)
-        influences.append(found.influence)
-        below.append(found.below)
-        above.append(found.above)
         scores.append(measure.scores(evidence))
+        low, high = scores[-1].low, scores[-1].high
+        value = found.value if low is None or high is None or not found.bounded else np.clip(found.value, low, high)
+        estimates.append(found._replace(value=value, effect=np.empty(0)))
         own = errors.weigh(found.effect)
         if together:
             weighed[number] = own
@@ -151,8 +153,8 @@ def sampled_scores(
             part = weighed[:, order[bounds[topic] : bounds[topic + 1]]].astype(np.float64)
             expected[topic] = part @ part.T
     method = METHODS[errors.helper is not None]
-    columns = (np.array(column) for column in (values, influences, below, above))
-    return SampledScores(measure, method, scores, *columns, expected, errors)
+    value, influence, _, below, above, more, _ = (np.array(column) for column in zip(*estimates, strict=True))
+    return SampledScores(measure, method, scores, value, influence, below, above, more, expected, errors)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ influences of other topics' documents are 0.
 Such a variance is itself a guess where few sampled documents had any influence, and 0 where none was relevant. So it is
 joined by the variance to expect from what is known of *all* documents: the effect that each would have if relevant, and
 how often documents of its stratum are, all topics together. It counts as much as PRIOR documents; the estimate's own
-counts as much as the number of documents that it rests on, (sum v)^2 / sum v^2 with v each one's part of it. Student's t
-has that many degrees of freedom together, less one.
+counts as much as the number of documents that it rests on, (sum v)^2 / sum v^2 with v each one's part of it. Student's
+t has that many degrees of freedom together, less one.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Errors:
         expect."""
         return effect[self.open] * np.sqrt(self.expected)
 
-    def by_topic(self, influence: Floats, expected: Floats) -> Spread:
-        """One a topic; `expected` is the variance to expect."""
+    def by_topic(self, influence: Floats, expected: Floats, more: Floats | float = 0.0) -> Spread:
+        """One a topic; `expected` is the variance to expect, `more` what is to be added to the design's."""
         inside = influence[self.in_cell]
         key = self.cell * self.n_topics + self.topic[self.in_cell]
         used, group = np.unique(key, return_inverse=True)
@@ -93,9 +93,9 @@ class Errors:
         part = self.single * influence**2
         alone = row_sums(self.topic[self.alone], part[self.alone], self.n_topics)
         rests_on = ratio(row_sums(self.topic, part, self.n_topics) ** 2, row_sums(self.topic, part**2, self.n_topics))
-        return joined(np.maximum(of_cells, 0.0) + alone, rests_on, expected)
+        return joined(np.maximum(of_cells, 0.0) + alone + more, rests_on, expected)
 
-    def over_topics(self, influence: Floats, expected: float) -> Spread:
+    def over_topics(self, influence: Floats, expected: float, more: float = 0.0) -> Spread:
         """Of the sum over topics."""
         inside = influence[self.in_cell]
         n = len(self.drawn)
@@ -103,9 +103,8 @@ class Errors:
         of_cells = float((self.factor * (S2 - ratio(S1**2, self.drawn))).sum())
         part = self.single * influence**2
         rests_on = ratio(np.array([part.sum() ** 2]), np.array([(part**2).sum()]))
-        return joined(
-            np.array([max(of_cells, 0.0) + part[self.alone].sum()]), rests_on, np.array([expected])
-        )
+        variance = max(of_cells, 0.0) + float(part[self.alone].sum()) + more
+        return joined(np.array([variance]), rests_on, np.array([expected]))
 
 
 def joined(variance: Floats, rests_on: Floats, expected: Floats) -> Spread:
