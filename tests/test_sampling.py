@@ -200,9 +200,11 @@ def test_over_all_samples_the_mean_is_the_score(monkeypatch: pytest.MonkeyPatch)
         found: list[tuple[np.ndarray, np.ndarray, float]] = []
         chance = None if wrong is None else wrong.random(12)
         for grades in every_sample():
-            exp = fm.Experiment({topic: {**of, "none": 2} for topic, of in grades.items()}, RUNS)  # grade 2 is known
+            exp = fm.Experiment(
+                {topic: {**of, "no": 1, "none": 2} for topic, of in grades.items()}, RUNS
+            )  # so grades are known
             sample = draw_on(exp, "uniform")
-            # The document that is there for its grade alone counts nowhere.
+            # Those that are there for their grades alone count nowhere.
             beside = ~np.isin(np.arange(len(sample.topic)), np.arange(12))
             codes = np.where(beside, np.int16(JUDGED), sample.codes)
             sample = replace(sample, codes=codes)
