@@ -12,6 +12,7 @@ variances are made of; and with the effect that one relevant document more would
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,11 +36,13 @@ from fathoms.measures.recall import R
 from fathoms.measures.weighted import Weighted
 
 EPSILON = 0.00001  # sample_eval's: added to sampled relevant documents, and three times to sampled ones
-# Numbers of relevant documents are thought to be off by these shares at least: where a model predicts them for the
-# topic, and where the other topics are all that is known.
-LEAST_ERROR, LEAST_ERROR_OF_OTHERS = 0.3, 0.6
+# Numbers of unknown relevant documents are thought to be off by these shares at least: where a model predicts them for
+# the topic, and where the other topics are all that is known.
+LEAST_ERROR, LEAST_ERROR_OF_OTHERS = 0.6, 1.0
+MOST_ERROR = 1.2
 HALF = 0.5 + 1e-9  # so that what is a half but for its last digit is rounded up too
-MOST_CORRECTION = 0.5  # of a ratio, for the error of what is divided by
+# Three places and weights stand for a normal distribution (Gauss and Hermite).
+NODES, WEIGHTS = np.array([-np.sqrt(3), 0.0, np.sqrt(3)]), np.array([1 / 6, 2 / 3, 1 / 6])
 Places = NDArray[np.int32]
 
 
@@ -52,6 +55,8 @@ class Estimate(NamedTuple):
     below: Floats  # one a topic: how much too high the value may be for want of sampled documents, on average
     above: Floats  # and how much too low
     more: Floats  # one a topic: variance that the linear form leaves out
+    own: Floats  # one a topic: error from what is divided by, the topic's own; runs of the topic have it together
+    shared: Floats  # the same, of all topics together
     bounded: bool = False  # a ratio near what it estimates, better kept inside what is possible topic by topic
 
 
@@ -106,8 +111,22 @@ class _Work:
 
     def gains(self, table: Floats) -> tuple[Floats, Floats]:
         """Known and predicted gains of documents: 0 where not judged, and without a helper."""
-        known = table[self.sample.codes]
-        return known, np.zeros(len(known)) if self.helper is None else self.helper.gains(self.topic, table)
+        kept = self.errors.kept  # for all runs the same
+        key = ("gains", table.tobytes())
+        if key not in kept:
+            known = table[self.sample.codes]
+            guess = np.zeros(len(known)) if self.helper is None else self.helper.gains(self.topic, table)
+            kept[key] = known, guess
+        found: tuple[Floats, Floats] = kept[key]
+        return found
+
+    def total(self, table: Floats) -> _Total:
+        """How many documents have the gain, where gains are 0 and 1."""
+        key = ("total", table.tobytes())
+        if key not in self.errors.kept:
+            self.errors.kept[key] = _composite(self, *self.gains(table))
+        found: _Total = self.errors.kept[key]
+        return found
 
     def estimated(self, known: Floats, predicted: Floats) -> Floats:
         """Each document's gain as the sample estimates it, unbiased."""
@@ -145,7 +164,7 @@ class _Work:
     ) -> Estimate:
         none = np.zeros(len(value))
         bias = (none if below is None else below, none if above is None else above)
-        return Estimate(value, influence[self.sample.chosen], effect * self.sample.inside, *bias, none)
+        return Estimate(value, influence[self.sample.chosen], effect * self.sample.inside, *bias, none, none, none)
 
 
 # -- sums and counts ------------------------------------------------------------------------------------------
@@ -162,7 +181,8 @@ def _weighted(work: _Work, measure: Weighted) -> Estimate:
 
 def _counted(work: _Work, measure: R | NumRel | NumRelRet) -> Estimate:
     """How many are relevant: in all, in the run, or in its first k as a share of all."""
-    known, predicted = work.gains(code_table((work.evidence.levels >= measure.rel).astype(np.float64)))
+    table = code_table((work.evidence.levels >= measure.rel).astype(np.float64))
+    known, predicted = work.gains(table)
     gain = work.estimated(known, predicted)
     n = measure.depth_read(work.evidence)
     none, one = np.zeros(work.sample.n_topics), np.ones((work.sample.n_topics, n))
@@ -171,44 +191,82 @@ def _counted(work: _Work, measure: R | NumRel | NumRelRet) -> Estimate:
     elif isinstance(measure, NumRelRet):
         value, slope = work.ranked(gain, n).sum(axis=1), work.by_document(one, none)
     else:
-        total, error = _composite(work, known, predicted)
-        value = ratio(work.ranked(gain, n).sum(axis=1), total)
-        slope = (work.by_document(one, none) - value[work.topic]) / np.maximum(total, 1.0)[work.topic]
-        value, half = _corrected(value, ratio(error, total))
-        return work.finish(value, slope * (known - predicted), slope, half, half)._replace(
-            bounded=work.helper is not None
+        slope = work.by_document(one, none)
+        return _divided(
+            work,
+            work.ranked(gain, n).sum(axis=1),
+            slope * (known - predicted),
+            slope,
+            *_inverse_total(work, measure, table),
         )
     return work.finish(value, slope * (known - predicted), slope)
 
 
-def _composite(work: _Work, known: Floats, predicted: Floats) -> tuple[Floats, Floats]:
-    """Relevant documents of each topic, for what is divided by, where an unbiased but wild estimate does harm; and the
-    standard error of that number.
+class _Total(NamedTuple):
+    """Relevant documents of each topic: those that are known, and how many more, with relative errors."""
 
-    A topic's own estimate joins the number predicted for it, each with the inverse of its mean square error (Fay and
-    Herriot 1979), and predictions are scaled so that over all topics they agree with the unbiased estimate. Where the
-    whole population is judged, it is what the judgments say.
+    known: Floats
+    more: Floats
+    error: Floats  # the topic's own
+    shared: float  # of all topics together
+
+    def at(self, own: float = 0.0, shared: float = 0.0) -> Floats:
+        """The number so many errors away; on the average over errors of its own it is the one estimated."""
+        return self.known + self.more * np.exp(own * self.error - self.error**2 / 2 * (own != 0) + shared * self.shared)
+
+
+def _composite(work: _Work, known: Floats, predicted: Floats) -> _Total:
+    """How many documents are relevant, for what is divided by, where an unbiased but wild estimate does harm.
+
+    What a topic's own sample says of the unjudged documents joins the number predicted for them, each with the inverse
+    of its mean square error (Fay and Herriot 1979), and predictions are scaled so that over all topics they agree with
+    the unbiased estimate. Where the whole population is judged, there are no more than the known ones.
     """
     sample, errors = work.sample, work.errors
-    direct = work.totals(work.estimated(known, predicted))
+    sure = work.totals(known)
+    direct = work.totals(work.estimated(known, predicted)) - sure
     guess = predicted if work.helper is not None else share_relevant(sample, known)[sample.stratum] * sample.inside
-    model = work.totals(np.where(sample.open, guess, known))
+    model = work.totals(np.where(sample.judged, 0.0, guess))
     expected = work.totals_of_open(errors.weigh(np.ones(len(known))) ** 2)
-    variance = errors.by_topic((known - predicted)[sample.chosen], expected).variance
+    residual = (known - predicted)[sample.chosen]
+    variance = errors.by_topic(residual, expected).variance
     off = ((direct - model) ** 2 - variance).sum() / max(float((model**2).sum()), 1e-300)
     least = LEAST_ERROR_OF_OTHERS if work.helper is None else LEAST_ERROR
     square = max(float(off), least**2) * model**2
     share = np.where(variance > 0, ratio(square, square + variance), 1.0)
     agreed = ((1 - share) * direct).sum() / max(float(((1 - share) * model).sum()), 1e-300)
-    both = share * direct + (1 - share) * model * min(max(agreed, 0.25), 4.0)
-    return np.maximum(both, work.totals(known)), np.sqrt(share * variance)
+    both = np.maximum(share * direct + (1 - share) * model * min(max(agreed, 0.25), 4.0), 0.1 * model)
+    error = np.minimum(ratio(np.sqrt(share * variance), both), MOST_ERROR)
+    in_all = float(np.sqrt(errors.over_topics(residual, float(expected.sum())).variance[0]))
+    return _Total(sure, both, error, min(in_all / max(float(both.sum()), 1e-300), MOST_ERROR) if both.any() else 0.0)
 
 
-def _corrected(value: Floats, relative: Floats) -> tuple[Floats, Floats]:
-    """A ratio whose denominator has this relative error: the mean of 1 / x is above 1 / mean of x by its square. Half
-    of it is added, and so the rest may be missing, or have been too much."""
-    half = 0.5 * np.minimum(relative**2, MOST_CORRECTION) * value
-    return value + half, np.abs(half)
+def _inverse_total(work: _Work, measure: AP | infAP | R, table: Floats) -> tuple[Floats, Floats, Floats]:
+    """1 / R, or 1 / min(R, k), with its errors."""
+    total = work.total(table)
+    return _inverse(lambda own, shared: _norm(measure, np.maximum(total.at(own, shared), total.more > 0)))
+
+
+def _inverse(at: Callable[[float, float], Floats]) -> tuple[Floats, Floats, Floats]:
+    """The mean of 1 / x over what x may be; its own error, and that shared by all topics."""
+    inverse = np.stack([ratio(np.ones_like(x), x) for x in (at(float(node), 0.0) for node in NODES)])
+    mean: Floats = WEIGHTS @ inverse
+    own = np.sqrt(WEIGHTS @ (inverse - mean) ** 2)
+    up, down = at(0.0, 1.0), at(0.0, -1.0)
+    return mean, own, (ratio(np.ones_like(up), up) - ratio(np.ones_like(down), down)) / 2
+
+
+def _divided(
+    work: _Work, above: Floats, influence: Floats, effect: Floats, inverse: Floats, own: Floats, shared: Floats
+) -> Estimate:
+    """An estimated sum times what it is divided by; influence and effect are those of the sum.
+
+    A sum that is too great goes with an R that is too great, which is left out, so that intervals are wide rather than
+    narrow.
+    """
+    of = inverse[work.topic]
+    found = work.finish(above * inverse, influence * of, effect * of)
+    return found._replace(own=above * own, shared=above * shared, bounded=work.helper is not None)
 
 
 # -- as sample_eval has them ----------------------------------------------------------------------------------
@@ -291,7 +349,7 @@ def _infndcg(work: _Work, measure: NormalisedSum) -> Estimate:
     discounts = measure.weight(n)
     w, gain = work.ranked(sample.stratum_weight, n), work.ranked(known, n) * discounts
     strata = _ranked_strata(work, n)
-    found, influence, slope = np.zeros(len(gain)), np.zeros(gain.shape), np.zeros(gain.shape)
+    found, influence = np.zeros(len(gain)), np.zeros(gain.shape)
     for number in range(int(sample.stratum.max(initial=0)) + 1):
         here = strata == number
         docs, seen = here.sum(axis=1), (w * here).sum(axis=1)
@@ -301,37 +359,19 @@ def _infndcg(work: _Work, measure: NormalisedSum) -> Estimate:
     steps = measure.steps(work.evidence).tolist()
     of_gain = np.stack([work.totals(sample.stratum_weight * (known == step)) for step in steps], axis=1)
     layers = np.cumsum(np.floor(of_gain + HALF)[:, ::-1], axis=1)[:, ::-1]  # rounded gain by gain, as sample_eval does
-    ideal, per_layer = _ideal(work, measure, layers, np.zeros(layers.shape))
-    slope = np.broadcast_to(discounts, gain.shape)
-    plain = _over_ideal(work, measure, known, found, influence * (w > 0), slope, ideal, per_layer)
-    return plain._replace(above=_of_empty(work, plain.value, ideal))
-
-
-def _over_ideal(
-    work: _Work,
-    measure: NormalisedSum,
-    known: Floats,
-    found: Floats,
-    influence: Floats,
-    slope: Floats,
-    ideal: Floats,
-    per_layer: Floats,
-    error: Floats | None = None,
-) -> Estimate:
-    """A weighted sum over the ideal; `influence` is that of the sum, [topic, rank], and `error` that of predicted
-    layers."""
-    value = ratio(found, ideal)
-    usual = work.usual_gain(known)
+    ideal = _ideal(measure, layers) @ measure.thickness(work.evidence)
+    value, usual = ratio(found, ideal), work.usual_gain(known)
     floor = np.where(ideal > 0, ideal, measure.weight(1)[0] * usual)
-    steps, thickness = measure.steps(work.evidence), measure.thickness(work.evidence)
-    inside = known[:, None] >= steps if error is None else error
-    in_ideal = (inside * (per_layer * thickness)[work.topic]).sum(axis=1)
-    own = work.by_document(influence / floor[:, None], np.zeros(len(value)))
+    # One document more of a gain is one more in each layer up to it.
+    each = measure.weight(int(layers.max(initial=0.0)) + 1)[np.maximum(layers.astype(np.int64) - 1, 0)]
+    each = each * measure.thickness(work.evidence)
     lowered = (value / floor)[work.topic]
-    likely = (steps <= usual + 1e-9).astype(np.float64) if len(steps) else steps
-    of_usual = (per_layer * thickness) @ likely
-    effect = work.by_document(slope * (usual / floor)[:, None], np.zeros(len(value))) - lowered * of_usual[work.topic]
-    return work.finish(value, own - lowered * in_ideal, effect)
+    in_ideal = ((known[:, None] >= steps) * each[work.topic]).sum(axis=1)
+    of_usual = (each * (np.array(steps) <= usual + 1e-9)).sum(axis=1)[work.topic]
+    none = np.zeros(len(value))
+    influence = work.by_document(influence * (w > 0) / floor[:, None], none) - lowered * in_ideal
+    reached = work.by_document(np.broadcast_to(discounts * usual, gain.shape) / floor[:, None], none)
+    return work.finish(value, influence, reached - lowered * of_usual, above=_of_empty(work, value, ideal))
 
 
 # -- with predictions -----------------------------------------------------------------------------------------
@@ -341,43 +381,42 @@ def _ap(work: _Work, measure: AP | infAP) -> Estimate:
     """The sum over pairs of relevant documents, y_i y_j / max(rank), with estimated gains in the place of y; over the
     estimated R."""
     n = measure.depth_read(work.evidence)
-    known, predicted = work.gains(code_table((work.evidence.levels >= measure.rel).astype(np.float64)))
+    table = code_table((work.evidence.levels >= measure.rel).astype(np.float64))
+    known, predicted = work.gains(table)
     gain = work.estimated(known, predicted)
     y, rank = work.ranked(gain, n), np.arange(1, n + 1)
     precision = (1 + _above(y)) / rank
-    total, error = _composite(work, known, predicted)
-    value = ratio((y * precision).sum(axis=1), _norm(measure, total))
-    norm = np.maximum(_norm(measure, total), 1.0)[:, None]
-    elsewhere = -(value * _falls(measure, total))[:, None] / norm
-    slope = work.by_document((precision + _below(y / rank)) / norm + elsewhere, elsewhere[:, 0])
-    value, half = _corrected(value, ratio(error, total) * _falls(measure, total))
+    slope = work.by_document(precision + _below(y / rank), np.zeros(len(y)))
+    parts = _inverse_total(work, measure, table)
+    found = _divided(work, (y * precision).sum(axis=1), slope * (known - predicted), slope, *parts)
     # Pairs of sampled documents: by Hoeffding's decomposition, the products of their own variances.
     p = work.sample.probability
-    own = work.ranked(np.where(work.sample.judged, (1 - p) / p**2 * (known - predicted) ** 2, 0.0), n)
-    more = (own * _above(own) / rank**2).sum(axis=1) / norm[:, 0] ** 2
-    return work.finish(value, slope * (known - predicted), slope, half, half)._replace(
-        more=more, bounded=work.helper is not None
-    )
+    alone = work.ranked(np.where(work.sample.judged, (1 - p) / p**2 * (known - predicted) ** 2, 0.0), n)
+    return found._replace(more=(alone * _above(alone) / rank**2).sum(axis=1) * parts[0] ** 2)
 
 
 def _ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
     """The estimated sum over the ideal of estimated numbers of documents; with or without predictions."""
     n = measure.depth_read(work.evidence)
     known, predicted = work.gains(measure.table(work.evidence))
-    discounts = np.broadcast_to(measure.weight(n), (work.sample.n_topics, n))
-    found = (work.ranked(work.estimated(known, predicted), n) * discounts).sum(axis=1)
-    steps = measure.steps(work.evidence)
-    levels = measure.level_gains(work.evidence)
-    of_layer = [work.gains(code_table((levels >= step).astype(np.float64))) for step in steps.tolist()]
-    numbers = [_composite(work, *one) for one in of_layer]
-    layers, off = (np.stack(column, axis=1) for column in zip(*numbers, strict=True))
-    layers = np.maximum.accumulate(layers[:, ::-1], axis=1)[:, ::-1]  # a lower layer holds those above it
-    ideal, per_layer = _ideal(work, measure, layers, off)
-    error = np.stack([one[0] - one[1] for one in of_layer], axis=1)
-    influence = work.ranked(known - predicted, n) * discounts
-    plain = _over_ideal(work, measure, known, found, influence, discounts, ideal, per_layer, error)
-    value, half = _corrected(plain.value, ratio((off * per_layer) @ measure.thickness(work.evidence), ideal))
-    return plain._replace(value=value, below=half, above=half, bounded=work.helper is not None)
+    slope = work.by_document(
+        np.broadcast_to(measure.weight(n), (work.sample.n_topics, n)), np.zeros(work.sample.n_topics)
+    )
+    found = (work.ranked(work.estimated(known, predicted), n) * measure.weight(n)).sum(axis=1)
+    levels, thickness = measure.level_gains(work.evidence), measure.thickness(work.evidence)
+    layers = [
+        work.total(code_table((levels >= step).astype(np.float64))) for step in measure.steps(work.evidence).tolist()
+    ]
+
+    def ideal(own: float, shared: float) -> Floats:
+        numbers = np.stack([layer.at(own, shared) for layer in layers], axis=1)
+        # A lower layer holds those above it, and where anything may be relevant, something is.
+        numbers = np.maximum.accumulate(numbers[:, ::-1], axis=1)[:, ::-1]
+        numbers[:, 0] = np.maximum(numbers[:, 0], layers[0].more > 0)
+        return _ideal(measure, numbers) @ thickness
+
+    usual = slope * work.usual_gain(known)
+    return _divided(work, found, slope * (known - predicted), usual, *_inverse(ideal))
 
 
 # -- small parts ----------------------------------------------------------------------------------------------
@@ -406,7 +445,7 @@ def _usual_weight(work: _Work, stratum: int) -> Floats:
     )
 
 
-def _norm(measure: AP | infAP, total: Floats) -> Floats:
+def _norm(measure: AP | infAP | R, total: Floats) -> Floats:
     """What AP divides by: R, or min(R, k)."""
     if getattr(measure, "variant", "a") == "b" and measure.k is not None:
         return np.minimum(total, measure.k)
@@ -418,14 +457,9 @@ def _falls(measure: AP | infAP, total: Floats) -> Floats:
     return (_norm(measure, total) == total).astype(np.float64)
 
 
-def _ideal(work: _Work, measure: NormalisedSum, layers: Floats, error: Floats) -> tuple[Floats, Floats]:
-    """The ideal sum, and what one document more in each layer would add to it per unit of gain: at the number estimated
-    less its error, since past k nothing seems to matter any more."""
-    k = np.inf if measure.k is None else float(measure.k)
-    cut = np.minimum(layers, k)
+def _ideal(measure: NormalisedSum, numbers: Floats) -> Floats:
+    """[topic, layer]: discounts of the first places, as many as there are documents, cut at k."""
+    cut = np.minimum(numbers, np.inf if measure.k is None else float(measure.k))
     weights = measure.weight(int(np.ceil(cut.max(initial=0.0))) + 1)
     cumulated = np.append(0.0, np.cumsum(weights))
-    ideal = np.interp(cut, np.arange(len(cumulated)), cumulated) @ measure.thickness(work.evidence)
-    fewer = np.maximum(layers - error, 0.0)
-    at = np.minimum(np.maximum(np.round(fewer).astype(np.int64) - 1, 0), len(weights) - 1)
-    return ideal, np.where(fewer < k, weights[at], 0.0)
+    return np.interp(cut, np.arange(len(cumulated)), cumulated)

@@ -53,6 +53,8 @@ class SampledScores:
     below: Floats  # [run, topic]: how much too high, on average, for want of sampled documents
     above: Floats  # and how much too low
     more: Floats  # [run, topic]: variance beside that of influences
+    own: Floats  # [run, topic]: error from what is divided by, which runs of a topic have together
+    shared: Floats  # the same, which all topics have together
     expected: Floats  # [topic, run, run]: variances and covariances to expect
     errors: Errors
 
@@ -63,7 +65,7 @@ class SampledScores:
 
     def topic_intervals(self, run: int, level: float) -> tuple[Floats, Floats, Floats]:
         """Estimate, low and high of each topic, kept inside what is possible."""
-        spread = self.errors.by_topic(self.influence[run], self.expected[:, run, run], self.more[run])
+        spread = self.errors.by_topic(self.influence[run], self.expected[:, run, run], self._more(run))
         value, half = self.value[run], spread.half_width(level)
         columns = (value, value - half - self.below[run], value + half + self.above[run])
         low, high = self.scores[run].low, self.scores[run].high
@@ -75,9 +77,8 @@ class SampledScores:
     def mean_interval(self, run: int, level: float) -> tuple[float, float, float]:
         """The same of all topics together. The estimate is of topics as they were estimated, inside or not, which is
         what makes it unbiased."""
-        spread = self.errors.over_topics(
-            self.influence[run], float(self.expected[:, run, run].sum()), float(self.more[run].sum())
-        )
+        expected = float(self.expected[:, run, run].sum())
+        spread = self.errors.over_topics(self.influence[run], expected, self._more_in_all(run))
         value, half = self.value[run].sum() / self.divisor, float(spread.half_width(level)[0]) / self.divisor
         scores = self.scores[run]
         low, high = aggregate(self.measure, scores.low), aggregate(self.measure, scores.high)
@@ -87,8 +88,7 @@ class SampledScores:
     def difference(self, a: int, b: int, level: float) -> tuple[float, float, float, float]:
         """Mean of a - b, low, high, and the probability that a is better."""
         influence = self.influence[a] - self.influence[b]
-        more = float((self.more[a] + self.more[b]).sum())  # of a difference it is at most that of both
-        spread = self.errors.over_topics(influence, float(self._expected_of(a, b).sum()), more)
+        spread = self.errors.over_topics(influence, float(self._expected_of(a, b).sum()), self._more_in_all(a, b))
         value = float((self.value[a] - self.value[b]).sum()) / self.divisor
         half = float(spread.half_width(level)[0]) / self.divisor
         deviation = float(np.sqrt(spread.variance[0])) / self.divisor
@@ -100,14 +100,27 @@ class SampledScores:
 
     def topic_differences(self, a: int, b: int, level: float) -> tuple[Floats, Floats, Floats, Floats]:
         """The same, one a topic."""
-        influence, more = self.influence[a] - self.influence[b], self.more[a] + self.more[b]
-        spread = self.errors.by_topic(influence, self._expected_of(a, b), more)
+        influence = self.influence[a] - self.influence[b]
+        spread = self.errors.by_topic(influence, self._expected_of(a, b), self._more(a, b))
         value, half = self.value[a] - self.value[b], spread.half_width(level)
         deviation = np.sqrt(spread.variance)
         with np.errstate(invalid="ignore", divide="ignore"):
             better = np.where(deviation > 0, student.cdf(value / deviation, spread.freedom), 0.5 + 0.5 * np.sign(value))
         least, most = self._bias_of(a, b)
         return value, value - half - least, value + half + most, better
+
+    def _more(self, a: int, b: int | None = None) -> Floats:
+        """Variance beside that of influences, of each topic. Of a difference, `more` is at most that of both runs, and
+        errors that both have fall out."""
+        if b is None:
+            return self.more[a] + self.own[a] ** 2 + self.shared[a] ** 2
+        own, shared = self.own[a] - self.own[b], self.shared[a] - self.shared[b]
+        return self.more[a] + self.more[b] + own**2 + shared**2
+
+    def _more_in_all(self, a: int, b: int | None = None) -> float:
+        """The same of the sum over topics, which errors of all topics add up in."""
+        shared = self.shared[a] if b is None else self.shared[a] - self.shared[b]
+        return float((self._more(a, b) - shared**2).sum() + shared.sum() ** 2)
 
     def _bias_of(self, a: int, b: int) -> tuple[Floats, Floats]:
         """Runs are too high or too low together, for the same want of documents: what is left is the difference."""
@@ -153,8 +166,11 @@ def sampled_scores(
             part = weighed[:, order[bounds[topic] : bounds[topic + 1]]].astype(np.float64)
             expected[topic] = part @ part.T
     method = METHODS[errors.helper is not None]
-    value, influence, _, below, above, more, _ = (np.array(column) for column in zip(*estimates, strict=True))
-    return SampledScores(measure, method, scores, value, influence, below, above, more, expected, errors)
+    value, influence, _, below, above, more, own, shared, _ = (
+        np.array(column) for column in zip(*estimates, strict=True)
+    )
+    bias_and_more = (below, above, more, own, shared)
+    return SampledScores(measure, method, scores, value, influence, *bias_and_more, expected, errors)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ t has that many degrees of freedom together, less one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
@@ -46,6 +47,7 @@ class Errors:
     def __init__(self, sample: Sample, helper: Helper | None) -> None:
         chosen = sample.chosen
         self.helper = helper
+        self.kept: dict[Any, Any] = {}  # what estimates of all runs share
         self.n_topics = sample.n_topics
         self.topic: Ints = sample.topic[chosen]
         p = sample.probability[chosen]
@@ -83,7 +85,7 @@ class Errors:
         return effect[self.open] * np.sqrt(self.expected)
 
     def by_topic(self, influence: Floats, expected: Floats, more: Floats | float = 0.0) -> Spread:
-        """One a topic; `expected` is the variance to expect, `more` what is to be added to the design's."""
+        """One a topic; `expected` is the variance to expect, `more` what is to be added to both."""
         inside = influence[self.in_cell]
         key = self.cell * self.n_topics + self.topic[self.in_cell]
         used, group = np.unique(key, return_inverse=True)
@@ -93,7 +95,7 @@ class Errors:
         part = self.single * influence**2
         alone = row_sums(self.topic[self.alone], part[self.alone], self.n_topics)
         rests_on = ratio(row_sums(self.topic, part, self.n_topics) ** 2, row_sums(self.topic, part**2, self.n_topics))
-        return joined(np.maximum(of_cells, 0.0) + alone + more, rests_on, expected)
+        return joined(np.maximum(of_cells, 0.0) + alone, rests_on, expected, more)
 
     def over_topics(self, influence: Floats, expected: float, more: float = 0.0) -> Spread:
         """Of the sum over topics."""
@@ -103,11 +105,11 @@ class Errors:
         of_cells = float((self.factor * (S2 - ratio(S1**2, self.drawn))).sum())
         part = self.single * influence**2
         rests_on = ratio(np.array([part.sum() ** 2]), np.array([(part**2).sum()]))
-        variance = max(of_cells, 0.0) + float(part[self.alone].sum()) + more
-        return joined(np.array([variance]), rests_on, np.array([expected]))
+        variance = max(of_cells, 0.0) + float(part[self.alone].sum())
+        return joined(np.array([variance]), rests_on, np.array([expected]), more)
 
 
-def joined(variance: Floats, rests_on: Floats, expected: Floats) -> Spread:
-    """The design's variance and the one to expect, each with its weight."""
-    both = (rests_on * variance + PRIOR * expected) / (rests_on + PRIOR)
+def joined(variance: Floats, rests_on: Floats, expected: Floats, more: Floats | float = 0.0) -> Spread:
+    """The design's variance and the one to expect, each with its weight, and what comes on top of them."""
+    both = (rests_on * variance + PRIOR * expected) / (rests_on + PRIOR) + more
     return Spread(both, rests_on + PRIOR - 1)
