@@ -12,7 +12,7 @@ variances are made of; and with the effect that one relevant document more would
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,10 +38,11 @@ from fathoms.measures.weighted import Weighted
 EPSILON = 0.00001  # sample_eval's: added to sampled relevant documents, and three times to sampled ones
 # Numbers of unknown relevant documents are thought to be off by these shares at least: where a model predicts them for
 # the topic, and where the other topics are all that is known.
-LEAST_ERROR, LEAST_ERROR_OF_OTHERS = 0.6, 1.0
+LEAST_ERROR, LEAST_ERROR_OF_OTHERS = 0.5, 0.8
 MOST_ERROR = 1.2
 HALF = 0.5 + 1e-9  # so that what is a half but for its last digit is rounded up too
 # Three places and weights stand for a normal distribution (Gauss and Hermite).
+STEP = 0.01  # documents, for slopes
 NODES, WEIGHTS = np.array([-np.sqrt(3), 0.0, np.sqrt(3)]), np.array([1 / 6, 2 / 3, 1 / 6])
 Places = NDArray[np.int32]
 
@@ -50,13 +51,13 @@ class Estimate(NamedTuple):
     """One run and measure."""
 
     value: Floats  # one a topic; not kept inside any range
-    influence: Floats  # one a document of `Sample.chosen`
+    influence: Floats  # one a document of `Sample.chosen`: on the value of its topic
+    on_all: Floats  # the same, on the sum over topics
     effect: Floats  # one a document: what its relevance would add to the value of its topic
     below: Floats  # one a topic: how much too high the value may be for want of sampled documents, on average
     above: Floats  # and how much too low
     more: Floats  # one a topic: variance that the linear form leaves out
-    own: Floats  # one a topic: error from what is divided by, the topic's own; runs of the topic have it together
-    shared: Floats  # the same, of all topics together
+    own: Floats  # one a topic: error of what is predicted of R, which all runs have together
     bounded: bool = False  # a ratio near what it estimates, better kept inside what is possible topic by topic
 
 
@@ -164,7 +165,8 @@ class _Work:
     ) -> Estimate:
         none = np.zeros(len(value))
         bias = (none if below is None else below, none if above is None else above)
-        return Estimate(value, influence[self.sample.chosen], effect * self.sample.inside, *bias, none, none, none)
+        own = influence[self.sample.chosen]
+        return Estimate(value, own, own, effect * self.sample.inside, *bias, none, none)
 
 
 # -- sums and counts ------------------------------------------------------------------------------------------
@@ -192,27 +194,25 @@ def _counted(work: _Work, measure: R | NumRel | NumRelRet) -> Estimate:
         value, slope = work.ranked(gain, n).sum(axis=1), work.by_document(one, none)
     else:
         slope = work.by_document(one, none)
-        return _divided(
-            work,
-            work.ranked(gain, n).sum(axis=1),
-            slope * (known - predicted),
-            slope,
-            *_inverse_total(work, measure, table),
-        )
+        found = work.ranked(gain, n).sum(axis=1)
+        return _divided(work, found, slope * (known - predicted), slope, [work.total(table)], lambda totals: totals[0])
     return work.finish(value, slope * (known - predicted), slope)
 
 
 class _Total(NamedTuple):
-    """Relevant documents of each topic: those that are known, and how many more, with relative errors."""
+    """Relevant documents of each topic: those that are known, and how many more there may be."""
 
     known: Floats
     more: Floats
-    error: Floats  # the topic's own
-    shared: float  # of all topics together
+    error: Floats  # relative, of `more`
+    share: Floats  # what the topic's own sample counts in `more`
+    answer: Floats  # how `more` grows where the samples of all topics together find one more
+    residual: Floats  # one a document: known less predicted
 
-    def at(self, own: float = 0.0, shared: float = 0.0) -> Floats:
-        """The number so many errors away; on the average over errors of its own it is the one estimated."""
-        return self.known + self.more * np.exp(own * self.error - self.error**2 / 2 * (own != 0) + shared * self.shared)
+    def at(self, node: float, step: float = 0.0) -> Floats:
+        """The number so many errors away, with `step` more; on the average over errors it is the one estimated."""
+        away = np.exp(node * self.error - self.error**2 / 2 * (node != 0))
+        return self.known + np.maximum(self.more + step, 0.0) * away
 
 
 def _composite(work: _Work, known: Floats, predicted: Floats) -> _Total:
@@ -228,45 +228,58 @@ def _composite(work: _Work, known: Floats, predicted: Floats) -> _Total:
     guess = predicted if work.helper is not None else share_relevant(sample, known)[sample.stratum] * sample.inside
     model = work.totals(np.where(sample.judged, 0.0, guess))
     expected = work.totals_of_open(errors.weigh(np.ones(len(known))) ** 2)
-    residual = (known - predicted)[sample.chosen]
-    variance = errors.by_topic(residual, expected).variance
+    variance = errors.by_topic((known - predicted)[sample.chosen], expected).variance
     off = ((direct - model) ** 2 - variance).sum() / max(float((model**2).sum()), 1e-300)
     least = LEAST_ERROR_OF_OTHERS if work.helper is None else LEAST_ERROR
     square = max(float(off), least**2) * model**2
     share = np.where(variance > 0, ratio(square, square + variance), 1.0)
-    agreed = ((1 - share) * direct).sum() / max(float(((1 - share) * model).sum()), 1e-300)
-    both = np.maximum(share * direct + (1 - share) * model * min(max(agreed, 0.25), 4.0), 0.1 * model)
+    rest = (1 - share) * model
+    agreed = ((1 - share) * direct).sum() / max(float(rest.sum()), 1e-300)
+    both = np.maximum(share * direct + rest * min(max(agreed, 0.25), 4.0), 0.1 * model)
     error = np.minimum(ratio(np.sqrt(share * variance), both), MOST_ERROR)
-    in_all = float(np.sqrt(errors.over_topics(residual, float(expected.sum())).variance[0]))
-    return _Total(sure, both, error, min(in_all / max(float(both.sum()), 1e-300), MOST_ERROR) if both.any() else 0.0)
-
-
-def _inverse_total(work: _Work, measure: AP | infAP | R, table: Floats) -> tuple[Floats, Floats, Floats]:
-    """1 / R, or 1 / min(R, k), with its errors."""
-    total = work.total(table)
-    return _inverse(lambda own, shared: _norm(measure, np.maximum(total.at(own, shared), total.more > 0)))
-
-
-def _inverse(at: Callable[[float, float], Floats]) -> tuple[Floats, Floats, Floats]:
-    """The mean of 1 / x over what x may be; its own error, and that shared by all topics."""
-    inverse = np.stack([ratio(np.ones_like(x), x) for x in (at(float(node), 0.0) for node in NODES)])
-    mean: Floats = WEIGHTS @ inverse
-    own = np.sqrt(WEIGHTS @ (inverse - mean) ** 2)
-    up, down = at(0.0, 1.0), at(0.0, -1.0)
-    return mean, own, (ratio(np.ones_like(up), up) - ratio(np.ones_like(down), down)) / 2
+    answer = rest / rest.sum() if rest.any() else rest
+    return _Total(sure, both, error, share, answer, known - predicted)
 
 
 def _divided(
-    work: _Work, above: Floats, influence: Floats, effect: Floats, inverse: Floats, own: Floats, shared: Floats
+    work: _Work,
+    above: Floats,
+    influence: Floats,
+    effect: Floats,
+    totals: Sequence[_Total],
+    below: Callable[[list[Floats]], Floats],
 ) -> Estimate:
-    """An estimated sum times what it is divided by; influence and effect are those of the sum.
+    """An estimated sum over what follows from numbers of relevant documents (`below`), which are uncertain: the mean of
+    the quotient over what they may be. Influence and effect are those of the sum."""
+    mean, spread = _inverse(totals, below, [0.0] * len(totals))
+    on_topic, on_all = influence * mean[work.topic], influence * mean[work.topic]
+    own = np.zeros(len(mean))
+    for i, total in enumerate(totals):
+        steps = [STEP * (j == i) for j in range(len(totals))]
+        more, fewer = (_inverse(totals, below, [sign * step for step in steps])[0] for sign in (1.0, -1.0))
+        slope = above * (more - fewer) / (2 * STEP)
+        on_topic = on_topic + (slope * total.share)[work.topic] * total.residual
+        together = float((slope * total.answer).sum())
+        on_all = on_all + (slope * total.share + (1 - total.share) * together)[work.topic] * total.residual
+        own = np.maximum(own, np.abs(above) * spread * np.sqrt(1 - total.share))
+    found = work.finish(above * mean, on_topic, effect * mean[work.topic])
+    return found._replace(on_all=on_all[work.sample.chosen], own=own, bounded=work.helper is not None)
 
-    A sum that is too great goes with an R that is too great, which is left out, so that intervals are wide rather than
-    narrow.
-    """
-    of = inverse[work.topic]
-    found = work.finish(above * inverse, influence * of, effect * of)
-    return found._replace(own=above * own, shared=above * shared, bounded=work.helper is not None)
+
+def _inverse(
+    totals: Sequence[_Total], below: Callable[[list[Floats]], Floats], steps: Sequence[float]
+) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of 1 / below over what the totals may be; where anything may be relevant, something
+    is."""
+    some = totals[0].more > 0
+    inverse = []
+    for node in NODES.tolist():
+        numbers = [total.at(node, step) for total, step in zip(totals, steps, strict=True)]
+        numbers[0] = np.maximum(numbers[0], some)
+        x = below(numbers)
+        inverse.append(ratio(np.ones_like(x), x))
+    mean: Floats = WEIGHTS @ np.stack(inverse)
+    return mean, np.sqrt(WEIGHTS @ (np.stack(inverse) - mean) ** 2)
 
 
 # -- as sample_eval has them ----------------------------------------------------------------------------------
@@ -387,12 +400,16 @@ def _ap(work: _Work, measure: AP | infAP) -> Estimate:
     y, rank = work.ranked(gain, n), np.arange(1, n + 1)
     precision = (1 + _above(y)) / rank
     slope = work.by_document(precision + _below(y / rank), np.zeros(len(y)))
-    parts = _inverse_total(work, measure, table)
-    found = _divided(work, (y * precision).sum(axis=1), slope * (known - predicted), slope, *parts)
+    above = (y * precision).sum(axis=1)
+    totals = [work.total(table)]
+    found = _divided(
+        work, above, slope * (known - predicted), slope, totals, lambda numbers: _norm(measure, numbers[0])
+    )
     # Pairs of sampled documents: by Hoeffding's decomposition, the products of their own variances.
     p = work.sample.probability
     alone = work.ranked(np.where(work.sample.judged, (1 - p) / p**2 * (known - predicted) ** 2, 0.0), n)
-    return found._replace(more=(alone * _above(alone) / rank**2).sum(axis=1) * parts[0] ** 2)
+    inverse = _inverse(totals, lambda numbers: _norm(measure, numbers[0]), [0.0])[0]
+    return found._replace(more=(alone * _above(alone) / rank**2).sum(axis=1) * inverse**2)
 
 
 def _ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
@@ -408,15 +425,12 @@ def _ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
         work.total(code_table((levels >= step).astype(np.float64))) for step in measure.steps(work.evidence).tolist()
     ]
 
-    def ideal(own: float, shared: float) -> Floats:
-        numbers = np.stack([layer.at(own, shared) for layer in layers], axis=1)
-        # A lower layer holds those above it, and where anything may be relevant, something is.
-        numbers = np.maximum.accumulate(numbers[:, ::-1], axis=1)[:, ::-1]
-        numbers[:, 0] = np.maximum(numbers[:, 0], layers[0].more > 0)
-        return _ideal(measure, numbers) @ thickness
+    def ideal(numbers: list[Floats]) -> Floats:
+        # A lower layer holds those above it.
+        nested = np.maximum.accumulate(np.stack(numbers[::-1], axis=1), axis=1)[:, ::-1]
+        return _ideal(measure, nested) @ thickness
 
-    usual = slope * work.usual_gain(known)
-    return _divided(work, found, slope * (known - predicted), usual, *_inverse(ideal))
+    return _divided(work, found, slope * (known - predicted), slope * work.usual_gain(known), layers, ideal)
 
 
 # -- small parts ----------------------------------------------------------------------------------------------
@@ -445,7 +459,7 @@ def _usual_weight(work: _Work, stratum: int) -> Floats:
     )
 
 
-def _norm(measure: AP | infAP | R, total: Floats) -> Floats:
+def _norm(measure: AP | infAP, total: Floats) -> Floats:
     """What AP divides by: R, or min(R, k)."""
     if getattr(measure, "variant", "a") == "b" and measure.k is not None:
         return np.minimum(total, measure.k)

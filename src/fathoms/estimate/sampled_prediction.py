@@ -49,12 +49,12 @@ class SampledScores:
     method: str
     scores: list[Scores]  # one a run
     value: Floats  # [run, topic]
-    influence: Floats  # [run, sampled document]
+    influence: Floats  # [run, sampled document]: on the value of its topic
+    on_all: Floats  # [run, sampled document]: on the sum over topics
     below: Floats  # [run, topic]: how much too high, on average, for want of sampled documents
     above: Floats  # and how much too low
     more: Floats  # [run, topic]: variance beside that of influences
-    own: Floats  # [run, topic]: error from what is divided by, which runs of a topic have together
-    shared: Floats  # the same, which all topics have together
+    own: Floats  # [run, topic]: error of what is predicted of R, which runs of a topic have together
     expected: Floats  # [topic, run, run]: variances and covariances to expect
     errors: Errors
 
@@ -78,7 +78,7 @@ class SampledScores:
         """The same of all topics together. The estimate is of topics as they were estimated, inside or not, which is
         what makes it unbiased."""
         expected = float(self.expected[:, run, run].sum())
-        spread = self.errors.over_topics(self.influence[run], expected, self._more_in_all(run))
+        spread = self.errors.over_topics(self.on_all[run], expected, float(self._more(run).sum()))
         value, half = self.value[run].sum() / self.divisor, float(spread.half_width(level)[0]) / self.divisor
         scores = self.scores[run]
         low, high = aggregate(self.measure, scores.low), aggregate(self.measure, scores.high)
@@ -87,8 +87,8 @@ class SampledScores:
 
     def difference(self, a: int, b: int, level: float) -> tuple[float, float, float, float]:
         """Mean of a - b, low, high, and the probability that a is better."""
-        influence = self.influence[a] - self.influence[b]
-        spread = self.errors.over_topics(influence, float(self._expected_of(a, b).sum()), self._more_in_all(a, b))
+        influence, more = self.on_all[a] - self.on_all[b], float(self._more(a, b).sum())
+        spread = self.errors.over_topics(influence, float(self._expected_of(a, b).sum()), more)
         value = float((self.value[a] - self.value[b]).sum()) / self.divisor
         half = float(spread.half_width(level)[0]) / self.divisor
         deviation = float(np.sqrt(spread.variance[0])) / self.divisor
@@ -113,14 +113,8 @@ class SampledScores:
         """Variance beside that of influences, of each topic. Of a difference, `more` is at most that of both runs, and
         errors that both have fall out."""
         if b is None:
-            return self.more[a] + self.own[a] ** 2 + self.shared[a] ** 2
-        own, shared = self.own[a] - self.own[b], self.shared[a] - self.shared[b]
-        return self.more[a] + self.more[b] + own**2 + shared**2
-
-    def _more_in_all(self, a: int, b: int | None = None) -> float:
-        """The same of the sum over topics, which errors of all topics add up in."""
-        shared = self.shared[a] if b is None else self.shared[a] - self.shared[b]
-        return float((self._more(a, b) - shared**2).sum() + shared.sum() ** 2)
+            return self.more[a] + self.own[a] ** 2
+        return self.more[a] + self.more[b] + (self.own[a] - self.own[b]) ** 2
 
     def _bias_of(self, a: int, b: int) -> tuple[Floats, Floats]:
         """Runs are too high or too low together, for the same want of documents: what is left is the difference."""
@@ -166,11 +160,11 @@ def sampled_scores(
             part = weighed[:, order[bounds[topic] : bounds[topic + 1]]].astype(np.float64)
             expected[topic] = part @ part.T
     method = METHODS[errors.helper is not None]
-    value, influence, _, below, above, more, own, shared, _ = (
+    value, influence, on_all, _, below, above, more, own, _ = (
         np.array(column) for column in zip(*estimates, strict=True)
     )
-    bias_and_more = (below, above, more, own, shared)
-    return SampledScores(measure, method, scores, value, influence, *bias_and_more, expected, errors)
+    parts = (value, influence, on_all, below, above, more, own)
+    return SampledScores(measure, method, scores, *parts, expected, errors)
 
 
 @dataclass(frozen=True, eq=False)
