@@ -36,14 +36,16 @@ from fathoms.measures.recall import R
 from fathoms.measures.weighted import Weighted
 
 EPSILON = 0.00001  # sample_eval's: added to sampled relevant documents, and three times to sampled ones
-# Numbers of unknown relevant documents are thought to be off by these shares at least: where a model predicts them for
-# the topic, and where the other topics are all that is known.
-LEAST_ERROR, LEAST_ERROR_OF_OTHERS = 0.5, 0.8
-MOST_ERROR = 1.2
+# Numbers of unknown relevant documents are thought to be off by these shares at least, and by such a part of the
+# coefficient of variation of the known ones between topics: where a model predicts them for the topic, and where the
+# other topics are all that is known.
+LEAST_ERROR = {True: (0.5, 0.8), False: (0.8, 1.0)}
+MOST_ERROR = 1.5
 HALF = 0.5 + 1e-9  # so that what is a half but for its last digit is rounded up too
-# Three places and weights stand for a normal distribution (Gauss and Hermite).
 STEP = 0.01  # documents, for slopes
-NODES, WEIGHTS = np.array([-np.sqrt(3), 0.0, np.sqrt(3)]), np.array([1 / 6, 2 / 3, 1 / 6])
+# Five places and weights stand for a normal distribution (Gauss and Hermite).
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
 Places = NDArray[np.int32]
 
 
@@ -211,7 +213,7 @@ class _Total(NamedTuple):
 
     def at(self, node: float, step: float = 0.0) -> Floats:
         """The number so many errors away, with `step` more; on the average over errors it is the one estimated."""
-        away = np.exp(node * self.error - self.error**2 / 2 * (node != 0))
+        away = np.exp(node * self.error - self.error**2 / 2)
         return self.known + np.maximum(self.more + step, 0.0) * away
 
 
@@ -230,8 +232,9 @@ def _composite(work: _Work, known: Floats, predicted: Floats) -> _Total:
     expected = work.totals_of_open(errors.weigh(np.ones(len(known))) ** 2)
     variance = errors.by_topic((known - predicted)[sample.chosen], expected).variance
     off = ((direct - model) ** 2 - variance).sum() / max(float((model**2).sum()), 1e-300)
-    least = LEAST_ERROR_OF_OTHERS if work.helper is None else LEAST_ERROR
-    square = max(float(off), least**2) * model**2
+    least, part = LEAST_ERROR[work.helper is not None]
+    varies = part * float(sure.std() / sure.mean()) if sure.any() else 0.0
+    square = min(max(float(off), least**2, varies**2), MOST_ERROR**2) * model**2
     share = np.where(variance > 0, ratio(square, square + variance), 1.0)
     rest = (1 - share) * model
     agreed = ((1 - share) * direct).sum() / max(float(rest.sum()), 1e-300)
