@@ -218,13 +218,11 @@ def results() -> str:
     parts = ["### Results\n", "What the methods of an experiment return. Each has:\n", *members("Result", Result)]
     rows = ["| method | result | columns of `.frame` | `.sentences` | `.chart()` |", "|---|---|---|---|---|"]
     for each in methods(fathoms.Experiment):
-        found = result_class(each)
-        if issubclass(found, Result):
-            has = ["yes" if own(found, name) else "" for name in ("sentences", "chart")]
-            columns = ", ".join(found.columns) or (inspect.getdoc(found.frame) or "").removeprefix("Columns ").rstrip(
-                "."
-            )
-            rows.append(f"| `{each.__name__}` | `{found.__name__}` | {columns} | {' | '.join(has)} |")
+        for found in result_classes(each):
+            if issubclass(found, Result):
+                has = ["yes" if own(found, name) else "" for name in ("sentences", "chart")]
+                columns = ", ".join(found.columns) or _without_mark(inspect.getdoc(found.frame) or "")
+                rows.append(f"| `{each.__name__}` | `{found.__name__}` | {columns} | {' | '.join(has)} |")
     return "\n".join([*parts, *rows]) + "\n"
 
 
@@ -235,12 +233,18 @@ def own(found: type, member: str) -> bool:
     return getattr(found, member) is not getattr(Result, member)
 
 
-def result_class(function: Any) -> type:
-    """The class that a function says it returns."""
-    name = function.__annotations__["return"]
-    imports = re.search(rf"from (fathoms\S+) import .*\b{name}\b", inspect.getsource(inspect.getmodule(function)))
-    module = import_module(imports[1]) if imports else inspect.getmodule(function)
-    return getattr(module, name)
+def _without_mark(text: str) -> str:
+    return text.removeprefix("Columns ").rstrip(".")
+
+
+def result_classes(function: Any) -> list[type]:
+    """The classes that a function says it returns."""
+    found = []
+    for name in function.__annotations__["return"].split(" | "):
+        imports = re.search(rf"from (fathoms\S+) import .*\b{name}\b", inspect.getsource(inspect.getmodule(function)))
+        module = import_module(imports[1]) if imports else inspect.getmodule(function)
+        found.append(getattr(module, name))
+    return found
 
 
 def signature(found: Any, name: str) -> str:
