@@ -173,7 +173,7 @@ def entry(name: str) -> str:
     if name in EXAMPLES:
         parts.append(f"```python\n{EXAMPLES[name].strip()}\n```\n\n```text\n```\n")
     if name in RESULTS_OF_THEIR_OWN:
-        returned, other = RESULTS_OF_THEIR_OWN[name], result_class(found)
+        returned, other = RESULTS_OF_THEIR_OWN[name], result_classes(found)[0]
         parts += [f"What it returns: **{returned}**\n", *text_of(other), *members(returned, other)]
     if name == "Experiment":
         parts += [method(name, each) for each in methods(found)]

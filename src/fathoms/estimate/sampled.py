@@ -43,6 +43,7 @@ LEAST_ERROR = {True: (0.5, 0.8), False: (0.8, 1.0)}
 MOST_ERROR = 1.5
 HALF = 0.5 + 1e-9  # so that what is a half but for its last digit is rounded up too
 STEP = 0.01  # documents, for slopes
+FEW = -3.0  # standard errors
 # Five places and weights stand for a normal distribution (Gauss and Hermite).
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -251,10 +252,18 @@ def _divided(
     effect: Floats,
     totals: Sequence[_Total],
     below: Callable[[list[Floats]], Floats],
+    cut: bool = False,
 ) -> Estimate:
     """An estimated sum over what follows from numbers of relevant documents (`below`), which are uncertain: the mean of
-    the quotient over what they may be. Influence and effect are those of the sum."""
+    the quotient over what they may be. Influence and effect are those of the sum.
+
+    Where `below` is `cut` at k documents, most of what they may be makes no difference, and rare cases do: then the
+    error is what it is if there are as few as they may be.
+    """
     mean, spread = _inverse(totals, below, [0.0] * len(totals))
+    if cut:
+        few = below([np.maximum(total.at(FEW), totals[0].more > 0) for total in totals])
+        spread = np.maximum(spread, ratio(np.ones_like(few), few) - mean)
     on_topic, on_all = influence * mean[work.topic], influence * mean[work.topic]
     own = np.zeros(len(mean))
     for i, total in enumerate(totals):
@@ -433,7 +442,9 @@ def _ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
         nested = np.maximum.accumulate(np.stack(numbers[::-1], axis=1), axis=1)[:, ::-1]
         return _ideal(measure, nested) @ thickness
 
-    return _divided(work, found, slope * (known - predicted), slope * work.usual_gain(known), layers, ideal)
+    return _divided(
+        work, found, slope * (known - predicted), slope * work.usual_gain(known), layers, ideal, measure.k is not None
+    )
 
 
 # -- small parts ----------------------------------------------------------------------------------------------
