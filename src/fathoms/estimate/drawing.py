@@ -111,7 +111,7 @@ def run_sample(
     rng = np.random.default_rng(experiment.options.seed)
     if design in ("score", "probe"):
         values = read_labels(labels, found, judged, notes)
-        p = model_probabilities(found, judged, relevant, np.arange(len(found.topics)), values)[open_]
+        p = model_probabilities(found, judged, relevant, values)[open_]
     topic = found.topic[open_].astype(np.int64)
     if design == "probe":
         chance = _proportional(np.sqrt(p * (1 - p) * _mean_inverse(found)[open_]), topic, n, per_topic)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,16 @@ class Helper:
 
 
 def model_probabilities(
-    found: Candidates, judged: Bools, relevant: Bools, wanted: Ints, labels: Floats | None, method: str = "fusion"
+    found: Candidates,
+    judged: Bools,
+    relevant: Bools,
+    labels: Floats | None,
+    *,
+    between: tuple[int, int] | None = None,
+    method: str = "fusion",
 ) -> Floats:
-    """Probabilities for the candidates of the wanted topics (0 for all others), learnt from the judged ones; without
-    any, what the model thinks before it has seen judgments. `labels` has a column a source of labels."""
+    """Probabilities for the candidates of all topics, or of some that follow each other (0 for the others), learnt from
+    the judged ones; without any, what the model thinks before it has seen judgments. `labels` has a column a source."""
 
     def labels_of(block: Block, first: int = 0) -> Floats | None:
         return None if labels is None else np.where(block.present[:, :, None], labels[block.number + first], np.nan)
@@ -51,14 +58,27 @@ def model_probabilities(
     model: Model = RELEVANCE_MODELS[method](known, labels_of(known))
     learnt = model.fit(known.values(judged), known.values(relevant))
     probability = np.zeros(len(found))
-    chosen = np.zeros(len(found.topics), dtype=bool)
-    chosen[wanted] = True
-    for topics, first, part in _by_topics(found):
-        if chosen[topics].any():
-            block = part.block()
-            here = block.present & chosen[topics][:, None]
-            probability[block.number[here] + first] = learnt.of(block, topics, labels_of(block, first))[here]
+    start, stop = between or (0, len(found.topics))
+    before, some = _of_topics(found, start, stop)
+    for topics, first, part in _by_topics(some):
+        block = part.block()
+        guess = learnt.of(block, topics + start, labels_of(block, first + before))
+        probability[block.number[block.present] + first + before] = guess[block.present]
     return probability
+
+
+def _of_topics(found: Candidates, start: int, stop: int) -> tuple[int, Candidates]:
+    """Candidates of the topics from start to stop, and the number of the first of them."""
+    first, last = np.searchsorted(found.topic, [start, stop]).tolist()
+    place = found.place[:, start:stop]
+    some = Candidates(
+        found.names,
+        found.topics[start:stop],
+        found.topic[first:last] - np.int32(start),
+        found.documents[first:last],
+        np.where(place >= 0, place - np.int32(first), np.int32(-1)),
+    )
+    return first, some
 
 
 def read_labels(sources: Sequence[Any], found: Candidates, judged: Bools, notes: list[str]) -> Floats | None:
@@ -67,23 +87,23 @@ def read_labels(sources: Sequence[Any], found: Candidates, judged: Bools, notes:
     return np.stack([_label_column(table, found, judged, notes) for table in tables], axis=1) if tables else None
 
 
-def cross_fitted(sample: Sample, labels: Sequence[Any] = (), *, method: str = "fusion", seed: int = 0) -> Helper:
+def cross_fitted(sample: Sample, labels: Sequence[Any] = (), *, method: str = "fusion") -> Helper:
     """Probabilities and mixes of grades, each topic's from the judgments of other folds and from what is certain.
 
-    Documents that no run has are expected not to be relevant: nothing is known of them but that.
+    Folds are topics that follow each other. Documents that no run has are expected not to be relevant: nothing is known
+    of them but that.
     """
     found, notes = sample.candidates, sample.notes
     n, n_topics = len(found), sample.n_topics
     judged, certain, relevant = sample.judged[:n], sample.certain[:n], sample.codes[:n] > JUDGED
     values = read_labels(labels, found, judged, notes)
-    fold = np.random.default_rng(seed).permutation(np.arange(n_topics) % min(FOLDS, n_topics))
+    bounds = np.linspace(0, n_topics, min(FOLDS, n_topics) + 1).astype(int).tolist()
     probability = np.zeros(len(sample.topic))
     shares = np.zeros((n_topics, len(sample.qrels.levels)))
-    for number in range(min(FOLDS, n_topics)):
-        use = certain | (judged & (fold[found.topic] != number))
-        wanted = np.flatnonzero(fold == number)
-        probability[:n] += model_probabilities(found, use, relevant, wanted, values, method)
+    for start, stop in pairwise(bounds):
+        use = certain | (judged & ((found.topic < start) | (found.topic >= stop)))
+        probability[:n] += model_probabilities(found, use, relevant, values, between=(start, stop), method=method)
         counts = np.bincount(sample.codes[:n][use & relevant] - JUDGED, minlength=shares.shape[1])
         counts[-1] += not counts.sum()  # nothing relevant yet: the greatest grade
-        shares[wanted] = counts / counts.sum()
+        shares[start:stop] = counts / counts.sum()
     return Helper(np.where(sample.inside, probability, 0.0), shares)

@@ -132,9 +132,14 @@ def _kept(value: float, low: float | None, high: float | None) -> float:
 
 
 def sampled_scores(
-    sample: Sample, measure: Measure, errors: Errors, progress: Callable[[str], None] = lambda run: None
+    sample: Sample,
+    measure: Measure,
+    errors: Errors,
+    progress: Callable[[str], None] = lambda run: None,
+    known: dict[tuple[str, Measure], Scores] | None = None,
 ) -> SampledScores:
-    """Estimates of all runs of a sample by one measure."""
+    """Estimates of all runs of a sample by one measure; `known` keeps plain scores, which all methods share."""
+    known = {} if known is None else known
     names = sample.candidates.names
     estimates, scores = [], []
     together = len(names) * len(errors.open) <= MOST_CELLS
@@ -143,7 +148,9 @@ def sampled_scores(
     for number, run in enumerate(names):
         evidence = sample.evidence(run)
         found = estimate_run(sample, run, evidence, measure, errors)
-        scores.append(measure.scores(evidence))
+        if (run, measure) not in known:
+            known[run, measure] = measure.scores(evidence)
+        scores.append(known[run, measure])
         low, high = scores[-1].low, scores[-1].high
         value = found.value if low is None or high is None or not found.bounded else np.clip(found.value, low, high)
         estimates.append(found._replace(value=value, effect=np.empty(0)))
@@ -273,8 +280,9 @@ def sampled_prediction(
     sample = draw_on(experiment, design, depth)
     helpers: list[Helper | None] = [None] if plain else []
     if assist:
-        helpers.append(cross_fitted(sample, labels, seed=experiment.options.seed))
+        helpers.append(cross_fitted(sample, labels))
     errors = [Errors(sample, helper) for helper in helpers]
-    found = [sampled_scores(sample, measure, one, progress) for measure in measures for one in errors]
+    known: dict[tuple[str, Measure], Scores] = {}
+    found = [sampled_scores(sample, measure, one, progress, known) for measure in measures for one in errors]
     notes = [*experiment.topic_notes(), *experiment.qrels.notes, *sample.notes]
     return SampledPrediction(found, sample, by_topic, level, notes)
