@@ -180,7 +180,7 @@ def entry(name: str) -> str:
     if name in EXAMPLES:
         parts.append(f"```python\n{EXAMPLES[name].strip()}\n```\n\n```text\n```\n")
     if name in RESULTS_OF_THEIR_OWN:
-        returned, other = RESULTS_OF_THEIR_OWN[name], result_class(found)
+        returned, other = RESULTS_OF_THEIR_OWN[name], result_classes(found)[0]
         parts += [f"What it returns: **{returned}**\n", *text_of(other), *members(returned, other)]
     if name == "Experiment":
         parts += [method(name, each) for each in methods(found)]
@@ -225,13 +225,11 @@ def results() -> str:
     parts = ["### Results\n", "What the methods of an experiment return. Each has:\n", *members("Result", Result)]
     rows = ["| method | result | columns of `.frame` | `.sentences` | `.chart()` |", "|---|---|---|---|---|"]
     for each in methods(fathoms.Experiment):
-        found = result_class(each)
-        if issubclass(found, Result):
-            has = ["yes" if own(found, name) else "" for name in ("sentences", "chart")]
-            columns = ", ".join(found.columns) or (inspect.getdoc(found.frame) or "").removeprefix("Columns ").rstrip(
-                "."
-            )
-            rows.append(f"| `{each.__name__}` | `{found.__name__}` | {columns} | {' | '.join(has)} |")
+        for found in result_classes(each):
+            if issubclass(found, Result):
+                has = ["yes" if own(found, name) else "" for name in ("sentences", "chart")]
+                columns = ", ".join(found.columns) or _without_mark(inspect.getdoc(found.frame) or "")
+                rows.append(f"| `{each.__name__}` | `{found.__name__}` | {columns} | {' | '.join(has)} |")
     return "\n".join([*parts, *rows]) + "\n"
 
 
@@ -242,12 +240,18 @@ def own(found: type, member: str) -> bool:
     return getattr(found, member) is not getattr(Result, member)
 
 
-def result_class(function: Any) -> type:
-    """The class that a function says it returns."""
-    name = function.__annotations__["return"]
-    imports = re.search(rf"from (fathoms\S+) import .*\b{name}\b", inspect.getsource(inspect.getmodule(function)))
-    module = import_module(imports[1]) if imports else inspect.getmodule(function)
-    return getattr(module, name)
+def _without_mark(text: str) -> str:
+    return text.removeprefix("Columns ").rstrip(".")
+
+
+def result_classes(function: Any) -> list[type]:
+    """The classes that a function says it returns."""
+    found = []
+    for name in function.__annotations__["return"].split(" | "):
+        imports = re.search(rf"from (fathoms\S+) import .*\b{name}\b", inspect.getsource(inspect.getmodule(function)))
+        module = import_module(imports[1]) if imports else inspect.getmodule(function)
+        found.append(getattr(module, name))
+    return found
 
 
 def signature(found: Any, name: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from fathoms import choices
 from fathoms.choices import checked
 from fathoms.comparison.names import LABEL_MEASURES
-from fathoms.errors import warn
+from fathoms.errors import FathomsError, warn
 from fathoms.estimate.names import DEFAULT, DRAWS, LEVEL
 from fathoms.estimate.names import MEASURES as PREDICTED
 from fathoms.experiment.base import BaseExperiment, ReadingOptions
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fathoms.comparison.significance import Correction, Test
     from fathoms.comparison.tie_effects import TieReport
     from fathoms.estimate.confidence import Confidence
+    from fathoms.estimate.drawing import SampledDocuments
     from fathoms.estimate.predict import Prediction
     from fathoms.estimate.probabilities import RelevanceProbabilities
     from fathoms.estimate.tune import TunedConstants
@@ -297,11 +298,27 @@ class Experiment(BaseExperiment):
         budget: int | None = None,
         per_topic: bool = False,
         prefix_order: PrefixOrder = "file",
-    ) -> PooledDocuments:
+        sample: int | None = None,
+        design: str | None = None,
+        labels: Sequence[Any] = (),
+    ) -> PooledDocuments | SampledDocuments:
         """The documents in the top `depth` of the contributing runs, or the first `budget` of them, to be judged.
 
         Where the experiment has judgments, the result's `.qrels` are those that such a pool would have had.
+
+        With `sample`, so many documents drawn at random from that pool (from all documents without `depth`), in all or
+        per topic. `design` is `uniform` (the default), `depth`, `score` or `probe`; `labels` help the last two. The
+        result lists the whole pool: `.to_judge` are the documents drawn, `.design` is for estimates. Judged documents
+        stay as they are.
         """
+        if sample is not None:
+            if budget is not None:
+                raise FathomsError("a sample takes a depth, and no budget")
+            from fathoms.estimate.drawing import run_sample
+
+            return run_sample(self, sample, design=design or "uniform", depth=depth, per_topic=per_topic, labels=labels)
+        if design is not None or len(labels):
+            raise FathomsError(f"{'labels' if design is None else 'design'}: is for a sample; say how many with sample")
         from fathoms.experiment.pooling import run_pool
 
         return run_pool(self, depth=depth, budget=budget, per_topic=per_topic, prefix_order=prefix_order)
@@ -648,16 +665,28 @@ def pool(
     budget: int | None = None,
     per_topic: bool = False,
     prefix_order: PrefixOrder = "file",
+    sample: int | None = None,
+    design: str | None = None,
+    labels: Sequence[Any] = (),
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame:
-    """The documents to judge for a pool: columns topic, document, depth.
+    """The documents to judge for a pool: columns topic, document, depth; or for a `sample` of so many documents all of
+    the pool with topic, document, stratum, probability, sampled.
 
     >>> import fathoms as fm
     >>> fm.pool({"x": {"1": {"a": 2.0, "b": 1.0}}, "y": {"1": {"b": 2.0, "c": 1.0}}}, depth=1)["document"].to_list()
     ['a', 'b']
     """
     exp = Experiment(qrels, runs, **options)
-    return exp.pool(depth=depth, budget=budget, per_topic=per_topic, prefix_order=prefix_order).frame
+    return exp.pool(
+        depth=depth,
+        budget=budget,
+        per_topic=per_topic,
+        prefix_order=prefix_order,
+        sample=sample,
+        design=design,
+        labels=labels,
+    ).frame
 
 
 def depth(

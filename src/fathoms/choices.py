@@ -20,6 +20,7 @@ UNIVERSES = ("auto", "run", "pair", "all")
 A_UNIVERSE = "auto, run, pair, all, a number or inf"
 CORRELATIONS = ("tau", "tau_ap", "rbo", "pearson")
 PREFIX_ORDERS = ("file", "shuffle")
+DESIGNS = ("uniform", "depth", "score", "probe")
 
 
 def one_of(choices: Sequence[str], value: Any) -> str:

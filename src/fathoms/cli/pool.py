@@ -2,6 +2,9 @@
 
 Without --qrels the list of documents to judge, as TSV with topic, document and the least depth at which a run has it.
 With --qrels the judgments that a shallower pool would have had, as a qrels file.
+
+With --sample N a random sample of the pool: its documents with the probability with which each might have been drawn,
+those to judge first. What --qrels has judged is left out of the draw.
 """
 
 from __future__ import annotations
@@ -16,16 +19,38 @@ from fathoms.cli import options
 EXAMPLES = """examples:
   fathoms pool runs/ --depth 20 -o to-judge.tsv
   fathoms pool runs/ --qrels qrels.txt --depth 10 -o qrels-depth10.txt
-  fathoms pool runs/ --qrels qrels.txt --budget 1000 --prefix-order shuffle --seed 3 -o qrels-1000.txt"""
+  fathoms pool runs/ --qrels qrels.txt --budget 1000 --prefix-order shuffle --seed 3 -o qrels-1000.txt
+  fathoms pool runs/ --depth 100 --sample 500 --design depth -o sample.tsv
+  fathoms pool runs/ --qrels qrels.txt --depth 100 --sample 200 --design probe --seed 7 -o probe.tsv"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="runs: files, folders or quoted globs")
     parser.add_argument("--qrels", metavar="QRELS", help="take the judgments of pooled documents from this file")
-    size = parser.add_mutually_exclusive_group(required=True)
-    size.add_argument("--depth", metavar="D", type=options.at_least_one, help="the top D documents of each run")
-    size.add_argument("--budget", metavar="N", type=options.at_least_one, help="N documents, shallowest first")
-    parser.add_argument("--per-topic", action="store_true", help="--budget is for each topic")
+    parser.add_argument("--depth", metavar="D", type=options.at_least_one, help="the top D documents of each run")
+    parser.add_argument("--budget", metavar="N", type=options.at_least_one, help="N documents, shallowest first")
+    parser.add_argument(
+        "--sample",
+        metavar="N",
+        type=options.at_least_one,
+        help="N documents drawn at random (from --depth, or from all)",
+    )
+    options.add_choice(
+        parser,
+        "--design",
+        choices=choices.DESIGNS,
+        help="how --sample draws: all alike (uniform), by least rank (depth) or by probability of relevance (score) in "
+        "strata, or each with its own chance (probe)",
+    )
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="for --design score and probe: lines `topic document value` that tell relevant documents from others; may "
+        "be repeated",
+    )
+    parser.add_argument("--per-topic", action="store_true", help="--budget or --sample is for each topic")
     options.add_choice(
         parser,
         "--prefix-order",
@@ -37,16 +62,30 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_pooled(parser)
     options.add_order(parser)
     options.add_reading(parser)
-    parser.add_argument("--seed", metavar="N", type=options.at_least_zero, default=0, help="seed of the shuffle (0)")
+    parser.add_argument(
+        "--seed", metavar="N", type=options.at_least_zero, default=0, help="seed of shuffle and sample (0)"
+    )
     options.add_quiet(parser)
 
 
 def run(args: Namespace) -> int:
     from fathoms.cli import output
+    from fathoms.estimate.drawing import SampledDocuments
 
     exp = options.experiment(args, memory_mb=0)
-    found = exp.pool(depth=args.depth, budget=args.budget, per_topic=args.per_topic, prefix_order=args.prefix_order)
-    if found.qrels is None:
+    found = exp.pool(
+        depth=args.depth,
+        budget=args.budget,
+        per_topic=args.per_topic,
+        prefix_order=args.prefix_order,
+        sample=args.sample,
+        design=args.design,
+        labels=args.labels,
+    )
+    if isinstance(found, SampledDocuments):
+        text = output.delimited(found.columns, found.rows(), "\t")
+        what = f"{found.n_to_judge:,} documents to judge, the first of {len(found.documents):,}"
+    elif found.qrels is None:
         text = output.delimited(found.columns, found.rows(), "\t")
         what = f"{len(found.documents):,} documents to judge"
     else:

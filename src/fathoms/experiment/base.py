@@ -223,6 +223,13 @@ class BaseExperiment:
             other._ranked = {}  # by the numbers of topics in other judgments
         return other
 
+    def with_qrels(self, qrels: Qrels) -> BaseExperiment:
+        """The same runs with other judgments."""
+        other = copy(self)
+        other.qrels_source = other._qrels = qrels
+        other._ranked, other._surveys, other._pool, other._universe = {}, None, None, None
+        return other
+
     @property
     def has_qrels(self) -> bool:
         return self.qrels_source is not None
