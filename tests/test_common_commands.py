@@ -49,12 +49,11 @@ VALUES = {
     "--groups": "teams.tsv",
     "--measure": "P@3",
     "--constants": "0.1,0.2",
+    "--level": "0.8",
     "--labels": "labels.tsv",
     "--resume": "folder",
 }
 GOES_WITH = {
-    ("predict", "--labels"): ["--method", "fusion"],
-    ("predict", "--to-depth"): ["--method", "fusion"],
     ("ties", "--ties"): ["--fix", "fixed"],
 }
 # Flags that say what to do with a result, for which Python has the result itself.
@@ -68,7 +67,10 @@ OF_THE_RESULT = {
     "--scores",
     "--strict",
     "--probabilities",
-    "--draws",
+    "--at-most",
+    "--sampled",
+    "--tune",
+    "--left-out",
     "--qrels",
     "--export",
     "--assessor",
