@@ -99,6 +99,12 @@ class Estimate:
             high=high,
         )
 
+    def scores_of(self, run: int) -> Scores:
+        """The scores of a run, and their range."""
+        if self.low is None or self.high is None:
+            return Scores(self.score[run])
+        return Scores(self.score[run], self.low[run], self.high[run])
+
     @cached_property
     def means(self) -> Floats:
         """[draw, run]: over topics, as the measure takes it."""
