@@ -43,7 +43,7 @@ BACKTEST_DRAWS = 60
 POOLED = 100  # depth to which collections are judged for measures that need all relevant documents
 READ = 0.99  # of a measure's weight: the depth that it suggests
 PIECES = 4  # of the draws, for workers
-NEAR = 1e-6  # of an interval's end: scores of draws are sums in single precision
+NEAR = 1e-9  # of an interval's end
 
 
 def suggested_depth(measure: Measure, pool: AssumedPool, longest: int) -> int:
