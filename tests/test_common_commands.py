@@ -68,6 +68,7 @@ OF_THE_RESULT = {
     "--strict",
     "--probabilities",
     "--at-most",
+    "--likely",
     "--sampled",
     "--tune",
     "--left-out",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.optimize import minimize
 
 import fathoms as fm
 from fathoms.data.qrels import JUDGED, UNJUDGED, read_qrels
-from fathoms.data.simulate import simulate
+from fathoms.data.simulate import simulate, write
 from fathoms.estimate.backtest import FOLDS, fit_drift, hidings
 from fathoms.estimate.calibrated import interval, run_estimates, suggested_depth
 from fathoms.estimate.calibration import Case, Prediction, calibrate, parts
@@ -26,6 +27,7 @@ from fathoms.estimate.scoring import Judging
 from fathoms.evidence.candidates import Candidates, gathered
 from fathoms.experiment.assumed_pool import AssumedPool
 from fathoms.measures.parse import parse_measure
+from tests.commands import status as run_cli
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.errors.FathomsWarning")
 
@@ -557,3 +559,67 @@ def test_run_estimates_takes_fewer_draws() -> None:
     exp = fm.Experiment(made.qrels, made.runs)
     measure = parse_measure("P@10")
     assert run_estimates(exp, [measure], draws=20)[measure].draws.shape == (20, 6, 10)
+
+
+def test_all_methods_are_tried_on_fewer_judgments() -> None:
+    """The figure of the plain score is worked out again: contributing runs, judgments cut, truth the whole pool's."""
+    made = small(9, pool_depth=20, unpooled=2)
+    exp = fm.Experiment(made.qrels, made.runs, pooled=made.pooled)
+    found = exp.predict(["AP", "P@10"], "all")
+    assert found.errors_depth == 5
+    runs = {name: made.runs[name] for name in made.pooled}
+    cut = exp.pool(depth=5).qrels
+    now, then = (fm.evaluate(qrels, runs, "AP", by_topic=True) for qrels in (cut, made.qrels))
+    both = now.join(then.select("run", "topic", truth="score"), on=["run", "topic"]).filter(pl.col("topic") != "all")
+    error = np.sqrt(np.mean((both["score"].to_numpy() - both["truth"].to_numpy()) ** 2))
+    assert found.errors["AP"]["the plain score"] == pytest.approx(error)
+    assert found.errors["AP"]["simplistic"] == pytest.approx(error)
+    said = next(sentence for sentence in found.sentences if sentence.startswith("AP: trust"))
+    best = min(found.errors["AP"], key=lambda method: found.errors["AP"][method])
+    assert said.startswith(f"AP: trust {best} (")
+    assert exp.predict("AP").errors == {}
+
+
+def test_eval_shows_the_likely_interval_if_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = small(10)
+    write(made, tmp_path)
+    files = (tmp_path / "qrels.txt", tmp_path / "runs")
+    assert run_cli("eval", *files, "-m", "AP", "-m", "NumRet", "--likely", "--format", "tsv") == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert lines[0][-3:] == ["estimate", "likely_low", "likely_high"]
+    expected = {(r, m): e for r, m, e in fm.predict(*files, "AP").select("run", "measure", "estimate").iter_rows()}
+    for line in lines[1:]:
+        if line[2] == "AP":
+            assert float(line[-3]) == pytest.approx(expected[line[0], "AP"])
+        else:
+            assert line[-3:] == ["", "", ""]
+    assert run_cli("eval", *files, "-m", "AP", "--likely") == 0
+    assert "likely_high" in capsys.readouterr().out
+    assert run_cli("eval", *files, "-m", "AP", "--likely", "--format", "latex") == 2
+
+
+def test_predict_sampled_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A sample is drawn, judged and estimated from; estimates and their intervals lie in the possible range."""
+    made = small(11)
+    write(made, tmp_path)
+    runs, design = tmp_path / "runs", tmp_path / "design.tsv"
+    assert run_cli("pool", runs, "--sample", 120, "--design", "depth", "--depth", 30, "-o", design) == 0
+    truth = {tuple(row[:2]): row[2] for row in made.truth.select("topic", "doc", "grade").iter_rows()}
+    rows = [line.split("\t") for line in design.read_text().splitlines()[1:]]
+    judged = [f"{t} 0 {d} {truth[t, d]}\n" for t, d, *_, sampled in rows if sampled == "1"]
+    (tmp_path / "judged.txt").write_text("".join(judged))
+    capsys.readouterr()
+    words = ("predict", tmp_path / "judged.txt", runs, "-m", "P@10", "-m", "AP", "--sampled", design)
+    assert run_cli(*words, "--format", "tsv") == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == list(fm.Experiment(made.qrels, made.runs).predict("AP").columns)
+    assert {line[6] for line in lines[1:]} == {"sampled", "assisted"}
+    for line in lines[1:]:
+        low, high = float(line[4]), float(line[5])
+        estimate, first, last = (float(cell) for cell in line[7:])
+        assert low - 1e-9 <= first <= last <= high + 1e-9
+        assert low - 1e-9 <= estimate <= high + 1e-9
+    assert run_cli(*words) == 0
+    assert "assisted" in capsys.readouterr().out
+    assert run_cli(*words, "--method", "fusion") == 2
+    assert "--sampled has no use for --method" in capsys.readouterr().err

@@ -169,6 +169,7 @@ class Experiment(BaseExperiment):
                 to_depth=to_depth,
                 draws=draws,
                 level=level,
+                check_methods=method == "all",
                 progress=progress,
             )
         )
@@ -364,14 +365,25 @@ class Experiment(BaseExperiment):
         measures: Sequence[Any] | Any = None,
         *,
         alpha: float = 0.05,
+        labels: Any = (),
+        to_depth: int | None = None,
+        level: float = LEVEL,
         command: str = "",
         progress: Progress = nothing,
     ) -> Report:
-        """All of it on one page, written to `path` where one is given."""
+        """All of it on one page, written to `path` where one is given. `labels`, `to_depth` and `level` are for the
+        estimates, as in `predict`."""
         from fathoms.reporting.report import DEFAULT_MEASURES, run_report
 
         found = run_report(
-            self, self.measures(measures or DEFAULT_MEASURES), alpha=alpha, command=command, progress=progress
+            self,
+            self.measures(measures or DEFAULT_MEASURES),
+            alpha=alpha,
+            labels=each_source(labels),
+            to_depth=to_depth,
+            level=level,
+            command=command,
+            progress=progress,
         )
         if path is not None:
             found.write(path)
@@ -760,7 +772,11 @@ def report(
     measures: Sequence[Any] | Any = None,
     *,
     alpha: float = 0.05,
+    labels: Any = (),
+    to_depth: int | None = None,
+    level: float = LEVEL,
     **options: Unpack[ReadingOptions],
 ) -> Report:
     """All analyses on one HTML page, written to `path`. `options` are those of `Experiment`."""
-    return Experiment(qrels, runs, **options).report(path, measures, alpha=alpha)
+    exp = Experiment(qrels, runs, **options)
+    return exp.report(path, measures, alpha=alpha, labels=labels, to_depth=to_depth, level=level)

@@ -29,6 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--groups", metavar="FILE", type=Path, help="each run's team, lines `run<TAB>team`; to leave out whole teams"
     )
+    options.add_estimates(parser)
     options.add_order(parser)
     options.add_ranges(parser)
     options.add_reading(parser)
@@ -41,7 +42,16 @@ def run(args: Namespace) -> int:
 
     exp = options.experiment(args)
     with output.progress(STAGES, args.quiet, "report") as step:
-        found = exp.report(args.output, args.measures, alpha=args.alpha, command=command_line(args), progress=step)
+        found = exp.report(
+            args.output,
+            args.measures,
+            alpha=args.alpha,
+            labels=args.labels,
+            to_depth=args.to_depth,
+            level=args.level,
+            command=command_line(args),
+            progress=step,
+        )
     output.say_notes(exp, found, args)
     if not args.quiet:
         print(f"fathoms: {args.output} is ready; open it in a browser", file=sys.stderr)

@@ -30,7 +30,7 @@ from fathoms.comparison.significance import (
 from fathoms.data.file_names import stem
 from fathoms.errors import FathomsError
 from fathoms.estimate.calibrated import Estimates, interval, run_estimates
-from fathoms.estimate.draws import check_drawable
+from fathoms.estimate.draws import drawable
 from fathoms.estimate.names import DRAWS, LEVEL
 from fathoms.estimate.prediction_sentences import calibrated_sentences
 from fathoms.evidence.evidence import Floats, Ints
@@ -309,7 +309,7 @@ def _estimates(
     notes: list[str],
 ) -> Estimates | None:
     """What `predict` estimates of the measures that can be drawn; None where nothing is to be estimated."""
-    wanted, asked = [m for m in measures if _drawable(m)], draws is not None
+    wanted, asked = [m for m in measures if drawable(m)], draws is not None
     if draws == 0 or not wanted or how.over_orders:
         if len(labels) or to_depth is not None:
             raise FathomsError("labels and to_depth are for the estimates, of which there are none here")
@@ -358,14 +358,6 @@ def _by_run(estimates: Estimates, level: float) -> dict[tuple[str, str], tuple[f
         for i, run in enumerate(estimates.runs):
             found[run, m.name] = (float(point[i]), float(low[i]), float(high[i]))
     return found
-
-
-def _drawable(measure: Measure) -> bool:
-    try:
-        check_drawable(measure)
-    except FathomsError:
-        return False
-    return True
 
 
 def _pairs(

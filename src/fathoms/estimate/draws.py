@@ -84,6 +84,14 @@ def check_drawable(measure: Measure) -> None:
         raise FathomsError(why)
 
 
+def drawable(measure: Measure) -> bool:
+    try:
+        check_drawable(measure)
+    except FathomsError:
+        return False
+    return True
+
+
 def drawn_scores(
     found: RelevanceProbabilities,
     runs: Sequence[str],

@@ -24,7 +24,8 @@ from fathoms.estimate.relevance import RELEVANCE_MODELS
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.experiment.base import BaseExperiment
-from fathoms.experiment.evaluate import aggregate
+from fathoms.experiment.evaluate import aggregate, run_evaluation
+from fathoms.experiment.pooling import run_pool
 from fathoms.experiment.result import Result
 from fathoms.measures.abilities import estimates
 from fathoms.measures.base import Measure, Scores
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 METHODS = (*PREDICTORS, *MODEL_NAMES, *RELEVANCE_MODELS, DEFAULT)
 COLUMNS = ("run", "topic", "measure", "score", "low", "high", "method", "estimate", "likely_low", "likely_high")
 WORDS = ("run", "topic", "measure", "method")
+PLAIN = "the plain score"
 FALLBACK = "interpolated"  # where the default has nothing to draw from
 ESTIMATE_DRAWS = 200  # behind the estimate of a measure that has no closed form
 
@@ -228,6 +230,8 @@ class Prediction(Result):
     notes: list[str] = field(default_factory=list)
     calibrated: Estimates | None = None  # what was drawn, for the default method
     level: float = LEVEL
+    errors: dict[str, dict[str, float]] = field(default_factory=dict)  # of methods, by measure, on shallower judgments
+    errors_depth: int = 0  # of these judgments
 
     def rows(self) -> list[tuple[Any, ...]]:
         return self.estimates_found
@@ -363,9 +367,11 @@ def run_prediction(
     to_depth: int | None = None,
     draws: int = DRAWS,
     level: float = LEVEL,
+    check_methods: bool = False,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Prediction:
-    """Estimates of every run, measure and method; `labels` are numbers for documents, for models of relevance."""
+    """Estimates of every run, measure and method; `labels` are numbers for documents, for models of relevance. With
+    `check_methods` all are tried on a shallower pool, to see which to trust."""
     if not methods:
         raise FathomsError(f"no method given; known are {', '.join(METHODS)} and all")
     for method in methods:
@@ -459,7 +465,52 @@ def run_prediction(
         notes,
         estimates,
         level,
+        *(_errors(experiment, measures, methods, constants, labels) if check_methods else ({}, 0)),
     )
+
+
+def _errors(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
+    methods: Sequence[str],
+    constants: Constants | None,
+    labels: Sequence[Any],
+) -> tuple[dict[str, dict[str, float]], int]:
+    """The root mean square error of each method over contributing runs and topics, by measure, from judgments cut to
+    half the depth of the pool, or of the shallowest measure; and that depth, 0 where there is no such pool. The truth
+    is the score under all judgments of the pool, which leave nothing of these runs unjudged down to its depth."""
+    pool = experiment.pool_assumed()
+    depth = min([pool.depth, *(int(m.k) for m in measures if m.k is not None and m.cutoff != "recall")]) // 2
+    if not pool.known or depth < 1:
+        return {}, 0
+    judged = run_pool(experiment, depth=depth).qrels
+    if judged is None or not judged.counts[:, 1:].any():
+        return {}, 0
+    whole = run_pool(experiment, depth=pool.depth).qrels
+    options, runs = experiment.options, {name: experiment.run(name) for name in pool.names}
+    how: dict[str, Any] = {
+        "pooled": pool.names,
+        "ties": options.ties,
+        "score_precision": options.precision,
+        "workers": options.workers,
+        "seed": options.seed,
+    }
+    deep = run_evaluation(BaseExperiment(whole, runs, **how), measures, by_topic=True, scores_only=True)
+    truth = {row[:3]: row[3] for row in deep.rows()}
+    cut = BaseExperiment(judged, runs, **how)
+    drawn = set(methods) & {*RELEVANCE_MODELS, DEFAULT}
+    more: dict[str, Any] = {"labels": labels, "to_depth": pool.depth} if drawn else {}
+    found = run_prediction(cut, measures, methods, by_topic=True, constants=constants, **more)
+    squares: dict[str, dict[str, list[float]]] = {}
+    for run, topic, measure, score, _, _, method, value, *_ in found.rows():
+        if topic == "all":
+            continue
+        actual = truth[run, topic, measure]
+        of_measure = squares.setdefault(measure, {})
+        of_measure.setdefault(method, []).append((value - actual) ** 2)
+        if method == methods[0]:
+            of_measure.setdefault(PLAIN, []).append((score - actual) ** 2)
+    return {m: {how: float(np.sqrt(np.mean(all_))) for how, all_ in of.items()} for m, of in squares.items()}, depth
 
 
 def _at(column: Floats | None, i: int) -> float | None:

@@ -28,6 +28,7 @@ def sentences(result: Prediction) -> list[str]:
         if topic == "all":
             found.setdefault(measure, {}).setdefault(method, {})[run] = (score, estimate)
     lines = [_of_measure(measure, methods) for measure, methods in found.items()]
+    lines += [_trusted(measure, errors, result.errors_depth) for measure, errors in result.errors.items()]
     each = result.estimates // max(1, len(result.clipped))
     moved = [f"{count:,} by {method}" for method, count in result.clipped.items() if count]
     if moved:
@@ -42,6 +43,18 @@ def sentences(result: Prediction) -> list[str]:
     if points:
         lines[-1] += " " + POINTS.format(", ".join(points))
     return lines
+
+
+def _trusted(measure: str, errors: dict[str, float], depth: int) -> str:
+    """Which method came closest to what all judgments say, from fewer of them."""
+    ranked = sorted(errors, key=lambda method: errors[method])
+    if errors[ranked[-1]] <= SAME:
+        return f"{measure}: from judgments cut to depth {depth:,} every method gives the scores under all judgments."
+    first, *others = (f"{method} ({errors[method]:.4f})" for method in ranked)
+    return (
+        f"{measure}: trust {first} here. From judgments cut to depth {depth:,} it came closest to the contributing "
+        f"runs' scores under all judgments (root mean square error over runs and topics); then {', '.join(others)}."
+    )
 
 
 def calibrated_sentences(estimates: Estimates, level: float) -> list[str]:

@@ -27,6 +27,7 @@ from fathoms.data.files import whole_file
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError
 from fathoms.estimate.distribution import Moments
+from fathoms.estimate.names import LEVEL
 from fathoms.estimate.predict import run_prediction
 from fathoms.estimate.prediction_sentences import calibrated_sentences
 from fathoms.evidence.candidates import gathered
@@ -156,6 +157,9 @@ def run_report(
     measures: Sequence[Measure],
     *,
     alpha: float = 0.05,
+    labels: Sequence[Any] = (),
+    to_depth: int | None = None,
+    level: float = LEVEL,
     command: str = "",
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Report:
@@ -174,15 +178,16 @@ def run_report(
     progress("eval")
     judged = any(survey.judged.judged.any() for survey in experiment.surveys().values())
     drawn = None if judged else 0  # nothing judged, nothing to learn from
+    about: dict[str, Any] = {"labels": labels, "to_depth": to_depth, "level": level}
     inner, side_by_side = experiment, 1
     if options.scheduler is None:
         inner, side_by_side = experiment.with_workers(1), options.workers
     analyses: dict[str, Callable[[], Any]] = {
-        "compare": lambda: run_comparison(inner, measures, alpha=alpha, draws=drawn) if several else None,
+        "compare": lambda: run_comparison(inner, measures, alpha=alpha, draws=drawn, **about) if several else None,
         "audit": lambda: _audited(inner, measures),
         "ties": lambda: run_tie_analysis(inner, measures),
         "depth": lambda: _depths(inner, measures),
-        "predict": lambda: _of_one(inner, scored) if drawn is None and not several else ({}, []),
+        "predict": lambda: _of_one(inner, scored, about) if drawn is None and not several else ({}, []),
     }
     found = parallel_map(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
     compared, (audited, problem), tied, depths, (estimates, about_estimates) = found
@@ -219,13 +224,13 @@ def _depth_to_judge(measure: Measure) -> int:
 
 
 def _of_one(
-    experiment: BaseExperiment, scored: Evaluation
+    experiment: BaseExperiment, scored: Evaluation, about: dict[str, Any]
 ) -> tuple[dict[tuple[str, str], tuple[float, float, float]], list[str]]:
     """The estimates of a single run, which is compared with none, for the measures that have one."""
     ranged = [m for m in scored.measures if all(run.scores[m].high is not None for run in scored.runs)]
     if not ranged:
         return {}, []
-    found = run_prediction(experiment, ranged)
+    found = run_prediction(experiment, ranged, **about)
     said = [] if found.calibrated is None else calibrated_sentences(found.calibrated, found.level)
     rows = (row for row in found.rows() if row[8] is not None)
     return {(run, measure): (value, low, high) for run, _, measure, *_, value, low, high in rows}, said
