@@ -15,7 +15,7 @@ from fathoms.data.qrels import JUDGED, PADDING, UNJUDGED
 from fathoms.data.topics import valid_text
 from fathoms.errors import FathomsError
 from fathoms.estimate.calibrated import Estimate, Estimates, aggregated, interval, run_estimates
-from fathoms.estimate.draws import check_drawable, drawn_scores
+from fathoms.estimate.draws import check_drawable, drawable, drawn_scores
 from fathoms.estimate.gain_models import MODEL_NAMES, CurveFit, HybridFit, fit_model
 from fathoms.estimate.names import DEFAULT, DRAWS, LEVEL
 from fathoms.estimate.predictors import PREDICTORS, PUBLISHED, Constants, rm_predict
@@ -77,9 +77,9 @@ def gain_table(measure: Measure, evidence: Evidence) -> tuple[Floats, float]:
 
 
 def check_estimable(measure: Measure, methods: Sequence[str]) -> None:
-    """Refuse what a measure has no estimate by."""
+    """Refuse what a measure has no estimate by. The default draws what others need a range for."""
     can = estimates(measure)
-    if can == "none":
+    if can == "none" and not (set(methods) == {DEFAULT} and drawable(measure)):
         raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
     models = [method for method in methods if method in MODEL_NAMES]
     if can == "no gain models" and models:
@@ -526,16 +526,16 @@ def _calibrated(
     notes: list[str],
 ) -> Estimates | None:
     """The default's estimates of the measures that can be drawn; others fall back, which a note says."""
-    drawable = []
+    drawn = []
     for measure in measures:
         try:
             check_drawable(measure)
-            drawable.append(measure)
+            drawn.append(measure)
         except FathomsError as error:
             notes.append(f"{error}; here its estimate is RM's {FALLBACK}, without an interval")
-    if not drawable:
+    if not drawn:
         return None
-    found = run_estimates(experiment, drawable, labels=labels, to_depth=to_depth, draws=draws)
+    found = run_estimates(experiment, drawn, labels=labels, to_depth=to_depth, draws=draws)
     notes += [note for note in found.notes if note not in notes]
     return found
 
