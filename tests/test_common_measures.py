@@ -29,6 +29,7 @@ import fathoms.measures
 from fathoms.cli.app import main
 from fathoms.data.simulate import Collection, simulate
 from fathoms.estimate.gain_models import MODEL_NAMES
+from fathoms.estimate.names import DEFAULT
 from fathoms.estimate.predict import METHODS, estimate, fit_curves, run_prediction
 from fathoms.estimate.predictors import PREDICTORS
 from fathoms.evidence.align import Alignment
@@ -441,9 +442,13 @@ def test_predict_estimates_it_or_says_why_not(cls: type[Measure]) -> None:
     if methods:
         rows = run_prediction(experiment, [measure], methods, by_topic=True).rows()
         assert {row[6] for row in rows} == set(methods)
-        for _, topic, _, _, low, high, method, value in rows:
+        for _, topic, _, _, low, high, method, value, *likely in rows:
             where = f"{measure.name}: {method} leaves the range in topic {topic}"
             assert low - TOLERANCE <= value <= high + TOLERANCE, where
+            if method == DEFAULT:
+                assert low - TOLERANCE <= likely[0] <= value <= likely[1] <= high + TOLERANCE, where
+            else:
+                assert likely == [None, None]
 
 
 def scaled_estimates(measure: Measure) -> tuple[Floats, list[Floats]] | None:

@@ -317,7 +317,8 @@ def test_predict_gives_the_contract_columns_and_all_methods(collection: Path) ->
     frame = fm.predict(
         collection / "qrels.txt", collection / "runs", ["P@10", "AP"], "all", by_topic=True, pooled=pooled
     )
-    assert frame.columns == ["run", "topic", "measure", "score", "low", "high", "method", "estimate"]
+    columns = ["run", "topic", "measure", "score", "low", "high", "method", "estimate", "likely_low", "likely_high"]
+    assert frame.columns == columns
     assert frame["method"].unique().sort().to_list() == sorted(METHODS)
     assert frame.height == 8 * 7 * 2 * len(METHODS)
     assert frame.filter(
@@ -337,7 +338,7 @@ def test_predict_says_what_it_cannot_estimate(collection: Path) -> None:
 def test_predict_command(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli("predict", collection / "qrels.txt", collection / "runs", "-m", "P@10", "--format", "tsv") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "run\ttopic\tmeasure\tscore\tlow\thigh\tmethod\testimate"
+    assert lines[0] == "run\ttopic\tmeasure\tscore\tlow\thigh\tmethod\testimate\tlikely_low\tlikely_high"
     assert len(lines) == 9
     assert run_cli("predict", collection / "qrels.txt", collection / "runs", "--method", "all") == 0
     assert "weibull" in capsys.readouterr().out.splitlines()[0]

@@ -40,6 +40,7 @@ REFUSED: dict[str, list[list[str]]] = {
     "judge": [["--session", "new.session"]],
     "papers": [[paper, "-o", "out"] for paper in ("rm", "gain", "depth", "ties", "rtc")],
     "pool": [["--depth", "2"]],
+    "labels": [["-m", "P@2"]],
 }
 
 
@@ -69,7 +70,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_needs_an_order_refuses_it(
     command: str, words: list[str], files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    inputs = ["x", "y", "--qrels", "qrels"] if command == "pool" else ["qrels", "x", "y"]
+    others = {"pool": ["x", "y", "--qrels", "qrels"], "labels": ["qrels", "qrels", "--runs", "x", "y"]}
+    inputs = others.get(command, ["qrels", "x", "y"])
     first, rest = (words[:1], words[1:]) if command == "papers" else ([], words)
     before = sorted(files.iterdir())
     done = finished(capsys, command, *first, *inputs, *rest, "--ties", "expected")

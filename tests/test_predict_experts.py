@@ -139,8 +139,8 @@ def test_estimates_are_nearer_to_the_truth(method: str, measure: str, made: Coll
     ).is_empty()
 
 
-def test_all_has_the_models_of_relevance_last(made: Collection) -> None:
-    assert METHODS[-2:] == ("experts", "fusion")
+def test_all_has_the_models_of_relevance_and_the_default_last(made: Collection) -> None:
+    assert METHODS[-3:] == ("experts", "fusion", "calibrated")
     frame = fm.predict(made.qrels, made.runs, "P@10", "all", pooled=made.pooled)
     assert frame["method"].to_list()[: len(METHODS)] == list(METHODS)
 
@@ -318,11 +318,14 @@ def test_confidence_command(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     ("words", "message"),
     [
         (["--probabilities", "--method", "smoothed"], "needs --method experts or fusion"),
-        (["--confidence", "--method", "all"], "needs --method experts or fusion"),
-        (["--labels", "nowhere.tsv"], "--labels is for --method experts or fusion"),
+        (["--confidence", "--method", "all"], "needs --method experts or fusion or calibrated"),
+        (["--labels", "nowhere.tsv"], "no such file"),
+        (["--labels", "x.tsv", "--method", "linear"], "--labels is for --method experts or fusion or calibrated"),
         (["--method", "fusion", "--labels", "nowhere.tsv"], "no such file"),
-        (["--to-depth", "5"], "--to-depth is for --method experts or fusion"),
-        (["--draws", "5"], "--draws is for --confidence"),
+        (["--to-depth", "5", "--method", "smoothed"], "--to-depth is for --method experts or fusion or calibrated"),
+        (["--draws", "5", "--method", "experts"], "--draws is for --method calibrated and --confidence"),
+        (["--at-most", "0.3", "--method", "experts"], "--at-most is for --method calibrated"),
+        (["--left-out"], "--left-out is for --tune"),
         (["--confidence", "--draws", "0"], "whole number from 1"),
         (["--confidence", "--probabilities"], "not allowed with"),
         (["--confidence", "-m", "AP(variant=c)@5"], "pool of depth k"),

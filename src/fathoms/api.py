@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from fathoms.estimate.drawing import SampledDocuments
     from fathoms.estimate.predict import Prediction
     from fathoms.estimate.probabilities import RelevanceProbabilities
+    from fathoms.estimate.sampled_prediction import SampledPrediction
     from fathoms.estimate.tune import TunedConstants
     from fathoms.evidence.pool import PrefixOrder
     from fathoms.experiment.check import Check
@@ -167,6 +168,40 @@ class Experiment(BaseExperiment):
                 labels=each_source(labels),
                 to_depth=to_depth,
                 draws=draws,
+                level=level,
+                progress=progress,
+            )
+        )
+
+    def predict_sampled(
+        self,
+        measures: Sequence[Any] | Any = PREDICTED,
+        design: Any = "uniform",
+        *,
+        depth: int | None = None,
+        labels: Any = (),
+        by_topic: bool = False,
+        level: float = LEVEL,
+        progress: Progress = nothing,
+    ) -> SampledPrediction:
+        """Estimates from judgments that are a random sample, right whatever any model says.
+
+        `design` says how they were drawn: `uniform` (all documents of the runs, down to rank `depth`, had the same
+        chance in their topic), or a file with each document's probability or stratum, as `pool(sample=...)` writes it
+        and `sample_eval` has it. The method `sampled` is the sample's own estimate, `assisted` uses predictions and
+        `labels` as helpers.
+        """
+        from fathoms.estimate.sampled_prediction import sampled_prediction
+
+        return self._noted(
+            sampled_prediction(
+                self,
+                self.measures(measures),
+                design,
+                depth=depth,
+                assist=True,
+                labels=each_source(labels),
+                by_topic=by_topic,
                 level=level,
                 progress=progress,
             )

@@ -21,9 +21,11 @@ from fathoms.estimate.names import DEFAULT, MEASURES, METHODS, RELEVANCE_MODELS
 from fathoms.estimate.names import DRAWS as ESTIMATE_DRAWS
 
 if TYPE_CHECKING:
+    from fathoms.api import Experiment
     from fathoms.experiment.result import Result
 
 DRAWS = 1000
+UNIFORM = "uniform"
 EXAMPLES = """examples:
   fathoms predict qrels.txt runs/ -m nDCG@10 -m AP
   fathoms predict qrels.txt runs/ -m AP --to-depth 50 --by-topic --format tsv
@@ -81,6 +83,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="instead: how sure it is, for each pair of runs, that one is better than the other",
     )
+    what.add_argument(
+        "--sampled",
+        metavar="FILE",
+        nargs="?",
+        const=UNIFORM,
+        help="instead: the judgments are a random sample; FILE has each document's probability or stratum, as `pool "
+        "--sample` writes it (a five-column qrels of sample_eval will do); without FILE every document of the runs, "
+        "down to --depth, had the same chance in its topic",
+    )
     what.add_argument("--tune", action="store_true", help="instead: the constants of RM's methods that do best here")
     parser.add_argument("--left-out", action="store_true", help=predict_tune.LEFT_OUT)
     parser.add_argument("-q", "--by-topic", action="store_true", help="a row for each topic too")
@@ -111,6 +122,8 @@ def run(args: Namespace) -> int:
     measures = args.measures or MEASURES
     if args.tune:
         return predict_tune.run_tune(args, exp, measures)
+    if args.sampled is not None:
+        return _run_sampled(args, exp, measures)
     method = _method(args)
     more = {"labels": args.labels, "to_depth": args.to_depth}
     result: Result
@@ -141,6 +154,40 @@ def run(args: Namespace) -> int:
         output.put(output.aligned_text(result.columns, shown, numbers_from=len(result.words)), args.output)
     else:
         output.put(_table(list(result.rows())), args.output)
+    return 0
+
+
+def _run_sampled(args: Namespace, exp: Experiment, measures: Sequence[str]) -> int:
+    """Estimates from a sample. Where its design is the qrels file itself, with a column for strata, that is read so."""
+    from fathoms.cli import output
+    from fathoms.errors import FathomsError
+    from fathoms.estimate.design import read_design
+
+    useless = {"--method": args.method, "--to-depth": args.to_depth, "--draws": args.draws, "--left-out": args.left_out}
+    given = [flag for flag, value in {**useless, "--constants": args.constants}.items() if value]
+    if given:
+        raise FathomsError(f"--sampled has no use for {', '.join(given)}")
+    if args.depth is not None and args.sampled != UNIFORM:
+        raise FathomsError("--depth is for --sampled without a file, which says itself what was sampled")
+    if args.sampled == args.qrels:
+        found = read_design(args.sampled)
+        if found.qrels is None:
+            raise FathomsError(f"{args.sampled} has no grades, so it is a design and no judgments")
+        exp = exp.with_qrels(found.qrels)
+    result = exp.predict_sampled(
+        measures, args.sampled, depth=args.depth, labels=args.labels, by_topic=args.by_topic, level=args.level
+    )
+    output.say_notes(exp, result, args)
+    output.say_sentences(result, args)
+    if args.format != "table":
+        output.put_result(result, args)
+    else:
+        shown = [
+            ["" if cell is None else f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row]
+            for row in ((row[0], row[1], row[2], row[6], *row[3:6], *row[7:]) for row in result.rows())
+        ]
+        columns = [*result.columns[:3], "method", *result.columns[3:6], *result.columns[7:]]
+        output.put(output.aligned_text(columns, shown, numbers_from=4), args.output)
     return 0
 
 

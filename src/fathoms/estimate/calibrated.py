@@ -156,7 +156,8 @@ class Estimates:
         for i, case in enumerate(cases):
             learnt = self[measure].calibration.without(i)
             predicted, fixed = case.predicted, case.predicted.fixed
-            drawn, point = learnt.draws(predicted, i), learnt.center(predicted)
+            drawn = learnt.draws(predicted, i)
+            point = learnt.point(predicted, drawn)
             moves = np.asarray(~fixed.all(axis=1))
             means, truth, center = drawn.mean(axis=2), case.truth.mean(axis=1), point.mean(axis=1)
             for place, (draws, true, estimate, use) in enumerate(
@@ -301,7 +302,7 @@ class _Work:
             calibration = calibrate(told, sampled=self.pool_depth == 0)
             predicted = of_trial[-1][measure]
             drawn = calibration.draws(predicted, self.seed)
-            point = drawn.mean(axis=0) if calibration.uses_model else predicted.score
+            point = calibration.point(predicted, drawn)
             estimates[measure] = Estimate(measure, depths[measure], drawn, point, predicted.score, calibration)
         return estimates
 

@@ -26,10 +26,10 @@ SHARE_SPREAD = 0.10  # of a and b together, beyond what differs from backtest to
 OWN_SPREAD = 0.03  # of each of them alone
 # Where only the ideal changes, as in nDCG@10 once the first ten are judged, it does in a few topics with few relevant
 # documents; there the model tends to expect some that are not there.
-IDEAL_ONLY_SPREAD, IDEAL_ONLY_TOPICS = 0.6, 5.0
+IDEAL_ONLY_SPREAD, IDEAL_ONLY_TOPICS = 0.8, 10.0
 PRIOR_WIDENING, PRIOR_CASES = 1.5, 6.0
 COMMON_WIDENING = 1.3  # of the deviation that all runs share, of which one collection shows little
-GROWTH, TOPIC_GROWTH = 0.2, 0.35  # of widths, for each unit of log depth that lies beyond the backtests
+GROWTH, TOPIC_GROWTH = 0.3, 0.4  # of widths, for each unit of log depth that lies beyond the backtests
 MOST = 25.0  # squared standard errors that one case counts for at most
 NOTHING = 1e-7  # scores of draws are sums in single precision
 
@@ -70,6 +70,21 @@ class Case:
         return self.truth - self.predicted.score
 
 
+@dataclass(frozen=True)
+class Widening:
+    """By how much deviations of runs' means, and of single topics, are widened."""
+
+    of_means: float
+    of_topics: float
+
+    def __call__(self, deviations: Floats, at_least: float, beyond: float) -> Floats:
+        """Wider deviations [draw, run, topic], of documents that lie so far `beyond` those of the backtests."""
+        common, of_means, of_topics = parts(deviations)
+        means = max(at_least, self.of_means) * (1 + GROWTH * beyond)
+        topics = max(at_least, self.of_topics) * (1 + TOPIC_GROWTH * beyond)
+        return COMMON_WIDENING * common + means * of_means + topics * of_topics
+
+
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """What backtests say of a measure."""
@@ -78,9 +93,10 @@ class Calibration:
     ideal: float  # and of one by the ideal
     ideal_only: float  # the same where own documents are all known
     ideal_only_spread: float  # of that, from topic to topic
+    ideal_only_helps: bool  # whether that comes closer than the score itself
     spread: float  # of these, from backtest to backtest
-    of_means: float  # widening of deviations of runs' means
-    of_topics: float  # and of single topics
+    widening: Widening  # of deviations
+    ideal_only_widening: Widening  # the same where own documents are all known
     distance: float  # of the backtests
     model_error: float  # root mean square over runs and topics, out of sample
     plain_error: float
@@ -109,20 +125,21 @@ class Calibration:
         ideal = np.where(only, self.ideal_only, self.ideal)
         by_topic = self.ideal_only_spread * (together + rng.standard_normal((n, 1, n_topics)))
         moved = np.where(only, by_topic, spread * together + OWN_SPREAD * of_ideal)
-        common, of_means, of_topics = parts(predicted.deviations)
         # No less than what comes true of the mean: that nothing changes is to stay possible.
-        means = max(self.own, self.of_means) * (1 + GROWTH * beyond)
-        topics = max(self.own, self.of_topics) * (1 + TOPIC_GROWTH * beyond)
-        away = COMMON_WIDENING * common + means * of_means + topics * of_topics
+        away = self.widening(np.where(only, 0.0, predicted.deviations), self.own, beyond)
+        if only.any():
+            away += self.ideal_only_widening(np.where(only, predicted.deviations, 0.0), self.ideal_only, beyond)
         drawn = predicted.score + own * predicted.own + (ideal + moved) * predicted.ideal + away
         return np.where(predicted.fixed, predicted.score, drawn)
 
-    def center(self, predicted: Prediction) -> Floats:
-        """The estimate, [run, topic]."""
+    def point(self, predicted: Prediction, drawn: Floats) -> Floats:
+        """The estimate, [run, topic]: the mean of the draws, or the score where that came closer in the backtests."""
         if not self.uses_model:
             return predicted.score
-        ideal = np.where(predicted.of_ideal_only, self.ideal_only, self.ideal)
-        return predicted.score + self.own * predicted.own + ideal * predicted.ideal
+        as_it_is = predicted.fixed
+        if not (self.ideal_only_helps or self.sampled):
+            as_it_is = as_it_is | predicted.of_ideal_only
+        return np.where(as_it_is, predicted.score, drawn.mean(axis=0))
 
 
 def parts(values: Floats) -> tuple[Floats, Floats, Floats]:
@@ -130,6 +147,9 @@ def parts(values: Floats) -> tuple[Floats, Floats, Floats]:
     means = values.mean(axis=-1, keepdims=True)
     common = means.mean(axis=-2, keepdims=True)
     return common, means - common, values - means
+
+
+UNKNOWN = Widening(PRIOR_WIDENING, PRIOR_WIDENING)
 
 
 def calibrate(cases: Sequence[Case], *, sampled: bool = False) -> Calibration:
@@ -142,9 +162,10 @@ def calibrate(cases: Sequence[Case], *, sampled: bool = False) -> Calibration:
             ideal=share,
             ideal_only=share,
             ideal_only_spread=IDEAL_ONLY_SPREAD,
+            ideal_only_helps=True,
             spread=SHARE_SPREAD,
-            of_means=PRIOR_WIDENING,
-            of_topics=PRIOR_WIDENING,
+            widening=UNKNOWN,
+            ideal_only_widening=UNKNOWN,
             distance=0.0,
             model_error=np.nan,
             plain_error=np.nan,
@@ -159,15 +180,13 @@ def calibrate(cases: Sequence[Case], *, sampled: bool = False) -> Calibration:
         ideal,
         only,
         only_spread,
+        _ideal_only_helps(cases),
         float(shares.std()) if len(cases) > 1 else SHARE_SPREAD,
-        PRIOR_WIDENING,
-        PRIOR_WIDENING,
+        *_widening(cases),
         float(np.mean([case.predicted.distance for case in cases])),
         *_errors(cases),
         tuple(cases),
     )
-    of_means, of_topics = _widening(cases)
-    found = replace(found, of_means=of_means, of_topics=of_topics)
     if sampled:
         found = replace(found, own=1.0, ideal=1.0, ideal_only=1.0, spread=0.0, sampled=True)
     return found
@@ -217,6 +236,17 @@ def _came_true_of_ideal(cases: Sequence[Case], otherwise: float) -> tuple[float,
     return share, float(np.sqrt(pooled))
 
 
+def _ideal_only_helps(cases: Sequence[Case]) -> bool:
+    """Whether, where only the ideal changes, what the other backtests say comes closer by a tenth than the score."""
+    model, plain = 0.0, 0.0
+    for i, case in enumerate(cases):
+        use, others = case.predicted.of_ideal_only, [*cases[:i], *cases[i + 1 :]]
+        share = _came_true_of_ideal(others, PRIOR_SHARE)[0] if others else PRIOR_SHARE
+        model += float(((case.change - share * case.predicted.ideal)[use] ** 2).sum())
+        plain += float((case.change[use] ** 2).sum())
+    return np.sqrt(model) <= 0.9 * np.sqrt(plain)
+
+
 def _errors(cases: Sequence[Case]) -> tuple[float, float]:
     """Root mean square errors of model and score, each backtest by what the others say; topics and runs' means count
     alike, as both are estimated."""
@@ -232,25 +262,32 @@ def _errors(cases: Sequence[Case]) -> tuple[float, float]:
     return float(np.sqrt(np.mean(model))), float(np.sqrt(np.mean(plain)))
 
 
-def _widening(cases: Sequence[Case]) -> tuple[float, float]:
-    """By how much deviations of run means, and of topics, have to be widened for 95% of what was seen."""
-    of_means, of_topics = [], []
+def _widening(cases: Sequence[Case]) -> tuple[Widening, Widening]:
+    """What 95% of what was seen asks for; where only the ideal changes, by itself."""
+    squares: list[list[Floats]] = [[], [], [], []]
     for i, case in enumerate(cases):
         others = [*cases[:i], *cases[i + 1 :]]
         own, ideal = _came_true(others) if others else (PRIOR_SHARE, PRIOR_SHARE)
-        error = case.change - own * case.predicted.own - ideal * case.predicted.ideal
-        _, mean_error, topic_error = parts(error)
-        _, means, topics = parts(case.predicted.deviations)
-        of_means.append(_squares(mean_error, means))
-        of_topics.append(_squares(topic_error, topics))
-    return _factor(np.concatenate(of_means)), _factor(np.concatenate(of_topics))
+        only = _came_true_of_ideal(others, ideal)[0] if others else ideal
+        predicted, alone = case.predicted, case.predicted.of_ideal_only
+        error = case.change - own * predicted.own - np.where(alone, only, ideal) * predicted.ideal
+        for place, use in ((0, ~alone), (2, alone)):
+            _, mean_error, topic_error = parts(np.where(use, error, 0.0))
+            _, means, topics = parts(np.where(use, predicted.deviations, 0.0))
+            squares[place].append(_squares(mean_error, means))
+            squares[place + 1].append(_squares(topic_error, topics)[use[_moves(topics)]])
+    factors = [_factor(np.concatenate(one)) for one in squares]
+    return Widening(factors[0], factors[1]), Widening(factors[2], factors[3])
+
+
+def _moves(deviations: Floats) -> Bools:
+    return np.asarray((deviations**2).mean(axis=0) > NOTHING**2)
 
 
 def _squares(errors: Floats, deviations: Floats) -> Floats:
     """Squared errors in standard deviations, where draws deviate at all."""
-    variance = (deviations**2).mean(axis=0)
-    some = variance > NOTHING**2
-    return np.minimum(errors[some] ** 2 / variance[some], MOST)
+    some = _moves(deviations)
+    return np.minimum(errors[some] ** 2 / (deviations**2).mean(axis=0)[some], MOST)
 
 
 def _factor(squares: Floats) -> float:

@@ -75,15 +75,16 @@ class SampledScores:
         return first, second, third
 
     def mean_interval(self, run: int, level: float) -> tuple[float, float, float]:
-        """The same of all topics together. The estimate is of topics as they were estimated, inside or not, which is
-        what makes it unbiased."""
+        """The same of all topics together, kept inside what is possible; `value`, which is not, is what is unbiased."""
         expected = float(self.expected[:, run, run].sum())
         spread = self.errors.over_topics(self.on_all[run], expected, float(self._more(run).sum()))
         value, half = self.value[run].sum() / self.divisor, float(spread.half_width(level)[0]) / self.divisor
         scores = self.scores[run]
         low, high = aggregate(self.measure, scores.low), aggregate(self.measure, scores.high)
         least, most = (float(column[run].sum()) / self.divisor for column in (self.below, self.above))
-        return float(value), _kept(value - half - least, low, high), _kept(value + half + most, low, high)
+        ends = (value - half - least, value + half + most)
+        middle, first, last = (_kept(float(one), low, high) for one in (value, *ends))
+        return middle, first, last
 
     def difference(self, a: int, b: int, level: float) -> tuple[float, float, float, float]:
         """Mean of a - b, low, high, and the probability that a is better."""

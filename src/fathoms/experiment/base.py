@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, TypeVar, cast
+from typing import Any, Literal, Self, TypedDict, TypeVar, cast
 
 from fathoms import choices
 from fathoms.choices import checked
@@ -223,7 +223,7 @@ class BaseExperiment:
             other._ranked = {}  # by the numbers of topics in other judgments
         return other
 
-    def with_qrels(self, qrels: Qrels) -> BaseExperiment:
+    def with_qrels(self, qrels: Qrels) -> Self:
         """The same runs with other judgments."""
         other = copy(self)
         other.qrels_source = other._qrels = qrels
