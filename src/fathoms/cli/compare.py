@@ -125,7 +125,7 @@ def run(args: Namespace) -> int:
         return _run_on_scores(args)
     if args.explain_to is not None:
         check_writable(args.explain_to)
-    exp = options.experiment(args, memory_mb=0)
+    exp = options.experiment(args)
     with output.progress(len(exp.runs), args.quiet) as step:
         result = exp.compare(
             args.measures or "AP",

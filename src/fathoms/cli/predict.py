@@ -118,7 +118,7 @@ def constants(text: str) -> tuple[str, ...]:
 def run(args: Namespace) -> int:
     from fathoms.cli import output
 
-    exp = options.experiment(args, memory_mb=0)
+    exp = options.experiment(args)
     measures = args.measures or MEASURES
     if args.tune:
         return predict_tune.run_tune(args, exp, measures)

@@ -59,6 +59,8 @@ def run_label_audit(
         label_rel = checked("label_rel", choices.number, label_rel)
     if not labels:
         raise FathomsError("no labels given; name files with lines `topic document value`")
+    if experiment.has_runs:
+        experiment.needs_an_order("labels")
     prepared = experiment.measures(measures)
     for measure in prepared:
         if measure.needs_pool:

@@ -43,7 +43,7 @@ BACKTEST_DRAWS = 60
 POOLED = 100  # depth to which collections are judged for measures that need all relevant documents
 READ = 0.99  # of a measure's weight: the depth that it suggests
 PIECES = 4  # of the draws, for workers
-NEAR = 1e-6  # of an interval's end: scores of draws are sums in single precision
+NEAR = 1e-9  # of an interval's end
 
 
 def suggested_depth(measure: Measure, pool: AssumedPool, longest: int) -> int:
@@ -98,6 +98,12 @@ class Estimate:
             low=low,
             high=high,
         )
+
+    def scores_of(self, run: int) -> Scores:
+        """The scores of a run, and their range."""
+        if self.low is None or self.high is None:
+            return Scores(self.score[run])
+        return Scores(self.score[run], self.low[run], self.high[run])
 
     @cached_property
     def means(self) -> Floats:

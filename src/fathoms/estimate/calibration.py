@@ -31,7 +31,7 @@ PRIOR_WIDENING, PRIOR_CASES = 1.5, 6.0
 COMMON_WIDENING = 1.3  # of the deviation that all runs share, of which one collection shows little
 GROWTH, TOPIC_GROWTH = 0.3, 0.4  # of widths, for each unit of log depth that lies beyond the backtests
 MOST = 25.0  # squared standard errors that one case counts for at most
-NOTHING = 1e-7  # scores of draws are sums in single precision
+NOTHING = 1e-9  # changes below this are rounding
 
 TINY = 1e-12  # so that nothing is divided by 0
 

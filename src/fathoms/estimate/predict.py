@@ -403,13 +403,22 @@ def run_prediction(
         if method in RELEVANCE_MODELS
     }
 
+    others = [method for method in methods if method != DEFAULT]
+    all_drawn = estimates is not None and all(measure in estimates.by_measure for measure in measures)
+
     def one(name: str) -> tuple[list[tuple[Any, ...]], dict[str, int], int]:
         rows: list[tuple[Any, ...]] = []
         clipped = dict.fromkeys(methods, 0)
         total = 0
-        known = experiment.align(name, align).evidence
+        if estimates is not None and all_drawn and not others:  # which knows all scores
+            known = align.empty(experiment.qrels.topics)
+        else:
+            known = experiment.align(name, align).evidence
         for measure in measures:
-            scores = measure.scores(known)
+            if estimates is not None and measure in estimates.by_measure:
+                scores = estimates[measure].scores_of(estimates.runs.index(name))
+            else:
+                scores = measure.scores(known)
             for method in methods:
                 likely: tuple[Floats, Floats] | None = None
                 means: tuple[float | None, ...] = (None, None)

@@ -103,7 +103,7 @@ class Judging:
     def _sums(self, measure: Measure, codes: NDArray[np.int16]) -> Floats:
         """[run, draw and topic]"""
         known = self._in_all(self.known_counts[None])
-        values = np.ascontiguousarray(measure.tie_value(known).astype(np.float32)[codes].T)
+        values = np.ascontiguousarray(measure.tie_value(known)[codes].T)
         return np.stack([measure.listed_sums(listed, values, known).T.ravel() for listed in self.listed])
 
     def _in_all(self, counts: Ints) -> Evidence:

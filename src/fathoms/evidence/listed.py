@@ -33,7 +33,7 @@ class Listed:
         kept = np.append(0, np.cumsum(keep))
         return Listed(int(k), kept[self.start], self.rank[keep], self.document[keep])
 
-    def weighted_sums(self, weights: Floats, values: NDArray[np.float32]) -> Floats:
+    def weighted_sums(self, weights: Floats, values: Floats) -> Floats:
         """For each topic and draw the sum over places of weight [rank] times value [document, draw]."""
         from scipy.sparse import csr_matrix
 
@@ -42,10 +42,10 @@ class Listed:
         total: Floats = matrix @ values
         return total
 
-    def running_sums(self, weights: Floats, values: NDArray[np.float32]) -> Floats:
+    def running_sums(self, weights: Floats, values: Floats) -> Floats:
         """For each topic and draw the sum over places of weight times value times the sum of values down to there."""
         here = values[self.document]
-        running = np.cumsum(here, axis=0, dtype=np.float32)  # counts, which are exact
+        running = np.cumsum(here, axis=0)
         some = self._some
         total = np.zeros((len(self.start) - 1, values.shape[1]))
         if not some.any():
@@ -54,8 +54,8 @@ class Listed:
         before = running[first] - here[first]
         running -= np.repeat(before, np.diff(self.start)[some], axis=0)
         running *= here
-        running *= weights[self.rank - 1][:, None].astype(np.float32)
-        total[some] = np.add.reduceat(running, first, axis=0, dtype=np.float64)
+        running *= weights[self.rank - 1][:, None]
+        total[some] = np.add.reduceat(running, first, axis=0)
         return total
 
     @cached_property

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
@@ -111,7 +110,7 @@ class AP(Binary, Normalised):
         sums = (head * (1 + np.cumsum(head, axis=1) - head)) @ (1 / np.arange(1, n + 1))
         return ratio(sums, self._norm(self._R(evidence) + more))
 
-    def listed_sums(self, listed: Listed, values: NDArray[np.float32], known: Evidence) -> Floats:
+    def listed_sums(self, listed: Listed, values: Floats, known: Evidence) -> Floats:
         part = listed.cut(self.k)
         return part.running_sums(1 / np.arange(1.0, part.depth + 1), values)
 

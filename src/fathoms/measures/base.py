@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
@@ -279,7 +278,7 @@ class Measure(ABC):
         """
         raise FathomsError(f"{self.name} has no estimate from predicted gains")
 
-    def listed_sums(self, listed: Listed, values: NDArray[np.float32], known: Evidence) -> Floats:
+    def listed_sums(self, listed: Listed, values: Floats, known: Evidence) -> Floats:
         """The sum that the score is made of, [topic, draw], from what each document is worth, [document, draw], by
         `tie_value`. `known` says what grades there are."""
         raise NotImplementedError

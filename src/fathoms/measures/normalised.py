@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
@@ -115,7 +114,7 @@ class NormalisedSum(LayeredGains):
         C = self._cumulated(np.ceil(R.max(initial=0)))
         return ratio(found, np.interp(R, np.arange(len(C)), C) @ self.thickness(evidence))
 
-    def listed_sums(self, listed: Listed, values: NDArray[np.float32], known: Evidence) -> Floats:
+    def listed_sums(self, listed: Listed, values: Floats, known: Evidence) -> Floats:
         part = listed.cut(self.k)
         return part.weighted_sums(self.weight(part.depth), values)
 

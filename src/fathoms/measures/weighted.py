@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fathoms.data.arrays import columns_at
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
@@ -80,7 +79,7 @@ class Weighted(Graded):
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         return self.filled(evidence, gains)[:, : self.depth_read(evidence)] @ self.weights(evidence)
 
-    def listed_sums(self, listed: Listed, values: NDArray[np.float32], known: Evidence) -> Floats:
+    def listed_sums(self, listed: Listed, values: Floats, known: Evidence) -> Floats:
         part = listed.cut(self.k)
         depth = part.depth if self.k is None else int(self.k)
         return part.weighted_sums(self.weight(depth) / self.normaliser(depth, known), values)
