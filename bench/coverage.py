@@ -39,6 +39,25 @@ ADDITIVE = ("P@10", "RBP(p=0.95)")
 OTHERS = ("interpolated", "weibull")
 DEEP = 100
 NEAR = 1e-6
+HEAD = """# Coverage and error of the estimates
+
+Made by `python bench/coverage.py -o docs/trust-results.md`. [How far can these numbers be trusted](trust.md) says what
+a case is and what the model was chosen on.
+"""
+COVERED = """## Intervals
+
+Share of 95% intervals that cover the truth, in per cent, with a 95% bootstrap interval over cases: of runs' means, of
+differences between two of them, and of single topics that can still change; and how wide those of means are.
+"""
+ERRORS = """## Errors
+
+Root mean square error of single topics / of runs' means: the default estimate, the plain score, and two other methods
+for measures that add up; and the share of cases in which the model was used, not the score itself.
+"""
+STATED = """## Which run is better
+
+By `p_better` of the run named: how often that run is ahead by all judgments, of how many pairs.
+"""
 BINS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0 + 1e-9)
 
 
@@ -295,7 +314,7 @@ def rmse(cases: Sequence[Outcome], method: str, place: int) -> float:
 
 def tables(found: Sequence[Outcome]) -> str:
     rng = np.random.default_rng(0)
-    lines = ["| condition | collection | measure | cases | means | differences | topics | width of a mean's |"]
+    lines = [COVERED, "| condition | collection | measure | cases | means | differences | topics | width of a mean's |"]
     lines.append("|---|---|---|---|---|---|---|---|")
     groups = dict.fromkeys((one.condition, one.collection) for one in found)
     for condition, collection in sorted(groups):
@@ -304,7 +323,11 @@ def tables(found: Sequence[Outcome]) -> str:
             row = [share(cases, what, rng) for what in ("means", "differences", "topics")]
             width = np.mean([case.width for case in cases])
             lines.append(f"| {condition} | {collection} | {measure} | {len(cases)} | {' | '.join(row)} | {width:.4f} |")
-    lines += ["", "| condition | collection | measure | estimate | score | interpolated | weibull | model used |"]
+    lines += [
+        "",
+        ERRORS,
+        "| condition | collection | measure | estimate | score | interpolated | weibull | model used |",
+    ]
     lines.append("|---|---|---|---|---|---|---|---|")
     for condition, collection in sorted(groups):
         for measure in MEASURES:
@@ -314,7 +337,7 @@ def tables(found: Sequence[Outcome]) -> str:
             cells += [""] * (4 - len(cells))
             used = np.mean([case.used == "model" for case in cases])
             lines.append(f"| {condition} | {collection} | {measure} | {' | '.join(cells)} | {100 * used:.0f}% |")
-    lines += ["", "| measure | pairs | " + " | ".join(f"{low:g}-{high:.2f}" for low, high in _bins()) + " |"]
+    lines += ["", STATED, "| measure | pairs | " + " | ".join(f"{low:g}-{high:.2f}" for low, high in _bins()) + " |"]
     lines.append("|---|---|" + "---|" * len(_bins()))
     for circular in (False, True):
         for measure in MEASURES:
@@ -351,7 +374,7 @@ def main() -> None:
     text = tables(found)
     print(text)
     if args.output is not None:
-        args.output.write_text(text)
+        args.output.write_text(f"{HEAD}\n{text}")
 
 
 if __name__ == "__main__":

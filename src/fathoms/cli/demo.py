@@ -120,7 +120,12 @@ def _of_scores(found: Demo) -> list[str]:
 
 def _of_claims(found: Demo) -> list[str]:
     counts = [f"{right} of {of} {verdict} pairs" for verdict, (right, of) in found.right.items() if of]
-    none = [] if found.right["certain"][1] else ["No pair is certain, so nothing can be claimed yet."]
+    certain, supported = (found.right[verdict][1] for verdict in ("certain", "supported"))
+    none = ["No pair is certain or supported, so nothing can be claimed yet."]
+    if supported:
+        none = ["No pair is certain: what can be claimed rests on estimates."]
+    if certain:
+        none = []
     if not counts:
         return none
     return [
