@@ -23,7 +23,7 @@ from fathoms.data.document_values import read_values
 from fathoms.data.qrels import JUDGED, UNJUDGED
 from fathoms.errors import FathomsError
 from fathoms.estimate.backtest import Drift, Hiding, fit_drift, hidings, log_distance
-from fathoms.estimate.calibration import Calibration, Case, Prediction, calibrate
+from fathoms.estimate.calibration import POOLED, SAMPLED, SELECTED, Calibration, Case, Prediction, Selection, calibrate
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.draws import check_drawable
 from fathoms.estimate.grades import GradeModel, fit_grades
@@ -40,22 +40,24 @@ from fathoms.measures.weighted import Weighted
 from fathoms.parallel import parallel_map
 
 BACKTEST_DRAWS = 60
-POOLED = 100  # depth to which collections are judged for measures that need all relevant documents
+USUAL_POOL = 100  # depth to which collections are judged for measures that need all relevant documents
 READ = 0.99  # of a measure's weight: the depth that it suggests
 PIECES = 4  # of the draws, for workers
+SEVERAL = 5  # runs that show whether what is judged is a random sample
+FIRST, EVEN, NEARLY = 10, 1.25, 0.02  # ranks; how much more of them may be judged than of others in a random sample
 NEAR = 1e-9  # of an interval's end
 
 
 def suggested_depth(measure: Measure, pool: AssumedPool, longest: int) -> int:
     """How deep judging is thought to go where nobody says so: as deep as the pool, and as the measure reads; for
     measures that depend on all relevant documents at least 100, the usual depth of a pool."""
-    depth = POOLED
+    depth = USUAL_POOL
     if measure.based_on == "utility":
         if measure.k is not None:
             depth = int(measure.k)
         elif isinstance(measure, Weighted):
             weight = np.cumsum(measure.weight(1000))
-            depth = min(POOLED, int(np.searchsorted(weight, READ * weight[-1])) + 1)
+            depth = min(USUAL_POOL, int(np.searchsorted(weight, READ * weight[-1])) + 1)
     return min(max(depth, pool.depth if pool.known else 0), longest)
 
 
@@ -275,6 +277,15 @@ class _Work:
             seed=self.seed,
         )
 
+    @cached_property
+    def selection(self) -> Selection:
+        """How the judged documents were chosen: backtests follow the pool, or there is none to follow."""
+        if all(one.depth for one in self.hidden) if self.hidden else self.pool_depth:
+            return POOLED
+        # A few runs may be judged evenly by chance, or because they are poor.
+        told = self.documents.labels.shape[1] > 0 or self.documents.n_runs >= SEVERAL
+        return SAMPLED if told and _even(self.found, self.documents) else SELECTED
+
     def estimates(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
         documents = self.documents
         if not len(self.open):
@@ -305,7 +316,7 @@ class _Work:
                 Case(predicted[measure], truth[measure]) for predicted, truth in zip(of_trial[:-1], truths, strict=True)
             ]
             told = [case for case in cases if not case.predicted.fixed.all()]
-            calibration = calibrate(told, sampled=self.pool_depth == 0)
+            calibration = calibrate(told, self.selection)
             predicted = of_trial[-1][measure]
             drawn = calibration.draws(predicted, self.seed)
             point = calibration.point(predicted, drawn)
@@ -399,6 +410,19 @@ class _Work:
         levels = self.documents.level[trial.hidden].astype(np.int16)[None, :]
         scores = self._judging(trial, trial.hidden).scores(measures, levels)
         return {m: scores[m][0][0] for m in measures}
+
+
+def _even(found: Candidates, documents: Documents) -> bool:
+    """Whether documents of the first ranks are judged about as often as deeper ones, as in a random sample."""
+    judged = np.zeros(len(found) + 1, dtype=bool)
+    judged[documents.number[documents.judged]] = True
+    deepest = int((found.place >= 0).any(axis=(0, 1)).sum())
+    first = min(FIRST, max(1, deepest // 2))
+    shares = []
+    for place in (found.place[:, :, :first], found.place[:, :, first:]):
+        retrieved = place >= 0
+        shares.append(float(judged[place[retrieved]].mean()) if retrieved.any() else 0.0)
+    return shares[0] <= EVEN * shares[1] + NEARLY
 
 
 def _none(draws: int, documents: int) -> NDArray[np.int16]:
