@@ -23,7 +23,16 @@ from fathoms.data.document_values import read_values
 from fathoms.data.qrels import JUDGED, UNJUDGED
 from fathoms.errors import FathomsError
 from fathoms.estimate.backtest import Drift, Hiding, fit_drift, hidings, log_distance
-from fathoms.estimate.calibration import POOLED, SAMPLED, SELECTED, Calibration, Case, Prediction, Selection, calibrate
+from fathoms.estimate.calibration import (
+    SAMPLED,
+    SELECTED,
+    Calibration,
+    Case,
+    Prediction,
+    Selection,
+    calibrate,
+    pooled_with_others,
+)
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.draws import check_drawable
 from fathoms.estimate.grades import GradeModel, fit_grades
@@ -207,13 +216,15 @@ def run_estimates(
     if not (codes >= JUDGED).any():
         experiment.surveys()  # which says so if it is for want of a common topic
         raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
-    pool, notes = experiment.pool_assumed(), list[str]()
+    pool = experiment.pool_assumed()
+    notes = [pool.sentence] if experiment.options.pooled is None else []
     contributing = np.isin(names, pool.names)
     depths = {m: to_depth or suggested_depth(m, pool, found.depth) for m in measures}
     levels = distinct(np.append(qrels.levels, qrels.max_grade))
     scaled = label_columns(tables, found, codes >= JUDGED, notes)
-    documents = documents_of(found, codes, contributing, max(depths.values()), levels, scaled)
-    work = _Work(experiment, found, documents, pool, contributing, _elsewhere(experiment, documents, levels))
+    deepest = max(depths.values())
+    documents = documents_of(found, codes, contributing, deepest, levels, scaled)
+    work = _Work(experiment, found, documents, pool, contributing, _elsewhere(experiment, documents, levels), deepest)
     align = experiment.alignment(measures, [])
     given = list(experiment.runs)
     scored = experiment.map(lambda name: _scored(measures, align.of(experiment.ranked(name)).evidence), given)
@@ -249,6 +260,7 @@ class _Work:
     pool: AssumedPool
     contributing: Bools
     elsewhere: Ints
+    to_depth: int  # the greatest
 
     @property
     def seed(self) -> int:
@@ -281,7 +293,9 @@ class _Work:
     def selection(self) -> Selection:
         """How the judged documents were chosen: backtests follow the pool, or there is none to follow."""
         if all(one.depth for one in self.hidden) if self.hidden else self.pool_depth:
-            return POOLED
+            beyond = self.documents.pooled > self.pool_depth
+            beyond &= self.documents.reach <= self.to_depth
+            return pooled_with_others(float(self.documents.judged[beyond].mean()) if beyond.any() else 0.0)
         # A few runs may be judged evenly by chance, or because they are poor.
         told = self.documents.labels.shape[1] > 0 or self.documents.n_runs >= SEVERAL
         return SAMPLED if told and _even(self.found, self.documents) else SELECTED

@@ -380,6 +380,8 @@ def run_prediction(
     if depth is not None:
         depth = checked("depth", choices.whole_number, depth)
     draws, level = checked("draws", choices.whole_number, draws), checked("level", choices.share, level)
+    if (level, draws) != (LEVEL, DRAWS) and DEFAULT not in methods:
+        raise FathomsError(f"level and draws are for the method {DEFAULT}, found {', '.join(methods)}")
     of_relevance = (*RELEVANCE_MODELS, DEFAULT)
     if (len(labels) or to_depth is not None) and not set(methods) & set(of_relevance):
         raise FathomsError(
