@@ -25,13 +25,13 @@ from fathoms.errors import FathomsError
 from fathoms.estimate.backtest import Drift, Hiding, fit_drift, hidings, log_distance
 from fathoms.estimate.calibration import (
     SAMPLED,
-    SELECTED,
     Calibration,
     Case,
     Prediction,
     Selection,
     calibrate,
     pooled_with_others,
+    selected,
 )
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.draws import check_drawable
@@ -292,13 +292,18 @@ class _Work:
     @cached_property
     def selection(self) -> Selection:
         """How the judged documents were chosen: backtests follow the pool, or there is none to follow."""
-        if all(one.depth for one in self.hidden) if self.hidden else self.pool_depth:
+        followed = all(one.depth for one in self.hidden) if self.hidden else self.pool_depth > 0
+        if followed and self.contributing.sum() > 1:  # one run may look pooled for what others had judged
             beyond = self.documents.pooled > self.pool_depth
             beyond &= self.documents.reach <= self.to_depth
             return pooled_with_others(float(self.documents.judged[beyond].mean()) if beyond.any() else 0.0)
         # A few runs may be judged evenly by chance, or because they are poor.
         told = self.documents.labels.shape[1] > 0 or self.documents.n_runs >= SEVERAL
-        return SAMPLED if told and _even(self.found, self.documents) else SELECTED
+        first, deeper = _judged_shares(self.found, self.documents)
+        if told and first <= EVEN * deeper + NEARLY:
+            return SAMPLED
+        elsewhere = self.elsewhere.sum()
+        return selected(float(elsewhere / (elsewhere + self.documents.judged.sum())))
 
     def estimates(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
         documents = self.documents
@@ -426,8 +431,8 @@ class _Work:
         return {m: scores[m][0][0] for m in measures}
 
 
-def _even(found: Candidates, documents: Documents) -> bool:
-    """Whether documents of the first ranks are judged about as often as deeper ones, as in a random sample."""
+def _judged_shares(found: Candidates, documents: Documents) -> tuple[float, float]:
+    """The share of the documents in the first ranks of the runs that is judged, and of deeper ones."""
     judged = np.zeros(len(found) + 1, dtype=bool)
     judged[documents.number[documents.judged]] = True
     deepest = int((found.place >= 0).any(axis=(0, 1)).sum())
@@ -436,7 +441,7 @@ def _even(found: Candidates, documents: Documents) -> bool:
     for place in (found.place[:, :, :first], found.place[:, :, first:]):
         retrieved = place >= 0
         shares.append(float(judged[place[retrieved]].mean()) if retrieved.any() else 0.0)
-    return shares[0] <= EVEN * shares[1] + NEARLY
+    return shares[0], shares[1]
 
 
 def _none(draws: int, documents: int) -> NDArray[np.int16]:

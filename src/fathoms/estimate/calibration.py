@@ -30,6 +30,7 @@ IDEAL_ONLY_SPREAD, IDEAL_ONLY_TOPICS = 0.8, 10.0
 PRIOR_WIDENING, PRIOR_CASES = 1.5, 6.0
 COMMON_WIDENING = 1.3  # of the deviation that all runs share, of which one collection shows little
 GROWTH, TOPIC_GROWTH = 0.3, 0.4  # of widths, for each unit of log depth that lies beyond the backtests
+MANY_ELSEWHERE = 0.5  # of the judged documents
 MOST = 25.0  # squared standard errors that one case counts for at most
 NOTHING = 1e-9  # changes below this are rounding
 
@@ -84,9 +85,15 @@ class Selection:
 POOLED = Selection("pooled")
 # A model learns from a random sample what holds for all documents.
 SAMPLED = Selection("sampled", 1.0)
-# Judged because other runs, which are not given, have them: what these did not find is relevant much less often. With
-# single runs of TREC-8, TREC-COVID and simulated collections 0.24 to 0.39 of what was predicted came true.
-SELECTED = Selection("selected", 0.3, 0.2)
+
+
+def selected(elsewhere: float) -> Selection:
+    """Neither a pool nor a sample, with a share of the judged documents `elsewhere`, in no given run. Where that is
+    most of them, other runs had documents judged, and what these did not find is relevant much less often: with single
+    runs of TREC-8, TREC-COVID and simulated collections 0.24 to 0.39 of what was predicted came true. Where there are
+    none, somebody chose among the documents of these runs, and the model holds for the rest."""
+    others = min(1.0, elsewhere / MANY_ELSEWHERE)
+    return Selection("selected", 1 - 0.7 * others, 0.1 + 0.1 * others)
 
 
 def pooled_with_others(judged: float) -> Selection:
