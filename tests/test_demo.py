@@ -117,7 +117,8 @@ def test_truths_are_inside_their_ranges(demo: Demo, said: str, truth: dict[str, 
 
 def test_claims_are_counted_against_the_truth_of_their_two_systems(demo: Demo, said: str) -> None:
     right: dict[str, list[bool]] = {}
-    for pair in fm.Experiment(demo.collection.qrels, demo.collection.runs).compare("AP").pairs:
+    known = {"pooled": demo.collection.pooled, "groups": demo.collection.groups}
+    for pair in fm.Experiment(demo.collection.qrels, demo.collection.runs, **known).compare("AP").pairs:
         then = ap(judged_with(demo, [pair.run_a, pair.run_b]), demo, [pair.run_a, pair.run_b])
         difference = then[pair.run_a] - then[pair.run_b]
         right.setdefault(pair.verdict, []).append(pair.diff * difference > 0)
@@ -125,8 +126,8 @@ def test_claims_are_counted_against_the_truth_of_their_two_systems(demo: Demo, s
         assert pair.diff_high is not None
         assert pair.diff_low - 1e-9 <= difference <= pair.diff_high + 1e-9
     assert all(right.get("certain", []))
-    assert ("No pair is certain" in said) == ("certain" not in right)
-    counted = re.findall(r"(\d+) of (\d+) (certain|fragile|open) pairs", said)
+    assert ("No pair is certain or supported" in said) == (not {"certain", "supported"} & right.keys())
+    counted = re.findall(r"(\d+) of (\d+) (certain|supported|fragile|open) pairs", said)
     assert {verdict: (int(a), int(b)) for a, b, verdict in counted} == {
         verdict: (sum(found), len(found)) for verdict, found in right.items() if verdict != "tie"
     }

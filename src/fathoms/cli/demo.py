@@ -119,8 +119,11 @@ def _of_scores(found: Demo) -> list[str]:
 
 
 def _of_claims(found: Demo) -> list[str]:
+    from fathoms.reporting.verdicts import CLAIMED
+
     counts = [f"{right} of {of} {verdict} pairs" for verdict, (right, of) in found.right.items() if of]
-    none = [] if found.right["certain"][1] else ["No pair is certain, so nothing can be claimed yet."]
+    claimed = sum(found.right[verdict][1] for verdict in CLAIMED)
+    none = [] if claimed else ["No pair is certain or supported, so nothing can be claimed yet."]
     if not counts:
         return none
     return [

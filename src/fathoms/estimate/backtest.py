@@ -65,12 +65,13 @@ def hidings(
     if pool_depth >= 2 and deeper:
         for level in sorted({max(1, round(share * pool_depth)) for share in LEVELS} - {pool_depth}):
             hidden = judged & (documents.pooled > level) & (documents.pooled <= pool_depth)
-            found.append(_hiding(f"to depth {level}", judged, hidden, level))
+            found.append(_hiding(f"those deeper than rank {level}", judged, hidden, level))
     if pool_depth >= 1 and outsiders:
         for fold in _folds(contributing, teams, seed):
             rest = _least_rank(documents, contributing & ~fold)
             hidden = judged & (documents.pooled <= pool_depth) & (rest > pool_depth)
-            found.append(_hiding(f"without {pluralise(int(fold.sum()), 'run')}", judged, hidden, pool_depth))
+            runs = pluralise(int(fold.sum()), "run")
+            found.append(_hiding(f"those that only {runs} brought in", judged, hidden, pool_depth))
     if not found:
         rows = np.flatnonzero(judged)
         third = np.random.default_rng((seed, len(rows))).permutation(len(rows)) % FOLDS

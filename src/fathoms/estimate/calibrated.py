@@ -71,6 +71,7 @@ class Estimate:
     calibration: Calibration
     low: Floats | None = None  # [run, topic], the possible range
     high: Floats | None = None
+    hidden: tuple[str, ...] = ()  # in words, what the backtests hid that moved its scores
 
     @property
     def method(self) -> str:
@@ -172,7 +173,7 @@ class Estimates:
         if not covered[:, 1].any():
             return None
         said = [(int(part), int(whole)) for part, whole in covered]
-        return Checked(said[0], said[1], said[2], tuple(one.name for one in self.hidden))
+        return Checked(said[0], said[1], said[2], self[measure].hidden)
 
 
 def run_estimates(
@@ -295,14 +296,18 @@ class _Work:
         estimates = {}
         for measure in measures:
             cases = [
-                Case(predicted[measure], truth[measure]) for predicted, truth in zip(of_trial[:-1], truths, strict=True)
+                (Case(predicted[measure], truth[measure]), trial.name)
+                for predicted, truth, trial in zip(of_trial[:-1], truths, self.hidden, strict=True)
             ]
-            told = [case for case in cases if not case.predicted.fixed.all()]
-            calibration = calibrate(told, sampled=self.pool_depth == 0)
+            told = [(case, name) for case, name in cases if not case.predicted.fixed.all()]
+            calibration = calibrate([case for case, _ in told], sampled=self.pool_depth == 0)
             predicted = of_trial[-1][measure]
             drawn = calibration.draws(predicted, self.seed)
             point = drawn.mean(axis=0) if calibration.uses_model else predicted.score
-            estimates[measure] = Estimate(measure, depths[measure], drawn, point, predicted.score, calibration)
+            hidden = tuple(name for _, name in told)
+            estimates[measure] = Estimate(
+                measure, depths[measure], drawn, point, predicted.score, calibration, hidden=hidden
+            )
         return estimates
 
     def _unchanged(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:

@@ -23,6 +23,7 @@ from fathoms.reporting.verdicts import (
     CLAIMED,
     LIKELY,
     ahead,
+    ahead_by_estimate,
     chance_of_other,
     leaders,
     obstacle,
@@ -38,19 +39,20 @@ if TYPE_CHECKING:
 
 # What each verdict means, in the words of the report.
 MEANINGS = {
-    "certain": "significant, and no judging of the two systems' documents and no tie-breaking reverses it",
-    "supported": "significant, and very likely still significant once everything is judged",
-    "fragile": "significant as judged, but judging or tie-breaking could undo it",
+    "certain": "significant, very likely to remain so under further judging, and no judging of the two systems' "
+    "documents and no tie-breaking reverses it",
+    "supported": "significant, and very likely to remain so under further judging",
+    "fragile": "significant as judged, but judging or tie-breaking may undo it",
     "open": "not significant",
     "tie": "the means are equal",
 }
 # What keeps a pair from being claimed, by verdict and reason.
 OBSTACLES = {
     ("open", "topics"): ("for want of topics", "the difference is not significant"),
-    ("open", "judging"): ("because of judging", "not significant as judged, but probably so once everything is judged"),
+    ("open", "judging"): ("because of judging", "not significant as judged, but probably so after further judging"),
     ("open", "ties"): ("because of ties", "not significant, and tie-breaking alone could reverse it"),
-    ("fragile", "judging"): ("because of judging", "significant as judged, but further judging could undo it"),
-    ("fragile", "ties"): ("because of ties", "significant as judged, but tie-breaking could undo it"),
+    ("fragile", "judging"): ("because of judging", "significant as judged, but further judging may undo it"),
+    ("fragile", "ties"): ("because of ties", "significant as judged, but tie-breaking may undo it"),
     ("tie", "equal means"): ("because of equal means", "neither is ahead"),
 }
 TOP_PLACES = 10
@@ -170,14 +172,14 @@ def _expected_ahead(report: Report, measure: Measure) -> list[str]:
     names = []
     for pair in of_run(report, measure, best):
         chance = chance_of_other(pair, best)
-        if chance >= LIKELY:
+        if chance >= LIKELY and ahead_by_estimate(pair) != best:
             names.append((chance, f"{other_run(pair, best)} ({chance:.2f})"))
     if not names:
         return []
     listed = some([name for _, name in sorted(names, key=lambda one: -one[0])])
     return [
-        f"That {best} stays ahead once everything is judged: with the probability in brackets a higher "
-        f"{measure.name} is estimated of {listed}."
+        f"That {best} stays ahead under further judging: these are estimated to have the higher {measure.name} then, "
+        f"with the probability in brackets: {listed}."
     ]
 
 
