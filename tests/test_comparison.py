@@ -212,7 +212,7 @@ def verdict(judged: dict[str, int], a: list[str], b: list[str], n: int = 20, **h
 def test_verdicts() -> None:
     assert verdict({"x": 1, "y": 0}, ["x"], ["y"]) == "certain"
     assert verdict({"x": 1, "y": 0}, ["x"], ["x"]) == "tie"
-    # The same difference on all 20 topics is significant by its signs; u could make up for it, but hardly on all topics.
+    # The same difference on all 20 topics is significant by its signs; u could make up for it, but hardly everywhere.
     assert verdict({"x": 1, "y": 0}, ["x"], ["y", "u"]) == "supported"
     assert verdict({"x": 1, "y": 0}, ["x"], ["y", "u"], draws=0) == "fragile"  # of which nothing is known without draws
     assert verdict({"x": 1, "y": 0}, ["x"], ["y", "u"], n=6) == "fragile"  # one or two of so few topics are enough

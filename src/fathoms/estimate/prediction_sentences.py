@@ -112,7 +112,8 @@ def _of_measure(measure: str, methods: dict[str, Means]) -> str:
     (method, runs), *_ = methods.items()
     if len(runs) == 1:
         ((run, (score, estimate)),) = runs.items()
-        return f"{measure}: {run} scores {score:.4f} now, and an estimated {estimate:.4f} after further judging ({method})."
+        then = f"an estimated {estimate:.4f} after further judging"
+        return f"{measure}: {run} scores {score:.4f} now, and {then} ({method})."
     change = {run: estimate - score for run, (score, estimate) in runs.items()}
     least, most = min(change, key=lambda run: change[run]), max(change, key=lambda run: change[run])
     if change[most] - change[least] <= SAME and abs(change[most]) <= SAME:
