@@ -117,8 +117,8 @@ def test_truths_are_inside_their_ranges(demo: Demo, said: str, truth: dict[str, 
 
 def test_claims_are_counted_against_the_truth_of_their_two_systems(demo: Demo, said: str) -> None:
     right: dict[str, list[bool]] = {}
-    known = {"pooled": demo.collection.pooled, "groups": demo.collection.groups}
-    for pair in fm.Experiment(demo.collection.qrels, demo.collection.runs, **known).compare("AP").pairs:
+    made = demo.collection
+    for pair in fm.Experiment(made.qrels, made.runs, pooled=made.pooled, groups=made.groups).compare("AP").pairs:
         then = ap(judged_with(demo, [pair.run_a, pair.run_b]), demo, [pair.run_a, pair.run_b])
         difference = then[pair.run_a] - then[pair.run_b]
         right.setdefault(pair.verdict, []).append(pair.diff * difference > 0)

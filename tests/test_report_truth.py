@@ -81,16 +81,18 @@ def judged(made: Made, runs: list[str]) -> pl.DataFrame:
 
 def claimed_in(sentence: str, others: int) -> dict[str, tuple[int, list[str]]]:
     """By verdict: of how many systems the sentence says that the first one is better, and which it names."""
-    found = {}
+    found: dict[str, tuple[int, list[str]]] = {}
     pattern = (
-        r"It is better than (?:all (?P<all>\d+) others|(?P<n>\d+) of (?P<of>\d+) other systems? \((?P<names>.*?)\)); "
+        r"It is (?:better than (?:all (?P<all>\d+) others|(?P<n>\d+) of (?P<of>\d+) other systems?)|also better than "
+        r"(?P<more>\d+) more)(?: \((?P<names>.*?)\))?; "
         r"(?P<verdict>certain|supported): (?P<meaning>.*?)\."
     )
     for match in re.finditer(pattern, sentence):
         assert match["meaning"] == story.MEANINGS[match["verdict"]]
-        assert int(match["all"] or match["of"]) == others
+        assert (match["more"] is not None) == bool(found)
+        assert int(match["all"] or match["of"] or others) == others
         names = [] if match["all"] else match["names"].split(", ")
-        found[match["verdict"]] = (int(match["all"] or match["n"]), names)
+        found[match["verdict"]] = (int(match["all"] or match["n"] or match["more"]), names)
     return found
 
 
@@ -236,6 +238,16 @@ def test_the_truth_is_inside_the_range_that_is_told(made: Made) -> None:
     said = next(s for s in made.said["What can be claimed"] if "Its range is" in s)
     low, high = map(float, re.search(r"Its range is (\S+) to (\S+)\. Ranges: every way", said).groups())  # type: ignore[union-attr]
     assert low - 5.1e-5 <= truth <= high + 5.1e-5
+
+
+def test_the_estimate_that_is_told_is_that_of_predict(made: Made) -> None:
+    measure = made.report.measures[0]
+    best = made.report.ranked(measure)[0].run
+    exp = fm.Experiment(made.collection.qrels, made.collection.runs, pooled=made.collection.pooled, workers=1)
+    rows = exp.predict([m.name for m in made.report.measures]).rows()
+    row = next(row for row in rows if (row[0], row[2]) == (best, measure.name))
+    expected = f"Its estimate after further judging is {row[7]:.4f} (95% interval {row[8]:.4f} to {row[9]:.4f})."
+    assert expected in made.said["What can be claimed"][0]
 
 
 def test_the_conditions_bring_out_all_verdicts_and_obstacles() -> None:

@@ -700,7 +700,10 @@ def check_estimated(w: World, kind: str, said: dict[str, str], runs: Sequence[st
         stated = re.findall(r"(\d+)% of ([\d,]+) (mean|difference|topic score)s?", said["covered"])
         told = {what: (int(p), number(n)) for p, n, what in stated}
         right = told == {what: (round(100 * x / n), n) for what, (x, n) in counts.items() if n}
-        right &= said["hidden"] == "; ".join(dict.fromkeys(hidden))
+        levels = re.match(r"those deeper than rank ([\d, or]+?)(?:; |$)", said["hidden"])
+        names = {f"those deeper than rank {level}" for level in re.findall(r"\d+", levels[1] if levels else "")}
+        names |= {name for name in said["hidden"].split("; ") if not name.startswith("those deeper")}
+        right &= names == set(hidden)
     elif kind == "unchecked":
         estimate = by_name[said["measure"]]
         right = not estimate.calibration.cases and bool(np.ptp(estimate.draws, axis=0).any())
@@ -733,18 +736,22 @@ def recounted(
             cells[kind][0] += bool(min(low, point) - 1e-6 <= truth <= max(high, point) + 1e-6)
             cells[kind][1] += 1
 
+        if plain == "GMAP":
+            look_at = [np.log(np.maximum(scores, 1e-5)) for scores in (drawn, center, case.truth)]
+        else:
+            look_at = [drawn, center, case.truth]
+        of_draws, of_center, of_truth = (scores.mean(axis=-1) for scores in look_at)
         n_runs, n_topics = case.truth.shape
         for a in range(n_runs):
             if not fixed[a].all():
-                look("mean", drawn[:, a].mean(axis=1), center[a].mean(), case.truth[a].mean())
+                look("mean", of_draws[:, a], of_center[a], of_truth[a])
             for t in range(n_topics):
                 if not fixed[a, t]:
                     look("topic score", drawn[:, a, t], center[a, t], case.truth[a, t])
             for b in range(a + 1, n_runs):
                 if not (fixed[a].all() and fixed[b].all()):
-                    draws = drawn[:, a].mean(axis=1) - drawn[:, b].mean(axis=1)
-                    point, truth = center[a].mean() - center[b].mean(), case.truth[a].mean() - case.truth[b].mean()
-                    look("difference", draws, point, truth)
+                    point, truth = of_center[a] - of_center[b], of_truth[a] - of_truth[b]
+                    look("difference", of_draws[:, a] - of_draws[:, b], point, truth)
     return {kind: (x, n) for kind, (x, n) in cells.items()}, estimate.hidden
 
 
@@ -1170,7 +1177,7 @@ def _swaps(before: Sequence[float], after: Sequence[float]) -> list[tuple[int, i
 
 # -- ties ---------------------------------------------------------------------------------------------------------
 
-SHARES = (
+TIED_SHARES = (
     r"in (?P<rankings>[\d,]+) of (?P<of_rankings>[\d,]+) rankings? \((?P<p_rankings>[\d.]+)%\) and (?P<runs>\d+) of "
     r"(?P<of_runs>\d+) runs? \((?P<p_runs>[\d.]+)%\)"
 )
@@ -1178,12 +1185,12 @@ TIES = {
     "none": r"Ties: none among (?P<all>[\d,]+) documents\.",
     "ties": r"Ties: (?P<n>[\d,]+) of (?P<all>[\d,]+) documents \((?P<p>[\d.]+)%\) have the same score as the one "
     r"ranked just "
-    rf"before, {SHARES}\. (?P<top>[\d,]+) of them are among the first (?P<k>\d+); (?P<across>[\d,]+) rankings? "
+    rf"before, {TIED_SHARES}\. (?P<top>[\d,]+) of them are among the first (?P<k>\d+); (?P<across>[\d,]+) rankings? "
     rf"(?P<verb>has|have) a "
     r"tie across rank (?P=k)\. Read as trec_eval reads scores \(float32\), (?P<single>[\d,]+) are tied\.",
     "contradictions": r"Contradictions: the ranks of (?P<n>[\d,]+) documents? \((?P<p>[\d.]+)%\) contradict their "
     r"scores, "
-    rf"{SHARES}\.(?: Probably upside down: (?P<down>.+)\.)?",
+    rf"{TIED_SHARES}\.(?: Probably upside down: (?P<down>.+)\.)?",
     "file order": r"File order: scores rise from one line to the next (?P<n>[\d,]+) times? in (?P<in>.+)\. In file "
     r"order such "
     r"a run may score outside the range over orders of its tied documents\.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from math import exp, isfinite
 from typing import TYPE_CHECKING
 
@@ -29,10 +30,12 @@ def sentences(result: Comparison) -> list[str]:
     told = [sentence for measure in measures for sentence in sentences_of(result, measure)]
     if any(pair.diff_low is not None for pair in result.pairs):
         told.append(range_sentence(result))
-    told += result.about_estimates
-    if any(_outside(pair) for pair in result.pairs):
-        told.append(OUTSIDE.format(_narrower(result)))
-    return told
+    return [*told, *result.about_estimates, *outside_sentences(result, result.pairs)]
+
+
+def outside_sentences(result: Comparison, pairs: Sequence[Pair]) -> list[str]:
+    """Why some of these estimates are not in the range of their pair; nothing where all are."""
+    return [OUTSIDE.format(_narrower(result))] if any(_outside(pair) for pair in pairs) else []
 
 
 def _narrower(result: Comparison) -> str:

@@ -17,6 +17,7 @@ from fathoms.estimate.mixed_logistic import MixedPrior, fit_mixed
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.text import pluralise
 
+DEEPER = "those deeper than rank "
 LEVELS = (0.25, 0.5, 0.7)  # of the pool's depth, from which its deeper part is predicted
 FOLDS = 3
 FEWEST_RELEVANT = 3  # known documents to learn from, in a backtest
@@ -65,7 +66,7 @@ def hidings(
     if pool_depth >= 2 and deeper:
         for level in sorted({max(1, round(share * pool_depth)) for share in LEVELS} - {pool_depth}):
             hidden = judged & (documents.pooled > level) & (documents.pooled <= pool_depth)
-            found.append(_hiding(f"those deeper than rank {level}", judged, hidden, level))
+            found.append(_hiding(f"{DEEPER}{level}", judged, hidden, level))
     if pool_depth >= 1 and outsiders:
         for fold in _folds(contributing, teams, seed):
             rest = _least_rank(documents, contributing & ~fold)

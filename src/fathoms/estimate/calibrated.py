@@ -44,6 +44,7 @@ POOLED = 100  # depth to which collections are judged for measures that need all
 READ = 0.99  # of a measure's weight: the depth that it suggests
 PIECES = 4  # of the draws, for workers
 NEAR = 1e-6  # of an interval's end: scores of draws are sums in single precision
+LEAST = 1e-5  # what geometric means take instead of less
 
 
 def suggested_depth(measure: Measure, pool: AssumedPool, longest: int) -> int:
@@ -118,6 +119,13 @@ def aggregated(measure: Measure, scores: Floats) -> Floats:
     return np.apply_along_axis(partial(aggregate, measure), -1, scores)
 
 
+def _compared(measure: Measure, scores: Floats) -> Floats:
+    """Scores [..., topic] as the mean that is compared: of logarithms where the mean is geometric."""
+    if measure.aggregate == "geometric":
+        return np.log(np.maximum(scores, LEAST)).mean(axis=-1)
+    return scores.mean(axis=-1)
+
+
 def interval(draws: Floats, point: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
     """The central part of the draws [draw, ...], which the estimate is in."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
@@ -159,7 +167,7 @@ class Estimates:
             predicted, fixed = case.predicted, case.predicted.fixed
             drawn, point = learnt.draws(predicted, i), learnt.center(predicted)
             moves = np.asarray(~fixed.all(axis=1))
-            means, truth, center = drawn.mean(axis=2), case.truth.mean(axis=1), point.mean(axis=1)
+            means, truth, center = (_compared(measure, scores) for scores in (drawn, case.truth, point))
             for place, (draws, true, estimate, use) in enumerate(
                 (
                     (means, truth, center, moves),

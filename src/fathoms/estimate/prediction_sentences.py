@@ -3,11 +3,13 @@ says nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fathoms.estimate.backtest import DEEPER
 from fathoms.estimate.names import DEFAULT
 from fathoms.text import pluralise
 
@@ -85,13 +87,21 @@ def _checked(estimates: Estimates, measure: Measure, level: float) -> str:
             f"{measure.name}: this could not be checked on this collection, {why}; the width of the intervals is a "
             "guess from other collections."
         )
-    hidden = "; ".join(dict.fromkeys(found.hidden))
+    hidden = "; ".join(_together(found.hidden))
     counted = [(found.means, "mean"), (found.differences, "difference"), (found.topics, "topic score")]
     shares = [f"{_share(*of)} of {pluralise(of[1], what)}" for of, what in counted if of[1]]
     return (
         f"{measure.name}, checked on this collection with part of the judgments hidden ({hidden}): {percent} intervals "
         f"covered {', '.join(shares)}."
     )
+
+
+def _together(hidden: Sequence[str]) -> list[str]:
+    """What was hidden, each once, and all levels of the pool in one."""
+    levels = [name.removeprefix(DEEPER) for name in dict.fromkeys(hidden) if name.startswith(DEEPER)]
+    others = [name for name in dict.fromkeys(hidden) if not name.startswith(DEEPER)]
+    some = [f"{', '.join(levels[:-1])} or {levels[-1]}"] if len(levels) > 1 else levels
+    return [*(f"{DEEPER}{level}" for level in some), *others]
 
 
 def _share(part: int, whole: int) -> str:
