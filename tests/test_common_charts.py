@@ -17,6 +17,7 @@ from fathoms import charts
 SOURCE = Path(charts.__file__).parent
 AXES = ("across", "up")
 XY = {"x": [1, 2, 3], "y": [0.1, 0.4, 0.2], "group": ["a", "a", "b"], "tooltip": ["one", "two", "three"]}
+LIKELY = {"estimate": [0.5, 0.4], "likely_low": [0.4, 0.3], "likely_high": [0.6, 0.5]}
 RANGE = {"score": [0.5, 0.3], "low": [0.4, 0.2], "high": [0.8, 0.6], "tie_low": [0.5, 0.25], "tie_high": [0.55, 0.35]}
 BOX = {"low": [0.1, 0.2], "q1": [0.2, 0.3], "median": [0.3, 0.4], "q3": [0.4, 0.5], "high": [0.5, 0.6]}
 EXTREMES = {"min": [0.0, 0.1], "mean": [0.3, 0.4], "max": [0.6, 0.7]}
@@ -49,7 +50,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         "AP",
     ),
     "ranges": lambda: charts.ranges(
-        pl.DataFrame({"place": [1, 2], "run": ["a", "b"], **RANGE, "estimate": [0.5, 0.4], "tooltip": ["a", "b"]}), "AP"
+        pl.DataFrame({"place": [1, 2], "run": ["a", "b"], **RANGE, **LIKELY, "tooltip": ["a", "b"]}), "AP"
     ),
     "verdict_matrix": lambda: charts.verdict_matrix(
         pl.DataFrame({"row": [1, 2], "start": [2, 1], "stop": [2, 1], "verdict": ["open", "open"]}), ["a", "b"]

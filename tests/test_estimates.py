@@ -270,7 +270,7 @@ def test_what_only_some_runs_brought_in_is_hidden() -> None:
     assert len(found) == FOLDS
     ranks = documents.ranks.toarray()
     for one in found:
-        assert one.name == "without 2 runs"
+        assert one.name == "those that only 2 runs brought in"
         for row in one.hidden:
             have = {"aabbcc"[run] for run in np.flatnonzero((ranks[row] > 0) & (ranks[row] <= 10))}
             assert len(have) == 1  # a team alone

@@ -91,8 +91,11 @@ def test_estimates_intervals_and_shares_by_hand() -> None:
     found = holding(scores, drawn, a, b, level=0.5)
     differences = [[draw[i].mean() - draw[j].mean() for draw in drawn] for i, j in zip(a, b, strict=True)]
     np.testing.assert_allclose(found.estimate, [np.mean(d) for d in differences])
-    np.testing.assert_allclose(found.likely_low, [sorted(d)[2] for d in differences])
-    np.testing.assert_allclose(found.likely_high, [sorted(d)[6] for d in differences])
+    # The quarters of the draws, and further where the estimate lies beyond: it is in its interval.
+    np.testing.assert_allclose(found.likely_low, [min(sorted(d)[2], np.mean(d)) for d in differences])
+    np.testing.assert_allclose(found.likely_high, [max(sorted(d)[6], np.mean(d)) for d in differences])
+    of_point = holding(scores, drawn, a, b, point=scores + 5 * (np.arange(4) == 0)[:, None], level=0.5)
+    assert (of_point.likely_high[0], of_point.likely_high[1]) == (of_point.estimate[0], found.likely_high[1])
     wins = [sum(1.0 if x > 1e-12 else 0.5 if x > -1e-12 else 0.0 for x in d) / 9 for d in differences]
     np.testing.assert_allclose(found.p_better, wins)
 

@@ -17,7 +17,7 @@ import pytest
 
 import fathoms as fm
 from fathoms import charts
-from fathoms.comparison.compare import MODEL, verdict_boxes
+from fathoms.comparison.compare import verdict_boxes
 from fathoms.data.runs import Runs
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import candidates
@@ -27,7 +27,7 @@ from fathoms.reporting import page as html
 from fathoms.reporting import script_data, story
 from fathoms.reporting.parts import text as safe
 from fathoms.reporting.report import DEFAULT_MEASURES, Report, checksum, judging_of, run_report
-from fathoms.reporting.verdicts import VERDICTS
+from fathoms.reporting.verdicts import CLAIMED, VERDICTS
 from tests.commands import status as run
 
 EVIL = "<script>alert('run')</script>&\"'"
@@ -82,6 +82,10 @@ def folder(simulated: Callable[..., Path]) -> Path:
     return simulated(systems=6, n_topics=7, n_docs=300, depth=60, pool_depth=8, seed=3)
 
 
+def pooled_runs(folder: Path) -> tuple[str, ...]:
+    return tuple((folder / "pooled.txt").read_text().split())
+
+
 def make(qrels: Any, runs: Any, measures: Any = DEFAULT_MEASURES, **options: Any) -> Report:
     experiment = fm.Experiment(qrels, runs, **{"workers": 1, **options})
     return run_report(experiment, experiment.measures(measures))
@@ -89,8 +93,7 @@ def make(qrels: Any, runs: Any, measures: Any = DEFAULT_MEASURES, **options: Any
 
 @pytest.fixture(scope="module")
 def report(folder: Path) -> Report:
-    pooled = tuple((folder / "pooled.txt").read_text().split())
-    return make(folder / "qrels.txt", folder / "runs", pooled=pooled)
+    return make(folder / "qrels.txt", folder / "runs", pooled=pooled_runs(folder))
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +120,8 @@ def test_scores_by_topic_are_those_of_evaluate(folder: Path, report: Report) -> 
 
 
 def test_pairs_are_those_of_compare(folder: Path, report: Report) -> None:
-    frame = fm.compare(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES))
+    pooled = pooled_runs(folder)
+    frame = fm.compare(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES), pooled=pooled)
     found = script_data.data(report)
     for number, measure in enumerate(DEFAULT_MEASURES):
         rows = list(frame.filter(frame["measure"] == measure).iter_rows(named=True))
@@ -141,29 +145,32 @@ def test_pairs_are_those_of_compare(folder: Path, report: Report) -> None:
 
 def test_the_table_of_systems_shows_evaluate_and_predict(folder: Path, page: str) -> None:
     scores = fm.evaluate(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES))
-    guesses = fm.predict(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES), MODEL)
+    pooled = pooled_runs(folder)
+    guesses = fm.predict(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES), pooled=pooled)
     tables = Page(page).tables
     for number, measure in enumerate(DEFAULT_MEASURES):
         expected = {
-            row["run"]: [f"{row[name]:.4f}" for name in ("score", "low", "high", "tie_low", "tie_high")]
+            row["run"]: {name: f"{row[name]:.4f}" for name in ("score", "low", "high", "tie_low", "tie_high")}
             for row in scores.filter(scores["measure"] == measure).iter_rows(named=True)
         }
         for row in guesses.filter(guesses["measure"] == measure).iter_rows(named=True):
-            expected[row["run"]].append(f"{row['estimate']:.4f}")
-        rows = tables[f"systems-{number}"][1:]
-        assert {row[1]: row[3:9] for row in rows} == expected
+            expected[row["run"]] |= {name: f"{row[name]:.4f}" for name in ("estimate", "likely_low", "likely_high")}
+        header, *rows = tables[f"systems-{number}"]
+        columns = [name.replace(" ", "_") for name in header[3:11]]
+        assert {row[1]: dict(zip(columns, row[3:11], strict=True)) for row in rows} == expected
         assert [float(row[3]) for row in rows] == sorted((float(row[3]) for row in rows), reverse=True)
 
 
 def test_verdicts_are_counted_in_table_and_summary(folder: Path, report: Report, page: str) -> None:
-    frame = fm.compare(folder / "qrels.txt", folder / "runs", "RBP(p=0.8)")
+    pooled = pooled_runs(folder)
+    frame = fm.compare(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES), pooled=pooled)
     ahead: Counter[str] = Counter()
-    for row in frame.iter_rows(named=True):
-        if row["verdict"] == "certain":
+    for row in frame.filter(frame["measure"] == "RBP(p=0.8)").iter_rows(named=True):
+        if row["verdict"] in CLAIMED:
             ahead[row["run_a"] if row["diff"] > 0 else row["run_b"]] += 1
     rows = Page(page).tables["systems-2"][1:]
-    assert {row[1]: int(row[10]) for row in rows} == {row[1]: ahead[row[1]] for row in rows}
-    assert {sum(map(int, row[10:13])) for row in rows} == {5}
+    assert {row[1]: int(row[12]) for row in rows} == {row[1]: ahead[row[1]] for row in rows}
+    assert {sum(map(int, row[12:15])) for row in rows} == {5}
     best = rows[0][1]
     told = next(one for one in story.claims(report) if "the highest RBP(p=0.8)" in one)
     assert told.startswith(f"{best} has the highest RBP(p=0.8), {rows[0][3]} over 7 topics.")
@@ -554,7 +561,7 @@ def test_shares_are_not_rounded_to_all_or_nothing() -> None:
     text = html.page(make(qrels, runs, ("P@10",)))
     tiles = dict(re.findall(r"<div class=tile><b>(.*?)</b><span>(.*?)</span>", text))
     assert tiles["99.6%"] == "of the systems&#x27; top 10 judged"
-    assert {row[9] for row in Page(text).tables["systems-0"][1:]} == {"99.6%"}
+    assert {row[11] for row in Page(text).tables["systems-0"][1:]} == {"99.6%"}
 
 
 def test_an_unknown_judged_share_is_not_zero() -> None:

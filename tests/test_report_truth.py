@@ -15,6 +15,7 @@ from fathoms.data.simulate import Collection, simulate
 from fathoms.reporting import page as html
 from fathoms.reporting import story
 from fathoms.reporting.report import Report, run_report
+from fathoms.reporting.verdicts import CLAIMED
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
 SMALL = {"systems": 6, "n_topics": 12, "n_docs": 250, "depth": 30, "max_grade": 1}
@@ -78,10 +79,26 @@ def judged(made: Made, runs: list[str]) -> pl.DataFrame:
     return pl.concat([qrels, added.with_columns(pl.col("grade").clip(upper_bound=most)).select(qrels.columns)])
 
 
-def test_each_claim_is_a_certain_pair_and_each_certain_pair_is_claimed(made: Made) -> None:
+def claimed_in(sentence: str, others: int) -> dict[str, tuple[int, list[str]]]:
+    """By verdict: of how many systems the sentence says that the first one is better, and which it names."""
+    found: dict[str, tuple[int, list[str]]] = {}
+    pattern = (
+        r"It is (?:better than (?:all (?P<all>\d+) others|(?P<n>\d+) of (?P<of>\d+) other systems?)|also better than "
+        r"(?P<more>\d+) more)(?: \((?P<names>.*?)\))?; "
+        r"(?P<verdict>certain|supported): (?P<meaning>.*?)\."
+    )
+    for match in re.finditer(pattern, sentence):
+        assert match["meaning"] == story.MEANINGS[match["verdict"]]
+        assert (match["more"] is not None) == bool(found)
+        assert int(match["all"] or match["of"] or others) == others
+        names = [] if match["all"] else match["names"].split(", ")
+        found[match["verdict"]] = (int(match["all"] or match["n"] or match["more"]), names)
+    return found
+
+
+def test_each_claim_is_a_pair_of_that_verdict_and_each_such_pair_is_claimed(made: Made) -> None:
     for measure in made.report.measures:
         best = made.report.ranked(measure)[0].run
-        certain = {other for other, pair in pairs_of(made, measure.name, best).items() if pair.verdict == "certain"}
         said = [
             s
             for s in made.said["What can be claimed"]
@@ -90,15 +107,14 @@ def test_each_claim_is_a_certain_pair_and_each_certain_pair_is_claimed(made: Mad
         assert len(said) == 1
         at = made.said["What can be claimed"].index(said[0])
         told = said[0] if measure is not made.report.measures[0] else made.said["What can be claimed"][at + 1]
-        if not certain:
-            assert "cannot be claimed to be better than any other system" in told
-        elif len(certain) == len(made.report.evaluation.runs) - 1:
-            assert f"better than all {len(certain)} others; certain:" in told
-        else:
-            listed = re.search(r"better than (\d+) of \d+ other systems \((.*?)\); certain:", told)
-            assert listed is not None
-            assert set(listed[2].split(", ")) == certain
-            assert int(listed[1]) == len(certain)
+        pairs = pairs_of(made, measure.name, best)
+        claims = claimed_in(told, len(pairs))
+        for verdict in ("certain", "supported"):
+            names = {other for other, pair in pairs.items() if pair.verdict == verdict}
+            number, listed = claims.get(verdict, (0, []))
+            assert number == len(names)
+            assert set(listed) == (set() if number == len(pairs) > 1 else names)
+        assert ("cannot be claimed to be better than any other system" in told) == (not claims)
 
 
 def test_the_highest_mean_is_shared_exactly_where_means_are_equal(made: Made) -> None:
@@ -117,7 +133,7 @@ def test_counts_add_up(made: Made) -> None:
     measure = made.report.measures[0]
     best = made.report.ranked(measure)[0].run
     pairs = pairs_of(made, measure.name, best)
-    claimed = sum(pair.verdict == "certain" for pair in pairs.values())
+    claimed = sum(pair.verdict in CLAIMED for pair in pairs.values())
     said = [s for s in made.said["What cannot"] if "cannot be claimed to be better than" in s]
     assert len(said) == (claimed < len(pairs))
     if said:
@@ -131,13 +147,13 @@ def test_counts_add_up(made: Made) -> None:
             found = {
                 n for n, p in pairs.items() if kind == (p.verdict if p.verdict == "tie" else p.reason.split(" ")[0])
             }
-            assert set(names.split(", ")) <= found - {n for n, p in pairs.items() if p.verdict == "certain"}
+            assert set(names.split(", ")) <= found - {n for n, p in pairs.items() if p.verdict in CLAIMED}
             assert len(names.split(", ")) == int(number)
     of_all = made.report.pairs(measure)
     for sentence in made.said["What would help"]:
         counts = re.search(r": (\d+) of (\d+) pairs? of systems cannot be claimed: (.*)\.", sentence)
         if counts:
-            assert int(counts[1]) == sum(pair.verdict != "certain" for pair in of_all)
+            assert int(counts[1]) == sum(pair.verdict not in CLAIMED for pair in of_all)
             assert int(counts[2]) == len(of_all)
             assert sum(map(int, re.findall(r"\d+", counts[3]))) == int(counts[1])
 
@@ -150,7 +166,7 @@ def test_the_verdict_bar_counts_what_compare_says(made: Made) -> None:
         verdicts = Counter(pair.verdict for pair in made.report.pairs(measure))
         assert dict(re.findall(r'class="key (\w+)">(\d+) \w+<', row)) == {k: str(v) for k, v in verdicts.items()}
         missing = re.search(r"Why there is no claim: (.*?)</span>", row)
-        unclaimed = len(made.report.pairs(measure)) - verdicts["certain"]
+        unclaimed = len(made.report.pairs(measure)) - verdicts["certain"] - verdicts["supported"]
         assert sum(map(int, re.findall(r"\d+", missing[1]))) == unclaimed if missing else unclaimed == 0
 
 
@@ -171,11 +187,12 @@ def test_what_the_model_expects_contradicts_no_claim_and_no_other_estimate(made:
             expected = set(re.findall(r"(\w+) \(\d\.\d\d\)", sentence))
             assert expected
     for other in expected:
-        assert pairs[other].verdict != "certain"
+        assert pairs[other].verdict not in CLAIMED
+        assert pairs[other].reversible != "no"
         estimates = made.report.estimates
-        assert estimates[other, measure.name] > estimates[best, measure.name]
+        assert estimates[other, measure.name][0] > estimates[best, measure.name][0]
     if any("leaves" in s and "in doubt" in s for s in made.said["What cannot"]):
-        assert all(pair.verdict == "certain" for pair in pairs.values())
+        assert all(pair.verdict in CLAIMED for pair in pairs.values())
         assert not expected
     for sentence in made.said["What would help"]:
         for side, names in re.findall(rf"(ahead of|behind) {best}: ([^;.]*)", sentence):
@@ -187,7 +204,7 @@ def test_what_is_said_of_judging_is_about_the_open_question(made: Made) -> None:
     measure = made.report.measures[0]
     best = made.report.ranked(measure)[0].run
     pairs = pairs_of(made, measure.name, best)
-    reversible = {name for name, p in pairs.items() if p.verdict != "certain" and p.reversible != "no"}
+    reversible = {name for name, p in pairs.items() if p.verdict not in CLAIMED and p.reversible != "no"}
     found = made.report.judging
     if found is None:
         assert not reversible
@@ -223,6 +240,16 @@ def test_the_truth_is_inside_the_range_that_is_told(made: Made) -> None:
     assert low - 5.1e-5 <= truth <= high + 5.1e-5
 
 
+def test_the_estimate_that_is_told_is_that_of_predict(made: Made) -> None:
+    measure = made.report.measures[0]
+    best = made.report.ranked(measure)[0].run
+    exp = fm.Experiment(made.collection.qrels, made.collection.runs, pooled=made.collection.pooled, workers=1)
+    rows = exp.predict([m.name for m in made.report.measures]).rows()
+    row = next(row for row in rows if (row[0], row[2]) == (best, measure.name))
+    expected = f"Its estimate after further judging is {row[7]:.4f} (95% interval {row[8]:.4f} to {row[9]:.4f})."
+    assert expected in made.said["What can be claimed"][0]
+
+
 def test_the_conditions_bring_out_all_verdicts_and_obstacles() -> None:
     """Or the tests above would be about nothing."""
     seen: Counter[str] = Counter()
@@ -233,4 +260,4 @@ def test_the_conditions_bring_out_all_verdicts_and_obstacles() -> None:
         pairs = fm.Experiment(collection.qrels, collection.runs).compare(["AP", "nDCG@10", "P@5"]).pairs
         seen.update(pair.verdict for pair in pairs)
         seen.update(pair.reason.partition(" ")[0] for pair in pairs)
-    assert {"certain", "fragile", "open", "tie", "topics", "judging"} <= set(seen)
+    assert {"certain", "supported", "fragile", "open", "tie", "topics", "judging"} <= set(seen)

@@ -10,7 +10,7 @@ import pytest
 
 import fathoms as fm
 from fathoms.comparison.depth import stable_from
-from fathoms.estimate.prediction_sentences import CAVEAT
+from fathoms.estimate.prediction_sentences import ABOUT, POINTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
 
@@ -55,7 +55,7 @@ def test_predict_says_what_judging_is_estimated_to_change(exp: fm.Experiment, me
     expected = f"to reverse {reversed_} of 15 pairs of runs" if reversed_ else "to reverse no pair of runs"
     assert expected in said
     assert said.endswith(f"({method}).")
-    assert found.sentences[-1] == CAVEAT
+    assert found.sentences[-1] == f"{ABOUT} {POINTS.format(method)}"
 
 
 def test_predict_of_one_run_and_of_many_methods(exp: fm.Experiment) -> None:
@@ -63,7 +63,8 @@ def test_predict_of_one_run_and_of_many_methods(exp: fm.Experiment) -> None:
     alone = fm.Experiment(exp.qrels, {name: exp.runs[name]}).predict("P@20")
     (row,) = alone.rows()
     now, then = f"{row[3]:.4f}", f"{row[7]:.4f}"
-    assert alone.sentences[0] == f"P@20: {name} scores {now} now, and an estimated {then} with all judged (smoothed)."
+    said = f"P@20: {name} scores {now} now, and an estimated {then} after further judging (calibrated)."
+    assert alone.sentences[0] == said
     several = exp.predict("P@20", ["smoothed", "static", "linear"])
     by_run: dict[str, list[float]] = {}
     for line in several.rows():

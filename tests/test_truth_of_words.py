@@ -28,6 +28,7 @@ from scipy import stats
 import fathoms as fm
 from fathoms.comparison.compare import Comparison, Pair
 from fathoms.comparison.sentences import sentence
+from fathoms.comparison.significance import p_values
 from tests import slow
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
@@ -53,6 +54,7 @@ MEASURES = (
     "Rprec",
 )
 TAILS = ("RBP", "ERR", "INST")
+RECALL = ("AP", "nDCG", "Q", "R@", "GMAP", "Rprec")  # depend on relevant documents of other runs
 TESTS = ("t", "t", "wilcoxon", "randomization", "tukey", "t", "sign", "bootstrap")
 TITLES = {
     "t": "paired t-test",
@@ -448,6 +450,8 @@ CLAIMS = {
     "fragile": r"(?P<better>\S+) is significantly better than (?P<worse>\S+) as judged, but "
     r"(?P<why>tie-breaking|further "
     r"judging) (?P<undo>could reverse it|may make it insignificant, though not reverse it|may undo it)\.",
+    "supported": r"(?P<better>\S+) is better than (?P<worse>\S+): the difference is significant, and very likely still "
+    r"significant once judged(?: down to rank (?P<rank>[\d,]+))? \(p_holds (?P<holds>[\d.]+)\)\.",
     "open": r"(?P<better>\S+) is not distinguishable from (?P<worse>\S+): the difference is not significant\.",
 }
 SPAN = rf"(?P<{{0}}_low>{SIGNED}) (?:to|or|and) (?P<{{0}}_high>{SIGNED})"
@@ -458,8 +462,11 @@ PAIR = re.compile(
     rf"(?:; effect size (?P<effect>[\d.]+), uncorrected [\d.]+% interval {SPAN.format('effect')})?\)\."
     r"(?: (?P<lacks>What it lacks: topics \((?:about (?P<needed>[\d,]+) would probably be enough|more than 100,000 "
     r"would be needed)"
-    r"\)|Once everything is judged it will probably be significant, by an estimate|Breaking ties differently "
-    r"(?P<ties>could|may) reverse it)\.)?"
+    r"\)|What it lacks: judging \((?P<unjudged>[\d,]+) unjudged documents? of the two runs down to rank "
+    r"(?P<rank>[\d,]+)\); judged that far, it will probably be significant \(p_holds (?P<holds>[\d.]+)\)"
+    r"|Breaking ties differently (?P<ties>could|may) reverse it)\.)?"
+    r"(?: Estimated (?:lead|factor) once judged down to rank (?P<target>[\d,]+): (?P<estimate>[+-]?\d+\.\d+) \(95% "
+    rf"interval {SPAN.format('likely')}\)\.)?"
     rf"(?: (?:(?P<fixed>No judging changes this (?:lead|factor))|(?P<exact>Judging the rest could take this "
     rf"(?:lead|factor) "
     rf"as far as|Whatever is judged, this (?:lead|factor) stays between) {SPAN.format('range')})"
@@ -480,8 +487,20 @@ COMPARED = {
     r"runs|all "
     r"given runs)(?: and (?P<unseen>any number of|\d+) unseen ones per topic)?(?: in the first (?P<depth>\d+) ranks of "
     r"either run)?; reversible covers tie-breaking too\.",
-    "estimates": r"Estimates \(estimate, likely_low, likely_high, p_better, p_holds\) come from a model that is not "
-    r"calibrated yet: expect their intervals to be too narrow, above all for deep measures\.",
+    "outside": r"Some estimates lie outside the range of their pair: an estimate is about judging the documents of all "
+    r"given runs, a range about judging those(?P<own> of its two runs)?(?: in the first (?P<depth>\d+) ranks)? only\.",
+}
+# What `compare` and `predict` say of the default estimate.
+ESTIMATED = {
+    "target": r"Estimated: the score once the documents of (?:this run|these (?P<runs>\d+) runs) are judged down to "
+    r"rank (?P<depths>[^;]+); deeper unjudged ones count as not relevant\.",
+    "checked": r"(?P<measure>\S+), checked on this collection with part of the judgments hidden \((?P<hidden>.+?)\): "
+    r"95% intervals covered (?P<covered>.+)\.",
+    "unchecked": r"(?P<measure>\S+): this could not be checked on this collection, (?P<why>where hiding judgments "
+    r"changes no score|which has too few judgments to hide); the width of the intervals is a guess from other "
+    r"collections\.",
+    "plain": r"In that check the score itself came closer than the model for (?P<names>.+), so there the score is the "
+    r"estimate\.",
 }
 
 
@@ -500,7 +519,6 @@ def check_comparison(w: World, count: Count) -> None:
         test=test,  # type: ignore[arg-type]
         correction=correction,  # type: ignore[arg-type]
         baseline=w.names[-1] if few else None,
-        draws=20,
         explain=True,
     )
     by_name = {name: name.replace(f"(universe={universe})", "") for name in (pair.measure for pair in result.pairs)}
@@ -508,9 +526,11 @@ def check_comparison(w: World, count: Count) -> None:
     for name, plain in by_name.items():
         pairs = [pair for pair in result.pairs if pair.measure == name]
         check_tests(w, plain, pairs, test, correction, count)
+        check_support(w, plain, pairs, test, correction, count)
         for pair in pairs:
             told = result.explained[result.pairs.index(pair)]
             check_pair(w, plain, pair, universe, orders, rng, count)
+            check_estimate(w, plain, pair, count)
             check_fragility(w, plain, pair, told, result, universe, rng, count)
     check_compared_sentences(w, result, by_name, test, correction, universe, count)
     check_notes(w, result.notes, count)
@@ -565,20 +585,18 @@ def check_pair(
     names = pair.run_a, pair.run_b
     sign = math.copysign(1, pair.diff)
     significant = pair.p_corrected < 0.05
-    expected = ("tie",) if abs(pair.diff) <= CLOSE else ("certain", "fragile") if significant else ("open",)
-    count.must("verdict agrees with p", pair.verdict in expected, w.seed, pair)
-    count.must("reason where there is none", (pair.reason == "") == (pair.verdict in ("certain", "tie")), w.seed, pair)
+    holds = (pair.p_holds or 0.0) >= 0.95
+    expected = ("tie",) if abs(pair.diff) <= CLOSE else ("open",)
+    if significant and abs(pair.diff) > CLOSE:
+        expected = ("certain" if pair.reversible == "no" else "supported",) if holds else ("fragile",)
+    by_ties = pair.verdict == "fragile" and pair.reason == "ties" and pair.reversible == "yes"
+    count.must("verdict agrees with p and p_holds", pair.verdict in expected or by_ties, w.seed, pair)
+    claimed = pair.verdict in ("certain", "supported", "tie")
+    count.must("reason where there is none", (pair.reason == "") == claimed, w.seed, pair)
     if pair.verdict == "certain":
         count.must("certain is irreversible", pair.reversible == "no", w.seed, pair)
     if pair.verdict == "tie":
         count.must("tie has no direction", pair.reversible is None, w.seed, pair)
-    if pair.estimate is not None:
-        within = pair.likely_low - CLOSE <= pair.estimate <= pair.likely_high + CLOSE  # type: ignore[operator]
-        count.must("estimate inside its interval", within, w.seed, pair)
-        chances = [p for p in (pair.p_better, pair.p_holds) if p is not None]
-        count.must("chances", all(0 <= p <= 1 for p in chances), w.seed, pair)
-        final = w.differences(plain, names, w.judged(w.names, w.true_grade)).mean()
-        count.note("(likely interval covers)", pair.likely_low - CLOSE <= final <= pair.likely_high + CLOSE)  # type: ignore[operator]
     runs = list(names) if universe is None else w.names
     judged = list(w.completions(runs, [names[0]], rng))
     if universe is not None:  # what neither run has is relevant, and nothing else
@@ -610,6 +628,143 @@ def check_pair(
         hurt = judged[1] if sign > 0 else judged[2]
         found = min(sign * w.differences(plain, names, g, r).mean() for g in (hurt, w.grades) for r in orders)
         count.note("(reversible = yes seen by a guess)", found <= CLOSE)
+
+
+def target_depth(w: World, plain: str, runs: Sequence[str] | None = None) -> int:
+    """How deep the judging goes that estimates are about: as deep as the pool and as the measure reads, or 100."""
+    names = list(runs or w.names)
+    exp = fm.Experiment(w.grades, {name: w.runs[name] for name in names}, ties=w.ties, workers=1)  # type: ignore[arg-type]
+    pool = exp.pool_assumed()
+    read = 100
+    if plain.startswith("RBP"):
+        weight = np.cumsum(0.8 ** np.arange(1000))
+        read = next(i for i, sum_ in enumerate(weight, 1) if sum_ >= 0.99 * weight[-1])
+    elif plain.startswith(("P@", "ERR@", "SDCG@", "Success@")):
+        read = int(plain.partition("@")[2])
+    longest = max(len(docs) for name in names for t, docs in w.ordered(name).items() if t in w.grades)
+    return min(max(read, pool.depth if pool.known else 0), longest)
+
+
+def judged_to(w: World, depth: int, runs: Sequence[str] | None = None) -> Grades:
+    """With the documents in the first ranks of some run judged as they truly are."""
+    top = {t: {d for run in runs or w.names for d in w.ordered(run).get(t, [])[:depth]} for t in w.topics}
+    return {
+        t: {**w.grades[t], **{d: w.true_grade(t, d) for d in sorted(docs - set(w.grades[t]))}}
+        for t, docs in top.items()
+    }
+
+
+def check_estimate(w: World, plain: str, pair: Pair, count: Count) -> None:
+    if pair.estimate is None or pair.likely_low is None or pair.likely_high is None:
+        return
+    low, high = pair.likely_low - CLOSE, pair.likely_high + CLOSE
+    count.must("estimate inside its interval", low <= pair.estimate <= high, w.seed, pair)
+    chances = [p for p in (pair.p_better, pair.p_holds) if p is not None]
+    count.must("chances", all(0 <= p <= 1 for p in chances), w.seed, pair)
+    final = w.differences(plain, (pair.run_a, pair.run_b), judged_to(w, target_depth(w, plain))).mean()
+    if pair.likely_high - pair.likely_low > CLOSE:
+        count.note("(likely interval of a difference covers)", low <= final <= high)
+    elif abs(pair.likely_high - pair.diff) <= CLOSE and pair.likely_low == pair.likely_high:
+        count.note("(a difference that no draw changes stays)", abs(final - pair.diff) <= 1e-6)
+
+
+def check_support(w: World, plain: str, pairs: Sequence[Pair], test: str, correction: str, count: Count) -> None:
+    """Supported and certain pairs are tested again with the judgments that estimates are about."""
+    if not any(pair.verdict in ("certain", "supported") and pair.estimate is not None for pair in pairs):
+        return
+    then = judged_to(w, target_depth(w, plain))
+    scores = np.stack([w.scores(plain, run, then) for run in w.names])
+    p = p_values(scores, test)  # type: ignore[arg-type]
+    places = [(w.names.index(pair.run_a), w.names.index(pair.run_b)) for pair in pairs]
+    all_p = corrected([float(p[place]) for place in places], "none" if test == "tukey" else correction)
+    for pair, (a, b), p_then in zip(pairs, places, all_p, strict=True):
+        if pair.verdict in ("certain", "supported"):
+            same = (scores[a].mean() - scores[b].mean()) * pair.diff > 0
+            count.note(f"({pair.verdict} is significant once judged)", p_then < 0.05 and same)
+
+
+def check_estimated(w: World, kind: str, said: dict[str, str], runs: Sequence[str], found: Any, count: Count) -> None:
+    """One of the sentences on the default estimate; `found` is what `predict` gives for these measures and runs."""
+    estimates = found.calibrated
+    by_name = {m.name: estimate for m, estimate in estimates.by_measure.items()}
+    plain_names = [name for name, one in by_name.items() if not one.calibration.uses_model]
+    if kind == "target":
+        depths: dict[int, list[str]] = {}
+        for name in by_name:
+            depths.setdefault(target_depth(w, re.sub(r"\(universe=\w+\)", "", name), runs), []).append(name)
+        texts = [f"{depth}" + (f" ({', '.join(of)})" if len(depths) > 1 else "") for depth, of in depths.items()]
+        right = said["depths"] == " or ".join(texts) and int(said.get("runs", 1)) == len(runs)
+    elif kind == "checked":
+        estimate = by_name[said["measure"]]
+        counts, hidden = recounted(w, said["measure"], estimate, runs, count)
+        stated = re.findall(r"(\d+)% of ([\d,]+) (mean|difference|topic score)s?", said["covered"])
+        told = {what: (int(p), number(n)) for p, n, what in stated}
+        right = told == {what: (round(100 * x / n), n) for what, (x, n) in counts.items() if n}
+        levels = re.match(r"those deeper than rank ([\d, or]+?)(?:; |$)", said["hidden"])
+        names = {f"those deeper than rank {level}" for level in re.findall(r"\d+", levels[1] if levels else "")}
+        names |= {name for name in said["hidden"].split("; ") if not name.startswith("those deeper")}
+        right &= names == set(hidden)
+    elif kind == "unchecked":
+        estimate = by_name[said["measure"]]
+        right = not estimate.calibration.cases and bool(np.ptp(estimate.draws, axis=0).any())
+        right &= said["why"].startswith("where") == bool(estimates.hidden)
+    else:
+        right = said["names"].split(", ") == plain_names
+        for name in plain_names:
+            rows = [row for row in found.rows() if (row[2], row[6]) == (name, "calibrated")]
+            right &= all(abs(row[7] - row[3]) < CLOSE for row in rows)
+            right &= _plain_came_closer(by_name[name].calibration)
+    count.must(f"estimate sentence: {kind}", bool(right), w.seed, said)
+
+
+def recounted(
+    w: World, name: str, estimate: Any, runs: Sequence[str], count: Count
+) -> tuple[dict[str, tuple[int, int]], Sequence[str]]:
+    """Cases covered and all, each backtest with what was learnt from the others, by plain loops; their truth is the
+    score that all judgments give now."""
+    plain = re.sub(r"\(universe=\w+\)", "", name)
+    cells = {"mean": [0, 0], "difference": [0, 0], "topic score": [0, 0]}
+    now = np.array([w.scores(plain, run, w.grades) for run in sorted(runs)])
+    now = np.exp(now) if plain == "GMAP" else now
+    for i, case in enumerate(estimate.calibration.cases):
+        count.must("what was hidden is what is known", np.allclose(case.truth, now, atol=1e-5), w.seed, name)
+        learnt = estimate.calibration.without(i)
+        drawn, center, fixed = learnt.draws(case.predicted, i), learnt.center(case.predicted), case.predicted.fixed
+
+        def look(kind: str, draws: Any, point: float, truth: float) -> None:
+            low, high = np.quantile(draws, [0.025, 0.975])
+            cells[kind][0] += bool(min(low, point) - 1e-6 <= truth <= max(high, point) + 1e-6)
+            cells[kind][1] += 1
+
+        if plain == "GMAP":
+            look_at = [np.log(np.maximum(scores, 1e-5)) for scores in (drawn, center, case.truth)]
+        else:
+            look_at = [drawn, center, case.truth]
+        of_draws, of_center, of_truth = (scores.mean(axis=-1) for scores in look_at)
+        n_runs, n_topics = case.truth.shape
+        for a in range(n_runs):
+            if not fixed[a].all():
+                look("mean", of_draws[:, a], of_center[a], of_truth[a])
+            for t in range(n_topics):
+                if not fixed[a, t]:
+                    look("topic score", drawn[:, a, t], center[a, t], case.truth[a, t])
+            for b in range(a + 1, n_runs):
+                if not (fixed[a].all() and fixed[b].all()):
+                    point, truth = of_center[a] - of_center[b], of_truth[a] - of_truth[b]
+                    look("difference", of_draws[:, a] - of_draws[:, b], point, truth)
+    return {kind: (x, n) for kind, (x, n) in cells.items()}, estimate.hidden
+
+
+def _plain_came_closer(calibration: Any) -> bool:
+    model, score = 0.0, 0.0
+    for i, case in enumerate(calibration.cases):
+        learnt, of = calibration.without(i), case.predicted
+        share = np.where(of.of_ideal_only, learnt.ideal_only, learnt.ideal)
+        for error, total in ((case.truth - of.score, "score"), (None, "model")):
+            off = case.truth - of.score - learnt.own * of.own - share * of.ideal if error is None else error
+            size = (off**2).mean() + (off.mean(axis=1) ** 2).mean()
+            model, score = (model + size, score) if total == "model" else (model, score + size)
+    return model >= score - 1e-12
 
 
 def check_fragility(
@@ -690,8 +845,31 @@ def check_compared_sentences(
             kind, claim = parts(groups["claim"], CLAIMS)
             count.must(f"compare sentence: {pair.verdict}", kind == pair.verdict, text)
             count.must("what the sentence says", _pair_right(w, plain, pair, groups, claim), w.seed, text, pair)
-    for kind, groups in (parts(text, COMPARED) for text in sentences):
+    outside = [
+        pair
+        for pair in result.pairs
+        if pair.estimate is not None and pair.diff_low is not None and pair.diff_high is not None
+        if not pair.diff_low - 1e-6 <= pair.estimate <= pair.diff_high + 1e-6
+    ]
+    kinds = [parts(text, COMPARED | ESTIMATED) for text in sentences]
+    assert ("outside" in [kind for kind, _ in kinds]) == bool(outside), w.seed
+    predicted = None
+    if any(kind in ESTIMATED for kind, _ in kinds):
+        settings = {} if universe is None else {"universe": universe}
+        drawn = [name for name in by_name if any(p.measure == name and p.estimate is not None for p in result.pairs)]
+        predicted = w.experiment(**settings).predict([by_name[name] for name in drawn])
+    for kind, groups in kinds:
         right = True
+        if kind in ESTIMATED:
+            check_estimated(w, kind, groups, w.names, predicted, count)
+            continue
+        if kind == "outside":
+            right = ("own" in groups) == (universe is None)
+            right &= groups.get("depth") == (str(w.depth) if w.depth else None)
+            for pair in outside:
+                plain = by_name[pair.measure]
+                others = universe is None and len(w.names) > 2 and plain.startswith(RECALL)
+                right &= others or bool(w.depth and w.depth < target_depth(w, plain))
         if kind == "ranges":
             own = universe is None
             right = groups["whose"].startswith("the two runs" if own else "all given runs")
@@ -723,7 +901,7 @@ def _pair_right(w: World, plain: str, pair: Pair, said: dict[str, str], claim: d
     if "ci_low" in said:
         right &= span("ci", pair.ci_low, pair.ci_high)
         # What is called better has an interval on its side.
-        if pair.verdict in ("certain", "fragile"):
+        if pair.verdict in ("certain", "supported", "fragile"):
             right &= number(said["ci_low"]) >= (1 if plain == "GMAP" else 0)
     small = said["p"].startswith("<")
     right &= pair.p_corrected < 0.0001 if small else printed(said["p"][2:], pair.p_corrected)
@@ -736,6 +914,21 @@ def _pair_right(w: World, plain: str, pair: Pair, said: dict[str, str], claim: d
             "no": "may make it insignificant, though not reverse it",
         }.get(str(pair.reversible), "may undo it")
         right &= (claim["why"] == "tie-breaking") == (pair.reason == "ties")
+    if pair.verdict == "supported":
+        right &= printed(claim["holds"], pair.p_holds or 0.0, 2)
+        right &= "rank" not in claim or number(claim["rank"]) == target_depth(w, plain)
+    if "target" in said:
+        right &= number(said["target"]) == target_depth(w, plain)
+        right &= printed(said["estimate"], log((pair.estimate or 0.0) * math.copysign(1, pair.diff)))
+        right &= span("likely", pair.likely_low or 0.0, pair.likely_high or 0.0)
+    if "unjudged" in said:
+        top = [
+            {(t, d) for run in (pair.run_a, pair.run_b) for d in w.ordered(run).get(t, [])[: int(said["rank"])]}
+            for t in w.topics
+        ]
+        right &= number(said["unjudged"]) == sum(d not in w.grades[t] for of in top for t, d in of)
+        right &= number(said["rank"]) == target_depth(w, plain)
+        right &= printed(said["holds"], pair.p_holds or 0.0, 2) and (pair.p_holds or 0.0) >= 0.5
     if "lacks" in said:
         right &= pair.verdict == "open"
         if "needed" in said:
@@ -777,16 +970,16 @@ PREDICTED = {
     rf"pairs? of "
     r"runs, such as (?P<a>\S+) and (?P<b>\S+)) \((?P<method>\S+)\)\.",
     "no change": r"(?P<measure>\S+): further judging is estimated to change no mean \((?P<method>\S+)\)\.",
-    "one run": r"(?P<measure>\S+): (?P<run>\S+) scores (?P<now>[\d.]+) now, and an estimated (?P<then>[\d.]+) with all "
-    r"judged \((?P<method>\S+)\)\.",
+    "one run": r"(?P<measure>\S+): (?P<run>\S+) scores (?P<now>[\d.]+) now, and an estimated (?P<then>[\d.]+) after "
+    r"further judging \((?P<method>\S+)\)\.",
     "methods": r"(?P<measure>\S+): the (?P<n>\d+) methods differ by up to (?P<width>[\d.]+) in what they estimate a "
     r"run's mean "
-    r"to be once everything is judged \((?P<run>\S+)\)\.",
+    r"to be after further judging \((?P<run>\S+)\)\.",
     "moved": r"Estimates outside the possible range were moved to its nearer end: (?P<moved>.+) \(of "
     r"(?P<all>[\d,]+) topic "
     r"estimates?(?P<each> each)?\)\.",
-    "caveat": r"Estimates are about further judging only: these topics, this order of tied documents\. They are points "
-    r"without an interval; `low` and `high` are what is possible\.",
+    "caveat": r"Estimates are about further judging only: these topics, this order of tied documents\."
+    r"(?: Those of (?P<points>.+) are points without an interval; `low` and `high` are what is possible\.)?",
 }
 FITTED = {
     "nothing to fit": r"Fitted at depth (?P<depth>\d+): no relevant document in the top \d+ of the contributing "
@@ -801,6 +994,14 @@ FITTED = {
 
 def check_prediction(w: World, count: Count) -> None:
     methods = ("smoothed", "simplistic", "interpolated", ["static", "linear", "smoothed"], "background")[w.seed % 5]
+    check_predicted(w, count, methods)
+
+
+def check_calibrated(w: World, count: Count) -> None:
+    check_predicted(w, count, ["calibrated", "smoothed"] if w.seed % 9 == 4 else "calibrated")
+
+
+def check_predicted(w: World, count: Count, methods: str | list[str]) -> None:
     measures = [("AP", "P@10"), ("nDCG@10", "RBP(p=0.8)"), ("P@5", "AP")][w.seed % 3]
     alone = w.seed % 10 == 0
     runs = {name: w.runs[name] for name in w.names[: 1 if alone else None]}
@@ -812,16 +1013,31 @@ def check_prediction(w: World, count: Count) -> None:
         count.must("estimate inside the possible range", inside, w.seed, row)
     values: dict[str, dict[str, dict[str, tuple[float, float]]]] = {}
     final = w.judged(list(runs), w.true_grade)
-    for run, _, measure, score, _, _, method, estimate in rows:
+    for run, topic, measure, _, _, _, method, estimate, likely_low, likely_high in found.rows():
+        if method != "calibrated":
+            count.must("no interval of a point", likely_low is None and likely_high is None, w.seed, run, measure)
+            continue
+        low, high = likely_low - CLOSE, likely_high + CLOSE
+        count.must("estimate inside its interval", low <= estimate <= high, w.seed, run, measure, topic)
+        then = w.scores(measure, run, judged_to(w, target_depth(w, measure, list(runs)), list(runs)))
+        true = then.mean() if topic == "all" else then[w.topics.index(topic)]
+        if likely_high - likely_low > 1e-6:
+            kind = "(likely interval of a mean covers)" if topic == "all" else "(likely interval of a topic covers)"
+            count.note(kind, low - 1e-6 <= true <= high + 1e-6)
+    for run, _, measure, score, _, _, method, estimate, *_ in rows:
         now = w.scores(measure, run, w.grades).mean()
         count.must("predict score", abs(now - score) < CLOSE, w.seed, run, measure)
         values.setdefault(measure, {}).setdefault(method, {})[run] = (score, estimate)
         then = w.scores(measure, run, final).mean()
         count.note("(estimate nearer to the truth than the score)", abs(estimate - then) <= abs(score - then) + CLOSE)
-    said = [parts(sentence, PREDICTED) for sentence in found.sentences]
+    said = [parts(sentence, PREDICTED | ESTIMATED) for sentence in found.sentences]
     assert [kind for kind, _ in said].count("caveat") == 1
-    assert sum("measure" in groups for _, groups in said) == len(measures)
+    assert sum("measure" in groups for kind, groups in said if kind not in ESTIMATED) == len(measures)
+    assert ("target" in [kind for kind, _ in said]) == ("calibrated" in methods)
     for kind, groups in said:
+        if kind in ESTIMATED:
+            check_estimated(w, kind, groups, list(runs), found, count)
+            continue
         right = _prediction_right(kind, groups, values, found)
         count.must(f"predict sentence: {kind}", right, w.seed, groups)
     plain = [note for note in found.notes if not note.startswith(("Fitted", "assumed pool: unknown"))]
@@ -878,7 +1094,9 @@ def _prediction_right(kind: str, said: dict[str, str], values: Any, found: Any) 
             if row[1] != "all" and min(abs(row[7] - row[4]), abs(row[7] - row[5])) < CLOSE
         )
         return number(said["all"]) == topics and all(n <= at_end[method] for method, n in stated.items())
-    return True
+    assert kind == "caveat"
+    points = [method for method in found.clipped if method != "calibrated"]
+    return said.get("points", "") == ", ".join(points)
 
 
 def _swapped(one: tuple[float, float], other: tuple[float, float]) -> bool:
@@ -959,7 +1177,7 @@ def _swaps(before: Sequence[float], after: Sequence[float]) -> list[tuple[int, i
 
 # -- ties ---------------------------------------------------------------------------------------------------------
 
-SHARES = (
+TIED_SHARES = (
     r"in (?P<rankings>[\d,]+) of (?P<of_rankings>[\d,]+) rankings? \((?P<p_rankings>[\d.]+)%\) and (?P<runs>\d+) of "
     r"(?P<of_runs>\d+) runs? \((?P<p_runs>[\d.]+)%\)"
 )
@@ -967,12 +1185,12 @@ TIES = {
     "none": r"Ties: none among (?P<all>[\d,]+) documents\.",
     "ties": r"Ties: (?P<n>[\d,]+) of (?P<all>[\d,]+) documents \((?P<p>[\d.]+)%\) have the same score as the one "
     r"ranked just "
-    rf"before, {SHARES}\. (?P<top>[\d,]+) of them are among the first (?P<k>\d+); (?P<across>[\d,]+) rankings? "
+    rf"before, {TIED_SHARES}\. (?P<top>[\d,]+) of them are among the first (?P<k>\d+); (?P<across>[\d,]+) rankings? "
     rf"(?P<verb>has|have) a "
     r"tie across rank (?P=k)\. Read as trec_eval reads scores \(float32\), (?P<single>[\d,]+) are tied\.",
     "contradictions": r"Contradictions: the ranks of (?P<n>[\d,]+) documents? \((?P<p>[\d.]+)%\) contradict their "
     r"scores, "
-    rf"{SHARES}\.(?: Probably upside down: (?P<down>.+)\.)?",
+    rf"{TIED_SHARES}\.(?: Probably upside down: (?P<down>.+)\.)?",
     "file order": r"File order: scores rise from one line to the next (?P<n>[\d,]+) times? in (?P<in>.+)\. In file "
     r"order such "
     r"a run may score outside the range over orders of its tied documents\.",
@@ -1181,10 +1399,20 @@ def check_conflicts(w: World, count: Count) -> None:
 CHECKS: dict[Callable[[World, Count], None], set[str]] = {
     check_evaluation: {f"eval sentence: {kind}" for kind in EVAL if kind != "simulated"}
     | {"eval range holds the truth", "eval range", "eval topic range", "eval tie range", "note: nowhere"},
-    check_comparison: {f"compare sentence: {kind}" for kind in (*CLAIMS, "tie", "counted", *COMPARED)}
+    check_comparison: {
+        f"compare sentence: {kind}" for kind in ("certain", "fragile", "open", "tie", "counted", *COMPARED)
+    }
+    | {f"estimate sentence: {kind}" for kind in ("target", "checked", "plain")}
     | {"certain is never reversed by the truth", "reversible = no is never reversed", "the documents listed reverse it"}
     | {"fewer than fragility_low do not reverse it", "compare range holds the truth", "interval agrees with p"},
     check_prediction: {f"predict sentence: {kind}" for kind in PREDICTED} | {"note: limit", "note: nothing to fit"},
+    check_calibrated: {f"estimate sentence: {kind}" for kind in ("target", "checked", "plain")}
+    | {
+        "predict sentence: one run",
+        "predict sentence: change",
+        "predict sentence: methods",
+        "predict sentence: caveat",
+    },
     check_depths: {f"depth sentence: {kind}" for kind in DEPTH},
     check_ties: {f"ties sentence: {kind}" for kind in TIES if kind != "file order"},
     check_files: {f"check: {kind}" for kind in CHECK if kind != "rises"},
@@ -1192,6 +1420,16 @@ CHECKS: dict[Callable[[World, Count], None], set[str]] = {
         "compare and ties agree that no rule for ties matters",
         "ranges apart are never a reversible pair",
     },
+}
+
+
+# What is likely, and how often it must be so at least.
+SHARES = {
+    "(supported is significant once judged)": 0.9,
+    "(certain is significant once judged)": 0.9,
+    "(likely interval of a mean covers)": 0.85,
+    "(likely interval of a difference covers)": 0.85,
+    "(likely interval of a topic covers)": 0.85,
 }
 
 
@@ -1208,6 +1446,64 @@ def test_words_are_true(check: Callable[[World, Count], None]) -> None:
     assert CHECKS[check] <= count.all.keys()
     # What is not claimed is counted, too: complete truth is seldom outside, and estimates are not certain.
     assert all(count.right[kind] == n or kind.startswith("(") for kind, n in count.all.items())
+    for kind, share in SHARES.items():
+        assert count.right[kind] >= share * count.all[kind], (kind, count.right[kind], count.all[kind])
+
+
+def test_supported_pairs_stay_significant() -> None:
+    """On collections large enough for many of them; in larger ones (`pytest -m slow -s`) the shares are printed."""
+    count = Count()
+    for seed in range(1000, 1012):
+        check_claims(world(seed, systems=5, n_topics=25, depth=100), count)
+    assert count.all["(supported is significant once judged)"] >= 20
+    assert count.all["compare sentence: supported"] >= 20
+    assert count.all["open for want of judging"] >= 1
+    for kind, share in SHARES.items():
+        assert count.right[kind] >= share * count.all[kind], (kind, count.right[kind], count.all[kind])
+
+
+@pytest.mark.slow
+def test_claims_and_intervals_of_many_collections() -> None:
+    """Prints how often supported pairs were significant once judged, and intervals covered (`pytest -s`)."""
+    count = Count()
+    for seed in range(1000, 1050):
+        check_claims(world(seed, systems=5, n_topics=25, depth=100), count, MEASURES)
+    for kind in sorted(count.all):
+        print(f"{kind}: {count.right[kind]:,} of {count.all[kind]:,}")
+
+
+@pytest.mark.parametrize(("relevant", "kind"), [(1, "unchecked"), (4, "checked")])
+def test_intervals_that_were_not_checked_say_so(relevant: int, kind: str) -> None:
+    """With two relevant documents in all nothing is left to learn from if some are hidden."""
+    grades: Grades = {str(t): {f"d{i}": int(i < relevant) for i in range(6)} for t in range(2)}
+    rows = {
+        run: {t: [(f"d{i + shift}", 20.0 - i, i + 1) for i in range(12)] for t in grades}
+        for shift, run in enumerate(("A", "B"))
+    }
+    w = World(0, grades, grades, rows, ["A", "B"])
+    found = w.experiment().predict("P@10")
+    said = dict(parts(text, PREDICTED | ESTIMATED) for text in found.sentences)
+    assert ("unchecked" in said, "checked" in said) == (kind == "unchecked", kind == "checked")
+    check_estimated(w, kind, said[kind], w.names, found, Count())
+
+
+def check_claims(w: World, count: Count, measures: Sequence[str] = ("AP", "nDCG@10", "P@5", "RBP(p=0.8)")) -> None:
+    found = w.experiment().compare(list(measures))
+    for measure in measures:
+        pairs = [pair for pair in found.pairs if pair.measure == measure]
+        check_support(w, measure, pairs, "t", "holm", count)
+        for pair in pairs:
+            check_estimate(w, measure, pair, count)
+            if pair.verdict == "tie":
+                continue
+            match = PAIR.fullmatch(sentence(pair, found))
+            assert match, f"no pattern matches: {sentence(pair, found)}"
+            groups = {key: value for key, value in match.groupdict().items() if value is not None}
+            kind, claim = parts(groups["claim"], CLAIMS)
+            count.must(f"compare sentence: {pair.verdict}", kind == pair.verdict, match.group())
+            count.must("what the sentence says", _pair_right(w, measure, pair, groups, claim), w.seed, match.group())
+            if pair.verdict == "open" and pair.reason.startswith("judging"):
+                count.must("open for want of judging", "unjudged" in groups, w.seed, match.group())
 
 
 def test_fragility_is_a_witness() -> None:

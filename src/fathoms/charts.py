@@ -450,7 +450,7 @@ def _hit(frame: pl.DataFrame, at: Any, height: float) -> Any:
 def ranges(frame: pl.DataFrame, measure: str) -> Any:
     """Each system's score inside its range, best first.
 
-    Columns: place, run, score, low, high, tie_low, tie_high, estimate, tooltip.
+    Columns: place, run, score, low, high, tie_low, tie_high, estimate, likely_low, likely_high, tooltip.
     """
     import altair as alt
 
@@ -463,6 +463,9 @@ def ranges(frame: pl.DataFrame, measure: str) -> Any:
     layers = [
         base.mark_rule(strokeWidth=max(1.5, min(5.0, 0.45 * step)), color=RANGE, opacity=0.5, aria=False).encode(
             x=at, y=up, y2="high:Q"
+        ),
+        base.mark_rule(strokeWidth=max(1.0, min(2.0, 0.3 * step)), color=COLOURS[2], aria=False).encode(
+            x=at, y="likely_low:Q", y2="likely_high:Q"
         ),
         base.mark_rule(strokeWidth=max(2.0, min(5.0, 0.45 * step)), color=COLOURS[1], aria=False).encode(
             x=at, y="tie_low:Q", y2="tie_high:Q"

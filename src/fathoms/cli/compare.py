@@ -4,7 +4,7 @@ For each pair of runs (or each run and --baseline): the difference of the means,
 documents of the two runs, confidence interval, p-value, effect size, estimate, and a verdict:
 
   certain    supported, and no judging and no tie-breaking reverses it
-  supported  significant, and very likely still so once everything is judged
+  supported  significant, and very likely to remain so under further judging
   fragile    significant as judged, but judging or tie-breaking may well undo it
   open       not significant; the reason says what would help
   tie        the means are equal

@@ -40,6 +40,7 @@ from fathoms.experiment.result import Result
 from fathoms.experiment.survey import Survey, survey
 from fathoms.experiment.topics import topic_notes
 from fathoms.measures.base import Measure, Scores
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,6 +113,7 @@ class Comparison(Result):
     level: float = LEVEL  # of likely_low and likely_high
     about_estimates: list[str] = field(default_factory=list)  # what is estimated, and how it was checked
     estimated: dict[tuple[str, str], tuple[float, float, float]] = field(default_factory=dict)  # by run and measure
+    to_depth: dict[str, int] = field(default_factory=dict)  # by measure: the rank down to which estimates judge
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [pair.row() for pair in self.pairs]
@@ -212,13 +214,13 @@ def run_comparison(
     held = {} if estimates is None else _held(estimates, values, how, level)
     explained_by = [m for m in measures if m in found and not m.needs_pool] if explain else []
     told: dict[Measure, list[Fragility | None]] = {m: [*fragility(ranges, m, means[m])] for m in explained_by}
-    pairs = [
-        pair
-        for m in measures
-        for pair in _pairs(
-            m, values[m], how, found.get(m), held.get(m), told.get(m), [s.depths.get(m) for s in systems]
-        )
-    ]
+    pairs: list[Pair] = []
+    for m in measures:
+        to = None if estimates is None or m not in estimates.by_measure else estimates[m].to_depth
+        covers = _covers(m, universe, len(names), to)
+        at_depths = [system.depths.get(m) for system in systems]
+        of_measure = _pairs(m, values[m], how, found.get(m), held.get(m), told.get(m), at_depths, covers)
+        pairs += of_measure if to is None else _with_unjudged(of_measure, dict(zip(names, systems, strict=True)), to)
     explained = [one for m in measures for one in told.get(m, [None] * len(a))] if explain else []
     return Comparison(
         pairs,
@@ -234,6 +236,7 @@ def run_comparison(
         level,
         [] if estimates is None else calibrated_sentences(estimates, level),
         {} if estimates is None else _by_run(estimates, level),
+        {} if estimates is None else {m.name: one.to_depth for m, one in estimates.by_measure.items()},
     )
 
 
@@ -368,6 +371,7 @@ def _pairs(
     held: Holding | None,
     told: Sequence[Fragility | None] | None,
     depths: Sequence[Floats | None],
+    covers: bool,
 ) -> list[Pair]:
     a, b = how.a, how.b
     differences = paired_differences(values, a, b)
@@ -376,7 +380,7 @@ def _pairs(
     p_all = p_corrected(p, how.test, how.correction)
     ci_low, ci_high = intervals(values, a, b, how.test, how.correction, how.alpha, how.seed, p)
     effect, (effect_low, effect_high) = effect_size(differences), effect_interval(differences, how.alpha)
-    holds = _holds(measure, differences, p, ranges, held, how)
+    holds = _holds(differences, p, ranges if covers else None, held, how)
     other = other_depths(measure)
     direction = SIGNIFICANCE_TESTS[how.test].direction(differences)
     pairs = []
@@ -420,10 +424,20 @@ def _pairs(
     return _with_reasons(pairs, differences, tested_levels(p, how.test, how.correction, how.alpha))
 
 
+def _covers(measure: Measure, universe: Universe, n_runs: int, to_depth: int | None) -> bool:
+    """Whether ranges of differences are over all judgments that estimates are about: those of other runs' documents
+    too, where the measure depends on them. Without estimates there is nothing but the ranges."""
+    if to_depth is None:
+        return True
+    if universe.depth is not None and universe.depth < to_depth:
+        return False
+    return universe.kind != "pair" or n_runs == 2 or measure.based_on == "utility"
+
+
 def _holds(
-    measure: Measure, differences: Floats, p: Floats, ranges: DifferenceRanges | None, held: Holding | None, how: _How
+    differences: Floats, p: Floats, ranges: DifferenceRanges | None, held: Holding | None, how: _How
 ) -> Floats | None:
-    """The probability that each difference is significant, on the same side, once everything is judged.
+    """The probability that each difference is significant, on the same side, once judged.
 
     It is 1 where that is proved: where no judging changes a topic's difference, or where even the least favourable
     differences of all topics together would be significant at the level of Bonferroni's correction.
@@ -463,7 +477,8 @@ def _verdict(pair: Pair, doubt: str, other_side: bool, how: _How) -> dict[str, A
     if pair.p_corrected >= how.alpha:
         reason = "judging" if (holds or 0.0) >= 0.5 else "ties" if doubt == "ties" else "topics"
         return {"verdict": "open", "reason": reason, "p_holds": holds}
-    if (holds or 0.0) >= HOLDS:
+    by_ties = doubt == "ties" and pair.reversible == "yes"  # an order of ties was found that does it
+    if (holds or 0.0) >= HOLDS and not by_ties:
         return {"verdict": "certain" if pair.reversible == "no" else "supported", "p_holds": holds}
     return {"verdict": "fragile", "reason": doubt or "judging", "p_holds": holds}
 
@@ -488,6 +503,18 @@ def _with_reasons(pairs: list[Pair], differences: Floats, levels: Floats) -> lis
             )
         elif pair.reason == "topics":
             pair = replace(pair, reason=f"topics (more than {MOST_TOPICS:,} would be needed)")
+        told.append(pair)
+    return told
+
+
+def _with_unjudged(pairs: list[Pair], systems: dict[str, _System], depth: int) -> list[Pair]:
+    """How many documents of the two runs are to be judged, of pairs that are open for want of judging."""
+    told = []
+    for pair in pairs:
+        if pair.reason == "judging" and pair.verdict == "open":
+            both = [systems[run].keys.unjudged(depth) for run in (pair.run_a, pair.run_b)]
+            count = pluralise(len(np.union1d(*both)), "unjudged document")
+            pair = replace(pair, reason=f"judging ({count} of the two runs down to rank {depth:,})")
         told.append(pair)
     return told
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from math import exp, isfinite
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from fathoms.comparison.compare import Comparison, Pair
 
 OUTSIDE = (
-    "Some estimates lie outside the range of their pair: they count what all given runs may bring in, the range what "
-    "the two runs may."
+    "Some estimates lie outside the range of their pair: an estimate is about judging the documents of all given runs, "
+    "a range about judging {} only."
 )
 # What judging or tie-breaking does to a significant difference, by `reversible`: "could" is said of what was found.
 UNDOES = {"yes": "could reverse it", "no": "may make it insignificant, though not reverse it"}
@@ -29,10 +30,19 @@ def sentences(result: Comparison) -> list[str]:
     told = [sentence for measure in measures for sentence in sentences_of(result, measure)]
     if any(pair.diff_low is not None for pair in result.pairs):
         told.append(range_sentence(result))
-    told += result.about_estimates
-    if any(_outside(pair) for pair in result.pairs):
-        told.append(OUTSIDE)
-    return told
+    return [*told, *result.about_estimates, *outside_sentences(result, result.pairs)]
+
+
+def outside_sentences(result: Comparison, pairs: Sequence[Pair]) -> list[str]:
+    """Why some of these estimates are not in the range of their pair; nothing where all are."""
+    return [OUTSIDE.format(_narrower(result))] if any(_outside(pair) for pair in pairs) else []
+
+
+def _narrower(result: Comparison) -> str:
+    """The documents that a range is about, where an estimate is about more."""
+    of_pair, depth = result.universe.kind == "pair", result.universe.depth
+    whose = "those of its two runs" if of_pair else "those"
+    return whose if depth is None else f"{whose} in the first {depth:,} ranks"
 
 
 def _outside(pair: Pair) -> bool:
@@ -67,7 +77,7 @@ def sentence(pair: Pair, result: Comparison) -> str:
     """One comparison, to be quoted: the claim, the figures, then what could undo it."""
     if pair.verdict == "tie":
         return f"{pair.measure}: {pair.run_a} and {pair.run_b} have the same mean over {result.topics} topics."
-    claim = f"{pair.measure}: {_claim(pair)}"
+    claim = f"{pair.measure}: {_claim(pair, result)}"
     parts = [claim, _figures(pair, result), _estimate(pair, result), _judging(pair), _depths(pair)]
     return " ".join(part for part in parts if part)
 
@@ -76,7 +86,7 @@ def _ordered(pair: Pair) -> tuple[str, str]:
     return (pair.run_a, pair.run_b) if pair.diff > 0 else (pair.run_b, pair.run_a)
 
 
-def _claim(pair: Pair) -> str:
+def _claim(pair: Pair, result: Comparison) -> str:
     better, worse = _ordered(pair)
     if pair.verdict == "certain":
         return (
@@ -85,8 +95,8 @@ def _claim(pair: Pair) -> str:
         )
     if pair.verdict == "supported":
         return (
-            f"{better} is better than {worse}: the difference is significant, and very likely (p_holds "
-            f"{pair.p_holds:.2f}) still so once everything is judged."
+            f"{better} is better than {worse}: the difference is significant, and very likely still significant once "
+            f"judged{_down_to(pair, result)} (p_holds {pair.p_holds:.2f})."
         )
     if pair.verdict == "fragile":
         why = "tie-breaking" if pair.reason == "ties" else "further judging"
@@ -117,12 +127,19 @@ def _figures(pair: Pair, result: Comparison) -> str:
     return f"On average over {pluralise(result.topics, 'topic')} {lead} ({'; '.join(parts)}).{_lacking(pair)}"
 
 
+def _down_to(pair: Pair, result: Comparison) -> str:
+    """How far the judging goes that estimates are about."""
+    depth = result.to_depth.get(pair.measure)
+    return "" if depth is None else f" down to rank {depth:,}"
+
+
 def _lacking(pair: Pair) -> str:
     """What an open comparison is open for."""
     if pair.verdict != "open" or pair.reason in ("", OTHER_SIDE):
         return ""
-    if pair.reason == "judging":
-        return " Once everything is judged it will probably be significant, by an estimate."
+    if pair.reason.startswith("judging"):
+        then = f"judged that far, it will probably be significant (p_holds {pair.p_holds:.2f})"
+        return f" What it lacks: {pair.reason}; {then}."
     if pair.reason == "ties":
         return f" Breaking ties differently {'could' if pair.reversible == 'yes' else 'may'} reverse it."
     return f" What it lacks: {pair.reason}."
@@ -175,7 +192,8 @@ def _estimate(pair: Pair, result: Comparison) -> str:
     _, middle = _towards(pair, pair.estimate, pair.estimate)
     what = "factor" if pair.log_scale else "lead"
     shown = f"{exp(middle):.4f}" if pair.log_scale else f"{middle:+.4f}"
-    return f"Estimated {what} once judged: {shown} ({100 * result.level:g}% interval {_span(pair, low, high)})."
+    interval = f"{100 * result.level:g}% interval {_span(pair, low, high)}"
+    return f"Estimated {what} once judged{_down_to(pair, result)}: {shown} ({interval})."
 
 
 def _depths(pair: Pair) -> str:
@@ -198,8 +216,8 @@ def _p(p: float) -> str:
 
 
 MEANINGS = {
-    "certain": "significant, and irreversible by judging or tie-breaking",
-    "supported": "significant, and very likely still so once judged",
+    "certain": "significant, very likely to remain so, and irreversible by judging or tie-breaking",
+    "supported": "significant, and very likely to remain so under further judging",
     "significant": "significant",
     "fragile": "significant as judged, but not safe from further judging or tie-breaking",
     "open": "not significant",

@@ -17,6 +17,7 @@ from fathoms.estimate.mixed_logistic import MixedPrior, fit_mixed
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.text import pluralise
 
+DEEPER = "those deeper than rank "
 LEVELS = (0.25, 0.5, 0.7)  # of the pool's depth, from which its deeper part is predicted
 FOLDS = 3
 FEWEST_RELEVANT = 3  # known documents to learn from, in a backtest
@@ -65,12 +66,13 @@ def hidings(
     if pool_depth >= 2 and deeper:
         for level in sorted({max(1, round(share * pool_depth)) for share in LEVELS} - {pool_depth}):
             hidden = judged & (documents.pooled > level) & (documents.pooled <= pool_depth)
-            found.append(_hiding(f"to depth {level}", judged, hidden, level))
+            found.append(_hiding(f"{DEEPER}{level}", judged, hidden, level))
     if pool_depth >= 1 and outsiders:
         for fold in _folds(contributing, teams, seed):
             rest = _least_rank(documents, contributing & ~fold)
             hidden = judged & (documents.pooled <= pool_depth) & (rest > pool_depth)
-            found.append(_hiding(f"without {pluralise(int(fold.sum()), 'run')}", judged, hidden, pool_depth))
+            runs = pluralise(int(fold.sum()), "run")
+            found.append(_hiding(f"those that only {runs} brought in", judged, hidden, pool_depth))
     if not found:
         rows = np.flatnonzero(judged)
         third = np.random.default_rng((seed, len(rows))).permutation(len(rows)) % FOLDS

@@ -55,6 +55,7 @@ PIECES = 4  # of the draws, for workers
 SEVERAL = 5  # runs that show whether what is judged is a random sample
 FIRST, EVEN, NEARLY = 10, 1.25, 0.02  # ranks; how much more of them may be judged than of others in a random sample
 NEAR = 1e-9  # of an interval's end
+LEAST = 1e-5  # what geometric means take instead of less
 
 
 def suggested_depth(measure: Measure, pool: AssumedPool, longest: int) -> int:
@@ -82,6 +83,7 @@ class Estimate:
     calibration: Calibration
     low: Floats | None = None  # [run, topic], the possible range
     high: Floats | None = None
+    hidden: tuple[str, ...] = ()  # in words, what the backtests hid that moved its scores
 
     @property
     def method(self) -> str:
@@ -134,6 +136,13 @@ def aggregated(measure: Measure, scores: Floats) -> Floats:
     return np.apply_along_axis(partial(aggregate, measure), -1, scores)
 
 
+def _compared(measure: Measure, scores: Floats) -> Floats:
+    """Scores [..., topic] as the mean that is compared: of logarithms where the mean is geometric."""
+    if measure.aggregate == "geometric":
+        return np.log(np.maximum(scores, LEAST)).mean(axis=-1)
+    return scores.mean(axis=-1)
+
+
 def interval(draws: Floats, point: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
     """The central part of the draws [draw, ...], which the estimate is in."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
@@ -176,7 +185,7 @@ class Estimates:
             drawn = learnt.draws(predicted, i)
             point = learnt.point(predicted, drawn)
             moves = np.asarray(~fixed.all(axis=1))
-            means, truth, center = drawn.mean(axis=2), case.truth.mean(axis=1), point.mean(axis=1)
+            means, truth, center = (_compared(measure, scores) for scores in (drawn, case.truth, point))
             for place, (draws, true, estimate, use) in enumerate(
                 (
                     (means, truth, center, moves),
@@ -190,7 +199,7 @@ class Estimates:
         if not covered[:, 1].any():
             return None
         said = [(int(part), int(whole)) for part, whole in covered]
-        return Checked(said[0], said[1], said[2], tuple(one.name for one in self.hidden))
+        return Checked(said[0], said[1], said[2], self[measure].hidden)
 
 
 def run_estimates(
@@ -332,14 +341,18 @@ class _Work:
         estimates = {}
         for measure in measures:
             cases = [
-                Case(predicted[measure], truth[measure]) for predicted, truth in zip(of_trial[:-1], truths, strict=True)
+                (Case(predicted[measure], truth[measure]), trial.name)
+                for predicted, truth, trial in zip(of_trial[:-1], truths, self.hidden, strict=True)
             ]
-            told = [case for case in cases if not case.predicted.fixed.all()]
-            calibration = calibrate(told, self.selection)
+            told = [(case, name) for case, name in cases if not case.predicted.fixed.all()]
+            calibration = calibrate([case for case, _ in told], self.selection)
             predicted = of_trial[-1][measure]
             drawn = calibration.draws(predicted, self.seed)
             point = calibration.point(predicted, drawn)
-            estimates[measure] = Estimate(measure, depths[measure], drawn, point, predicted.score, calibration)
+            hidden = tuple(name for _, name in told)
+            estimates[measure] = Estimate(
+                measure, depths[measure], drawn, point, predicted.score, calibration, hidden=hidden
+            )
         return estimates
 
     def _unchanged(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:

@@ -293,10 +293,10 @@ def _points(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
     import polars as pl
 
     points = [
-        (place, valid_text(run), score, low, high, None, None, estimate, f"{place}. {valid_text(run)}: {estimate:.4f}")
-        for place, (run, _, _, score, low, high, _, estimate, *_) in enumerate(rows, 1)
+        (place, valid_text(run), score, low, high, None, None, *likely, f"{place}. {valid_text(run)}: {likely[0]:.4f}")
+        for place, (run, _, _, score, low, high, _, *likely) in enumerate(rows, 1)
     ]
-    numbers = ("score", "low", "high", "tie_low", "tie_high", "estimate")
+    numbers = ("score", "low", "high", "tie_low", "tie_high", "estimate", "likely_low", "likely_high")
     schema: Any = {"place": pl.Int64, "run": pl.String, **dict.fromkeys(numbers, pl.Float64), "tooltip": pl.String}
     return pl.DataFrame(points, schema=schema, orient="row")
 

@@ -3,9 +3,13 @@ says nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from fathoms.estimate.backtest import DEEPER
 from fathoms.estimate.names import DEFAULT
 from fathoms.text import pluralise
 
@@ -64,8 +68,8 @@ def calibrated_sentences(estimates: Estimates, level: float) -> list[str]:
     plain = [m.name for m in measures if not estimates[m].calibration.uses_model]
     if plain:
         lines.append(
-            f"In that check the score itself came closer than the model by {', '.join(plain)}; so there it is the "
-            "estimate."
+            f"In that check the score itself came closer than the model for {', '.join(plain)}, so there the score is "
+            "the estimate."
         )
     return [line for line in lines if line]
 
@@ -76,8 +80,8 @@ def _target(estimates: Estimates) -> str:
         depths.setdefault(estimate.to_depth, []).append(measure.name)
     said = [f"{depth:,}" + (f" ({', '.join(names)})" if len(depths) > 1 else "") for depth, names in depths.items()]
     return (
-        f"Estimated: the score once the documents of {_these(estimates)} are judged down to rank {', '.join(said)}; "
-        "deeper ones that are not judged count as not relevant."
+        f"Estimated: the score once the documents of {_these(estimates)} are judged down to rank {' or '.join(said)}; "
+        "deeper unjudged ones count as not relevant."
     )
 
 
@@ -89,19 +93,28 @@ def _checked(estimates: Estimates, measure: Measure, level: float) -> str:
     found = estimates.checked(measure, level)
     percent = f"{100 * level:g}%"
     if found is None:
-        if not len(estimates.hidden) and estimates[measure].draws.std() > 0:
-            return (
-                f"{measure.name}: this could not be checked on this collection, which has too few judgments to hide "
-                "some; the intervals are a guess from other collections."
-            )
-        return ""
-    hidden = ", ".join(dict.fromkeys(found.hidden))
+        if not np.ptp(estimates[measure].draws, axis=0).any():
+            return ""  # nothing is estimated
+        why = "where hiding judgments changes no score" if estimates.hidden else "which has too few judgments to hide"
+        return (
+            f"{measure.name}: this could not be checked on this collection, {why}; the width of the intervals is a "
+            "guess from other collections."
+        )
+    hidden = "; ".join(_together(found.hidden))
     counted = [(found.means, "mean"), (found.differences, "difference"), (found.topics, "topic score")]
     shares = [f"{_share(*of)} of {pluralise(of[1], what)}" for of, what in counted if of[1]]
     return (
         f"{measure.name}, checked on this collection with part of the judgments hidden ({hidden}): {percent} intervals "
         f"covered {', '.join(shares)}."
     )
+
+
+def _together(hidden: Sequence[str]) -> list[str]:
+    """What was hidden, each once, and all levels of the pool in one."""
+    levels = [name.removeprefix(DEEPER) for name in dict.fromkeys(hidden) if name.startswith(DEEPER)]
+    others = [name for name in dict.fromkeys(hidden) if not name.startswith(DEEPER)]
+    some = [f"{', '.join(levels[:-1])} or {levels[-1]}"] if len(levels) > 1 else levels
+    return [*(f"{DEEPER}{level}" for level in some), *others]
 
 
 def _share(part: int, whole: int) -> str:
@@ -117,12 +130,13 @@ def _of_measure(measure: str, methods: dict[str, Means]) -> str:
         widest = max(spread, key=lambda run: spread[run])
         return (
             f"{measure}: the {len(methods)} methods differ by up to {spread[widest]:.4f} in what they estimate a run's "
-            f"mean to be once everything is judged ({widest})."
+            f"mean to be after further judging ({widest})."
         )
     (method, runs), *_ = methods.items()
     if len(runs) == 1:
         ((run, (score, estimate)),) = runs.items()
-        return f"{measure}: {run} scores {score:.4f} now, and an estimated {estimate:.4f} with all judged ({method})."
+        then = f"an estimated {estimate:.4f} after further judging"
+        return f"{measure}: {run} scores {score:.4f} now, and {then} ({method})."
     change = {run: estimate - score for run, (score, estimate) in runs.items()}
     least, most = min(change, key=lambda run: change[run]), max(change, key=lambda run: change[run])
     if change[most] - change[least] <= SAME and abs(change[most]) <= SAME:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data.arrays import distinct
+from fathoms.data.keys import topic_keys
 from fathoms.data.qrels import EXCLUDED, JUDGED, NEGATIVE, PADDING, UNJUDGED, Qrels
 from fathoms.evidence.align import Ranked
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
@@ -44,6 +45,13 @@ class RankedKeys:
     @classmethod
     def of(cls, ranked: Ranked, n_topics: int) -> RankedKeys:
         return cls(ranked.keys, ranked.codes, ranked.tied, np.searchsorted(ranked.topic, np.arange(n_topics + 1)))
+
+    def unjudged(self, depth: int) -> NDArray[np.uint64]:
+        """Keys, of topic and document together, of the unjudged documents in the first ranks of all topics."""
+        topic = np.repeat(np.arange(len(self.ends) - 1), np.diff(self.ends))
+        place = np.arange(self.ends[0], self.ends[-1])
+        wanted = (self.codes[place] == UNJUDGED) & (place - self.ends[topic] < depth)
+        return topic_keys(self.keys[place[wanted]], topic[wanted])
 
     def same_as(self, other: RankedKeys) -> bool:
         """Whether both have the same documents in the same order, topic by topic."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RBP(p=0.8)", "RR")
 COLUMNS = ("run", "topic", "measure", *Scores.COLUMNS)
 POINTS = ("score", "low", "high", "tie_low", "tie_high")
+Likely = tuple[float | None, float | None, float | None]  # an estimate and the ends of its interval
 ONE_READING = 5_000_000_000  # bytes of runs in memory, of which a tenth waits for the universe
 FEW_LEVELS = 250
 HEAVY = 100_000_000  # bytes of run files for which processes pay that take a second to start
@@ -119,23 +120,28 @@ class Evaluation(Result):
         charts.require()
         return charts.ranges(self.range_points(self.measures[0]), self.measures[0].name)
 
-    def range_points(self, measure: Measure, estimates: Mapping[str, float] | None = None) -> pl.DataFrame:
-        """A row a run, best first: score, ranges, the estimate where there is one, and all of it in words."""
+    def range_points(self, measure: Measure, estimates: Mapping[str, Likely] | None = None) -> pl.DataFrame:
+        """A row a run, best first: score, ranges, the estimate and its interval where there is one, and all of it in
+        words."""
         import polars as pl
 
         estimates = estimates or {}
         points = []
         for place, run in enumerate(self.ranked(measure), 1):
-            mean, estimate = run.mean(measure), estimates.get(run.run)
+            mean, likely = run.mean(measure), estimates.get(run.run, (None, None, None))
             values = [mean[name] for name in POINTS]
             text = f"{place}. {run.run}; {measure.name} {mean['score'] or 0.0:.4f}"
             if mean["low"] is not None and mean["high"] is not None:
                 text += f"; range {mean['low']:.4f} to {mean['high']:.4f}"
             if mean["tie_low"] is not None and mean["tie_high"] is not None:
                 text += f"; orders of ties {mean['tie_low']:.4f} to {mean['tie_high']:.4f}"
-            text += "" if estimate is None else f"; estimate {estimate:.4f}"
-            points.append((place, valid_text(run.run), *values, estimate, valid_text(text)))
-        schema: Any = {"place": pl.Int64, "run": pl.String, **dict.fromkeys((*POINTS, "estimate"), pl.Float64)}
+            if likely[0] is not None:
+                text += f"; estimate {likely[0]:.4f}"
+            if likely[1] is not None and likely[2] is not None:
+                text += f", likely {likely[1]:.4f} to {likely[2]:.4f}"
+            points.append((place, valid_text(run.run), *values, *likely, valid_text(text)))
+        numbers = (*POINTS, "estimate", "likely_low", "likely_high")
+        schema: Any = {"place": pl.Int64, "run": pl.String, **dict.fromkeys(numbers, pl.Float64)}
         return pl.DataFrame(points, schema=schema | {"tooltip": pl.String}, orient="row")
 
 

@@ -16,8 +16,9 @@ from fathoms.comparison.audit_result import Audit
 from fathoms.comparison.compare import Pair, verdict_boxes
 from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
-from fathoms.comparison.sentences import range_sentence, sentences_of
+from fathoms.comparison.sentences import MANY, outside_sentences, range_sentence, sentences_of
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
+from fathoms.experiment.evaluate import Likely
 from fathoms.experiment.remarks import range_sentences
 from fathoms.measures.base import Measure
 from fathoms.reporting import story
@@ -46,7 +47,6 @@ def systems(report: Report, i: int, measure: Measure) -> str:
     shares = {} if report.audit is None else report.audit.shares
     for place, (run, mean) in enumerate(zip(ranked, means, strict=True), 1):
         likely = report.estimates.get((run.run, measure.name), (None, None, None))
-        guess = likely[0]
         values = [mean[name] for name in ("score", "low", "high", "tie_low", "tie_high")]
         counts = verdicts[run.run]
         share = shares.get(run.run, {}).get(10)
@@ -54,7 +54,7 @@ def systems(report: Report, i: int, measure: Measure) -> str:
             [
                 (str(place), place),
                 run.run,
-                (_bar(mean, guess, top), mean["score"] or 0.0),
+                (_bar(mean, likely, top), mean["score"] or 0.0),
                 *map(number, (*values[:1], *likely, *values[1:])),
                 ("", -1) if share is None else (as_percent(share), share),
                 counts["better"],
@@ -62,12 +62,12 @@ def systems(report: Report, i: int, measure: Measure) -> str:
                 counts["neither"],
             ]
         )
-    estimates = {run: value for (run, name), (value, *_) in report.estimates.items() if name == measure.name}
+    estimates = {run: likely for (run, name), likely in report.estimates.items() if name == measure.name}
     frame = report.evaluation.range_points(measure, estimates)
     title = _leading(report, measure, means)
     note = (
         "Dot: score, with unjudged documents taken as not relevant. Line: its range. Orange: over all orders of tied "
-        "documents. Diamond: estimate. "
+        "documents. Diamond and green line: estimate and its likely interval. "
         f"{' '.join(range_sentences(replace(report.evaluation, measures=[measure])))}"
     )
     header = [
@@ -94,10 +94,16 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         words=3,
         find=True,
         note=f"Scores and ranges as in fathoms eval, the estimate and its likely interval as in fathoms predict. "
-        f"{' '.join(report.about_estimates)} Top 10: the "
-        "share that is judged. Better, worse: than how many systems that can be claimed; no claim: of how many neither "
-        "can.",
+        f"{' '.join(_about_estimates(report, measure))} Top 10: the "
+        "share that is judged. Better, worse: how many systems it can be claimed to be better or worse than; no claim: "
+        "how many neither.",
     )
+
+
+def _about_estimates(report: Report, measure: Measure) -> list[str]:
+    """What is said of the estimates, without the checks of other measures."""
+    others = tuple(f"{m.name}{mark}" for m in report.measures for mark in ",:" if m.name != measure.name)
+    return [line for line in report.about_estimates if not line.startswith(others)]
 
 
 def _leading(report: Report, measure: Measure, means: Sequence[dict[str, float | None]]) -> str:
@@ -114,18 +120,19 @@ def _leading(report: Report, measure: Measure, means: Sequence[dict[str, float |
     return f"{leads}; the ranges of {overlapping} of {pluralise(len(highs), 'other system')} overlap with its own"
 
 
-def _bar(mean: dict[str, float | None], guess: float | None, top: float) -> str:
-    """A score inside its range, drawn in a cell."""
+def _bar(mean: dict[str, float | None], likely: Likely, top: float) -> str:
+    """A score and an estimate inside their ranges, drawn in a cell."""
 
     def span(kind: str, low: float | None, high: float | None) -> str:
         if low is None or high is None:
             return ""
         return f'<i class="{kind}" style="left:{100 * low / top:.2f}%;width:{100 * (high - low) / top:.2f}%"></i>'
 
-    score = mean["score"] or 0.0
+    score, (guess, likely_low, likely_high) = mean["score"] or 0.0, likely
     return (
-        f'<span class="bar">{span("all", mean["low"], mean["high"])}{span("tied", mean["tie_low"], mean["tie_high"])}'
-        f"{span('guess', guess, guess)}{span('score', score, score)}</span>"
+        f'<span class="bar">{span("all", mean["low"], mean["high"])}{span("likely", likely_low, likely_high)}'
+        f"{span('tied', mean['tie_low'], mean['tie_high'])}{span('guess', guess, guess)}"
+        f"{span('score', score, score)}</span>"
     )
 
 
@@ -142,14 +149,16 @@ def comparisons(report: Report, i: int, measure: Measure) -> str:
         "the same on both sides of its diagonal. Point at a cell to see the pair; click to keep it in the table."
     )
     said = [] if report.comparison is None else sentences_of(report.comparison, measure.name)
+    if report.comparison is not None and len(pairs) <= MANY:
+        said += outside_sentences(report.comparison, pairs)
     shown = figure(drawn(charts.verdict_matrix, frame, names), f"matrix-{i}", title, kind="matrix")
     return f'<div class="two">{shown}<div>{_words(pairs)}{paragraphs(said)}<p class="note">{text(note)}</p></div></div>'
 
 
-MISSING = """<p>What keeps a pair from being claimed: <b>topics</b>, the difference is not significant; <b>judging</b>,
-judging the unjudged documents of the two systems could undo it, or could make it significant; <b>ties</b>, another
-order of tied documents could undo it. Topics and judging are two questions: a difference that no judging reverses
-(<i>reversible</i>: no) can still be too uneven over topics to be significant.</p>"""
+MISSING = """<p>What keeps a pair from being claimed: <b>topics</b>, the difference is not significant;
+<b>judging</b>, further judging may undo it, or may make it significant; <b>ties</b>, another order of tied documents
+may undo it. Topics and judging are two questions: a difference that no judging reverses (<i>reversible</i>: no) can
+still be too uneven over topics to be significant.</p>"""
 
 
 def _words(pairs: Sequence[Pair]) -> str:
@@ -466,8 +475,8 @@ def method(report: Report) -> str:
 <dt>score</dt><dd>with unjudged documents taken as not relevant, as other tools do</dd>
 <dt>low, high</dt><dd>the lowest and highest value over every way of judging the unjudged documents</dd>
 <dt>tie low, tie high</dt><dd>the lowest and highest value over every order of documents with equal scores</dd>
-<dt>estimate, likely low, likely high</dt><dd>the score to expect once judging has gone to the depth named, and the
-interval it will probably be in</dd></dl>"""
+<dt>estimate, likely low, likely high</dt><dd>the score to expect once judging has gone to the depth named under
+the table of systems, and its 95% interval</dd></dl>"""
     versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
     rows = [[one.role, one.path, one.sha256 or "not a file"] for one in report.sources]
     items = "".join(f"<li>{text(note)}</li>" for note in report.notes)

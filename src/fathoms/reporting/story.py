@@ -16,6 +16,7 @@ from fathoms.comparison.audit_findings import as_percent
 from fathoms.comparison.compare import POWER
 from fathoms.comparison.depth import STABLE, stable_from, volatility
 from fathoms.comparison.sentences import MANY, sentence
+from fathoms.estimate.names import LEVEL
 from fathoms.experiment.remarks import range_sentences
 from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure
@@ -23,6 +24,7 @@ from fathoms.reporting.verdicts import (
     CLAIMED,
     LIKELY,
     ahead,
+    ahead_by_estimate,
     chance_of_other,
     leaders,
     obstacle,
@@ -38,19 +40,20 @@ if TYPE_CHECKING:
 
 # What each verdict means, in the words of the report.
 MEANINGS = {
-    "certain": "significant, and no judging of the two systems' documents and no tie-breaking reverses it",
-    "supported": "significant, and very likely still significant once everything is judged",
-    "fragile": "significant as judged, but judging or tie-breaking could undo it",
+    "certain": "significant, very likely to remain so under further judging, and no judging of the two systems' "
+    "documents and no tie-breaking reverses it",
+    "supported": "significant, and very likely to remain so under further judging",
+    "fragile": "significant as judged, but judging or tie-breaking may undo it",
     "open": "not significant",
     "tie": "the means are equal",
 }
 # What keeps a pair from being claimed, by verdict and reason.
 OBSTACLES = {
     ("open", "topics"): ("for want of topics", "the difference is not significant"),
-    ("open", "judging"): ("because of judging", "not significant as judged, but probably so once everything is judged"),
+    ("open", "judging"): ("because of judging", "not significant as judged, but probably so after further judging"),
     ("open", "ties"): ("because of ties", "not significant, and tie-breaking alone could reverse it"),
-    ("fragile", "judging"): ("because of judging", "significant as judged, but further judging could undo it"),
-    ("fragile", "ties"): ("because of ties", "significant as judged, but tie-breaking could undo it"),
+    ("fragile", "judging"): ("because of judging", "significant as judged, but further judging may undo it"),
+    ("fragile", "ties"): ("because of ties", "significant as judged, but tie-breaking may undo it"),
     ("tie", "equal means"): ("because of equal means", "neither is ahead"),
 }
 TOP_PLACES = 10
@@ -63,7 +66,7 @@ NAMED = 3  # rivals whose number of topics is given
 
 def claims(report: Report) -> list[str]:
     measure = report.measures[0]
-    found = [f"{_first(report, measure)}{_range(report, measure)}"]
+    found = [f"{_first(report, measure)}{_likely(report, measure)}{_range(report, measure)}"]
     if report.comparison is None:
         return [*found, "There is only one system, so there is nothing to compare it with."]
     found.append(_better_than(report, measure))
@@ -81,6 +84,14 @@ def _first(report: Report, measure: Measure) -> str:
     return f"{best.run} {has}, {score}."
 
 
+def _likely(report: Report, measure: Measure) -> str:
+    found = report.estimates.get((report.ranked(measure)[0].run, measure.name))
+    if found is None:
+        return ""
+    estimate, low, high = found
+    return f" Its estimate after further judging is {estimate:.4f} ({LEVEL:.0%} interval {low:.4f} to {high:.4f})."
+
+
 def _range(report: Report, measure: Measure) -> str:
     mean = report.ranked(measure)[0].mean(measure)
     if mean["low"] is None or mean["high"] is None:
@@ -92,14 +103,15 @@ def _range(report: Report, measure: Measure) -> str:
 def _better_than(report: Report, measure: Measure) -> str:
     best = report.ranked(measure)[0].run
     pairs = of_run(report, measure, best)
-    found = []
+    found: list[str] = []
     for verdict in CLAIMED:
         names = [other_run(pair, best) for pair in pairs if pair.verdict == verdict]
         if names:
             every = len(names) == len(pairs) > 1
             whom = f"all {len(pairs)} others" if every else f"{len(names)} of {pluralise(len(pairs), 'other system')}"
+            it_is = f"It is also better than {len(names)} more" if found else f"It is better than {whom}"
             listed = "" if every else f" ({some(names)})"
-            found.append(f"It is better than {whom}{listed}; {verdict}: {MEANINGS[verdict]}.")
+            found.append(f"{it_is}{listed}; {verdict}: {MEANINGS[verdict]}.")
     return " ".join(found) or "It cannot be claimed to be better than any other system."
 
 
@@ -170,14 +182,14 @@ def _expected_ahead(report: Report, measure: Measure) -> list[str]:
     names = []
     for pair in of_run(report, measure, best):
         chance = chance_of_other(pair, best)
-        if chance >= LIKELY:
+        if chance >= LIKELY and ahead_by_estimate(pair) != best:
             names.append((chance, f"{other_run(pair, best)} ({chance:.2f})"))
     if not names:
         return []
     listed = some([name for _, name in sorted(names, key=lambda one: -one[0])])
     return [
-        f"That {best} stays ahead once everything is judged: with the probability in brackets a higher "
-        f"{measure.name} is estimated of {listed}."
+        f"That {best} stays ahead under further judging: by {measure.name}, estimates put these ahead of it, with the "
+        f"probability in brackets: {listed}."
     ]
 
 

@@ -23,12 +23,17 @@ def ahead(pair: Pair) -> tuple[str, str]:
     return (pair.run_a, pair.run_b) if pair.diff >= 0 else (pair.run_b, pair.run_a)
 
 
+def ahead_by_estimate(pair: Pair) -> str:
+    """The better run of a pair by its estimate; where that is the score, draws may favour the other one."""
+    return pair.run_a if (pair.estimate or 0.0) >= 0 else pair.run_b
+
+
 def other_run(pair: Pair, run: str) -> str:
     return pair.run_b if pair.run_a == run else pair.run_a
 
 
 def chance_of_other(pair: Pair, run: str) -> float:
-    """The probability that the other run is ahead once everything is judged; 0 where there is no estimate."""
+    """The probability that the other run is ahead once judged; 0 where there is no estimate."""
     if pair.p_better is None:
         return 0.0
     return pair.p_better if pair.run_b == run else 1 - pair.p_better
