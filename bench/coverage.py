@@ -312,9 +312,28 @@ def rmse(cases: Sequence[Outcome], method: str, place: int) -> float:
     return float(np.sqrt(np.mean([case.squares[method][place] for case in cases])))
 
 
+def summary(found: Sequence[Outcome]) -> list[str]:
+    """All collections together, by kind of condition: coverage of means, differences, topics, and both errors of means."""
+    rng = np.random.default_rng(0)
+    lines = ["| condition | measure | cases | means | differences | topics | error of a mean | of the plain score |"]
+    lines.append("|---|---|---|---|---|---|---|---|")
+    kinds = {one.condition: "pool cut" if one.condition.startswith("pool cut") else one.condition for one in found}
+    for kind in dict.fromkeys(kinds.values()):
+        for measure in MEASURES:
+            cases = [c for c in found if kinds[c.condition] == kind and c.measure == measure]
+            row = [share(cases, what, rng) for what in ("means", "differences", "topics")]
+            row += [f"{rmse(cases, method, 1):.4f}" for method in ("calibrated", "score")]
+            lines.append(f"| {kind} | {measure} | {len(cases)} | {' | '.join(row)} |")
+    return lines
+
+
 def tables(found: Sequence[Outcome]) -> str:
     rng = np.random.default_rng(0)
-    lines = [COVERED, "| condition | collection | measure | cases | means | differences | topics | width of a mean's |"]
+    lines = ["## All collections together", "", *summary(found), ""]
+    lines += [
+        COVERED,
+        "| condition | collection | measure | cases | means | differences | topics | width of a mean's |",
+    ]
     lines.append("|---|---|---|---|---|---|---|---|")
     groups = dict.fromkeys((one.condition, one.collection) for one in found)
     for condition, collection in sorted(groups):

@@ -480,9 +480,10 @@ def test_systems_expected_to_overtake_the_first_are_named() -> None:
     told = [one for one in story.doubts(found) if one.startswith("That sys1 stays ahead")]
     frame = fm.compare(collection.qrels, {name: collection.runs[name] for name in ("sys1", "sys3", "sys8")}, "AP")
     chances = {row["run_b"]: 1 - row["p_better"] for row in frame.iter_rows(named=True) if row["run_a"] == "sys1"}
-    assert min(chances.values()) > 0.8
+    assert max(chances.values()) > 0.8
     assert len(told) == 1
-    assert all(f"{name} ({chance:.2f})" in told[0] for name, chance in chances.items())
+    for name, chance in chances.items():
+        assert (f"{name} ({chance:.2f})" in told[0]) == (chance >= story.LIKELY)
     shares = fm.evaluate(
         collection.qrels, {"sys1": collection.runs["sys1"], "sys8": collection.runs["sys8"]}, "Judged@10"
     )

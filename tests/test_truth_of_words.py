@@ -501,6 +501,9 @@ ESTIMATED = {
     r"collections\.",
     "plain": r"In that check the score itself came closer than the model for (?P<names>.+), so there the score is the "
     r"estimate\.",
+    "pool": r"Assumed pool: (?:unknown, since no run is judged through its first ranks; .+"
+    r"|(?P<contributing>\d+) of (?P<runs>\d+) runs?, (?:(?P<percent>[\d.]+)% )?judged through rank "
+    r"(?P<depth>\d+) .+)\.",
 }
 
 
@@ -708,6 +711,15 @@ def check_estimated(w: World, kind: str, said: dict[str, str], runs: Sequence[st
         estimate = by_name[said["measure"]]
         right = not estimate.calibration.cases and bool(np.ptp(estimate.draws, axis=0).any())
         right &= said["why"].startswith("where") == bool(estimates.hidden)
+    elif kind == "pool" and said.get("depth"):
+        first, pool = int(said["depth"]), estimates.pool
+        shown = [(t, d) for run in pool.names for t, of in w.ordered(run).items() for d in of[:first] if t in w.grades]
+        seen = [d in w.grades[t] for t, d in shown]
+        percent = 100 * float(np.mean(seen))
+        right = int(said["contributing"]) == len(pool.names) and int(said["runs"]) == len(runs)
+        right &= abs(percent - float(said["percent"])) < 0.051 if said.get("percent") else percent > 99.5
+    elif kind == "pool":
+        right = not estimates.pool.known
     else:
         right = said["names"].split(", ") == plain_names
         for name in plain_names:
@@ -729,11 +741,12 @@ def recounted(
     for i, case in enumerate(estimate.calibration.cases):
         count.must("what was hidden is what is known", np.allclose(case.truth, now, atol=1e-5), w.seed, name)
         learnt = estimate.calibration.without(i)
-        drawn, center, fixed = learnt.draws(case.predicted, i), learnt.center(case.predicted), case.predicted.fixed
+        drawn, fixed = learnt.draws(case.predicted, i), case.predicted.fixed
+        center = learnt.point(case.predicted, drawn)
 
         def look(kind: str, draws: Any, point: float, truth: float) -> None:
             low, high = np.quantile(draws, [0.025, 0.975])
-            cells[kind][0] += bool(min(low, point) - 1e-6 <= truth <= max(high, point) + 1e-6)
+            cells[kind][0] += bool(min(low, point) - 1e-9 <= truth <= max(high, point) + 1e-9)
             cells[kind][1] += 1
 
         if plain == "GMAP":

@@ -167,6 +167,7 @@ class Estimates:
     topics: list[str]
     by_measure: dict[Measure, Estimate]
     pool: AssumedPool
+    pool_is_assumed: bool  # not named by anybody
     labels: int
     hidden: tuple[Hiding, ...]
     notes: list[str]
@@ -225,8 +226,7 @@ def run_estimates(
     if not (codes >= JUDGED).any():
         experiment.surveys()  # which says so if it is for want of a common topic
         raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
-    pool = experiment.pool_assumed()
-    notes = [pool.sentence] if experiment.options.pooled is None else []
+    pool, notes = experiment.pool_assumed(), list[str]()
     contributing = np.isin(names, pool.names)
     depths = {m: to_depth or suggested_depth(m, pool, found.depth) for m in measures}
     levels = distinct(np.append(qrels.levels, qrels.max_grade))
@@ -242,7 +242,8 @@ def run_estimates(
         m: estimate.ordered(order).inside([scores[m] for scores in scored])
         for m, estimate in work.estimates(depths, draws).items()
     }
-    return Estimates(given, found.topics, estimates, pool, len(tables), tuple(work.hidden), notes)
+    assumed = experiment.options.pooled is None
+    return Estimates(given, found.topics, estimates, pool, assumed, len(tables), tuple(work.hidden), notes)
 
 
 def _scored(measures: Sequence[Measure], evidence: Evidence) -> dict[Measure, Scores]:

@@ -65,6 +65,8 @@ def calibrated_sentences(estimates: Estimates, level: float) -> list[str]:
     """What the default estimates, how it was checked on this collection, and where it is the score itself."""
     measures = list(estimates.by_measure)
     lines = [_target(estimates), *(_checked(estimates, measure, level) for measure in measures)]
+    if estimates.pool_is_assumed and estimates.hidden:  # to which the checks owe what they hid
+        lines.append(f"{estimates.pool.sentence[0].upper()}{estimates.pool.sentence[1:]}.")
     plain = [m.name for m in measures if not estimates[m].calibration.uses_model]
     if plain:
         lines.append(
