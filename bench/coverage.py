@@ -313,7 +313,7 @@ def rmse(cases: Sequence[Outcome], method: str, place: int) -> float:
 
 
 def summary(found: Sequence[Outcome]) -> list[str]:
-    """All collections together, by kind of condition: coverage of means, differences, topics, and both errors of means."""
+    """All collections together, by kind of condition: coverage, and the errors of means."""
     rng = np.random.default_rng(0)
     lines = ["| condition | measure | cases | means | differences | topics | error of a mean | of the plain score |"]
     lines.append("|---|---|---|---|---|---|---|---|")
