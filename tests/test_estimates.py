@@ -25,6 +25,7 @@ from fathoms.estimate.grades import fit_grades
 from fathoms.estimate.mixed_logistic import MixedPrior, fit_mixed
 from fathoms.estimate.scoring import Judging
 from fathoms.evidence.candidates import Candidates, gathered
+from fathoms.evidence.pool import judged_depths
 from fathoms.experiment.assumed_pool import AssumedPool
 from fathoms.measures.parse import parse_measure
 from tests.commands import status as run_cli
@@ -623,3 +624,67 @@ def test_predict_sampled_from_the_command_line(tmp_path: Path, capsys: pytest.Ca
     assert "assisted" in capsys.readouterr().out
     assert run_cli(*words, "--method", "fusion") == 2
     assert "--sampled has no use for --method" in capsys.readouterr().err
+
+
+# -- how the judged documents were chosen ---------------------------------------------------------------------
+
+
+def alone(seed: int) -> tuple[Any, Any, dict[str, Any]]:
+    """Judgments of a pool of other teams, all judgments, and a run that did not contribute."""
+    made = simulate(systems=12, n_topics=20, n_docs=3000, depth=100, seed=seed, max_grade=1)
+    name = sorted(made.runs)[seed % 12]
+    others = [run for run in made.runs if made.groups[run] != made.groups[name]]
+    truth = read_qrels(made.truth)
+    exp = fm.Experiment(truth, {run: made.runs[run] for run in (*others, name)})
+    exp.prepare()
+    by_others, by_all = (judged_depths(map(exp.ranked, runs), truth) for runs in (others, [*others, name]))
+    return truth.keep(by_others <= 15), truth.keep(by_all <= 15), {name: made.runs[name]}
+
+
+def test_a_run_given_alone_is_not_taken_for_a_sample() -> None:
+    """What other runs found is judged; what they did not find is less often relevant. So the estimate is nearer to the
+    score than the model thinks, and nearer to the truth than the score; and the output says so."""
+    measure, errors, inside = parse_measure("P@10"), [], []
+    for seed in range(8):
+        known, truth, run = alone(seed)
+        result = fm.Experiment(known, run).predict("P@10", to_depth=15)
+        found = result.calibrated
+        assert found is not None
+        assert found.selection.name == "selected"
+        assert found.selection.share == pytest.approx(0.3, abs=0.15)
+        assert any("Runs that are not given had documents judged" in sentence for sentence in result.sentences)
+        actual = fm.evaluate(truth, run, "P@10")["score"][0]
+        low, high = interval(found[measure].means, found[measure].point_means)
+        inside.append(low[0] - 1e-9 <= actual <= high[0] + 1e-9)
+        errors.append((found[measure].point_means[0] - actual, found[measure].score.mean() - actual))
+    estimate, score = np.sqrt(np.mean(np.square(errors), axis=0))
+    assert estimate < score
+    assert sum(inside) >= 6
+
+
+def test_a_random_sample_is_taken_at_its_word() -> None:
+    made = simulate(systems=6, n_topics=20, n_docs=2000, depth=60, seed=3, max_grade=1)
+    retrieved = pl.concat([run.select("topic", "doc") for run in made.runs.values()]).unique()
+    truth = made.truth.join(retrieved, on=["topic", "doc"])
+    few = truth.sample(300, seed=1)
+    exp = fm.Experiment(few, made.runs)
+    found = exp.predict(["P@10", "AP"], to_depth=60).calibrated
+    assert found is not None
+    assert (found.selection.name, found.selection.share) == ("sampled", 1.0)
+    whole = fm.evaluate(truth, made.runs, "P@10")
+    actual = dict(zip(whole["run"], whole["score"], strict=True))
+    estimate = found[parse_measure("P@10")]
+    off = estimate.point_means - np.array([actual[run] for run in found.runs])
+    plain = estimate.score.mean(axis=1) - np.array([actual[run] for run in found.runs])
+    assert np.sqrt(np.mean(off**2)) < 0.4 * np.sqrt(np.mean(plain**2))
+
+
+def test_a_pool_whose_runs_are_all_given_has_no_discount() -> None:
+    made = small(12, pool_depth=10, unpooled=0)
+    found = fm.Experiment(made.qrels, made.runs, pooled=made.pooled).predict("AP", to_depth=40)
+    assert found.calibrated is not None
+    assert (found.calibrated.selection.name, found.calibrated.selection.discount) == ("pooled", 1.0)
+    some = {name: made.runs[name] for name in sorted(made.runs)[:2]}
+    fewer = fm.Experiment(made.qrels, some, pooled=list(some)).predict("AP", to_depth=40).calibrated
+    assert fewer is not None
+    assert fewer.selection.discount < 1.0  # beyond its depth some are judged that others had further up

@@ -27,7 +27,7 @@ from fathoms.reporting import page as html
 from fathoms.reporting import script_data, story
 from fathoms.reporting.parts import text as safe
 from fathoms.reporting.report import DEFAULT_MEASURES, Report, checksum, judging_of, run_report
-from fathoms.reporting.verdicts import CLAIMED, VERDICTS
+from fathoms.reporting.verdicts import CLAIMED, LIKELY, VERDICTS
 from tests.commands import status as run
 
 EVIL = "<script>alert('run')</script>&\"'"
@@ -483,7 +483,7 @@ def test_systems_expected_to_overtake_the_first_are_named() -> None:
     assert max(chances.values()) > 0.8
     assert len(told) == 1
     for name, chance in chances.items():
-        assert (f"{name} ({chance:.2f})" in told[0]) == (chance >= story.LIKELY)
+        assert (f"{name} ({chance:.2f})" in told[0]) == (chance >= LIKELY)
     shares = fm.evaluate(
         collection.qrels, {"sys1": collection.runs["sys1"], "sys8": collection.runs["sys8"]}, "Judged@10"
     )

@@ -501,6 +501,10 @@ ESTIMATED = {
     r"collections\.",
     "plain": r"In that check the score itself came closer than the model for (?P<names>.+), so there the score is the "
     r"estimate\.",
+    "sample": r"The judged documents look like a random sample; if they are one, `predict --sampled` needs no model\.",
+    "others": r"Runs that are not given had documents judged, and what they did not find is less often relevant: "
+    r"(?P<believed>\d+)% of the change that the model expects is believed, by experience with other collections\. Give "
+    r"the pooled runs too\.",
     "pool": r"Assumed pool: (?:unknown, since no run is judged through its first ranks; .+"
     r"|(?P<contributing>\d+) of (?P<runs>\d+) runs?, (?:(?P<percent>[\d.]+)% )?judged through rank "
     r"(?P<depth>\d+) .+)\.",
@@ -711,6 +715,13 @@ def check_estimated(w: World, kind: str, said: dict[str, str], runs: Sequence[st
         estimate = by_name[said["measure"]]
         right = not estimate.calibration.cases and bool(np.ptp(estimate.draws, axis=0).any())
         right &= said["why"].startswith("where") == bool(estimates.hidden)
+    elif kind == "sample":
+        right = estimates.selection.name == "sampled"
+    elif kind == "others":
+        # Some judged document is nowhere in these runs, or deeper than their pool.
+        given = {(t, d) for run in runs for t, of in w.ordered(run).items() for d in of[: max(1, estimates.pool.depth)]}
+        right = any((t, d) not in given for t, of in w.grades.items() for d in of)
+        right &= 30 <= int(said["believed"]) <= 95
     elif kind == "pool" and said.get("depth"):
         first, pool = int(said["depth"]), estimates.pool
         shown = [(t, d) for run in pool.names for t, of in w.ordered(run).items() for d in of[:first] if t in w.grades]

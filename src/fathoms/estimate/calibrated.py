@@ -168,7 +168,7 @@ class Estimates:
     by_measure: dict[Measure, Estimate]
     pool: AssumedPool
     pool_is_assumed: bool  # not named by anybody
-    labels: int
+    selection: Selection  # of the judged documents
     hidden: tuple[Hiding, ...]
     notes: list[str]
 
@@ -243,7 +243,7 @@ def run_estimates(
         for m, estimate in work.estimates(depths, draws).items()
     }
     assumed = experiment.options.pooled is None
-    return Estimates(given, found.topics, estimates, pool, assumed, len(tables), tuple(work.hidden), notes)
+    return Estimates(given, found.topics, estimates, pool, assumed, work.selection, tuple(work.hidden), notes)
 
 
 def _scored(measures: Sequence[Measure], evidence: Evidence) -> dict[Measure, Scores]:

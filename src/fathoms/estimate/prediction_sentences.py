@@ -65,6 +65,7 @@ def calibrated_sentences(estimates: Estimates, level: float) -> list[str]:
     """What the default estimates, how it was checked on this collection, and where it is the score itself."""
     measures = list(estimates.by_measure)
     lines = [_target(estimates), *(_checked(estimates, measure, level) for measure in measures)]
+    lines.append(_selected(estimates))
     if estimates.pool_is_assumed and estimates.hidden:  # to which the checks owe what they hid
         lines.append(f"{estimates.pool.sentence[0].upper()}{estimates.pool.sentence[1:]}.")
     plain = [m.name for m in measures if not estimates[m].calibration.uses_model]
@@ -74,6 +75,23 @@ def calibrated_sentences(estimates: Estimates, level: float) -> list[str]:
             "the estimate."
         )
     return [line for line in lines if line]
+
+
+def _selected(estimates: Estimates) -> str:
+    """What is made of how the judged documents were chosen, where that is more than the checks say."""
+    selection = estimates.selection
+    if all(one.draws.std(axis=0).max(initial=0.0) <= SAME for one in estimates.by_measure.values()):
+        return ""
+    if selection.name == "sampled":
+        return "The judged documents look like a random sample; if they are one, `predict --sampled` needs no model."
+    share = selection.discount if selection.share is None else selection.share
+    if share > 0.95:
+        return ""
+    return (
+        f"Runs that are not given had documents judged, and what they did not find is less often relevant: {share:.0%} "
+        "of the change that the model expects is believed, by experience with other collections. Give the pooled runs "
+        "too."
+    )
 
 
 def _target(estimates: Estimates) -> str:
