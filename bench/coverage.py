@@ -152,12 +152,12 @@ def labelled(folder: Path, n: int) -> Iterator[Trial]:
     human = read_qrels(str(folder / "llmjudge_test_qrel_idx.txt"))
     sets = sorted((folder / "llm_labels").iterdir())
     rng = np.random.default_rng(2)
-    for _ in range(n):
-        judge, *others = rng.choice(len(sets), 9, replace=False).tolist()
+    for place in rng.permutation(len(sets))[:n].tolist():
+        judge, others = place, rng.choice([i for i in range(len(sets)) if i != place], 8, replace=False).tolist()
         runs = {}
-        for place, other in enumerate(others):
+        for number, other in enumerate(others):
             noise = rng.uniform(0.3, 1.5)
-            runs[f"run{place}"] = _ranked(read_qrels(str(sets[other])), noise, rng)
+            runs[f"run{number}"] = _ranked(read_qrels(str(sets[other])), noise, rng)
         runs["circular"] = _ranked(read_qrels(str(sets[judge])), 0.05, rng)
         keep = np.zeros(len(human), dtype=bool)
         keep[rng.choice(len(human), 200, replace=False)] = True
@@ -382,12 +382,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=4, help="random choices of runs for each condition (4)")
     parser.add_argument("--quick", action="store_true", help="few runs and collections")
+    parser.add_argument("--labels-only", action="store_true", help="nothing but labels of language models")
     parser.add_argument("-o", "--output", type=Path, help="write the tables there too")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     data = os.environ.get("FATHOMS_DATA")
     found: list[Outcome] = []
-    for trial in trials(None if data is None else Path(data), args.samples, args.quick):
+    folder = None if data is None else Path(data)
+    if args.labels_only and folder is not None:
+        chosen = labelled(folder / "llmjudge-dl23-labels", args.samples)
+    else:
+        chosen = trials(folder, args.samples, args.quick)
+    for trial in chosen:
         found += outcomes(trial)
         print(f"{trial.collection}, {trial.condition}: {len(found) // len(MEASURES)} cases", flush=True)
     text = tables(found)
