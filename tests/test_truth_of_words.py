@@ -463,7 +463,8 @@ PAIR = re.compile(
     r"(?: (?P<lacks>What it lacks: topics \((?:about (?P<needed>[\d,]+) would probably be enough|more than 100,000 "
     r"would be needed)"
     r"\)|What it lacks: judging \((?P<unjudged>[\d,]+) unjudged documents? of the two runs down to rank "
-    r"(?P<rank>[\d,]+)\); judged that far, it will probably be significant \(p_holds (?P<holds>[\d.]+)\)"
+    r"(?P<rank>[\d,]+)\); judged that far, it (?P<likely>will probably|may well) be significant "
+    r"\(p_holds (?P<holds>[\d.]+)\)"
     r"|Breaking ties differently (?P<ties>could|may) reverse it)\.)?"
     r"(?: Estimated (?:lead|factor) once judged down to rank (?P<target>[\d,]+): (?P<estimate>[+-]?\d+\.\d+) \(95% "
     rf"interval {SPAN.format('likely')}\)\.)?"
@@ -953,6 +954,7 @@ def _pair_right(w: World, plain: str, pair: Pair, said: dict[str, str], claim: d
         right &= number(said["unjudged"]) == sum(d not in w.grades[t] for of in top for t, d in of)
         right &= number(said["rank"]) == target_depth(w, plain)
         right &= printed(said["holds"], pair.p_holds or 0.0, 2) and (pair.p_holds or 0.0) >= 0.5
+        right &= (said["likely"] == "will probably") == ((pair.p_holds or 0.0) >= 0.8)
     if "lacks" in said:
         right &= pair.verdict == "open"
         if "needed" in said:

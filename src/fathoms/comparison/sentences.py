@@ -21,6 +21,7 @@ OUTSIDE = (
 UNDOES = {"yes": "could reverse it", "no": "may make it insignificant, though not reverse it"}
 MAY = "may undo it"
 OTHER_SIDE = "topics (the test speaks for the other run)"  # the reason of such a pair
+PROBABLE = 0.8  # p_holds from which on something is said to be probable, and not only quite possible
 MANY = 3  # more pairs than this are counted, not described one by one
 
 
@@ -138,7 +139,8 @@ def _lacking(pair: Pair) -> str:
     if pair.verdict != "open" or pair.reason in ("", OTHER_SIDE):
         return ""
     if pair.reason.startswith("judging"):
-        then = f"judged that far, it will probably be significant (p_holds {pair.p_holds:.2f})"
+        likely = "will probably" if (pair.p_holds or 0.0) >= PROBABLE else "may well"
+        then = f"judged that far, it {likely} be significant (p_holds {pair.p_holds:.2f})"
         return f" What it lacks: {pair.reason}; {then}."
     if pair.reason == "ties":
         return f" Breaking ties differently {'could' if pair.reversible == 'yes' else 'may'} reverse it."
