@@ -503,9 +503,9 @@ ESTIMATED = {
     "plain": r"In that check the score itself came closer than the model for (?P<names>.+), so there the score is the "
     r"estimate\.",
     "sample": r"The judged documents look like a random sample; if they are one, `predict --sampled` needs no model\.",
-    "others": r"Runs that are not given had documents judged, and what they did not find is less often relevant: "
-    r"(?P<believed>\d+)% of the change that the model expects is believed, by experience with other collections\. Give "
-    r"the pooled runs too\.",
+    "others": r"Runs that are not given seem to have had documents judged, and what they did not find is less often "
+    r"relevant: (?P<believed>\d+)% of the change that the model expects is believed, by experience with other "
+    r"collections\. Give all pooled runs if you have them\.",
     "pool": r"Assumed pool: (?:unknown, since no run is judged through its first ranks; .+"
     r"|(?P<contributing>\d+) of (?P<runs>\d+) runs?, (?:(?P<percent>[\d.]+)% )?judged through rank "
     r"(?P<depth>\d+) .+)\.",

@@ -38,6 +38,7 @@ class Hiding:
     known: Ints  # rows of the documents
     hidden: Ints
     depth: int  # of what is left of the pool; 0 where depth has nothing to do with it
+    is_target: bool = False  # no backtest: what is hidden is what nobody has judged
 
     def distance(self, documents: Documents) -> Floats:
         """How far beyond the depth of what is left each hidden document lies: the logarithm of the ratio."""

@@ -320,7 +320,7 @@ class _Work:
         if not len(self.open):
             return self._unchanged(depths, draws)
         known = np.flatnonzero(documents.judged)
-        target = Hiding("", known, self.open, self.pool_depth)
+        target = Hiding("what is unjudged", known, self.open, self.pool_depth, is_target=True)
         trials = [*self.hidden, target]
         whole = fit_grades(documents, known, self.seed)
         models = [*self._map(partial(self._fit, whole), self.hidden), (whole, np.empty(0))]
@@ -359,7 +359,9 @@ class _Work:
     def _unchanged(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
         """Everything is judged: the scores."""
         known = np.flatnonzero(self.documents.judged)
-        scores = self._judging(Hiding("", known, self.open, 0), self.open).scores(list(depths), _none(1, 0))
+        scores = self._judging(Hiding("nothing", known, self.open, 0, is_target=True), self.open).scores(
+            list(depths), _none(1, 0)
+        )
         none = calibrate([])
         return {
             m: Estimate(m, depths[m], np.repeat(score, draws, axis=0), score[0], score[0], none)
@@ -382,9 +384,9 @@ class _Work:
         elsewhere[:, 0] += beyond
         return Judging(self.found, self.documents, trial.known, open_, elsewhere, self.experiment.qrels.max_grade)
 
-    def _open(self, trial: Hiding, depth: int, target: bool) -> Bools:
+    def _open(self, trial: Hiding, depth: int) -> Bools:
         """Which of a trial's hidden documents a measure's target reaches: in backtests all."""
-        if not target:
+        if not trial.is_target:
             return np.ones(len(trial.hidden), dtype=bool)
         return self.documents.reach[trial.hidden] <= depth
 
@@ -400,13 +402,12 @@ class _Work:
     ) -> list[tuple[Floats, Floats]]:
         """For each measure scores of some draws, and the sum of what they were if only the ideal changed."""
         documents, seed = self.documents, self.seed
-        target = trial.name == ""
-        n = draws if target else BACKTEST_DRAWS
+        n = draws if trial.is_target else BACKTEST_DRAWS
         sampler = replace(model, documents=documents).sampler(trial.hidden, n, seed)
         levels = sampler.levels(part, lambda i: drift.shift(documents, trial.hidden, trial.depth, seed, i))
         found: dict[Measure, tuple[Floats, Floats]] = {}
         for depth in sorted(set(depths.values())):
-            use = self._open(trial, depth, target)
+            use = self._open(trial, depth)
             here = [m for m in measures if depths[m] == depth]
             judging = self._judging(trial, trial.hidden[use])
             for m, (scores, ideal_alone) in judging.scores(here, levels[:, use]).items():
@@ -422,13 +423,13 @@ class _Work:
     ) -> dict[Measure, Prediction]:
         """What the draws of a trial come to."""
         predictions = {}
-        documents, target = self.documents, trial.name == ""
+        documents = self.documents
         now = self._judging(trial, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
         for place, measure in enumerate(measures):
             scores = np.concatenate([part[place][0] for part in parts])
             ideal_alone = np.asarray(sum(part[place][1] for part in parts) / len(scores))
             mean = scores.mean(axis=0)
-            use = self._open(trial, depths[measure], target)
+            use = self._open(trial, depths[measure])
             distance = log_distance(documents.reach[trial.hidden[use]], trial.depth)
             predictions[measure] = Prediction(
                 now[measure][0][0],

@@ -88,9 +88,9 @@ def _selected(estimates: Estimates) -> str:
     if share > 0.95:
         return ""
     return (
-        f"Runs that are not given had documents judged, and what they did not find is less often relevant: {share:.0%} "
-        "of the change that the model expects is believed, by experience with other collections. Give the pooled runs "
-        "too."
+        "Runs that are not given seem to have had documents judged, and what they did not find is less often relevant: "
+        f"{share:.0%} of the change that the model expects is believed, by experience with other collections. Give all "
+        "pooled runs if you have them."
     )
 
 
