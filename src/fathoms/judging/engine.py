@@ -40,10 +40,11 @@ class Engine:
         until: float = 0.95,
         baseline: str | None = None,
         seed: int = 0,
+        rel: float = 1.0,
         systems: Sequence[int] | None = None,
         labels: Floats | None = None,
         elsewhere: Floats | None = None,
-        judgments: Sequence[tuple[int, bool]] = (),
+        judgments: Sequence[tuple[int, float]] = (),
         moments: Moments | None = None,
     ) -> None:
         """`labels` [candidate, label] are further values for the model; `elsewhere` counts relevant documents by topic
@@ -57,6 +58,7 @@ class Engine:
             raise FathomsError(f"confidence to reach must lie between 0.5 and 1, found {until:g}")
         self.strategy = strategy
         self.until = until
+        self.rel = rel
         self._moments = moments or Moments(candidates.block(systems), elsewhere=elsewhere)
         self.block = self._moments.block
         self.names = self.block.names
@@ -84,32 +86,33 @@ class Engine:
         """How many candidates are judged."""
         return len(self._known)
 
-    def load(self, judgments: Sequence[tuple[int, bool]]) -> None:
-        """Start again from these: (candidate number, relevant), in order."""
+    def load(self, judgments: Sequence[tuple[int, float]]) -> None:
+        """Start again from these: (candidate number, grade), in order."""
         self._load(judgments, last_fit(len(judgments)))
 
-    def _load(self, judgments: Sequence[tuple[int, bool]], fitted: int) -> None:
+    def _load(self, judgments: Sequence[tuple[int, float]], fitted: int) -> None:
         """The model is fitted to the first of them, the others follow one by one."""
-        known: dict[int, bool] = {}
-        for number, relevant in judgments:  # all before any counts: what fails changes nothing
+        known: dict[int, float] = {}
+        for number, grade in judgments:  # all before any counts: what fails changes nothing
             self._check(number, known)
-            known[number] = relevant
+            known[number] = grade
         self._known = dict(judgments[:fitted])
         places = self._flat[list(self._known)]
         judged, relevant = np.zeros((2, *self.block.number.shape), dtype=bool)
         judged.flat[places] = True
-        relevant.flat[places] = list(self._known.values())
+        relevant.flat[places] = [grade >= self.rel for grade in self._known.values()]
         order = [divmod(place, judged.shape[1]) for place in places.tolist()]
         self._state = State(self.block, self._moments, judged, relevant, order)
         self._relevance: Relevance | None = None
         self.fit()
-        for number, relevance in judgments[fitted:]:
-            self.judge(number, relevance)
+        for number, grade in judgments[fitted:]:
+            self.judge(number, grade)
 
-    def judge(self, index: int, relevant: bool) -> None:
+    def judge(self, index: int, grade: float) -> None:
         """One more judgment; at every tenth, and later less often, the model is fitted anew."""
         self._check(index, self._known)
-        self._known[index] = relevant
+        self._known[index] = grade
+        relevant = grade >= self.rel
         state = self._state
         topic, column = divmod(int(self._flat[index]), state.judged.shape[1])
         state.judged[topic, column] = True
@@ -161,25 +164,30 @@ class Engine:
 
     # -- which document ---------------------------------------------------------------------------------------
 
-    def next(self, skip: Collection[int] = ()) -> int | None:
-        """The number of the candidate to judge next, None when nothing is left."""
+    def next(self, skip: Collection[int] = (), topic: int | None = None) -> int | None:
+        """The number of the candidate to judge next, of one topic or of any; None when nothing is left."""
+        if topic is not None:
+            return next(iter(self.queue(1, skip, topic)), None)
         greatest, top = self._greatest, self._top
         skipped = self._flat[[number for number in skip if self._has(number)]]
         if len(skipped):
             greatest, top = greatest.copy(), top.copy()
             without = self._state.judged | ~self.block.present
             without.flat[skipped] = True
-            for topic in distinct(skipped // without.shape[1]):
-                top[topic], greatest[topic] = self._best(topic, without[topic])
-        topic = int(_drawn(greatest, self._lot[self._topics, top], greatest.max()))
-        if not np.isfinite(greatest[topic]):
+            for one in distinct(skipped // without.shape[1]):
+                top[one], greatest[one] = self._best(one, without[one])
+        chosen = int(_drawn(greatest, self._lot[self._topics, top], greatest.max()))
+        if not np.isfinite(greatest[chosen]):
             return None
-        return int(self.block.number[topic, top[topic]])
+        return int(self.block.number[chosen, top[chosen]])
 
-    def queue(self, n: int, skip: Collection[int] = ()) -> list[int]:
-        """The first n candidates that `next` would name one after the other, were each skipped in its turn."""
+    def queue(self, n: int, skip: Collection[int] = (), topic: int | None = None) -> list[int]:
+        """The first n candidates, of one topic or of any, that `next` would name one after the other, were each skipped
+        in its turn."""
         without = self._state.judged | ~self.block.present
         without.flat[self._flat[[number for number in skip if self._has(number)]]] = True
+        if topic is not None:
+            without[np.arange(len(without)) != topic] = True
         weights = np.where(without, -np.inf, self._weight.values).ravel()
         n = min(n, int((~without).sum()))
         if not n:

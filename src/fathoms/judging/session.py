@@ -28,7 +28,7 @@ from fathoms.judging.engine import Engine, last_fit
 from fathoms.judging.log import Event, JudgingSettings, Log, id_bytes, standing
 from fathoms.text import pluralise
 
-Judgments = list[tuple[int, bool]]  # candidates, and whether they are relevant
+Judgments = list[tuple[int, float]]  # candidates and their grades
 
 
 class Task(NamedTuple):
@@ -146,7 +146,7 @@ class Session:
 
     @property
     def judgments(self) -> Judgments:
-        """What the engine is to be told: candidates and whether they are relevant. It grows, or is another list."""
+        """What the engine is to be told: candidates and their grades. It grows, or is another list."""
         return self._judgments
 
     def tell(self, judgments: Judgments, n: int) -> Engine:
@@ -154,8 +154,8 @@ class Session:
         told, known = self._told
         latest = last_fit(n)
         if told is judgments and known <= n and last_fit(max(latest - 1, 0)) <= known:  # one fit at most
-            for index, relevant in judgments[known:n]:
-                self._engine.judge(index, relevant)
+            for index, grade in judgments[known:n]:
+                self._engine.judge(index, grade)
         elif (told, known) != (judgments, n):
             self._engine.load(judgments[:n])
         self._told = (judgments, n)
@@ -378,7 +378,7 @@ class Session:
         self._skipped: dict[int, Event] = {}
         self._waiting: dict[int, None] = {}  # for a second grade
         self._twice: dict[int, None] = {}  # those that have one
-        self._judgments = [(index, self._is_relevant(grade)) for index, grade in self._imported.items()]
+        self._judgments = list(self._imported.items())
         for event in self._standing.values():
             self._put(self.find(event.topic, event.document), event)
         if self._judgments == before:
@@ -396,16 +396,16 @@ class Session:
             return
         answers = self._answers.setdefault(index, [])
         answers.append(event)
-        relevant = self._is_relevant(_counting(answers).grade or 0)
+        grade = _counting(answers).grade or 0
         if len(answers) == 1:
-            self._judgments.append((index, relevant))
+            self._judgments.append((index, grade))
             if event.kind == "grade" and self.is_double(event.topic, event.document):
                 self._waiting[index] = None
             return
         self._waiting.pop(index, None)
         self._twice[index] = None
-        if (index, not relevant) in self._judgments:
-            self._judgments = [(one, relevant if one == index else other) for one, other in self._judgments]
+        if (index, grade) not in self._judgments:
+            self._judgments = [(one, grade if one == index else other) for one, other in self._judgments]
 
 
 def _counting(answers: list[Event]) -> Event:
@@ -420,6 +420,7 @@ def _engine(settings: JudgingSettings, candidates: Candidates, qrels: Qrels | No
         until=settings.until,
         baseline=settings.baseline,
         seed=settings.seed,
+        rel=settings.rel,
         elsewhere=None if qrels is None else candidates.relevant_elsewhere(qrels, settings.rel),
     )
 
