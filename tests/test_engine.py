@@ -288,10 +288,8 @@ def pair_weights(
             else:
                 parts.append([slow.expected_weight(rankings[a], rankings[b], chances, doc) / R])
                 if which == "variance":  # a relevant document also lowers what was found so far, for R grows
-                    ahead = slow.expected_numerator(rankings[a], chances) - slow.expected_numerator(
-                        rankings[b], chances
-                    )
-                    parts[-1][0] -= ahead / R / R
+                    sums = [slow.expected_numerator(rankings[system], chances) for system in (a, b)]
+                    parts[-1][0] -= (sums[0] - sums[1]) / R / R
         size = max(sum(part**2 for part in column) ** 0.5 for column in zip(*parts, strict=True))
         found[number] = size * ((p[number] * (1 - p[number])) ** 0.5 if which == "variance" else 1.0)
     return found

@@ -18,6 +18,8 @@ from fathoms.estimate.distribution import Moments, confidence
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging.beliefs import Grading, beliefs_of
+from fathoms.judging.calibrating import calibrate
+from fathoms.judging.models import UNKNOWN_DRIFT, Grades
 from fathoms.judging.names import DEFAULT
 from fathoms.judging.select import STRATEGIES, State, Strategy, laplacian
 from fathoms.measures.ap import AP
@@ -29,6 +31,7 @@ SHARE = 20  # later a fit waits for a twentieth of the judgments, which changes 
 GUESSES = 200  # walks behind a forecast, looked at after so many numbers of judgments
 FORECAST_STEPS = 80
 FORECAST_RANGE = (0.25, 0.85)  # quantiles told; after 30 judgments 73% of 33 pairs of TREC-8 fell between them
+CALIBRATE = 50  # judgments from which on backtests say something
 FORECAST_PAIRS = 5  # the least confident pairs, which decide how long it takes
 
 
@@ -50,12 +53,15 @@ class Engine:
         labels: Floats | None = None,
         elsewhere: Floats | None = None,
         judgments: Sequence[tuple[int, float]] = (),
+        imported: int = 0,
+        pool_depth: int = 0,
         moments: Moments | None = None,
     ) -> None:
         """`grades` are those a document may have; with `rel` or more it is relevant to strategies that ask for no more.
         `labels` [candidate, label] are further values for the model; `elsewhere` [topic, grade] counts judged documents
         that are no candidates. To `judgments` that are there from the start the model is fitted once, whatever their
-        number. `moments` of the same systems, that no other engine uses any more, save time."""
+        number; of those to be loaded so many are `imported`, made before, from a pool of `pool_depth` if it had one.
+        `moments` of the same systems, that no other engine uses any more, save time."""
         if isinstance(strategy, str):
             if strategy not in STRATEGIES:
                 raise FathomsError(f"there is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
@@ -78,7 +84,10 @@ class Engine:
         self._rel = rel
         self._levels, grading = _grading(self.measures, grades, elsewhere, len(self.block.number))
         self.beliefs = [beliefs_of(measure, self.block, grading, moments) for measure in self.measures]
-        self._learner = strategy.learner(self.block, _gathered(labels, self.block.number), grading.levels)
+        self._learner = strategy.learner(self.block, _gathered(labels, self.block.number), grading.levels, pool_depth)
+        self._imported = imported
+        self._calibrated: list[tuple[int, float]] = []  # the judgments at the last calibration
+        self.widening = [1.0] * len(self.measures)  # of standard deviations
         present = np.flatnonzero(self.block.present)
         self.size = len(present)  # candidates in all
         self._flat = np.full(len(candidates), -1, dtype=np.int64)  # where each candidate stands in the block
@@ -105,12 +114,11 @@ class Engine:
         for number, grade in judgments:  # all before any counts: what fails changes nothing
             self._check(number, known)
             known[number] = grade
+        self._calibrate(list(judgments[: self._calibration(fitted)]))
         self._known = dict(judgments[:fitted])
         places = self._flat[list(self._known)]
-        judged, relevant = np.zeros((2, *self.block.number.shape), dtype=bool)
-        level = np.zeros(judged.shape, dtype=np.int64)
-        judged.flat[places] = True
-        level.flat[places] = [self._level(grade) for grade in self._known.values()]
+        judged, level = self._arrays(judgments[:fitted])
+        relevant = np.zeros(judged.shape, dtype=bool)
         relevant.flat[places] = [grade >= self._rel for grade in self._known.values()]
         order = [divmod(place, judged.shape[1]) for place in places.tolist()]
         chance = np.zeros((len(self.beliefs[0].values), *judged.shape))
@@ -118,6 +126,33 @@ class Engine:
         self.fit()
         for number, grade in judgments[fitted:]:
             self.judge(number, grade)
+
+    def _arrays(self, judgments: Sequence[tuple[int, float]]) -> tuple[Bools, Ints]:
+        """What is judged, and each one's level, [topic, column]."""
+        places = self._flat[[number for number, _ in judgments]]
+        judged = np.zeros(self.block.number.shape, dtype=bool)
+        level = np.zeros(judged.shape, dtype=np.int64)
+        judged.flat[places] = True
+        level.flat[places] = [self._level(grade) for _, grade in judgments]
+        return judged, level
+
+    def _calibration(self, judged: int) -> int:
+        """The number of judgments at the last calibration: with all that were imported, and when they have doubled."""
+        found, at = 0, max(CALIBRATE, self._imported)
+        while last_fit(at) <= judged:
+            found, at = last_fit(at), 2 * at
+        return found
+
+    def _calibrate(self, judgments: list[tuple[int, float]]) -> None:
+        """Have backtests on these say how far off the model is."""
+        if judgments == self._calibrated:
+            return
+        self._calibrated = judgments
+        self.widening = [1.0] * len(self.measures)
+        if isinstance(self._learner, Grades):
+            self._learner.drift = UNKNOWN_DRIFT
+            if judgments:
+                self.widening = calibrate(self._learner, *self._arrays(judgments), self.beliefs, self.seed)
 
     def judge(self, index: int, grade: float) -> None:
         """One more judgment; at every tenth, and later less often, the model is fitted anew."""
@@ -130,6 +165,8 @@ class Engine:
         state.level[topic, column] = level
         state.order.append((topic, column))
         if last_fit(self.judged) == self.judged:
+            if self._calibration(self.judged) == self.judged:
+                self._calibrate(list(self._known.items()))
             self.fit()
             return
         state.chance[:, topic, column] = np.arange(len(state.chance)) == level
@@ -243,8 +280,11 @@ class Engine:
 
     def confidence(self, measure: int = 0) -> Floats:
         """[a, b]: the probability that system a has a greater mean score than system b, by one of the measures."""
-        beliefs = self.beliefs[measure]
-        return confidence(beliefs.means(), beliefs.covariance())
+        return confidence(self.beliefs[measure].means(), self._covariance(measure))
+
+    def _covariance(self, measure: int) -> Floats:
+        """Of mean scores, as wide as the backtests ask for."""
+        return self.widening[measure] ** 2 * self.beliefs[measure].covariance()
 
     def probabilities(self) -> tuple[Ints, Floats]:
         """Numbers of the candidates, and each one's probability of relevance: 0 or 1 where judged."""
@@ -295,7 +335,7 @@ class Engine:
         need = np.zeros(GUESSES, dtype=np.int64)
         for measure, a, b in unsettled:
             beliefs = self.beliefs[measure]
-            expectation, covariance = beliefs.means(), beliefs.covariance()
+            expectation, covariance = beliefs.means(), self._covariance(measure)
             carried = np.sort(beliefs.pair_sizes(a, b))[::-1]
             in_all = _of_difference(covariance, a, b)
             of_documents = min(float(carried.sum()), in_all)

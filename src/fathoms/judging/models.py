@@ -56,7 +56,8 @@ class GradeLearner(Protocol):
         """From what is judged, [topic, column]."""
 
 
-LearnerMaker = Callable[[Block, "Floats | None", Floats], GradeLearner]  # block, labels [topic, column, label], levels
+# From a block, labels [topic, column, label], levels, and the depth of the pool that was judged before, 0 for none.
+LearnerMaker = Callable[[Block, "Floats | None", Floats, int], GradeLearner]
 
 
 # -- the model of the estimates -------------------------------------------------------------------------------
@@ -205,6 +206,7 @@ class RelevantOrNot:
         block: Block,
         labels: Floats | None,
         levels: Floats,
+        pool_depth: int = 0,
         model: Callable[[Block, Floats | None], Model] | None = None,
     ) -> None:
         self.block, self.n_levels = block, len(levels)
@@ -218,14 +220,14 @@ class RelevantOrNot:
         return RelevantGrades(self.block, seen / seen.sum(), relevance)
 
 
-def even_chances(block: Block, labels: Floats | None, levels: Floats) -> RelevantOrNot:
+def even_chances(block: Block, labels: Floats | None, levels: Floats, pool_depth: int) -> RelevantOrNot:
     """MTC's: every document is relevant with probability 1/2."""
     return RelevantOrNot(block, labels, levels)
 
 
-def experts(block: Block, labels: Floats | None, levels: Floats) -> RelevantOrNot:
+def experts(block: Block, labels: Floats | None, levels: Floats, pool_depth: int) -> RelevantOrNot:
     """RTC's, in the reading closest to the paper."""
-    return RelevantOrNot(block, labels, levels, Experts)
+    return RelevantOrNot(block, labels, levels, model=Experts)
 
 
 class RelevantGrades:
