@@ -1,8 +1,8 @@
 """Before anything is judged or run: how many topics, which differences they can show, and how deep to judge.
 
-With judgments and runs of a collection like the planned one, variances are measured on them: pair by pair, and by drawing
-topics again. --from-scores takes scores by topic that some tool has computed, --variance a number. `none` as QRELS
-stands for judgments that do not exist yet: how many a pool of each depth will need, and what it leaves unknown.
+With judgments and runs of a collection like the planned one, variances are measured on them: pair by pair, and by
+drawing topics again. --from-scores takes scores by topic that some tool has computed, --variance a number. `none` as
+QRELS stands for judgments that do not exist yet: how many a pool of each depth will need, and what it leaves unknown.
 
   topics   for --min-difference, --power and --alpha: paired t-test, all pairs of --systems, one-way ANOVA; the least
            difference that the topics there are, or --n-topics, show; topics for --interval-width
@@ -76,7 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--interval-width",
         metavar="W",
         type=positive,
-        help="how wide an interval may be: topics for that of a difference, with --likely judgments for that of a score",
+        help="how wide an interval may be: topics for that of a difference; with --likely, judgments for a score's",
     )
     parser.add_argument(
         "--epsilon", metavar="E", type=positive, default=0.05, help="residual that a pool may leave (0.05)"
@@ -217,7 +217,7 @@ def _depths(plan: DepthPlan) -> str:
         "largest": [_number(one.largest) for one in plan.points],
         "likely": [_number(one.likely) for one in plan.points],
         "of pairs": [_number(one.likely_difference) for one in plan.points],
-        "clear pairs": ["" if one.settled is None else f"{100 * one.settled:.0f}%" for one in plan.points],
+        "clear pairs": ["" if one.clear is None else f"{100 * one.clear:.0f}%" for one in plan.points],
     }
     shown = {name: cells for name, cells in columns.items() if any(cells)}
     text = aligned_text(list(shown), [list(row) for row in zip(*shown.values(), strict=True)], numbers_from=0)

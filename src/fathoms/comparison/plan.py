@@ -102,6 +102,11 @@ def run_plan(
         if plan is None:
             notes.append(_why_no_depth(experiment, measure))
             continue
+        if depth is not None and plan.depth is None:
+            deepest = plan.points[-1].depth
+            notes.append(
+                f"{measure.name}: nothing is known of a pool of depth {depth:,}; that of the judgments is {deepest:,}"
+            )
         if likely:
             plan = with_likely(experiment, plan, level=level, confidence=confidence, progress=progress)
         depths.append(trimmed(plan))
@@ -221,8 +226,8 @@ def _from_scores(asked: _Asked, name: str, scores: TopicScores) -> TopicPlan:
         answers.append(TopicAnswer(method, tested, level, needed, None, now, found))
     most = MOST_RESAMPLED
     resampled = scores.resampled_topics(d, alpha, power, asked.seed, most) if _within(answers[0].topics, most) else None
-    now = scores.resampled_power(n, d, alpha, asked.seed) if n <= most else None
-    answers.insert(1, TopicAnswer("resampled", 2, alpha, resampled, None, now))
+    drawn = scores.resampled_power(n, d, alpha, asked.seed) if n <= most else None
+    answers.insert(1, TopicAnswer("resampled", 2, alpha, resampled, None, drawn))
     answers.insert(2, _t_answer("t_mean_variance", asked, alpha, scores.variance, n=n))
     answers.append(_anova_answer(asked, scores.system_variance, systems, n))
     curve = []
@@ -232,7 +237,9 @@ def _from_scores(asked: _Asked, name: str, scores: TopicScores) -> TopicPlan:
             powers["resampled"] = scores.resampled_power(k, d, alpha, asked.seed)
         powers["anova"] = power_of_anova(k, d, scores.system_variance, systems, alpha)
         curve.append(
-            CurvePoint(k, powers, scores.detectable(k, alpha, power), expected_width(k, scores.variance, alpha))
+            CurvePoint(
+                k, powers, scores.detectable(k, alpha, power), expected_width(k, scores.mean_deviation**2, alpha)
+            )
         )
     like = scores.pair_differences[scores.like(d)]
     return TopicPlan(
@@ -253,7 +260,7 @@ def _from_scores(asked: _Asked, name: str, scores: TopicScores) -> TopicPlan:
         pair_range=(float(like.min()), float(like.max())),
         factors=scores.variance_interval(asked.seed),
         most_resampled=most,
-        **_widths(asked, scores.variance, n),
+        **_widths(asked, scores.mean_deviation**2, n),
     )
 
 

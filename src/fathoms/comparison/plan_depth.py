@@ -45,7 +45,7 @@ class DepthPoint:
     new: int | None = None  # of these, documents that are not judged yet
     likely: float | None = None  # width of the likely interval of a mean score, the mean over runs
     likely_difference: float | None = None  # the same of the difference between two runs, over all pairs
-    settled: float | None = None  # share of the pairs of runs of which it is clear who is ahead
+    clear: float | None = None  # share of the pairs of runs of which it is clear who is ahead
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def imagined_residuals(measure: Measure, depths: Sequence[int]) -> Floats:
     wanted = [min(depth, n) for depth in depths]
     names = [f"t{i}" for i in range(len(wanted))]
     qrels = {name: {str(i): 0 for i in range(depth)} for name, depth in zip(names, wanted, strict=True)}
-    experiment = BaseExperiment(qrels, {"run": {name: run for name in names}}, workers=1)
+    experiment = BaseExperiment(qrels, {"run": dict.fromkeys(names, run)}, workers=1)
     alignment = experiment.alignment([measure], [], ranges=False)
     scores = measure.scores(experiment.align("run", alignment).evidence)
     if scores.low is None or scores.high is None:
@@ -244,11 +244,12 @@ class DepthPlanner:
         found = DepthPlan(measure, basis, self.epsilon, points, enough, 0 if pools is None else len(pools.names))
         if self.depth is None:
             return found
-        if self.depth <= deepest:
-            found = replace(found, depth=self.depth, at_depth=at(self.depth))
-        if measure.cutoff in ("optional", "required") and (pools is None or self.depth <= pools.deepest):
+        if self.depth > (LONGEST if pools is None else pools.deepest):
+            return found
+        found = replace(found, depth=self.depth, at_depth=at(self.depth))
+        if measure.cutoff in ("optional", "required"):
             cutoffs, reach = self._cutoffs(measure, residuals, self.depth)
-            found = replace(found, depth=self.depth, cutoffs=cutoffs, reach=reach)
+            found = replace(found, cutoffs=cutoffs, reach=reach)
         return found
 
     def _enough(self, points: list[DepthPoint], at: Callable[[int], DepthPoint]) -> DepthPoint | None:
@@ -281,9 +282,9 @@ class DepthPlanner:
             first = small.index(True)
             low = points[first - 1].cutoff if first else 0
             return points, fewest(lambda k: self._small(at(k)), start=low + 1, most=points[first].cutoff)
-        last = len(small) - 1 - small[::-1].index(True)
-        if last == len(small) - 1:
-            return points, points[last].cutoff
+        last = (small.index(False) if False in small else len(small)) - 1
+        if last < 0 or last == len(small) - 1:
+            return points, points[last].cutoff if last >= 0 else None
         low, high = points[last].cutoff, points[last + 1].cutoff
         while high - low > 1:
             middle = (low + high) // 2
@@ -319,8 +320,8 @@ def with_likely(
         means = found.means  # [draw, run]
         ends = [(1 - level) / 2, (1 + level) / 2]
         widths = np.diff(np.quantile(means, ends, axis=0), axis=0)[0]
-        of_pairs, settled = _of_pairs(means, ends, confidence)
-        points[depth] = replace(points[depth], likely=float(widths.mean()), likely_difference=of_pairs, settled=settled)
+        of_pairs, clear = _of_pairs(means, ends, confidence)
+        points[depth] = replace(points[depth], likely=float(widths.mean()), likely_difference=of_pairs, clear=clear)
         progress(str(depth))
     ordered = [points[depth] for depth in sorted(points)]
     return replace(plan, points=ordered, to_depth=to_depth)

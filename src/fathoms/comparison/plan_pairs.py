@@ -1,8 +1,8 @@
 """What per-topic scores of some runs say about the topics another experiment will need.
 
 The variance of a difference is not the same for all pairs of runs: those that differ little vary little. Power is
-therefore worked out pair by pair, for pairs whose observed difference is like the one that is to be found, and averaged;
-one power for the mean variance of all pairs, as in Sakai's design, is too low on TREC-8.
+therefore worked out pair by pair, for pairs whose observed difference is like the one that is to be found, and
+averaged; one power for the mean variance of all pairs, as in Sakai's design, is too low on TREC-8.
 """
 
 from __future__ import annotations
@@ -74,6 +74,11 @@ class TopicScores:
         m, n = self.scores.shape
         residual = self.scores - self.scores.mean(axis=1, keepdims=True) - self.scores.mean(axis=0) + self.scores.mean()
         return float(2 * (residual**2).sum() / ((m - 1) * (n - 1)))
+
+    @cached_property
+    def mean_deviation(self) -> float:
+        """The mean over pairs of the standard deviation of a difference, which mean widths of intervals depend on."""
+        return float(np.sqrt(self.pair_variances).mean())
 
     @cached_property
     def system_variance(self) -> float:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *("question", "measure", "method", "systems", "alpha", "difference", "power", "topics", "detectable", "width"),
-    *("depth", "cutoff", "judgments", "new", "residual", "largest", "likely", "likely_difference", "settled"),
+    *("depth", "cutoff", "judgments", "new", "residual", "largest", "likely", "likely_difference", "clear"),
 )
 TITLES = {
     "t": "paired t-test",
@@ -74,8 +74,13 @@ class TopicPlan:
     factors: tuple[float, float] = (1.0, 1.0)  # between which the variance lies, by the bootstrap
     most_resampled: int = 0  # topics
 
-    def answer(self, method: str) -> TopicAnswer | None:
-        return next((one for one in self.answers if one.method == method), None)
+    def answer(self, method: str) -> TopicAnswer:
+        """The answer of one of the methods: t, resampled, t_mean_variance, t_all_pairs, anova."""
+        found = next((one for one in self.answers if one.method == method), None)
+        if found is None:
+            have = ", ".join(one.method for one in self.answers)
+            raise FathomsError(f"there is no answer of {method!r} here; there are {have}")
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +187,7 @@ def _topic_rows(plan: TopicPlan) -> list[dict[str, Any]]:
 
 def _depth_rows(plan: DepthPlan) -> list[dict[str, Any]]:
     about = {"measure": plan.measure.name, "method": plan.basis}
-    names = ("depth", "judgments", "new", "residual", "largest", "likely", "likely_difference", "settled")
+    names = ("depth", "judgments", "new", "residual", "largest", "likely", "likely_difference", "clear")
     rows: list[dict[str, Any]] = [
         {"question": "depth", **about, **{name: getattr(point, name) for name in names}} for point in plan.points
     ]

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from fathoms.comparison.plan_depth import DepthPlan, DepthPoint
 from fathoms.comparison.topic_set_size import MOST_TOPICS
 from fathoms.measures.rbp import RBP
+from fathoms.measures.weighted import Weighted
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.comparison.plan_result import Plan, TopicPlan
 
+MODELLED = "`fathoms predict --method weibull` or linear"
 CLEAR = 0.9  # of the pairs of runs: a share that is called nearly all
 
 
@@ -47,23 +49,21 @@ def _topics(n: int | None) -> str:
 
 
 def _percent(share: float) -> str:
-    """Of a power: 80%, 99.9%; never 100% where it is not sure."""
+    """Of a power: 69%, 99.7%; never 100%, of which nobody can be sure."""
     return f"{100 * share:.0f}%" if share < 0.995 else f"{min(100 * share, 99.9):.1f}%"
 
 
 def _needed(plan: TopicPlan) -> str:
     one = plan.answer("t")
-    assert one is not None
     return (
         f"it takes {_topics(one.topics)} to find a difference of {plan.difference:g} between two systems with power "
-        f"{_percent(plan.power)} (paired t-test, alpha {plan.alpha:g})."
+        f"{100 * plan.power:g}% (paired t-test, alpha {plan.alpha:g})."
     )
 
 
 def _behind(plan: TopicPlan) -> str:
     """What the number rests on: pairs, resampling, and how well the variance is known."""
-    exact, drawn, mean = plan.answer("t"), plan.answer("resampled"), plan.answer("t_mean_variance")
-    assert exact is not None and drawn is not None and mean is not None
+    exact, drawn, mean = (plan.answer(method) for method in ("t", "resampled", "t_mean_variance"))
     pairs = (
         f"that is the mean over {pluralise(plan.pairs, 'pair')} of these runs, {plan.pair_range[0]:.4f} to "
         f"{plan.pair_range[1]:.4f} apart, each with its own variance"
@@ -82,21 +82,19 @@ def _behind(plan: TopicPlan) -> str:
 
 def _present(plan: TopicPlan) -> str:
     one = plan.answer("t")
-    assert one is not None and one.detectable is not None and one.power_now is not None
     here = "these " if plan.n_topics == plan.scored_topics else ""
     return (
         f"{here}{pluralise(plan.n_topics or 0, 'topic')} find a difference of {one.detectable:.4f} with power "
-        f"{_percent(plan.power)}, and one of {plan.difference:g} with power {_percent(one.power_now)}."
+        f"{100 * plan.power:g}%, and one of {plan.difference:g} with power {_percent(one.power_now or 0.0)}."
     )
 
 
 def _all_systems(plan: TopicPlan) -> str:
     tests, anova = plan.answer("t_all_pairs"), plan.answer("anova")
-    assert tests is not None and anova is not None
     pairs = plan.systems * (plan.systems - 1) // 2
     return (
-        f"among {plan.systems} systems, where each of {pairs:,} pairs is tested at {tests.alpha:.2g} (Holm's first step, "
-        f"as in `fathoms compare`), it takes {_topics(tests.topics)}; a one-way ANOVA, which only asks whether all are "
+        f"among {plan.systems} systems, with each of {pairs:,} pairs tested at {tests.alpha:.2g} (Holm's first step, as "
+        f"in `fathoms compare`), it takes {_topics(tests.topics)}; a one-way ANOVA, which only asks whether all are "
         f"equal and does not pair topics, takes {_topics(anova.topics)}."
     )
 
@@ -136,7 +134,7 @@ def of_depth(plan: DepthPlan) -> list[str]:
     told = [f"{name}: {_enough(plan)}"]
     if plan.depth is not None:
         told += [f"{name}: {line}" for line in _planned(plan)]
-    if plan.measure.k is not None and plan.measure.cutoff != "recall":
+    elif plan.measure.k is not None and plan.measure.cutoff != "recall":
         told.append(f"{name}: {_advice(int(plan.measure.k))}")
     return told
 
@@ -155,8 +153,6 @@ def _left(plan: DepthPlan, point: DepthPoint) -> str:
     if plan.basis == "judgments":
         return f"{point.residual:.4f} on average, by the judgments there are"
     where = "" if plan.basis == "formula" else " on average"
-    from fathoms.measures.weighted import Weighted
-
     return (
         f"{point.residual:.4f}{where}" if isinstance(plan.measure, Weighted) else f"at most {point.residual:.4f}{where}"
     )
@@ -193,7 +189,8 @@ def _planned(plan: DepthPlan) -> list[str]:
         )
     elif plan.measure.has_tail:
         told.append(
-            f"with a pool of depth {depth:,} the residual is {plan.epsilon:g} or less at cut-offs from {plan.reach:,} on."
+            f"with a pool of depth {depth:,} the residual is {plan.epsilon:g} or less at cut-offs from {plan.reach:,} "
+            "on."
         )
     else:
         more = ", the greatest one tried" if plan.reach == plan.cutoffs[-1].cutoff else ""
@@ -202,16 +199,16 @@ def _planned(plan: DepthPlan) -> list[str]:
             f"{more}."
         )
     told.append(
-        f"a pool of depth {depth:,} is enough for cut-offs up to {2 * depth:,} if the gain below it is modelled (d' >= "
-        "k/2; Lu, Moffat and Culpepper 2016)."
+        f"Lu, Moffat and Culpepper (2016) advise d' >= k/2: a pool of depth {depth:,} for cut-offs up to "
+        f"{2 * depth:,}, with the gain below it modelled ({MODELLED})."
     )
     return told
 
 
 def _advice(k: int) -> str:
     return (
-        f"to evaluate down to rank {k:,}, pool at least to depth {-(-k // 2):,} and model the gain below it, as `fathoms "
-        "predict --method weibull` does (d' >= k/2; Lu, Moffat and Culpepper 2016)."
+        f"Lu, Moffat and Culpepper (2016) advise d' >= k/2: for rank {k:,} a pool of at least depth {-(-k // 2):,}, "
+        f"with the gain below it modelled ({MODELLED})."
     )
 
 
@@ -219,34 +216,35 @@ def _advice(k: int) -> str:
 
 
 def of_likely(plan: DepthPlan, level: float, confidence: float, width: float | None) -> list[str]:
+    """Intervals for want of judging, on these topics."""
     points = [one for one in plan.points if one.likely is not None]
     if not points:
         return []
-    name, target = plan.measure.name, f"once judged down to rank {plan.to_depth:,}"
+    target = f"on these topics once they are judged down to rank {plan.to_depth:,}"
     told = []
     if width is not None:
         found = next((one for one in points if one.likely is not None and one.likely <= width), None)
-        if found is None:
-            told.append(
-                f"{name}: no pool looked at, up to depth {points[-1].depth:,}, leaves {100 * level:g}% likely intervals of a "
-                f"run's mean score {target} that are {width:g} wide or less; the deepest leaves {points[-1].likely:.4f}."
-            )
-        else:
-            told.append(
-                f"{name}: a pool of depth {found.depth:,} ({pluralise(found.judgments or 0, 'judgment')}) leaves "
-                f"{100 * level:g}% likely intervals of a run's mean score {target} that are {found.likely:.4f} wide on "
-                f"average, no more than {width:g}."
-            )
-    clear = next((one for one in points if one.settled is not None and one.settled >= CLEAR), None)
-    shares = [one.settled for one in points if one.settled is not None]
-    if clear is not None and clear.settled is not None:
+        intervals = f"{100 * level:g}% likely intervals of a run's mean score {target}"
+        last = points[-1]
         told.append(
-            f"{name}: a pool of depth {clear.depth:,} ({pluralise(clear.judgments or 0, 'judgment')}) makes it {100 * confidence:g}% "
-            f"sure who is ahead {target}, for {100 * clear.settled:.0f}% of the pairs of runs."
+            f"no pool looked at leaves {intervals} that are {width:g} wide or less on average; that of depth "
+            f"{last.depth:,} leaves {last.likely:.4f}."
+            if found is None
+            else f"a pool of depth {found.depth:,} ({pluralise(found.judgments or 0, 'judgment')}) leaves {intervals} "
+            f"that are {found.likely:.4f} wide on average, {width:g} or less."
+        )
+    shares = [(one, one.clear) for one in points if one.clear is not None]
+    enough = next(((one, share) for one, share in shares if share >= CLEAR), None)
+    sure = f"it {100 * confidence:g}% sure who is ahead {target}"
+    if enough is not None:
+        cost = pluralise(enough[0].judgments or 0, "judgment")
+        told.append(
+            f"a pool of depth {enough[0].depth:,} ({cost}) makes {sure}, for {100 * enough[1]:.0f}% of the pairs of "
+            "runs."
         )
     elif shares:
         told.append(
-            f"{name}: no pool looked at makes it {100 * confidence:g}% sure who is ahead {target}, for {100 * CLEAR:.0f}% of the "
-            f"pairs of runs; the deepest does for {100 * shares[-1]:.0f}%."
+            f"no pool looked at makes {sure}, for {100 * CLEAR:.0f}% of the pairs of runs; that of depth "
+            f"{shares[-1][0].depth:,} does for {100 * shares[-1][1]:.0f}%."
         )
-    return told
+    return [f"{plan.measure.name}: {line}" for line in told]

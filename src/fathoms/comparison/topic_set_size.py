@@ -1,14 +1,14 @@
 """How many topics: Sakai's topic set size design, for the paired t-test, one-way ANOVA and confidence intervals.
 
-Sakai (2016), Topic set size design, Information Retrieval Journal 19, takes Nagata's approximations. Here power is exact
-for normally distributed scores: noncentral t and noncentral F. The readings chosen:
+Sakai (2016), Topic set size design, Information Retrieval Journal 19, takes Nagata's approximations. Here power is
+exact for normally distributed scores: noncentral t and noncentral F. The readings chosen:
 
 - The paired t-test is two-sided. `variance` is that of the difference between two systems on a topic, and `difference`
   the mean difference that is to be found significant (Sakai's minD_t).
-- The one-way ANOVA tests whether all `systems` have the same mean. `variance` is that of one system's scores over topics
-  (within-system variance), and `difference` that between the best and the worst of them (minD). Of all ways in which
-  the others can lie, the least favourable one counts: all halfway. The noncentrality is then n minD^2 / (2 variance),
-  with m - 1 and m (n - 1) degrees of freedom.
+- The one-way ANOVA tests whether all `systems` have the same mean. `variance` is that of one system's scores over
+  topics (within-system variance), and `difference` that between the best and the worst of them (minD). Of all ways in
+  which the others can lie, the least favourable one counts: all halfway. The noncentrality is then
+  n minD^2 / (2 variance), with m - 1 and m (n - 1) degrees of freedom.
 - An interval is that of the paired t-test, and its width the expected one, since the standard deviation that it will be
   made of varies.
 """
