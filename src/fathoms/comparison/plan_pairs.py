@@ -17,8 +17,8 @@ from fathoms.comparison.topic_set_size import fewest, least, power_of_t_test
 from fathoms.evidence.evidence import Floats, Ints
 
 LIKE = 2.0  # a pair is like a difference if its own is at least half and at most twice as large
-LEAST_PAIRS = 10  # where fewer are, the nearest ones are taken
-MOST_PAIRS = 300  # looked at; of more, every so many by variance
+LEAST_PAIRS = 10  # where fewer are, others are taken too, the nearest ones
+MOST_PAIRS = 300  # of more, the nearest ones are taken
 DRAWS = 400  # resamples of the topics
 CELLS = 4_000_000  # differences resampled at a time
 BOOTSTRAPS = 400  # of the topics, for the uncertainty of a variance
@@ -106,12 +106,9 @@ class TopicScores:
         """Numbers of the pairs whose observed difference is like this one, or of the nearest ones."""
         with np.errstate(divide="ignore"):
             far = np.abs(np.log(self.pair_differences / difference))
-        found = np.flatnonzero(far <= np.log(LIKE) + 1e-12)
-        if len(found) < LEAST_PAIRS:
-            found = np.sort(np.argsort(far, kind="stable")[:LEAST_PAIRS])
-        if len(found) > MOST_PAIRS:
-            ordered = found[np.argsort(self.pair_variances[found], kind="stable")]
-            found = ordered[(np.arange(MOST_PAIRS) * len(ordered)) // MOST_PAIRS]
+        nearest = np.argsort(far, kind="stable")
+        within = int((far <= np.log(LIKE) + 1e-12).sum())
+        found: Ints = np.sort(nearest[: min(max(within, LEAST_PAIRS), MOST_PAIRS)])
         return found
 
     def power(self, topics: int, difference: float, alpha: float) -> float:
@@ -134,6 +131,7 @@ class TopicScores:
                     float(power_of_t_test(topics, d, variances, alpha).mean()) >= power
                 ),
                 start,
+                tolerance=1e-5,
             )
             if abs(again - found) <= 1e-4 * found:
                 return again

@@ -93,8 +93,8 @@ def _all_systems(plan: TopicPlan) -> str:
     tests, anova = plan.answer("t_all_pairs"), plan.answer("anova")
     pairs = plan.systems * (plan.systems - 1) // 2
     return (
-        f"among {plan.systems} systems, with each of {pairs:,} pairs tested at {tests.alpha:.2g} (Holm's first step, as "
-        f"in `fathoms compare`), it takes {_topics(tests.topics)}; a one-way ANOVA, which only asks whether all are "
+        f"among {plan.systems} systems, with each of {pairs:,} pairs tested at {tests.alpha:.2g} (Holm's first step, "
+        f"as in `fathoms compare`), it takes {_topics(tests.topics)}; a one-way ANOVA, which only asks whether all are "
         f"equal and does not pair topics, takes {_topics(anova.topics)}."
     )
 
@@ -170,8 +170,8 @@ def _enough(plan: DepthPlan) -> str:
     if plan.enough.largest is not None and plan.runs > 1:
         most = f", and {plan.enough.largest:.4f} in the run that has most"
     return (
-        f"a pool of depth {plan.enough.depth:,}{f' ({cost})' if cost else ''} keeps the residual at {plan.epsilon:g} or "
-        f"less: it leaves {_left(plan, plan.enough)}{most}."
+        f"a pool of depth {plan.enough.depth:,}{f' ({cost})' if cost else ''} keeps the residual at {plan.epsilon:g} "
+        f"or less: it leaves {_left(plan, plan.enough)}{most}."
     )
 
 

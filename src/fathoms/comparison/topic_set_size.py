@@ -22,12 +22,13 @@ import numpy as np
 from fathoms.evidence.evidence import Floats
 
 MOST_TOPICS = 1_000_000
-FAR = 30.0  # noncentrality from which on a closed form is precise enough, and scipy's series is not always
+FAR = 30.0  # noncentrality up to which scipy's series is taken
+NODES = 60  # of the quadrature beyond it
 
 
 def power_of_t_test(topics: int, difference: Floats | float, variance: Floats | float, alpha: float) -> Floats:
     """The chance that the two-sided paired t-test is significant."""
-    from scipy.special import nctdtr, ndtr, stdtrit
+    from scipy.special import chdtr, nctdtr, stdtrit
 
     freedom = topics - 1
     critical = float(-stdtrit(freedom, alpha / 2))
@@ -38,9 +39,10 @@ def power_of_t_test(topics: int, difference: Floats | float, variance: Floats | 
     power: Floats = 1 - nctdtr(freedom, near, critical) + nctdtr(freedom, near, -critical)
     far = (shift > FAR) | np.isnan(power)
     if far.any():
-        # Johnson and Welch's normal approximation of the noncentral t.
-        spread = np.sqrt(1 + critical**2 / (2 * freedom))
-        power = np.where(far, ndtr((shift - critical * (1 - 1 / (4 * freedom))) / spread), power)
+        # |t| > c where the variance is below that of ((shift + z) / c)^2, for each z of a normal distribution.
+        z, weight = np.polynomial.hermite_e.hermegauss(NODES)
+        below = chdtr(freedom, freedom * ((shift[..., None] + z) / critical) ** 2)
+        power = np.where(far, below @ weight / weight.sum(), power)
     return np.clip(power, 0.0, 1.0)
 
 
@@ -104,8 +106,9 @@ def fewest(enough: Callable[[int], bool], start: int = 2, most: int = MOST_TOPIC
     return high
 
 
-def least(enough: Callable[[float], bool], start: float) -> float:
-    """The least positive number that is enough, where larger ones are too, to a relative 1e-9; 0 from a start of 0."""
+def least(enough: Callable[[float], bool], start: float, tolerance: float = 1e-9) -> float:
+    """The least positive number that is enough, where larger ones are too, up to a relative error; 0 from a start of
+    0."""
     if start <= 0:
         return 0.0
     high = start
@@ -114,7 +117,7 @@ def least(enough: Callable[[float], bool], start: float) -> float:
     low = high / 2
     while low > 0 and enough(low):
         low, high = low / 2, low
-    while high - low > 1e-9 * high:
+    while high - low > tolerance * high:
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
