@@ -353,8 +353,9 @@ def test_residuals_by_judgments_are_those_of_eval(simulated: Callable[..., Path]
     runs = fm.read_runs(folder / "runs")
     exp = fm.Experiment(folder / "qrels.txt", runs, pooled=folder / "pooled.txt")
     point = next(one for one in exp.plan("nDCG@10").depths[0].points if one.depth == 3)
+    cut = exp.pool(depth=3).frame
     shallow = fm.Experiment(
-        exp.pool(depth=3).qrels,  # type: ignore[union-attr]
+        cut,
         {name: runs[name] for name in exp.contributing()},
         universe="run",
     )
@@ -362,7 +363,7 @@ def test_residuals_by_judgments_are_those_of_eval(simulated: Callable[..., Path]
     widths = (rows["high"] - rows["low"]).to_numpy()
     assert point.residual == pytest.approx(widths.mean())
     assert point.largest == pytest.approx(widths.max())
-    assert point.judgments == len(exp.pool(depth=3).qrels)  # type: ignore[union-attr]
+    assert point.judgments == len(cut)
 
 
 def test_likely_intervals_shrink_with_depth(simulated: Callable[..., Path]) -> None:

@@ -87,7 +87,8 @@ class TopicScores:
         return float(self.scores.var(axis=1, ddof=1).mean())
 
     def variance_interval(self, seed: int, level: float = 0.95) -> tuple[float, float]:
-        """By a bootstrap over topics: how much larger or smaller, as factors, the mean variance may be with others."""
+        """By a bootstrap over topics: how much smaller or larger, as factors, the mean variance may be with others;
+        the latter may be inf."""
         rng = np.random.default_rng(seed)
         n = self.topics
         centred = self.scores - self.scores.mean(axis=0)
@@ -95,10 +96,10 @@ class TopicScores:
         square = weight @ (centred**2).sum(axis=0)
         means = centred @ weight.T  # [run, draw]
         drawn = square - (means**2).sum(axis=0)
-        # A resample's variance is too small by (n - 1) / n on average; the basic interval reflects it about the mean.
+        # What resamples are to these topics, these topics are to all; both as ratios.
         ratio = drawn / drawn.mean()
         low, high = np.quantile(ratio, [(1 - level) / 2, (1 + level) / 2])
-        return float(1 / high), float(1 / low)
+        return float(1 / high), float(1 / low) if low > 1e-9 else float("inf")
 
     # -- pairs like a difference ------------------------------------------------------------------------------------
 
@@ -123,19 +124,22 @@ class TopicScores:
         """The least difference that so many topics find with that power. Other differences have other pairs, so the
         pairs for the last answer give the next, until it stays."""
         found = float(np.sqrt(self.variance / topics)) * 3
-        for _ in range(20):
-            variances = self.pair_variances[self.like(found)]
-            start = float(np.sqrt(variances.mean() / topics))
+        tried = np.empty(0, dtype=np.int64)
+        for turn in range(20):
+            like = self.like(found)
+            if np.array_equal(like, tried):
+                break
+            variances, tried = self.pair_variances[like], like
             again = least(
                 lambda d, variances=variances: (  # type: ignore[misc]
                     float(power_of_t_test(topics, d, variances, alpha).mean()) >= power
                 ),
-                start,
+                found,
                 tolerance=1e-5,
             )
-            if abs(again - found) <= 1e-4 * found:
+            if abs(again - found) <= 1e-3 * found:
                 return again
-            found = (again + found) / 2
+            found = again if turn < 3 else (again + found) / 2  # pairs that take turns would do so for ever
         return found
 
     # -- resampling -------------------------------------------------------------------------------------------------

@@ -75,8 +75,12 @@ def _behind(plan: TopicPlan) -> str:
         if drawn.topics is not None
         else ""
     )
-    low, high = (None if exact.topics is None else max(2, round(exact.topics * factor)) for factor in plan.factors)
-    known = "" if low is None or high is None else f", and other topics like them could make it {low:,} to {high:,}"
+    known = ""
+    if exact.topics is not None:
+        low, high = (exact.topics * factor for factor in plan.factors)
+        least = max(2, round(low))
+        span = f"{least:,} or more" if high > MOST_TOPICS else f"{least:,} to {max(2, round(high)):,}"
+        known = f", and other topics like them could make it {span}"
     return f"{pairs}{resampled}{known}. Sakai's design, with one variance for all pairs, says {_topics(mean.topics)}."
 
 

@@ -16,6 +16,7 @@ exact for normally distributed scores: noncentral t and noncentral F. The readin
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,10 +41,17 @@ def power_of_t_test(topics: int, difference: Floats | float, variance: Floats | 
     far = (shift > FAR) | np.isnan(power)
     if far.any():
         # |t| > c where the variance is below that of ((shift + z) / c)^2, for each z of a normal distribution.
-        z, weight = np.polynomial.hermite_e.hermegauss(NODES)
-        below = chdtr(freedom, freedom * ((shift[..., None] + z) / critical) ** 2)
-        power = np.where(far, below @ weight / weight.sum(), power)
+        z, weight = _nodes()
+        power = np.array(power)
+        power[far] = chdtr(freedom, freedom * ((shift[far][:, None] + z) / critical) ** 2) @ weight
     return np.clip(power, 0.0, 1.0)
+
+
+@lru_cache(maxsize=1)
+def _nodes() -> tuple[Floats, Floats]:
+    """Of a quadrature over a normal distribution."""
+    z, weight = np.polynomial.hermite_e.hermegauss(NODES)
+    return z, weight / weight.sum()
 
 
 def topics_for_t_test(difference: float, variance: float, alpha: float, power: float) -> int | None:
