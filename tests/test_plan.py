@@ -467,7 +467,8 @@ def test_the_command_without_judgments(fathoms: Command, simulated: Callable[...
         (["--variance", "0.1", "--likely"], "likely: likely intervals need judgments and runs"),
         (["--variance", "0.1", "--from-scores", "a.eval"], "variance: give either a variance or scores"),
         (["qrels.txt", "good.run"], "variance: one run shows nothing of differences"),
-        (["-m", "AP"], "nothing to plan from"),
+        (["-m", "AP"], "the residual of AP depends on how many relevant documents there are"),
+        (["-m", "DCG"], "DCG reads to the end of a run; name a cut-off, such as DCG@20"),
         (["--from-scores", "nowhere.eval"], "nowhere.eval"),
         (["qrels.txt", "good.run", "--ties", "expected", "--variance", "0.1"], "ties: plan needs one order"),
     ],
@@ -476,6 +477,15 @@ def test_bad_requests(fathoms: Command, words: list[str], message: str) -> None:
     done = fathoms("plan", *words)
     assert done.status == 2
     assert message in done.err
+
+
+def test_gmap_is_told_as_a_ratio(simulated: Callable[..., Path]) -> None:
+    folder = simulated(systems=4, n_topics=8, n_docs=200, depth=40, seed=3)
+    found = fm.plan(folder / "qrels.txt", folder / "runs", "GMAP", min_difference=0.5)
+    assert "to find a ratio of 1.649 between two systems" in found.sentences[0]
+    least = found.topics[0].answer("t").detectable
+    assert least is not None
+    assert f"find a ratio of {np.exp(least):.4g} with power 80%, and a ratio of 1.649" in found.sentences[2]
 
 
 def test_too_little_to_see_a_variance() -> None:

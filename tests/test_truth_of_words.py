@@ -1434,7 +1434,7 @@ PLAN = {
     rf"(?:, and other topics like them could make it (?P<low>{NUMBER}) (?:to (?P<high>{NUMBER})|or more))?\. "
     rf"Sakai's design, with one variance for all pairs, says {TOPICS}\.",
     "present": r"these (?P<n>\d+) topics find a difference of (?P<least>[\d.]+) with power (?P<power>\d+)%, and one of "
-    r"(?P<d>[\d.]+) with power (?P<now>[\d.]+)%\.",
+    r"(?P<d>[\d.]+) with power (?:more than )?(?P<now>[\d.]+)%\.",
     "systems": r"among (?P<systems>\d+) systems, with each of (?P<pairs>\d+) pairs tested at (?P<alpha>[\d.e-]+) "
     rf"\(Holm's first step, as in `fathoms compare`\), it takes {TOPICS}; a one-way ANOVA, which only asks whether all "
     rf"are equal and does not pair topics, takes (?P<anova>{NUMBER}|more than 1,000,000) topics?\.",

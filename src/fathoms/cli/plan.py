@@ -21,7 +21,7 @@ from fathoms.cli import options
 
 if TYPE_CHECKING:
     from fathoms.comparison.plan_depth import DepthPlan
-    from fathoms.comparison.plan_result import Plan, TopicPlan
+    from fathoms.comparison.plan_result import Plan, TopicAnswer, TopicPlan
 
 PICTURES = (".svg", ".png", ".pdf", ".html")
 EXAMPLES = """examples:
@@ -167,6 +167,12 @@ def _number(value: float | None, digits: int = 4) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 
 
+def _topics(one: TopicAnswer) -> str:
+    if one.topics is None:
+        return "" if one.method == "resampled" else "> 1,000,000"
+    return f"{one.topics:,}"
+
+
 def _answers(plan: TopicPlan) -> str:
     from fathoms.cli.output import aligned_text
     from fathoms.comparison.plan_result import TITLES
@@ -179,7 +185,7 @@ def _answers(plan: TopicPlan) -> str:
             TITLES[one.method],
             str(one.systems),
             f"{one.alpha:.3g}",
-            "" if one.topics is None else f"{one.topics:,}",
+            _topics(one),
         ]
         rows.append([*row, *([_number(one.power_now, 3), _number(one.detectable)] if now else [])])
     about = f"{plan.measure}: topics" if plan.measure else "Topics"
@@ -209,10 +215,11 @@ def _curve(plan: TopicPlan) -> str:
 def _depths(plan: DepthPlan) -> str:
     from fathoms.cli.output import aligned_text
 
+    some_new = any(one.new not in (None, 0, one.judgments) for one in plan.points)
     columns = {
         "depth": [f"{one.depth:,}" for one in plan.points],
         "judgments": ["" if one.judgments is None else f"{one.judgments:,}" for one in plan.points],
-        "new": ["" if one.new is None else f"{one.new:,}" for one in plan.points],
+        "new": [f"{one.new:,}" for one in plan.points] if some_new else [],
         "residual": [_number(one.residual) for one in plan.points],
         "largest": [_number(one.largest) for one in plan.points],
         "likely": [_number(one.likely) for one in plan.points],

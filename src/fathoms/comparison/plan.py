@@ -31,6 +31,7 @@ from fathoms.measures.base import Measure
 
 ROUND_NUMBERS = (1, 1.5, 2, 2.5, 3, 4, 5, 7.5)  # times powers of ten: topics on the curve
 MOST_RESAMPLED = 3000  # topics
+LEAST = 1e-5  # what geometric means take instead of less
 
 
 def run_plan(
@@ -92,7 +93,9 @@ def run_plan(
         notes += found.notes
         for measure in prepared:
             scores = np.stack([one.scores[measure].score for one in found.runs])
-            topics.append(_from_scores(asked, measure.name, TopicScores(_compared(measure, scores))))
+            logarithms = measure.aggregate == "geometric"  # of which `compare` tests the mean
+            scores = np.log(np.maximum(scores, LEAST)) if logarithms else scores
+            topics.append(_from_scores(asked, measure.name, TopicScores(scores), logarithms))
     planner = DepthPlanner(experiment, epsilon, depth)
     if experiment.has_runs:
         experiment.needs_an_order("plan")
@@ -112,7 +115,8 @@ def run_plan(
         depths.append(trimmed(plan))
     if not topics and not depths:
         raise FathomsError(
-            "nothing to plan from: state the variance of a difference per topic (variance), or give scores by topic "
+            "; ".join(notes)
+            or "nothing to plan from: state the variance of a difference per topic (variance), or give scores by topic "
             "(from_scores), judgments and runs, or a measure such as RBP(p=0.8) to say how deep to judge"
         )
     return Plan(topics, depths, level, confidence, list(dict.fromkeys(notes)))
@@ -161,11 +165,6 @@ def _read(source: Any, measures: Any, notes: list[str]) -> dict[str, TopicScores
     return found
 
 
-def _compared(measure: Measure, scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """As `compare` tests them: GMAP's are logarithms."""
-    return np.log(np.maximum(scores, 1e-5)) if measure.aggregate == "geometric" else scores
-
-
 def _why_no_depth(experiment: BaseExperiment, measure: Measure) -> str:
     if measure.range_is not in ("exact", "sound"):
         return f"{measure.name} has no range of possible values, so nothing is said of its residual"
@@ -210,7 +209,7 @@ def _from_variance(asked: _Asked, variance: float | None, of_system: float | Non
     )
 
 
-def _from_scores(asked: _Asked, name: str, scores: TopicScores) -> TopicPlan:
+def _from_scores(asked: _Asked, name: str, scores: TopicScores, logarithms: bool = False) -> TopicPlan:
     """From the scores of runs: variances pair by pair, and topics drawn again."""
     if scores.topics < 3:
         raise FathomsError(f"{name}: {scores.topics} topics are too few to see how differences vary; give at least 3")
@@ -259,7 +258,7 @@ def _from_scores(asked: _Asked, name: str, scores: TopicScores) -> TopicPlan:
         pairs=len(like),
         pair_range=(float(like.min()), float(like.max())),
         factors=scores.variance_interval(asked.seed),
-        most_resampled=most,
+        logarithms=logarithms,
         **_widths(asked, scores.mean_deviation**2, n),
     )
 

@@ -72,7 +72,7 @@ class TopicPlan:
     pairs: int = 0  # of them that are like the difference
     pair_range: tuple[float, float] = (0.0, 0.0)  # their differences
     factors: tuple[float, float] = (1.0, 1.0)  # between which the variance lies, by the bootstrap
-    most_resampled: int = 0  # topics
+    logarithms: bool = False  # differences are of mean logarithms, as GMAP's
 
     def answer(self, method: str) -> TopicAnswer:
         """The answer of one of the methods: t, resampled, t_mean_variance, t_all_pairs, anova."""
@@ -114,7 +114,8 @@ class Plan(Result):
         """Power by number of topics."""
         charts.require()
         plan = self._topics(measure)
-        title = f"{plan.measure + ': ' if plan.measure else ''}power to find a difference of {plan.difference:g}"
+        unit = " of logarithms" if plan.logarithms else ""
+        title = f"{plan.measure + ': ' if plan.measure else ''}power to find a difference{unit} of {plan.difference:g}"
         return charts.lines(self.power_points(measure), "topics", "power", "method", title, ("topics", "power"))
 
     def depth_chart(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from fathoms.comparison.plan_depth import DepthPlan, DepthPoint
@@ -49,14 +50,23 @@ def _topics(n: int | None) -> str:
 
 
 def _percent(share: float) -> str:
-    """Of a power: 69%, 99.7%; never 100%, of which nobody can be sure."""
-    return f"{100 * share:.0f}%" if share < 0.995 else f"{min(100 * share, 99.9):.1f}%"
+    """Of a power: 69%, 99.7%; never 100%, which it is not."""
+    if share >= 0.9995:
+        return "more than 99.9%"
+    return f"{100 * share:.0f}%" if share < 0.995 else f"{100 * share:.1f}%"
+
+
+def _size(plan: TopicPlan, difference: float, digits: str = "g") -> str:
+    """A difference; of logarithms, as GMAP has them, the ratio of the means."""
+    if plan.logarithms:
+        return f"a ratio of {math.exp(difference):.4g}"
+    return f"a difference of {difference:{digits}}"
 
 
 def _needed(plan: TopicPlan) -> str:
     one = plan.answer("t")
     return (
-        f"it takes {_topics(one.topics)} to find a difference of {plan.difference:g} between two systems with power "
+        f"it takes {_topics(one.topics)} to find {_size(plan, plan.difference)} between two systems with power "
         f"{100 * plan.power:g}% (paired t-test, alpha {plan.alpha:g})."
     )
 
@@ -87,9 +97,10 @@ def _behind(plan: TopicPlan) -> str:
 def _present(plan: TopicPlan) -> str:
     one = plan.answer("t")
     here = "these " if plan.n_topics == plan.scored_topics else ""
+    other = _size(plan, plan.difference).replace("a difference", "one")
     return (
-        f"{here}{pluralise(plan.n_topics or 0, 'topic')} find a difference of {one.detectable:.4f} with power "
-        f"{100 * plan.power:g}%, and one of {plan.difference:g} with power {_percent(one.power_now or 0.0)}."
+        f"{here}{pluralise(plan.n_topics or 0, 'topic')} find {_size(plan, one.detectable or 0.0, '.4f')} with power "
+        f"{100 * plan.power:g}%, and {other} with power {_percent(one.power_now or 0.0)}."
     )
 
 
@@ -97,7 +108,7 @@ def _all_systems(plan: TopicPlan) -> str:
     tests, anova = plan.answer("t_all_pairs"), plan.answer("anova")
     pairs = plan.systems * (plan.systems - 1) // 2
     return (
-        f"among {plan.systems} systems, with each of {pairs:,} pairs tested at {tests.alpha:.2g} (Holm's first step, "
+        f"among {plan.systems:,} systems, with each of {pairs:,} pairs tested at {tests.alpha:.2g} (Holm's first step, "
         f"as in `fathoms compare`), it takes {_topics(tests.topics)}; a one-way ANOVA, which only asks whether all are "
         f"equal and does not pair topics, takes {_topics(anova.topics)}."
     )
@@ -109,7 +120,7 @@ def _interval(plan: TopicPlan) -> str:
     )
     return (
         f"it takes {_topics(plan.topics_for_width)} for the {100 * (1 - plan.alpha):g}% confidence interval of a "
-        f"difference to be {plan.width:g} wide on average{now}."
+        f"difference{' of logarithms' if plan.logarithms else ''} to be {plan.width:g} wide on average{now}."
     )
 
 
