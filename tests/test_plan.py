@@ -366,6 +366,33 @@ def test_residuals_by_judgments_are_those_of_eval(simulated: Callable[..., Path]
     assert point.judgments == len(cut)
 
 
+def test_a_sample_is_large_enough(simulated: Callable[..., Path]) -> None:
+    """Documents judged at random, with the true grades, many times: Horvitz and Thompson's sum varies as planned."""
+    folder = simulated(systems=4, n_topics=8, n_docs=200, depth=40, seed=3)
+    truth, runs = fm.read_qrels(folder / "truth.txt").to_dict(), fm.read_runs(folder / "runs")
+    exp = fm.Experiment(folder / "truth.txt", runs, pooled=list(runs))
+    one = exp.plan("P@10", interval_width=0.1).depths[0].sample
+    assert one is not None
+    assert one.depth == 10
+    documents = fm.pool(runs, depth=10)
+    assert one.documents == len(documents)
+    rng, variances = np.random.default_rng(0), []
+    place = {pair: i for i, pair in enumerate(documents.select("topic", "document").iter_rows())}
+    drawn = rng.random((4000, len(place))) < one.judgments / one.documents
+    for run in runs:
+        worth = np.zeros(len(place))
+        for topic, listed in runs[run].to_dict().items():
+            for document in sorted(listed, key=lambda d: (-listed[d], d))[:10]:
+                if (topic, document) in place:
+                    worth[place[topic, document]] += (truth[topic].get(document, 0) >= 1) / 10 / 8
+        variances.append((drawn @ worth / (one.judgments / one.documents)).var())
+    assert 2 * 1.96 * np.sqrt(np.mean(variances)) == pytest.approx(0.1, rel=0.06)
+    worst = fm.plan(None, runs, "P@10", interval_width=0.1).depths[0].sample
+    assert worst is not None
+    assert worst.worst
+    assert worst.judgments > one.judgments
+
+
 def test_likely_intervals_shrink_with_depth(simulated: Callable[..., Path]) -> None:
     folder = simulated(systems=4, n_topics=8, n_docs=200, depth=40, seed=3)
     found = fm.plan(folder / "qrels.txt", folder / "runs", "P@10", likely=True, interval_width=0.2, workers=1)
@@ -409,7 +436,9 @@ def test_frame_and_charts(simulated: Callable[..., Path]) -> None:
     folder = simulated(systems=4, n_topics=8, n_docs=200, depth=40, seed=3)
     found = fm.plan(folder / "qrels.txt", folder / "runs", ["AP", "RBP(p=0.8)"], interval_width=0.1, depth=5)
     frame = found.frame
-    assert frame["question"].unique().sort().to_list() == ["curve", "cutoff", "depth", "interval", "topics"]
+    assert frame["question"].unique().sort().to_list() == [
+        *("curve", "cutoff", "depth", "interval", "sample", "topics")
+    ]
     t = frame.filter(pl.col("question") == "topics", pl.col("method") == "t", pl.col("measure") == "AP").row(
         0, named=True
     )

@@ -1445,6 +1445,9 @@ PLAN = {
     "never": r"no pool up to depth (?P<depth>\d+) keeps the residual at (?P<epsilon>[\d.]+) or less; that one "
     rf"{LEAVES}\.",
     "planned": rf"a pool of depth (?P<depth>\d+){COST} {LEAVES}\.",
+    "sample": rf"(?P<sample>{NUMBER}) random judgments of the (?P<documents>{NUMBER}) documents? in a pool of depth "
+    r"(?P<depth>\d+) are enough, by the judgments there are, for 95% intervals of a run's mean score down to that "
+    r"depth that are (?P<width>[\d.]+) wide on average \(`fathoms pool --sample`, `fathoms predict --sampled`\)\.",
     "reach": r"with a pool of depth (?P<depth>\d+) (?:no cut-off of \w+ keeps the residual at [\d.]+ or less|the "
     r"residual is (?P<epsilon>[\d.]+) or less at cut-offs (?:from (?P<start>\d+) on|up to (?P<end>\d+)"
     r"(?P<tried>, the greatest one tried)?))\.",
@@ -1453,6 +1456,9 @@ PLAN = {
     r"\(`fathoms predict --method weibull` or linear\)\.",
 }
 PLAN = {kind: rf"(?P<measure>\S+): {pattern}" for kind, pattern in PLAN.items()}
+
+
+OF_DEPTH = ("enough", "never", "planned", "reach", "advice", "sample")
 
 
 def check_plan(w: World, count: Count) -> None:
@@ -1471,7 +1477,7 @@ def check_plan(w: World, count: Count) -> None:
     for line in found.sentences:
         kind, said = parts(line, PLAN)
         values = scores[said["measure"]]
-        check = _plan_of_depth if kind in ("enough", "never", "planned", "reach", "advice") else _plan_of_topics
+        check = _plan_of_depth if kind in OF_DEPTH else _plan_of_topics
         count.must(f"plan sentence: {kind}", check(w, exp, kind, said, values, d), w.seed, line)
 
 
@@ -1560,6 +1566,8 @@ def _plan_of_depth(w: World, exp: Any, kind: str, said: dict[str, str], values: 
 
     empty = any(not docs for docs in w.grades.values())
     depth = int(said["depth"])
+    if kind == "sample":
+        return _enough_drawn(w, names, name, depth, int(number(said["sample"])), int(number(said["documents"])))
     if kind == "reach":
         base = name.partition("@")[0]
         if "start" in said or "end" in said:
@@ -1581,6 +1589,25 @@ def _plan_of_depth(w: World, exp: Any, kind: str, said: dict[str, str], values: 
         right &= int(number(said["judgments"])) == len(top if weighted else there)
         right &= int(number(said.get("new", "0"))) in (len(top - there), 0)
     return bool(right)
+
+
+def _enough_drawn(w: World, names: Sequence[str], name: str, depth: int, n: int, documents: int) -> bool:
+    """Horvitz and Thompson's variance, documents without a judgment taken for relevant."""
+    pool = {(t, doc) for run in names for t in w.topics for doc in w.ordered(run).get(t, [])[:depth]}
+    squares = []
+    for run in names:
+        total = 0.0
+        for t in w.topics:
+            for i, doc in enumerate(w.ordered(run).get(t, [])[: min(depth, 5) if name == "P@5" else depth]):
+                weight = 1 / 5 if name == "P@5" else 0.2 * 0.8**i
+                total += weight**2 * (w.grades[t].get(doc, 1) >= 1)
+        squares.append(total / len(w.topics) ** 2)
+
+    def width(drawn: int) -> float:
+        q = drawn / documents
+        return 2 * 1.959963984540054 * math.sqrt(fmean(squares) * (1 - q) / q)
+
+    return documents == len(pool) and width(n) <= 0.2 + 1e-9 and (n == 1 or width(n - 1) > 0.2 - 1e-9)
 
 
 def _left_of_sum(name: str, rankings: list[list[str]], pools: list[set[str]]) -> float:

@@ -96,7 +96,7 @@ def run_plan(
             logarithms = measure.aggregate == "geometric"  # of which `compare` tests the mean
             scores = np.log(np.maximum(scores, LEAST)) if logarithms else scores
             topics.append(_from_scores(asked, measure.name, TopicScores(scores), logarithms))
-    planner = DepthPlanner(experiment, epsilon, depth)
+    planner = DepthPlanner(experiment, epsilon, depth, asked.width, level)
     if experiment.has_runs:
         experiment.needs_an_order("plan")
     depths: list[DepthPlan] = []

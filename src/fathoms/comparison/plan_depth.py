@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from fathoms.comparison.topic_set_size import fewest
-from fathoms.data.qrels import Qrels, read_qrels
+from fathoms.data.qrels import PADDING, UNJUDGED, Qrels, read_qrels
 from fathoms.errors import FathomsError
 from fathoms.estimate.calibrated import run_estimates, suggested_depth
 from fathoms.evidence.evidence import Evidence, Floats
@@ -57,6 +57,17 @@ class CutoffPoint:
 
 
 @dataclass(frozen=True)
+class SamplePlan:
+    """Random judgments of a pool that are enough for an interval."""
+
+    depth: int
+    documents: int  # in the pool
+    judgments: int
+    width: float  # of the interval of a run's mean score
+    worst: bool  # every document of a run was taken for relevant, since nothing is judged
+
+
+@dataclass(frozen=True)
 class DepthPlan:
     """How deep to judge for one measure."""
 
@@ -71,6 +82,7 @@ class DepthPlan:
     reach: int | None = None  # the cut-off at which that pool still leaves at most epsilon; None: none of them
     to_depth: int | None = None  # what the likely intervals are of
     at_depth: DepthPoint | None = None  # of the pool that is planned
+    sample: SamplePlan | None = None
 
 
 def residual_of(measure: Measure, evidence: Evidence) -> float:
@@ -187,8 +199,16 @@ def _qrels(rows: list[tuple[str, str, float]]) -> Qrels:
 class DepthPlanner:
     """Plans depths for several measures; what the runs are needed for is done once for all of them."""
 
-    def __init__(self, experiment: BaseExperiment, epsilon: float, depth: int | None) -> None:
+    def __init__(
+        self,
+        experiment: BaseExperiment,
+        epsilon: float,
+        depth: int | None,
+        width: float | None = None,
+        level: float = 0.95,
+    ) -> None:
         self.experiment, self.epsilon, self.depth = experiment, epsilon, depth
+        self.width, self.level = width, level
         self._pools: dict[Basis, Pools] = {}
 
     def basis(self, measure: Measure) -> Basis | None:
@@ -242,6 +262,8 @@ class DepthPlanner:
         if enough is not None and enough.depth not in [one.depth for one in points]:
             points = sorted([*points, enough], key=lambda one: one.depth)
         found = DepthPlan(measure, basis, self.epsilon, points, enough, 0 if pools is None else len(pools.names))
+        if self.width is not None and pools is not None and isinstance(measure, Weighted):
+            found = replace(found, sample=self._sample(measure, pools, found))
         if self.depth is None:
             return found
         if self.depth > (LONGEST if pools is None else pools.deepest):
@@ -251,6 +273,38 @@ class DepthPlanner:
             cutoffs, reach = self._cutoffs(measure, residuals, self.depth)
             found = replace(found, cutoffs=cutoffs, reach=reach)
         return found
+
+    def _sample(self, measure: Weighted, pools: Pools, plan: DepthPlan) -> SamplePlan:
+        """How many random judgments of the pool give intervals of a run's mean score no wider than asked for.
+
+        Each document is judged with probability q, and the score is estimated by Horvitz and Thompson's sum. Its
+        variance is (1 - q) / q times the sum, over topics and ranks, of (W(i) gain)^2, over the squared number of
+        topics; unjudged documents count with the greatest gain. A sample of fixed size has no more.
+        """
+        from scipy.special import ndtri
+
+        assert self.width is not None
+        enough = plan.points[-1].depth if plan.enough is None else plan.enough.depth
+        depth = self.depth or (enough if measure.k is None else int(measure.k))
+        depth = min(depth, pools.deepest)
+        judged = self.experiment.has_qrels
+        experiment = self.experiment if judged else pools.experiment
+        alignment = experiment.alignment([measure], [], ranges=False)
+
+        def squares(name: str) -> float:
+            evidence = experiment.align(name, alignment).evidence
+            n = min(depth, measure.depth_read(evidence))
+            codes, top = evidence.codes[:, :n], measure.top_gain(evidence)
+            gains = np.where(codes == UNJUDGED, top, measure.table(evidence)[codes])
+            if not judged:
+                gains = np.where(codes == PADDING, 0.0, top)
+            return float(((gains * measure.weights(evidence)[:n]) ** 2).sum()) / len(evidence) ** 2
+
+        square = float(np.mean(experiment.map(squares, pools.names)))
+        documents, _ = pools.judgments(depth)
+        error = (self.width / (2 * float(ndtri((1 + self.level) / 2)))) ** 2
+        needed = int(np.ceil(round(documents * square / (square + error), 9)))
+        return SamplePlan(depth, documents, needed, self.width, not judged)
 
     def _enough(self, points: list[DepthPoint], at: Callable[[int], DepthPoint]) -> DepthPoint | None:
         """The shallowest pool that leaves at most epsilon; more judging never leaves more."""

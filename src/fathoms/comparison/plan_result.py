@@ -98,8 +98,8 @@ class Plan(Result):
     notes: list[str] = field(default_factory=list)
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Questions `topics` (needed, by method), `curve` (power by number of topics), `interval`, `depth` and
-        `cutoff`."""
+        """Questions `topics` (needed, by method), `curve` (power by number of topics), `interval`, `depth`,
+        `sample` (random judgments for an interval) and `cutoff`."""
         found = [row for plan in self.topics for row in _topic_rows(plan)]
         found += [row for plan in self.depths for row in _depth_rows(plan)]
         return [tuple(row.get(name) for name in COLUMNS) for row in found]
@@ -192,6 +192,10 @@ def _depth_rows(plan: DepthPlan) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [
         {"question": "depth", **about, **{name: getattr(point, name) for name in names}} for point in plan.points
     ]
+    if plan.sample is not None:
+        one = plan.sample
+        drawn = {"width": one.width, "depth": one.depth, "judgments": one.judgments}
+        rows.append({"question": "sample", **about, **drawn})
     rows += [
         {"question": "cutoff", **about, "depth": plan.depth, "cutoff": one.cutoff, "residual": one.residual}
         for one in plan.cutoffs

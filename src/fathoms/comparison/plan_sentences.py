@@ -22,6 +22,7 @@ def of_plan(plan: Plan) -> list[str]:
     told = [line for one in plan.topics for line in of_topics(one)]
     for one in plan.depths:
         told += of_depth(one)
+        told += of_sample(one, plan.level)
         told += of_likely(one, plan.level, plan.confidence, plan.topics[0].width if plan.topics else None)
     return told
 
@@ -225,6 +226,18 @@ def _advice(k: int) -> str:
         f"Lu, Moffat and Culpepper (2016) advise d' >= k/2: for rank {k:,} a pool of at least depth {-(-k // 2):,}, "
         f"with the gain below it modelled ({MODELLED})."
     )
+
+
+def of_sample(plan: DepthPlan, level: float) -> list[str]:
+    one = plan.sample
+    if one is None:
+        return []
+    what = "whatever turns out relevant" if one.worst else "by the judgments there are"
+    return [
+        f"{plan.measure.name}: {one.judgments:,} random judgments of the {pluralise(one.documents, 'document')} in a "
+        f"pool of depth {one.depth:,} are enough, {what}, for {100 * level:g}% intervals of a run's mean score down to "
+        f"that depth that are {one.width:g} wide on average (`fathoms pool --sample`, `fathoms predict --sampled`)."
+    ]
 
 
 # -- likely intervals -------------------------------------------------------------------------------------------------
