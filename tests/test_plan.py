@@ -341,6 +341,21 @@ def test_a_pool_of_runs_by_hand() -> None:
     assert found.enough.depth == 2
 
 
+def test_ids_that_are_no_utf8_are_pooled(tmp_path: Path) -> None:
+    (tmp_path / "x.run").write_bytes(b"1 Q0 caf\xe9 1 3 x\n1 Q0 b 2 2 x\n")
+    (tmp_path / "y.run").write_bytes(b"1 Q0 b 1 3 y\n1 Q0 caf\xe9 2 2 y\n")
+    found = fm.plan(None, [str(tmp_path / "x.run"), str(tmp_path / "y.run")], "P@2").depths[0]
+    assert found.points[0].judgments == 2
+    assert found.points[0].residual == 0
+
+
+def test_the_assumed_pool_is_stated(simulated: Callable[..., Path]) -> None:
+    folder = simulated(systems=4, n_topics=8, n_docs=200, depth=40, seed=3)
+    assert any("assumed pool" in note for note in fm.plan(folder / "qrels.txt", folder / "runs", "P@5").notes)
+    named = fm.plan(folder / "qrels.txt", folder / "runs", "P@5", pooled=folder / "pooled.txt")
+    assert not any("assumed pool" in note for note in named.notes)
+
+
 def test_new_judgments_are_told_from_those_there_are() -> None:
     qrels = {"1": {"a": 1, "b": 0, "z": 2}, "2": {"a": 0}}
     found = fm.plan(qrels, RUNS, "P@4", pooled=["x", "y"], variance=0.1).depths[0]

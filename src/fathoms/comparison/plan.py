@@ -113,6 +113,8 @@ def run_plan(
         if likely:
             plan = with_likely(experiment, plan, level=level, confidence=confidence, progress=progress)
         depths.append(trimmed(plan))
+    if depths and experiment.has_qrels and experiment.has_runs and experiment.options.pooled is None:
+        notes.append(experiment.pool_assumed().sentence)
     if not topics and not depths:
         raise FathomsError(
             "; ".join(notes)

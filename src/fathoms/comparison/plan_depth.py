@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from fathoms.comparison.topic_set_size import fewest
-from fathoms.data.qrels import PADDING, UNJUDGED, Qrels, read_qrels
+from fathoms.data.qrels import PADDING, UNJUDGED, Qrels
 from fathoms.errors import FathomsError
 from fathoms.estimate.calibrated import run_estimates, suggested_depth
 from fathoms.evidence.evidence import Evidence, Floats
@@ -172,25 +172,15 @@ def as_if_judged(experiment: BaseExperiment, deepest: int) -> Pools:
     if not rows:
         raise FathomsError("the runs have no documents to pool")
     rows[0] = (*rows[0][:2], top)  # so that the greatest grade is that of the judgments; a weighted sum does not mind
-    imagined = _qrels(rows)
-    if experiment.has_qrels:  # every judged topic counts
-        topics = experiment.qrels.topics
-        number = np.array([topics.index(topic) for topic in imagined.topics], dtype=np.int32)
-        imagined = Qrels(topics, number[imagined.topic], imagined.documents, imagined.grades, imagined.source)
-    return Pools(experiment.with_qrels(imagined), names, deepest, len(documents))
-
-
-def _qrels(rows: list[tuple[str, str, float]]) -> Qrels:
-    import polars as pl
-
-    frame = pl.DataFrame(
-        {
-            "topic": [row[0] for row in rows],
-            "doc": [row[1].encode("utf-8", "surrogateescape").decode("utf-8", "replace") for row in rows],
-            "grade": [row[2] for row in rows],
-        }
+    topics = experiment.qrels.topics if experiment.has_qrels else list(dict.fromkeys(row[0] for row in rows))
+    number = {topic: i for i, topic in enumerate(topics)}  # every judged topic counts
+    imagined = Qrels(
+        topics,
+        np.array([number[row[0]] for row in rows], dtype=np.int32),
+        np.array([row[1].encode("utf-8", "surrogateescape") for row in rows]),
+        np.array([row[2] for row in rows]),
     )
-    return read_qrels(frame)
+    return Pools(experiment.with_qrels(imagined), names, deepest, len(documents))
 
 
 # -- plans ------------------------------------------------------------------------------------------------------------
@@ -286,7 +276,7 @@ class DepthPlanner:
         assert self.width is not None
         enough = plan.points[-1].depth if plan.enough is None else plan.enough.depth
         depth = self.depth or (enough if measure.k is None else int(measure.k))
-        depth = min(depth, pools.deepest)
+        depth = min(depth, pools.deepest, depth if measure.k is None else int(measure.k))
         judged = self.experiment.has_qrels
         experiment = self.experiment if judged else pools.experiment
         alignment = experiment.alignment([measure], [], ranges=False)
