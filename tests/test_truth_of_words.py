@@ -1431,7 +1431,8 @@ PLAN = {
     "behind": r"that is (?:the mean over (?P<pairs>\d+) pairs of these runs, (?P<least>[\d.]+) to (?P<widest>[\d.]+) "
     r"apart, each with its own variance|for the variance of the one pair of runs that differ)"
     rf"(?:; drawing topics again from these (?P<of>\d+) says (?P<drawn>{NUMBER}))?"
-    rf"(?:, and other topics like them could make it (?P<low>{NUMBER}) (?:to (?P<high>{NUMBER})|or more))?\. "
+    rf"(?:, and other topics like them could make it (?P<low>{NUMBER}) (?:to (?P<high>{NUMBER})|or more) \(95% "
+    r"interval\))?\. "
     rf"Sakai's design, with one variance for all pairs, says {TOPICS}\.",
     "present": r"these (?P<n>\d+) topics find a difference of (?P<least>[\d.]+) with power (?P<power>\d+)%, and one of "
     r"(?P<d>[\d.]+) with power (?:more than )?(?P<now>[\d.]+)%\.",

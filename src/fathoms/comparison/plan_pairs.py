@@ -22,6 +22,7 @@ MOST_PAIRS = 300  # of more, the nearest ones are taken
 DRAWS = 400  # resamples of the topics
 CELLS = 4_000_000  # differences resampled at a time
 BOOTSTRAPS = 400  # of the topics, for the uncertainty of a variance
+WIDENED = 1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +88,14 @@ class TopicScores:
         return float(self.scores.var(axis=1, ddof=1).mean())
 
     def variance_interval(self, seed: int, level: float = 0.95) -> tuple[float, float]:
-        """By a bootstrap over topics: how much smaller or larger, as factors, the mean variance may be with others;
-        the latter may be inf."""
+        """By a bootstrap over topics: how much smaller or larger, as factors, the mean variance may be with others.
+
+        The standard deviation of the logarithm of a resample's variance, times a quantile of t, widened by a tenth:
+        percentiles held the true variance in 84% to 95% of trials, with normal and other scores of 12 to 100 topics
+        and resampled ones of TREC-8; these in 90% to 97%.
+        """
+        from scipy.special import stdtrit
+
         rng = np.random.default_rng(seed)
         n = self.topics
         centred = self.scores - self.scores.mean(axis=0)
@@ -96,10 +103,9 @@ class TopicScores:
         square = weight @ (centred**2).sum(axis=0)
         means = centred @ weight.T  # [run, draw]
         drawn = square - (means**2).sum(axis=0)
-        # What resamples are to these topics, these topics are to all; both as ratios.
-        ratio = drawn / drawn.mean()
-        low, high = np.quantile(ratio, [(1 - level) / 2, (1 + level) / 2])
-        return float(1 / high), float(1 / low) if low > 1e-9 else float("inf")
+        spread = float(np.log(np.maximum(drawn / drawn.mean(), ROUNDING)).std()) * np.sqrt(n / (n - 1))
+        factor = float(np.exp(WIDENED * float(stdtrit(n - 1, (1 + level) / 2)) * spread))
+        return 1 / factor, factor
 
     # -- pairs like a difference ------------------------------------------------------------------------------------
 

@@ -91,7 +91,7 @@ def _behind(plan: TopicPlan) -> str:
         low, high = (exact.topics * factor for factor in plan.factors)
         least = max(2, round(low))
         span = f"{least:,} or more" if high > MOST_TOPICS else f"{least:,} to {max(2, round(high)):,}"
-        known = f", and other topics like them could make it {span}"
+        known = f", and other topics like them could make it {span} (95% interval)"
     return f"{pairs}{resampled}{known}. Sakai's design, with one variance for all pairs, says {_topics(mean.topics)}."
 
 
