@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from fathoms.judging.beliefs import DRAWS, APBeliefs, Beliefs, DrawnBeliefs, Grading, WeightedBeliefs, beliefs_of
+from fathoms.judging.calibrating import calibrate
 from fathoms.judging.engine import EVERY, Engine
+from fathoms.judging.models import Grades
 from fathoms.judging.select import STRATEGIES, laplacian
 from fathoms.measures.parse import parse_measure
 from tests import slow_beliefs as slow
@@ -163,3 +165,225 @@ def test_effects_of_ap_are_derivatives_of_the_sum_of_precisions(
         np.testing.assert_allclose(effects.on_sum.toarray(), true, atol=1e-9)
         R = sum(sum(chances[rel:]) for chances in topic.chances.values())
         assert effects.divisor == pytest.approx(R + sum(grade >= rel for grade in topic.elsewhere))
+
+
+CLOSE = {  # of nDCG and Q: the least mean rank correlation, and how far standard deviations may be off
+    "nDCG@3": (0.95, 0.1),
+    "nDCG(gain=exp)@4": (0.9, 0.1),
+    "AP": (0.9, 0.1),
+    "AP(variant=b)@3": (0.95, 0.1),
+    "Q": (0.8, 0.2),
+    "Q(beta=0.5)@4": (0.85, 0.2),
+}
+
+
+@pytest.mark.parametrize("measure", list(CLOSE))
+def test_effects_over_a_divisor_are_close(measure: str) -> None:
+    """What a judgment changes is of first order there; documents stand nearly in the true order, and the document that
+    is chosen is nearly the best."""
+    order, spread, chosen = [], [], []
+    for seed in range(10):
+        world = World(seed, k=2, n_topics=1)
+        sizes = world.beliefs(measure).effect_sizes(0, laplacian([(0, 1)], 2))
+        topic, docs = world.topics[0], world.docs[0]
+        score = topic.score(measure)
+        true = np.array([topic.judgment_variance(score, doc, 0, 1) for doc in docs])
+        open_ = [max(topic.chances[doc]) < 1 for doc in docs]
+        if true.max() < 1e-9:  # both systems have the same score whatever is judged
+            continue
+        assert (sizes[np.logical_not(open_)] == 0).all()
+        order.append(spearmanr(true[open_], sizes[open_])[0])
+        spread.append(float(sizes.sum() / true.sum()) ** 0.5)
+        chosen.append(true[sizes.argmax()] / true.max())
+    correlation, off = CLOSE[measure]
+    assert np.mean(order) > correlation
+    assert abs(float(np.median(spread)) - 1) < off
+    assert np.mean(chosen) > correlation
+
+
+@pytest.mark.parametrize("measure", ["nDCG@3", "ERR@4", "RR", "Q", "AP@3"])
+def test_draws_agree_with_enumeration(measure: str) -> None:
+    """Within their own error, in many worlds: the draws of one are the same each time."""
+    off, ratios = [], []
+    for seed in range(8):
+        world = World(seed, known=0)
+        beliefs = world.beliefs(measure, seed)
+        assert isinstance(beliefs, DrawnBeliefs)
+        means, covariance = world.true(measure)
+        for a, b in itertools.combinations(range(world.k), 2):
+            apart = np.zeros(world.k)
+            apart[a], apart[b] = 1, -1
+            true = float(apart @ covariance @ apart)
+            if true > 1e-9:
+                off.append(float(apart @ (beliefs.means() - means)) / (true / DRAWS) ** 0.5)
+                ratios.append(float(apart @ beliefs.covariance() @ apart) / true)
+    assert len(off) > 20
+    assert max(np.abs(off)) < 4
+    assert 0.6 < float(np.std(off)) < 1.4
+    # A variance from 200 draws is off by a tenth, and by more with long tails.
+    assert abs(float(np.mean(ratios)) - 1) < 0.1
+    assert 0.5 < min(ratios) < max(ratios) < 1.7
+
+
+# Several measures, several grades
+
+
+class GradedWorld:
+    """Systems of different quality, and every candidate's true grade."""
+
+    def __init__(self, seed: int, *, k: int = 3, n_topics: int = 4, n: int = 14, depth: int = 9) -> None:
+        rng = np.random.default_rng(seed)
+        grade = rng.choice(3, size=(n_topics, n), p=[0.6, 0.25, 0.15])
+        systems = []
+        for noise in rng.uniform(0.5, 1.5, k):
+            order = np.argsort(rng.normal(0, noise, grade.shape) - grade, axis=1)
+            systems.append([row[:depth].tolist() for row in order])
+        self.candidates = gather(systems)
+        places = [bytes(name).decode().split("-") for name in self.candidates.documents]
+        self.truth = [int(grade[int(topic), int(doc)]) for topic, doc in places]
+
+    def engine(self, strategy: str, *measures: str, **options: Any) -> Engine:
+        return Engine(
+            self.candidates,
+            strategy,
+            measures=[parse_measure(measure) for measure in measures],
+            grades=(0, 1, 2),
+            **options,
+        )
+
+
+def fingerprint(engine: Engine) -> list[Any]:
+    places = range(len(engine.measures))
+    return [
+        engine.judged,
+        engine.queue(5),
+        engine.weights().tolist(),
+        [engine.expected(place).tolist() for place in places],
+        [engine.confidence(place).tolist() for place in places],
+        [part.tolist() for part in engine.probabilities()],
+        engine.open_pairs(),
+        engine.settled(),
+        engine.widening,
+        engine.forecast(),
+    ]
+
+
+MEASURE_SETS = [("AP",), ("nDCG@5",), ("DCG@5", "RBP"), ("AP", "nDCG@5"), ("ERR@5", "Q"), ("RR", "P@5", "AP(rel=2)")]
+
+
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+@pytest.mark.parametrize("measures", MEASURE_SETS, ids="+".join)
+def test_undo_and_load_lead_to_the_same_state(strategy: str, measures: tuple[str, ...]) -> None:
+    """To the last bit, in the middle between two fits, at a fit and just after one."""
+    world = GradedWorld(1, n_topics=3, n=10, depth=6)
+    engine = world.engine(strategy, *measures, until=0.8)
+    states = [fingerprint(engine)]
+    made: list[tuple[int, float]] = []
+    while len(made) < EVERY + 2:
+        number = engine.next()
+        assert number is not None
+        made.append((number, world.truth[number]))
+        engine.judge(*made[-1])
+        states.append(fingerprint(engine))
+        if len(made) in (EVERY - 5, EVERY, EVERY + 2):
+            loaded = world.engine(strategy, *measures, until=0.8)
+            loaded.load(made)
+            assert fingerprint(loaded) == states[-1]
+    while made:
+        made.pop()
+        engine.undo()
+        assert fingerprint(engine) == states[len(made)]
+
+
+def test_all_measures_have_to_be_settled() -> None:
+    seen = set()
+    for seed in range(4):
+        world = GradedWorld(seed)
+        both = world.engine("fusion", "DCG@9", "RR", until=0.8)
+        for step, number in enumerate(np.random.default_rng(seed).permutation(len(world.truth)).tolist()):
+            both.judge(number, world.truth[number])
+            chances = [both.confidence(place) for place in range(2)]
+            settled = [all(max(c[a, b], c[b, a]) >= 0.8 for a, b in both.pairs()) for c in chances]
+            assert both.settled() == (all(settled) and step + 1 >= EVERY)
+            seen.add(tuple(settled))
+            for a, b in both.pairs():
+                least = min(max(c[a, b], c[b, a]) for c in chances)
+                assert ((a, b) in both.open_pairs()) == (least < 0.8)
+    assert len(seen) == 4  # both, neither, and either one alone
+
+
+@pytest.mark.parametrize("measures", [("AP(rel=2)",), ("AP(rel=2)", "RR(rel=2)")], ids="+".join)
+@pytest.mark.parametrize("strategy", ["fusion", "rtc", "mtf"])
+def test_binary_measures_know_relevant_from_not(strategy: str, measures: tuple[str, ...]) -> None:
+    """Grades 0, 1, 2 with a threshold of 2 are as good as 0 and 1 with a threshold of 1."""
+    world = GradedWorld(3)
+    graded = world.engine(strategy, *measures, rel=2)
+    plain = Engine(
+        world.candidates, strategy, measures=[parse_measure(one.replace("(rel=2)", "")) for one in measures]
+    )
+    for _ in range(2 * EVERY + 3):
+        number = graded.next()
+        assert number is not None
+        graded.judge(number, world.truth[number])
+        plain.judge(number, world.truth[number] >= 2)
+        assert fingerprint(graded) == fingerprint(plain)
+
+
+def test_probabilities_of_relevance_where_thresholds_differ() -> None:
+    """A measure's threshold above or below that of the session."""
+    world = GradedWorld(4)
+    for rel, measure in ((2, "AP"), (1, "AP(rel=2)"), (2, "nDCG"), (3, "AP(rel=2)")):
+        engine = world.engine("fusion", measure, rel=rel)
+        least = 2 if "rel=2" in measure else 1 if measure == "AP" else rel
+        for number in range(EVERY):
+            engine.judge(number, world.truth[number])
+        numbers, p = engine.probabilities()
+        at = dict(zip(numbers.tolist(), p.tolist(), strict=True))
+        assert [at[number] for number in range(EVERY)] == [grade >= least for grade in world.truth[:EVERY]]
+        assert all(0 < at[number] < 1 for number in at if number >= EVERY)
+
+
+def test_labels_move_chances_of_grades() -> None:
+    """The true grade as a label lifts the expected grade of documents that deserve it, and lowers that of others."""
+    world = GradedWorld(12, k=4, n_topics=8)
+    labels = np.array(world.truth, dtype=np.float64)[:, None]
+    told = world.engine("fusion", "nDCG@5", labels=labels)
+    plain = world.engine("fusion", "nDCG@5")
+    order = np.random.default_rng(0).permutation(len(world.truth))
+    made = [(int(number), world.truth[number]) for number in order[: 3 * EVERY]]
+    told.load(made)
+    plain.load(made)
+    better = (LEVELS @ (told.beliefs[0].chance - plain.beliefs[0].chance).transpose(1, 0, 2))[told.block.present]
+    numbers = told.block.number[told.block.present]
+    rest = ~np.isin(numbers, order[: 3 * EVERY])
+    truth = np.array(world.truth)[numbers]
+    means = [float(better[rest & (truth == grade)].mean()) for grade in range(3)]
+    assert means[0] < 0 < means[1] < means[2]
+
+
+# How far off the model is
+
+
+def widened(seed: int, turning: bool) -> float:
+    """The widening of P@10 below a pool of depth 10: judgments drawn from the model itself, or such that labels say what
+    is relevant in the first five ranks, and what is not below them."""
+    world = GradedWorld(seed, k=4, n_topics=12, n=60, depth=30)
+    block, rng = world.candidates.block(), np.random.default_rng(seed)
+    levels = np.array([0.0, 1.0])
+    least = block.least_rank[0]
+    judged = block.present & (least <= 10)
+    labels = rng.random((*block.present.shape, 1))
+    learner = Grades(block, labels, levels, 10)
+    nothing = np.zeros(block.present.shape, dtype=np.int64)
+    level = learner.fit(nothing > 0, nothing).levels(1, seed)[0].astype(np.int64)
+    if turning:
+        level = (np.where(least <= 5, labels[..., 0], 1 - labels[..., 0]) > 0.6).astype(np.int64)
+    beliefs = beliefs_of(parse_measure("P@10"), block, Grading(levels, np.zeros((12, 2))))
+    return calibrate(learner, judged, np.where(judged, level, 0), [beliefs], 0)[0]
+
+
+def test_backtests_widen_what_was_too_sure() -> None:
+    right, wrong = ([widened(seed, turning) for seed in range(4)] for turning in (False, True))
+    assert all(factor >= 1 for factor in right + wrong)
+    assert np.mean(right) < 1.15
+    assert np.mean(wrong) > 1.25

@@ -303,7 +303,8 @@ class Engine:
     def probabilities(self) -> tuple[Ints, Floats]:
         """Numbers of the candidates, and each one's probability of relevance: 0 or 1 where judged."""
         present = self.block.present
-        relevant = np.tensordot(self._levels >= self._rel, self._state.chance, axes=1)
+        # Where grades count as relevant or not by a measure's threshold, no other one can be told.
+        relevant = np.tensordot(self._levels >= min(self._rel, self._levels[-1]), self._state.chance, axes=1)
         return self.block.number[present], relevant[present]
 
     def pairs(self) -> list[tuple[int, int]]:

@@ -207,16 +207,20 @@ class HedgeWeight(Weight):
         harmonic = np.cumsum(1.0 / np.arange(1, block.depth + 1))
         losses = np.append(0.0, 0.5 * (harmonic[-1] - harmonic + 1.0 / np.arange(1, block.depth + 1)))
         self.loss = losses[block.rank]
-        sign = np.where(self.state.relevant, -1.0, 1.0) * self.state.judged
-        self.total = (self.loss * sign[:, None, :]).sum(axis=2)
+        self.total = np.zeros(self.loss.shape[:2])
         for topic in range(len(self.values)):
             self._weigh(topic)
 
     def update(self, topic: int, column: int) -> None:
-        self.total[topic] += self.loss[topic, :, column] * (-1.0 if self.state.relevant[topic, column] else 1.0)
+        self._weigh(topic)
+
+    def undo(self, topic: int, column: int) -> None:
         self._weigh(topic)
 
     def _weigh(self, topic: int) -> None:
+        # Summed anew, for a running sum would keep the rounding of what was taken back.
+        sign = np.where(self.state.relevant[topic], -1.0, 1.0) * self.state.judged[topic]
+        self.total[topic] = (self.loss[topic] * sign).sum(axis=1)
         weight = np.exp(-self.rate * (self.total[topic] - self.total[topic].min()))
         self.values[topic] = (weight / weight.sum()) @ self.loss[topic]
 
