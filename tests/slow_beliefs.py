@@ -1,7 +1,8 @@
 """What is believed of systems' scores while grades are known by their chances only, the slow way: every way of grading
 all documents of a topic is listed, with its probability.
 
-Scores are those of `tests/slow.py`; nothing here is shared with the library. Documents are small numbers, grades 0, 1, 2.
+Scores are those of `tests/slow.py`; nothing here is shared with the library. Documents are small numbers, grades
+0, 1 and 2.
 """
 
 from __future__ import annotations

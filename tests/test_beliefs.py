@@ -22,7 +22,13 @@ from tests.test_distribution import gather
 
 Floats = NDArray[np.float64]
 LEVELS = np.array([0.0, 1.0, 2.0])
-GAINS = {"raw": [0, 1, 2], "binary": [0, 1, 1], "exp": [0, 1, 3], "scaled": [0, 0.25, 0.75], "linear": [0, 0.5, 1]}
+GAINS: dict[str, list[float]] = {
+    "raw": [0, 1, 2],
+    "binary": [0, 1, 1],
+    "exp": [0, 1, 3],
+    "scaled": [0, 0.25, 0.75],
+    "linear": [0, 0.5, 1],
+}
 WEIGHTED = [
     "P@3",
     "P(rel=2)@4",
@@ -167,12 +173,12 @@ def test_effects_of_ap_are_derivatives_of_the_sum_of_precisions(
         assert effects.divisor == pytest.approx(R + sum(grade >= rel for grade in topic.elsewhere))
 
 
-CLOSE = {  # of nDCG and Q: the least mean rank correlation, and how far standard deviations may be off
-    "nDCG@3": (0.95, 0.1),
-    "nDCG(gain=exp)@4": (0.9, 0.1),
-    "AP": (0.9, 0.1),
-    "AP(variant=b)@3": (0.95, 0.1),
-    "Q": (0.8, 0.2),
+CLOSE = {  # the least rank correlation, and how far the median of standard deviations may be off
+    "nDCG@3": (0.95, 0.05),
+    "nDCG(gain=exp)@4": (0.95, 0.1),
+    "AP": (0.95, 0.05),
+    "AP(variant=b)@3": (0.95, 0.05),
+    "Q": (0.85, 0.2),
     "Q(beta=0.5)@4": (0.85, 0.2),
 }
 
@@ -181,22 +187,22 @@ CLOSE = {  # of nDCG and Q: the least mean rank correlation, and how far standar
 def test_effects_over_a_divisor_are_close(measure: str) -> None:
     """What a judgment changes is of first order there; documents stand nearly in the true order, and the document that
     is chosen is nearly the best."""
-    order, spread, chosen = [], [], []
+    found: list[Floats] = []
+    spread, chosen = [], []
     for seed in range(10):
         world = World(seed, k=2, n_topics=1)
         sizes = world.beliefs(measure).effect_sizes(0, laplacian([(0, 1)], 2))
         topic, docs = world.topics[0], world.docs[0]
         score = topic.score(measure)
         true = np.array([topic.judgment_variance(score, doc, 0, 1) for doc in docs])
-        open_ = [max(topic.chances[doc]) < 1 for doc in docs]
-        if true.max() < 1e-9:  # both systems have the same score whatever is judged
-            continue
-        assert (sizes[np.logical_not(open_)] == 0).all()
-        order.append(spearmanr(true[open_], sizes[open_])[0])
-        spread.append(float(sizes.sum() / true.sum()) ** 0.5)
-        chosen.append(true[sizes.argmax()] / true.max())
+        is_open = np.array([max(topic.chances[doc]) < 1 for doc in docs])
+        assert (sizes[~is_open] == 0).all()
+        found.append(np.stack([true, sizes])[:, is_open])
+        if true.max() > 1e-9:  # else both systems have the same score whatever is judged
+            spread.append(float(sizes.sum() / true.sum()) ** 0.5)
+            chosen.append(true[sizes.argmax()] / true.max())
     correlation, off = CLOSE[measure]
-    assert np.mean(order) > correlation
+    assert spearmanr(*np.concatenate(found, axis=1))[0] > correlation
     assert abs(float(np.median(spread)) - 1) < off
     assert np.mean(chosen) > correlation
 
@@ -268,11 +274,14 @@ def fingerprint(engine: Engine) -> list[Any]:
     ]
 
 
-MEASURE_SETS = [("AP",), ("nDCG@5",), ("DCG@5", "RBP"), ("AP", "nDCG@5"), ("ERR@5", "Q"), ("RR", "P@5", "AP(rel=2)")]
+SETS = [("nDCG@5",), ("DCG@5", "RBP"), ("AP", "ERR@5"), ("RR", "Q", "AP(rel=2)")]
 
 
-@pytest.mark.parametrize("strategy", list(STRATEGIES))
-@pytest.mark.parametrize("measures", MEASURE_SETS, ids="+".join)
+@pytest.mark.parametrize(
+    ("strategy", "measures"),
+    [(name, one) for name in STRATEGIES for one in (SETS if name in ("fusion", "mtc", "rtc") else SETS[:1])],
+    ids=lambda value: value if isinstance(value, str) else "+".join(value),
+)
 def test_undo_and_load_lead_to_the_same_state(strategy: str, measures: tuple[str, ...]) -> None:
     """To the last bit, in the middle between two fits, at a fit and just after one."""
     world = GradedWorld(1, n_topics=3, n=10, depth=6)
@@ -318,9 +327,7 @@ def test_binary_measures_know_relevant_from_not(strategy: str, measures: tuple[s
     """Grades 0, 1, 2 with a threshold of 2 are as good as 0 and 1 with a threshold of 1."""
     world = GradedWorld(3)
     graded = world.engine(strategy, *measures, rel=2)
-    plain = Engine(
-        world.candidates, strategy, measures=[parse_measure(one.replace("(rel=2)", "")) for one in measures]
-    )
+    plain = Engine(world.candidates, strategy, measures=[parse_measure(one.replace("(rel=2)", "")) for one in measures])
     for _ in range(2 * EVERY + 3):
         number = graded.next()
         assert number is not None
@@ -365,8 +372,8 @@ def test_labels_move_chances_of_grades() -> None:
 
 
 def widened(seed: int, turning: bool) -> float:
-    """The widening of P@10 below a pool of depth 10: judgments drawn from the model itself, or such that labels say what
-    is relevant in the first five ranks, and what is not below them."""
+    """The widening of P@10 below a pool of depth 10: judgments drawn from the model itself, or such that labels say
+    what is relevant in the first five ranks, and what is not below them."""
     world = GradedWorld(seed, k=4, n_topics=12, n=60, depth=30)
     block, rng = world.candidates.block(), np.random.default_rng(seed)
     levels = np.array([0.0, 1.0])
