@@ -1,13 +1,38 @@
-"""Do two people who judge the same documents agree?"""
+"""Do two people who judge the same documents agree, and how many documents does it take to know?
+
+Relevant documents are few, so among documents drawn at random for a second opinion most are not relevant, and say little
+about kappa. It takes fewer if they are drawn by their first grade, of each grade as many as its part in the error asks
+for (Neyman 1934). A second grade then stands for all documents of its first grade.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from fathoms.errors import FathomsError
+from fathoms.evidence.evidence import Floats
+
 Rating = tuple[tuple[str, int], tuple[str, int]]  # who gave which grade, twice
+
+ASSUMED_KAPPA = 0.6  # before anything is known of it
+ASSUMED_RELEVANT = 0.3
+PRIOR = 30.0  # documents of each first grade that the assumption is worth where it decides how many it takes
+UNSEEN = 0.5  # of a document for each pair of grades: Jeffreys' prior of what may happen
+DRAWS = 4000
+FEWEST = 5  # documents of each first grade to judge twice, if there are as many
+
+
+class Agreement(NamedTuple):
+    """Cohen's kappa of documents that were judged twice."""
+
+    kappa: float
+    error: float  # standard error
+    twice: int  # documents judged twice
+    alike: int  # of these with the same grade
 
 
 def kappa(ratings: Iterable[Rating]) -> float | None:
@@ -20,15 +45,152 @@ def kappa(ratings: Iterable[Rating]) -> float | None:
     >>> round(kappa((("ann", a), ("bob", b)) for a, b in ann_and_bob), 4)
     0.4
     """
+    found = agreement(ratings)
+    return None if found is None else found.kappa
+
+
+def agreement(ratings: Iterable[Rating]) -> Agreement | None:
+    """`kappa` of documents drawn at random, with the standard error for large samples of Fleiss, Cohen and Everitt
+    (1969). It is written as the sum over documents of the square of what each one does to kappa, which is the same for
+    two people and holds for more."""
     of_two: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for rating in ratings:
         (one, a), (other, b) = sorted(rating)
         of_two[one, other].append((a, b))
-    observed = chance = total = 0.0
+    observed = chance = 0.0
+    parts: list[tuple[Floats, Floats]] = []  # of each document: whether the grades are the same, and its part in chance
     for grades in of_two.values():
         first, second = np.array(grades).T
-        observed += float((first == second).sum())
-        # p_e n = sum over grades of n_first(grade) n_second(grade) / n
-        chance += float((first[:, None] == second).sum()) / len(grades)
-        total += len(grades)
-    return None if total - chance < 1e-9 else (observed - chance) / (total - chance)
+        same = (first[:, None] == second).astype(np.float64)
+        n = len(grades)
+        both = float(same.sum()) / n  # p_e n = sum over grades of n_first(grade) n_second(grade) / n
+        observed += float(same.trace())
+        chance += both
+        parts.append((same.diagonal(), (same.sum(axis=0) + same.sum(axis=1) - both) / n))
+    if not parts:
+        return None
+    alike, by_chance = (np.concatenate(part) for part in zip(*parts, strict=True))
+    total = len(alike)
+    if total - chance < 1e-9:
+        return None
+    value = (observed - chance) / (total - chance)
+    change = (alike - value - (1 - value) * by_chance) / (total - chance)
+    return Agreement(value, float(np.sqrt((change**2).sum())), total, int(observed))
+
+
+# -- documents drawn by their first grade ---------------------------------------------------------------------
+
+
+class SecondGrades:
+    """Second grades by first grade, of documents drawn within first grades.
+
+    Chance goes here by the first grades and the second ones, whoever gave them. With W_g the share of first grade g, and
+    s_h that of second grade h, p_e = sum_g W_g s_g, and a second grade h moves kappa by
+
+        z_gh = ([g = h] - (1 - kappa) W_h) / (1 - p_e)
+
+    so that its variance is sum_g W_g^2 Var(z_gh | g) / n_g with n_g documents of first grade g.
+    """
+
+    def __init__(self, of_first: Mapping[int, int], pairs: Iterable[tuple[int, int]] = ()) -> None:
+        """`of_first` counts all documents judged by first grade; `pairs` are two grades of those judged twice."""
+        found = Counter(pairs)
+        self.grades = sorted({*(grade for grade, n in of_first.items() if n), *(h for _, h in found)})
+        self.judged = np.array([of_first.get(grade, 0) for grade in self.grades], dtype=np.float64)
+        self.cells = np.array([[found[g, h] for h in self.grades] for g in self.grades], dtype=np.float64).reshape(
+            len(self.grades), len(self.grades)
+        )
+
+    def agreement(self) -> Agreement | None:
+        """None where kappa is undefined. First grades of which nobody judged a document twice are left out."""
+        n, share = self._seen()
+        chances = self.cells / np.maximum(n, 1.0)[:, None]
+        value, _ = _kappa(share, chances)
+        if value is None or not n.any():
+            return None
+        variance = share**2 * _spread(share, chances) ** 2 / np.maximum(n, 1.0)
+        return Agreement(value, float(np.sqrt(variance.sum())), int(n.sum()), int(self.cells.trace()))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float] | None:
+        """From draws of the chances of second grades (Jeffreys' prior), since a disagreement that is rare may have been
+        missed: standard errors are too small then. None where kappa is undefined."""
+        found = self.agreement()
+        if found is None:
+            return None
+        n, share = self._seen()
+        rng = np.random.default_rng(0)
+        drawn = rng.standard_gamma(self.cells + UNSEEN, size=(DRAWS, *self.cells.shape))
+        chances = drawn / drawn.sum(axis=2, keepdims=True)
+        expected = np.einsum("g,dhg,h->d", share, chances, share)
+        alike = np.einsum("g,dgg->d", share, chances)
+        low, high = np.quantile((alike - expected) / (1 - expected), [(1 - level) / 2, (1 + level) / 2])
+        return min(float(low), found.kappa), max(float(high), found.kappa)
+
+    def _seen(self) -> tuple[Floats, Floats]:
+        """Documents judged twice by first grade, and the shares of those first grades among all."""
+        n = self.cells.sum(axis=1)
+        known = np.where(n > 0, self.judged, 0.0)
+        return n, known / max(known.sum(), 1.0)
+
+    def needed(self, error: float, level: float = 0.95) -> dict[int, int]:
+        """How many documents of each first grade to judge twice so that kappa is known to +- `error`: as few as possible
+        in all, and not more than there are.
+
+        It goes by the chances seen, and to begin with by those assumed. The assumption counts for a good deal: whoever
+        stops as soon as what was seen looks sure stops too early.
+        """
+        if not self.judged.any():
+            return {}
+        share = self.judged / self.judged.sum()
+        assumed = ASSUMED_KAPPA * np.eye(len(share)) + (1 - ASSUMED_KAPPA) * share
+        chances = (self.cells + PRIOR * assumed) / (self.cells.sum(axis=1, keepdims=True) + PRIOR)
+        part = share * _spread(share, chances)
+        wanted = part * part.sum() * (_quantile(level) / error) ** 2
+        wanted = np.where(self.judged > 0, np.maximum(np.ceil(wanted - 1e-9), FEWEST), 0.0)
+        least = np.minimum(wanted, self.judged)
+        return dict(zip(self.grades, least.astype(int).tolist(), strict=True))
+
+
+def _spread(share: Floats, chances: Floats) -> Floats:
+    """[first]: the standard deviation of z."""
+    value, expected = _kappa(share, chances)
+    if value is None:
+        return np.zeros(len(share))
+    z = (np.eye(len(share)) - (1 - value) * share) / (1 - expected)
+    return np.sqrt(np.maximum((chances * z**2).sum(axis=1) - (chances * z).sum(axis=1) ** 2, 0.0))
+
+
+def _kappa(share: Floats, chances: Floats) -> tuple[float | None, float]:
+    """Kappa and p_e from the shares of first grades and the chances of second ones."""
+    expected = float(share @ (share @ chances))
+    if 1 - expected < 1e-9:
+        return None, expected
+    return (float(share @ chances.diagonal()) - expected) / (1 - expected), expected
+
+
+def documents_for_kappa(
+    error: float, shares: Sequence[float] = (1 - ASSUMED_RELEVANT, ASSUMED_RELEVANT), level: float = 0.95
+) -> list[int]:
+    """How many documents of each first grade two people must judge so that kappa is known to +- `error`, before anything
+    is known of it: it is taken to be 0.6, and the share of each grade as given, here 0.3 relevant.
+
+    >>> documents_for_kappa(0.1)
+    [145, 119]
+    >>> documents_for_kappa(0.1, [0.95, 0.05])
+    [428, 166]
+    """
+    share = np.asarray(shares, dtype=np.float64)
+    if not 0 < error < 1 or not 0 < level < 1:
+        raise FathomsError(f"the error of kappa must lie between 0 and 1, found {error:g}")
+    if not len(share) or (share < 0).any() or abs(share.sum() - 1) > 1e-6:
+        raise FathomsError(f"shares of grades must add up to 1, found {list(shares)}")
+    many = 10**9
+    of_first = {grade: round(many * one) for grade, one in enumerate(share.tolist())}
+    needed = SecondGrades(of_first).needed(error, level)
+    return [needed.get(grade, 0) for grade in of_first]
+
+
+def _quantile(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
