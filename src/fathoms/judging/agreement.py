@@ -1,14 +1,14 @@
 """Do two people who judge the same documents agree, and how many documents does it take to know?
 
-Relevant documents are few, so among documents drawn at random for a second opinion most are not relevant, and say little
-about kappa. It takes fewer if they are drawn by their first grade, of each grade as many as its part in the error asks
-for (Neyman 1934). A second grade then stands for all documents of its first grade.
+Relevant documents are few, so among documents drawn at random for a second opinion most are not relevant, and say
+little about kappa. It takes fewer if they are drawn by their first grade, of each grade as many as its part in the
+error asks for (Neyman 1934). A second grade then stands for all documents of its first grade.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -84,8 +84,8 @@ def agreement(ratings: Iterable[Rating]) -> Agreement | None:
 class SecondGrades:
     """Second grades by first grade, of documents drawn within first grades.
 
-    Chance goes here by the first grades and the second ones, whoever gave them. With W_g the share of first grade g, and
-    s_h that of second grade h, p_e = sum_g W_g s_g, and a second grade h moves kappa by
+    Chance goes here by the first grades and the second ones, whoever gave them. With W_g the share of first grade g,
+    and s_h that of second grade h, p_e = sum_g W_g s_g, and a second grade h moves kappa by
 
         z_gh = ([g = h] - (1 - kappa) W_h) / (1 - p_e)
 
@@ -111,20 +111,23 @@ class SecondGrades:
         variance = share**2 * _spread(share, chances) ** 2 / np.maximum(n, 1.0)
         return Agreement(value, float(np.sqrt(variance.sum())), int(n.sum()), int(self.cells.trace()))
 
-    def interval(self, level: float = 0.95) -> tuple[float, float] | None:
+    def interval(self, level: float = 0.95, around: float | None = None) -> tuple[float, float] | None:
         """From draws of the chances of second grades (Jeffreys' prior), since a disagreement that is rare may have been
-        missed: standard errors are too small then. None where kappa is undefined."""
+        missed: standard errors are too small then. None where kappa is undefined. `around` is kappa as it was worked
+        out otherwise, in whose place the interval goes."""
         found = self.agreement()
         if found is None:
             return None
-        n, share = self._seen()
+        away = 0.0 if around is None else around - found.kappa
+        _, share = self._seen()
         rng = np.random.default_rng(0)
         drawn = rng.standard_gamma(self.cells + UNSEEN, size=(DRAWS, *self.cells.shape))
         chances = drawn / drawn.sum(axis=2, keepdims=True)
         expected = np.einsum("g,dhg,h->d", share, chances, share)
         alike = np.einsum("g,dgg->d", share, chances)
         low, high = np.quantile((alike - expected) / (1 - expected), [(1 - level) / 2, (1 + level) / 2])
-        return min(float(low), found.kappa), max(float(high), found.kappa)
+        low, high = (float(np.clip(end + away, -1.0, 1.0)) for end in (low, high))
+        return min(low, found.kappa + away), max(high, found.kappa + away)
 
     def _seen(self) -> tuple[Floats, Floats]:
         """Documents judged twice by first grade, and the shares of those first grades among all."""
@@ -133,8 +136,8 @@ class SecondGrades:
         return n, known / max(known.sum(), 1.0)
 
     def needed(self, error: float, level: float = 0.95) -> dict[int, int]:
-        """How many documents of each first grade to judge twice so that kappa is known to +- `error`: as few as possible
-        in all, and not more than there are.
+        """How many documents of each first grade to judge twice so that kappa is known to +- `error`: as few as
+        possible in all, and not more than there are.
 
         It goes by the chances seen, and to begin with by those assumed. The assumption counts for a good deal: whoever
         stops as soon as what was seen looks sure stops too early.
@@ -160,6 +163,22 @@ def _spread(share: Floats, chances: Floats) -> Floats:
     return np.sqrt(np.maximum((chances * z**2).sum(axis=1) - (chances * z).sum(axis=1) ** 2, 0.0))
 
 
+def drawn_by_first_grade(
+    first: Mapping[int, int], second: Mapping[int, int], lot: Callable[[int], int], error: float
+) -> list[int]:
+    """The documents for two people, so that kappa is known to +- `error`: of each first grade those with the least
+    lots, as many as it takes. `first` and `second` are the grades that documents have.
+
+    However many documents are judged later, those drawn are a random sample of all of a grade, so each one's
+    probability to be drawn is known: how many are drawn over how many there are.
+    """
+    needed = SecondGrades(Counter(first.values()), ((first[one], grade) for one, grade in second.items())).needed(error)
+    found = []
+    for grade, n in needed.items():
+        found += sorted((one for one, its in first.items() if its == grade), key=lot)[:n]
+    return found
+
+
 def _kappa(share: Floats, chances: Floats) -> tuple[float | None, float]:
     """Kappa and p_e from the shares of first grades and the chances of second ones."""
     expected = float(share @ (share @ chances))
@@ -171,8 +190,8 @@ def _kappa(share: Floats, chances: Floats) -> tuple[float | None, float]:
 def documents_for_kappa(
     error: float, shares: Sequence[float] = (1 - ASSUMED_RELEVANT, ASSUMED_RELEVANT), level: float = 0.95
 ) -> list[int]:
-    """How many documents of each first grade two people must judge so that kappa is known to +- `error`, before anything
-    is known of it: it is taken to be 0.6, and the share of each grade as given, here 0.3 relevant.
+    """How many documents of each first grade two people must judge so that kappa is known to +- `error`, before
+    anything is known of it: it is taken to be 0.6, and the share of each grade as given, here 0.3 relevant.
 
     >>> documents_for_kappa(0.1)
     [145, 119]

@@ -21,6 +21,7 @@ from fathoms.judging.beliefs import Grading, beliefs_of
 from fathoms.judging.calibrating import calibrate
 from fathoms.judging.models import UNKNOWN_DRIFT, Grades
 from fathoms.judging.names import DEFAULT
+from fathoms.judging.other_assessors import WithOthers, doubt_of, second_chances
 from fathoms.judging.select import STRATEGIES, State, Strategy, laplacian
 from fathoms.measures.ap import AP
 from fathoms.measures.base import Measure
@@ -296,6 +297,19 @@ class Engine:
         """[a, b]: the probability that system a has a greater mean score than system b, by one of the measures."""
         return confidence(self.beliefs[measure].means(), self._covariance(measure))
 
+    def with_others(self, pairs: Sequence[tuple[float, float]], measure: int = 0) -> WithOthers | None:
+        """The same had another assessor judged, from the two grades of documents judged twice; None where these are
+        too few to tell."""
+        others = second_chances(pairs, self._level, len(self._levels))
+        if others is None:
+            return None
+        doubt = doubt_of(self.beliefs[measure], self._state.chance, others)
+        means, covariance = self.expected(measure), self._covariance(measure)
+        after = covariance + doubt.covariance
+        return WithOthers(
+            confidence(means + doubt.shift, after), doubt.shift, _deviation(covariance), _deviation(after)
+        )
+
     def _covariance(self, measure: int) -> Floats:
         """Of mean scores, as wide as the backtests ask for."""
         return self.widening[measure] ** 2 * self.beliefs[measure].covariance()
@@ -373,6 +387,12 @@ class Engine:
             chance = self.confidence(measure)
             found += [(abs(chance[a, b] - 0.5), measure, a, b) for a, b in self._open(measure)]
         return [(measure, a, b) for _, measure, a, b in sorted(found)[:FORECAST_PAIRS]]
+
+
+def _deviation(covariance: Floats) -> Floats:
+    """[system, system], of differences."""
+    own = covariance.diagonal()
+    return np.sqrt(np.maximum(own[:, None] + own - 2 * covariance, 0.0))
 
 
 def _of_difference(covariance: Floats, a: int, b: int) -> float:

@@ -58,6 +58,8 @@ class JudgingSettings:
     rel: int = 1
     measures: tuple[str, ...] = ("AP",)
     double: float = 0.0  # share of documents that two people judge
+    kappa_error: float | None = None  # or as many as it takes to know kappa to +- this
+    count_disagreement: bool = False  # a pair is settled only if it would be by another assessor's judgments
 
     def __post_init__(self) -> None:
         if not 0.5 < self.until < 1:
@@ -66,6 +68,12 @@ class JudgingSettings:
             raise FathomsError(f"rel must be a grade from 1 to {self.max_grade}, the greatest, found {self.rel}")
         if not 0 <= self.double <= 1:
             raise FathomsError(f"the share judged twice must be from 0 to 1, found {self.double:g}")
+        if self.kappa_error is not None and not 0 < self.kappa_error < 1:
+            raise FathomsError(f"the error of kappa must lie between 0 and 1, found {self.kappa_error:g}")
+        if self.kappa_error is not None and self.double:
+            raise FathomsError("either a share of the documents is judged twice or as many as kappa takes, not both")
+        if self.count_disagreement and not (self.double or self.kappa_error):
+            raise FathomsError("to count disagreement, two people must judge some documents: by a share or for kappa")
         object.__setattr__(self, "measures", tuple(measure.name for measure in self.parsed()))
 
     def parsed(self) -> list[Measure]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,9 +26,10 @@ from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Floats
-from fathoms.judging.agreement import kappa
+from fathoms.judging.agreement import Agreement, SecondGrades, agreement, drawn_by_first_grade
 from fathoms.judging.engine import Engine, last_fit
 from fathoms.judging.log import Event, JudgingSettings, Log, id_bytes, standing
+from fathoms.judging.other_assessors import OtherOpinion
 from fathoms.text import pluralise
 
 Judgments = list[tuple[int, float]]  # candidates and their grades
@@ -97,6 +99,7 @@ class Session:
         self._first = list(dict.fromkeys(first))
         self._judgments: Judgments = []  # what counts, in order; another list where more changes than its end
         self._told: tuple[Judgments, int] = (self._judgments, 0)  # the engine, up to here
+        self._for_two: frozenset[int] | None = None  # see `_drawn`
         self.reload()
 
     @classmethod
@@ -182,16 +185,40 @@ class Session:
     def waiting(self, assessor: str) -> list[int]:
         """Candidates that wait for a second grade, which this assessor may give."""
         name = tidy(assessor)
-        return [index for index in self._waiting if name and self._answers[index][0].assessor != name]
+        chosen = self._waiting if self.settings.kappa_error is None else self._drawn()
+        return [
+            index for index in self._waiting if name and index in chosen and self._answers[index][0].assessor != name
+        ]
 
     def asked_first(self) -> list[int]:
         """Candidates that were to come first and still wait for an answer, in order."""
         return [index for index in self._first if self.is_open(index)]
 
     def is_double(self, topic: str, document: str) -> bool:
-        """Whether two people are to judge this document: decided by seed and ids, and by nothing that happens."""
+        """Whether two people may judge this document: decided by seed and ids, and by nothing that happens."""
+        share = self.settings.double if self.settings.kappa_error is None else 1.0
+        return self._lot(topic, document) < share * 2.0**64
+
+    def _lot(self, topic: str, document: str) -> int:
         words = b"\0".join((str(self.settings.seed).encode(), id_bytes(topic), id_bytes(document)))
-        return int.from_bytes(hashlib.sha256(words).digest()[:8]) < self.settings.double * 2.0**64
+        return int.from_bytes(hashlib.sha256(words).digest()[:8])
+
+    def _drawn(self) -> frozenset[int]:
+        """Candidates that two people are to judge so that kappa is known as it was asked for."""
+        if self._for_two is None:
+            first, second = self._two_grades()
+            error = self.settings.kappa_error or 0.0
+            names = {index: (answers[0].topic, answers[0].document) for index, answers in self._answers.items()}
+            drawn = drawn_by_first_grade(first, second, lambda index: self._lot(*names[index]), error)
+            self._for_two = frozenset(drawn)
+        return self._for_two
+
+    def _two_grades(self) -> tuple[dict[int, int], dict[int, int]]:
+        """First grades of the candidates judged, and second ones of those that have one."""
+        answers, twice = self._answers.copy(), self._twice.copy()  # others may add to them at this moment
+        given = {i: [event for event in of if event.kind == "grade"] for i, of in answers.items()}
+        first = {i: events[0].grade or 0 for i, events in given.items() if events}
+        return first, {i: given[i][1].grade or 0 for i in twice if len(given[i]) == 2}
 
     def is_open(self, index: int) -> bool:
         """Whether nobody has judged or skipped this candidate yet."""
@@ -269,10 +296,54 @@ class Session:
 
     def agreement(self) -> float | None:
         """Cohen's kappa of the documents judged twice."""
-        return kappa(
+        found = self.kappa()
+        return None if found is None else found.kappa
+
+    def kappa(self) -> Agreement | None:
+        """Cohen's kappa with its standard error: of documents drawn at random, or by first grade for `kappa_error`."""
+        if self.settings.kappa_error is not None:
+            return self.second_grades().agreement()
+        return agreement(
             ((first.assessor, first.grade or 0), (second.assessor, second.grade or 0))
             for first, second, _ in self.twice()
         )
+
+    def kappa_interval(self, level: float = 0.95) -> tuple[float, float] | None:
+        return self.second_grades().interval(level, around=self.agreement())
+
+    def second_grades(self) -> SecondGrades:
+        """Second grades by first grade, of the documents that were drawn for it."""
+        first, second = self._two_grades()
+        drawn = second if self.settings.kappa_error is None else self._drawn()
+        return SecondGrades(Counter(first.values()), [(first[i], second[i]) for i in second if i in drawn])
+
+    def with_other_assessors(self, engine: Engine | None = None) -> list[OtherOpinion] | None:
+        """The pairs that matter, and what would be believed of them had another assessor judged; None where too few
+        documents are judged twice to tell."""
+        engine = engine or self.engine
+        first, second = self._two_grades()
+        names, found = self.candidates.names, []
+        for place, measure in enumerate(engine.measures):
+            others = engine.with_others([(first[i], second[i]) for i in second], place)
+            if others is None:
+                return None
+            now, means = engine.confidence(place), engine.expected(place)
+            for a, b in ((a, b) if now[a, b] >= 0.5 else (b, a) for a, b in engine.pairs()):
+                apart = float(means[a] - means[b])
+                found.append(
+                    OtherOpinion(
+                        names[a],
+                        names[b],
+                        measure.name,
+                        float(now[a, b]),
+                        float(others.confidence[a, b]),
+                        apart,
+                        apart + float(others.shift[a] - others.shift[b]),
+                        float(others.deviation[a, b]),
+                        float(others.with_others[a, b]),
+                    )
+                )
+        return found
 
     @property
     def standing(self) -> list[Event]:
@@ -296,7 +367,14 @@ class Session:
 
     def settled(self) -> bool:
         """Whether judging may end: every pair is settled, and all that was to come first is answered."""
-        return not self.asked_first() and self.engine.settled()
+        return not self.asked_first() and self.settled_by(self.engine)
+
+    def settled_by(self, engine: Engine) -> bool:
+        """Whether every pair is settled, as an engine sees it that may have been told less."""
+        if not engine.settled() or not self.settings.count_disagreement:
+            return engine.settled()
+        opinions = self.with_other_assessors(engine)
+        return opinions is not None and all(one.with_others >= self.settings.until for one in opinions)
 
     def why_ended(self, settled: bool, budget: int | None, more: bool) -> str | None:
         """Why judging ends here, None where it does not: all is settled, or the budget used up, or no more there."""
@@ -326,6 +404,8 @@ class Session:
     def pairs(self, engine: Engine | None = None) -> list[PairStanding]:
         """The pairs that matter, each in the order that is more probable; as an engine sees it that was told less."""
         engine = engine or self.engine
+        if self.settings.count_disagreement and (opinions := self.with_other_assessors(engine)) is not None:
+            return [PairStanding(one.better, one.other, one.with_others, one.measure) for one in opinions]
         names, found = self.candidates.names, []
         for place, measure in enumerate(engine.measures):
             confidence = engine.confidence(place)
@@ -392,6 +472,7 @@ class Session:
         self._skipped: dict[int, Event] = {}
         self._waiting: dict[int, None] = {}  # for a second grade
         self._twice: dict[int, None] = {}  # those that have one
+        self._for_two = None
         self._judgments = list(self._imported.items())
         for event in self._standing.values():
             self._put(self.find(event.topic, event.document), event)
@@ -404,6 +485,7 @@ class Session:
         return event
 
     def _put(self, index: int, event: Event) -> None:
+        self._for_two = None
         if event.kind == "skip":
             self._skipped[index] = event
             self._waiting.pop(index, None)

@@ -235,7 +235,7 @@ class JudgingService:
     def _look(self, order: _Order) -> None:
         session = self.session
         engine = session.tell(order.judgments, order.n)
-        all_settled = engine.settled()
+        all_settled = session.settled_by(engine)
         settled = all_settled and not order.first
         queue = [index for index in order.first if index not in order.leave]
         if not all_settled:
