@@ -164,7 +164,7 @@ def test_two_grades_against_a_plain_model(
     for one in (now, again):
         assert {event.document: event.grade for event in one.grades()} == counting
         assert list({event.document: None for event in one.grades()}) == list(counting)
-        assert one.judgments == [(DOCUMENTS.index(d), (g or 0) >= 2) for d, g in counting.items()]
+        assert one.judgments == [(DOCUMENTS.index(d), g or 0) for d, g in counting.items()]
     assert again.engine.confidence().tolist() == expected
     assert qrels_text(again) == "".join(f"1 0 {d} {g}\n" for d, g in counting.items())
     again.close()

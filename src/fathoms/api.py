@@ -457,6 +457,8 @@ class Experiment(BaseExperiment):
         max_grade: int | None = None,
         rel: int | None = None,
         judge_twice: float | None = None,
+        kappa_error: float | None = None,
+        count_disagreement: bool | None = None,
         first: str | os.PathLike[str] | Iterable[tuple[str, str]] | None = None,
     ) -> Session:
         """A judging session kept in the file `path`, a new one or one that goes on: `.next()` says which document to
@@ -464,9 +466,11 @@ class Experiment(BaseExperiment):
 
         `measures` are those that decide, AP by default; a pair is settled when it is by all of them. `labels` are files
         or tables of labels or scores that say which documents may be relevant.
-        `confidence` settles a pair, `judge_twice` is the share of documents that two people judge; `first` names the
-        documents to judge before those that the strategy chooses: a file of lines `topic document`, or pairs. What is
-        None is as `fathoms judge` has it by default, or as the session was begun with.
+        `confidence` settles a pair, `judge_twice` is the share of documents that two people judge; with `kappa_error`
+        in its place they judge as many as it takes to know kappa to that error, and with `count_disagreement` a pair is
+        settled only if another assessor's judgments would settle it too. `first` names the documents to judge before
+        those that the strategy chooses: a file of lines `topic document`, or pairs. What is None is as `fathoms judge`
+        has it by default, or as the session was begun with.
         """
         from fathoms.judging.opening import open_session
 
@@ -477,6 +481,8 @@ class Experiment(BaseExperiment):
             "until": confidence,
             "baseline": baseline,
             "double": judge_twice,
+            "kappa_error": kappa_error,
+            "count_disagreement": count_disagreement,
             **{
                 name: None if value is None else checked(name, choices.whole_number, value)
                 for name, value in wholes.items()

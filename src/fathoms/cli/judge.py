@@ -46,7 +46,10 @@ DEMO: dict[str, Any] = {  # some 70 judgments settle it
 OPEN_PAIRS = 20  # shown in the summary
 
 
-SETTINGS = ("measures", "strategy", "until", "seed", "depth", "ties", "baseline", "max_grade", "rel", "double")
+SETTINGS = (
+    *("measures", "strategy", "until", "seed", "depth", "ties", "baseline", "max_grade", "rel"),
+    *("double", "kappa_error", "count_disagreement"),
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -111,6 +114,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=_share,
         help="have a share, such as 10%%, judged twice (0)",
     )
+    parser.add_argument(
+        "--kappa-error",
+        metavar="E",
+        type=_error,
+        help="have as many documents judged twice as it takes to know kappa to +-E, such as 0.1",
+    )
+    parser.add_argument(
+        "--count-disagreement",
+        action="store_true",
+        default=None,  # so that a session's own can be told from one asked for
+        help="settle a pair only if another assessor's judgments would settle it too",
+    )
     page = parser.add_argument_group("the page")
     page.add_argument("--web", action="store_true", help="judge on a page, alone or with others, until Ctrl-C")
     page.add_argument("--host", metavar="NAME", help="address to listen on (127.0.0.1: this machine alone)")
@@ -143,6 +158,16 @@ def _share(text: str) -> float:
         value = -1.0
     if not 0 <= value <= 1:
         raise ArgumentTypeError(f"expected a share such as 10% or 0.1, found {text!r}")
+    return value
+
+
+def _error(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise ArgumentTypeError(f"expected an error of kappa between 0 and 1, such as 0.1, found {text!r}")
     return value
 
 
@@ -374,6 +399,7 @@ def _user() -> str:
 
 def _summary(session: Session) -> str:
     from fathoms.cli.output import aligned_text
+    from fathoms.judging.opinions import opinion_sentences
     from fathoms.judging.terminal import pairs_settled
 
     now = session.progress()
@@ -389,8 +415,9 @@ def _summary(session: Session) -> str:
         numbers_from=1,
     )
     still_open = sorted((pair for pair in session.pairs() if pair.confidence < until), key=lambda pair: pair.confidence)
+    opinions = "".join(f"\n{sentence}\n" for sentence in opinion_sentences(session))
     if not still_open:
-        return f"{head}\n{systems}"
+        return f"{head}\n{systems}{opinions}"
     columns = ["better", "other", *(["measure"] if len(measures) > 1 else []), "confidence"]
     rows = [
         [pair.better, pair.other, *([pair.measure] if len(measures) > 1 else []), f"{pair.confidence:.4f}"]
@@ -398,7 +425,7 @@ def _summary(session: Session) -> str:
     ]
     more = f"and {len(still_open) - OPEN_PAIRS:,} more\n" if len(still_open) > OPEN_PAIRS else ""
     table = aligned_text(columns, rows, numbers_from=len(columns) - 1)
-    return f"{head}\n{systems}\nOpen pairs, least sure first\n{table}{more}"
+    return f"{head}\n{systems}\nOpen pairs, least sure first\n{table}{more}{opinions}"
 
 
 def _finish(session: Session, args: Namespace) -> None:

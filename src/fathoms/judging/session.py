@@ -171,12 +171,21 @@ class Session:
 
     def next(self, assessor: str = "") -> Task | None:
         """The document to judge next; None where nothing is left but skipped ones."""
-        index = next(iter(self.waiting(assessor)), None)
+        second = next(iter(self.waiting(assessor)), None)
+        index = None if self.seconds_come_last else second
         if index is None:
             index = next(iter(self.asked_first()), None)
         if index is None:
             index = self.engine.next(skip=self._skipped)
+        if index is None:
+            index = second
         return None if index is None else self.task(index)
+
+    @property
+    def seconds_come_last(self) -> bool:
+        """Whether second grades wait until the first ones are there: what is drawn from all documents takes fewer than
+        what is drawn while they come in."""
+        return self.settings.kappa_error is not None and not self.settings.count_disagreement
 
     def task(self, index: int) -> Task:
         topic = self.candidates.topics[self.candidates.topic[index]]
@@ -317,6 +326,11 @@ class Session:
         drawn = second if self.settings.kappa_error is None else self._drawn()
         return SecondGrades(Counter(first.values()), [(first[i], second[i]) for i in second if i in drawn])
 
+    def second_judgments_left(self) -> int:
+        """How many documents still wait for a second grade, of the documents judged so far."""
+        chosen = self._waiting if self.settings.kappa_error is None else self._drawn()
+        return sum(index in chosen for index in self._waiting)
+
     def with_other_assessors(self, engine: Engine | None = None) -> list[OtherOpinion] | None:
         """The pairs that matter, and what would be believed of them had another assessor judged; None where too few
         documents are judged twice to tell."""
@@ -373,8 +387,8 @@ class Session:
         """Whether every pair is settled, as an engine sees it that may have been told less."""
         if not engine.settled() or not self.settings.count_disagreement:
             return engine.settled()
-        opinions = self.with_other_assessors(engine)
-        return opinions is not None and all(one.with_others >= self.settings.until for one in opinions)
+        known = self.with_other_assessors(engine) is not None
+        return known and all(pair.confidence >= self.settings.until for pair in self.pairs(engine))
 
     def why_ended(self, settled: bool, budget: int | None, more: bool) -> str | None:
         """Why judging ends here, None where it does not: all is settled, or the budget used up, or no more there."""
@@ -405,7 +419,12 @@ class Session:
         """The pairs that matter, each in the order that is more probable; as an engine sees it that was told less."""
         engine = engine or self.engine
         if self.settings.count_disagreement and (opinions := self.with_other_assessors(engine)) is not None:
-            return [PairStanding(one.better, one.other, one.with_others, one.measure) for one in opinions]
+            return [
+                PairStanding(one.better, one.other, one.with_others, one.measure)
+                if one.with_others >= 0.5
+                else PairStanding(one.other, one.better, 1 - one.with_others, one.measure)
+                for one in opinions
+            ]
         names, found = self.candidates.names, []
         for place, measure in enumerate(engine.measures):
             confidence = engine.confidence(place)

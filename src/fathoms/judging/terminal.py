@@ -159,9 +159,12 @@ class Conversation:
 
 def upcoming(session: Session, budget: int | None, assessor: str) -> tuple[Task | None, str]:
     """The next document, or why judging ends here."""
-    if session.waiting(assessor):
+    second = session.waiting(assessor)
+    if second and not session.seconds_come_last:
         return session.next(assessor), ""
     ended = session.why_ended(session.settled(), budget, more=True)
+    if second and ended is not None:
+        return session.task(second[0]), ""
     task = session.next(assessor) if ended is None else None
     return task, ended or session.why_ended(False, budget, more=task is not None) or ""
 

@@ -274,14 +274,17 @@ class JudgingService:
         others = {lease.task.candidate for holder, lease in self._held().items() if holder != name}
         if mine is not None and mine.task.candidate not in others and self.session.may_grade(mine.task.candidate, name):
             return self._lend(name, mine.task)
-        for index in self.session.waiting(name):
-            if index not in others:
-                return self._lend(name, self.session.task(index))
-        if self.view.settled or self._is_budget_used(others):
+        second = [index for index in self.session.waiting(name) if index not in others]
+        ended = self.view.settled or self._is_budget_used(others)
+        if second and (ended or not self.session.seconds_come_last):
+            return self._lend(name, self.session.task(second[0]))
+        if ended:
             return None
         for index in self.view.queue:
             if index not in others and self.session.is_open(index):
                 return self._lend(name, self.session.task(index))
+        if second and not self.view.queue and self.view.version >= 0:  # nothing else is left
+            return self._lend(name, self.session.task(second[0]))
         self._version += 1  # have the model thread look again: somebody's time may be up
         return None
 
