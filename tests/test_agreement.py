@@ -333,12 +333,18 @@ def second(session: Session, wrong: int = 7) -> int:
 
 def test_a_session_judges_twice_what_kappa_takes(begin: Callable[..., Session]) -> None:
     session = begin(kappa_error=0.25, depth=30)
-    assert opinion_sentences(session)[0] == "Kappa is not known yet: no document is judged twice."
-    judge(session, 90)
+    nothing = "Kappa is not known yet: no document is judged twice."
+    few = "There are too few judged documents for kappa to +-0.25."
+    assert opinion_sentences(session)[0] == f"{nothing} {few}"
+    judge(session, 5)
+    assert opinion_sentences(session)[0] == f"{nothing} 5 second judgments still to come. {few}"
+    judge(session, 85)
     waiting = session.waiting("bob")
     assert session.waiting("ann") == []
     assert 20 < len(waiting) < 70
     assert session.second_judgments_left() == len(waiting)
+    more = f"About {len(waiting)} more second judgments would give kappa to +-0.25."
+    assert opinion_sentences(session)[0] == f"{nothing} {more}"
     first = {i: truth(session.task(i).document) for i in waiting}
     assert 10 < sum(first.values()) < len(waiting) - 10
     following = session.next("bob")
@@ -359,6 +365,8 @@ def test_a_session_judges_twice_what_kappa_takes(begin: Callable[..., Session]) 
     assert found.kappa == again.agreement()
     assert interval[0] < found.kappa < interval[1]
     assert (interval[1] - interval[0]) / 2 < 0.3
+    assert "drawn and weighted by first grade: kappa" in opinion_sentences(again)[0]
+    assert opinion_sentences(again)[0].endswith(f"({interval[0]:.2f} to {interval[1]:.2f}).")
     assert again.undo("bob") is not None
     assert len(again.waiting("bob")) == 1
     again.close()

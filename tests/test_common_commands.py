@@ -53,6 +53,7 @@ VALUES = {
     "--level": "0.8",
     "--power": "0.7",
     "--confidence": "0.9",
+    "--kappa-error": "0.2",
     "--from-scores": "scores.tsv",
     "--labels": "labels.tsv",
     "--resume": "folder",

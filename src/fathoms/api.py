@@ -481,7 +481,7 @@ class Experiment(BaseExperiment):
             "until": confidence,
             "baseline": baseline,
             "double": judge_twice,
-            "kappa_error": kappa_error,
+            "kappa_error": None if kappa_error is None else checked("kappa_error", choices.share, kappa_error),
             "count_disagreement": count_disagreement,
             **{
                 name: None if value is None else checked(name, choices.whole_number, value)

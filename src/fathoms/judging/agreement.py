@@ -142,16 +142,21 @@ class SecondGrades:
         It goes by the chances seen, and to begin with by those assumed. The assumption counts for a good deal: whoever
         stops as soon as what was seen looks sure stops too early.
         """
+        wanted = np.where(self.judged > 0, np.maximum(self._wanted(error, level), FEWEST), 0.0)
+        return dict(zip(self.grades, np.minimum(wanted, self.judged).astype(int).tolist(), strict=True))
+
+    def is_within_reach(self, error: float, level: float = 0.95) -> bool:
+        """Whether as many documents of each first grade are judged as are to be judged twice."""
+        return bool((self._wanted(error, level) <= self.judged).all())
+
+    def _wanted(self, error: float, level: float) -> Floats:
         if not self.judged.any():
-            return {}
+            return np.zeros(len(self.grades))
         share = self.judged / self.judged.sum()
         assumed = ASSUMED_KAPPA * np.eye(len(share)) + (1 - ASSUMED_KAPPA) * share
         chances = (self.cells + PRIOR * assumed) / (self.cells.sum(axis=1, keepdims=True) + PRIOR)
         part = share * _spread(share, chances)
-        wanted = part * part.sum() * (_quantile(level) / error) ** 2
-        wanted = np.where(self.judged > 0, np.maximum(np.ceil(wanted - 1e-9), FEWEST), 0.0)
-        least = np.minimum(wanted, self.judged)
-        return dict(zip(self.grades, least.astype(int).tolist(), strict=True))
+        return np.asarray(np.ceil(part * part.sum() * (_quantile(level) / error) ** 2 - 1e-9))
 
 
 def _spread(share: Floats, chances: Floats) -> Floats:

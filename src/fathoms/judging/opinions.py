@@ -8,7 +8,7 @@ from fathoms.text import pluralise
 
 
 def opinion_sentences(session: Session) -> list[str]:
-    """For the summary; none where nobody judged a document twice, and nobody was to."""
+    """For the summary, each on lines of its own; none where nobody judged a document twice, and nobody was to."""
     asked = session.settings.double or session.settings.kappa_error
     if not session.twice() and not asked:
         return []
@@ -23,7 +23,7 @@ def _agreement(session: Session) -> str:
         return f"Kappa is not known yet: {why}.{_more(session)}"
     n = len({event.assessor for one in session.twice() for event in (one.first, one.second)})
     who = "Two assessors" if n == 2 else "Assessors"
-    drawn = "" if session.settings.kappa_error is None else ", drawn by first grade and weighted by it"
+    drawn = "" if session.settings.kappa_error is None else ", drawn and weighted by first grade"
     return (
         f"{who} agreed on {found.alike:,} of {pluralise(found.twice, 'document')}{drawn}: kappa {found.kappa:.2f} "
         f"({interval[0]:.2f} to {interval[1]:.2f}).{_more(session)}"
@@ -36,12 +36,10 @@ def _more(session: Session) -> str:
     if error is None:
         return ""
     more = session.second_judgments_left()
-    if more:
-        return f" About {pluralise(more, 'more second judgment')} would make that +-{error:g}, or as near as can be."
-    interval = session.kappa_interval()
-    if interval is not None and (interval[1] - interval[0]) / 2 > 1.1 * error:
-        return f" For +-{error:g} there are too few documents of some grades."
-    return ""
+    if session.judged and session.second_grades().is_within_reach(error):
+        return f" About {pluralise(more, 'more second judgment')} would give kappa to +-{error:g}." if more else ""
+    waiting = f" {pluralise(more, 'second judgment')} still to come." if more else ""
+    return f"{waiting} There are too few judged documents for kappa to +-{error:g}."
 
 
 def _others(session: Session) -> str:
@@ -54,14 +52,14 @@ def _others(session: Session) -> str:
     until = session.settings.until
     least = min(opinions, key=lambda one: one.with_others)
     if len(opinions) == 1:
-        return f"Had another assessor judged, {_of_pair(least)} {_why(least)}"
+        return f"Had another assessor judged, {_of_pair(least)}\n{_why(least)}"
     after, before = (
         sum(max(chance, 1 - chance) >= until for chance in chances)
         for chances in ([one.with_others for one in opinions], [one.confidence for one in opinions])
     )
     return (
         f"Had another assessor judged, {after:,} of {len(opinions):,} pairs would be settled at {until:g} instead of "
-        f"{before:,}. Least sure: {_of_pair(least)} {_why(least)}"
+        f"{before:,}.\nLeast sure: {_of_pair(least)}\n{_why(least)}"
     )
 
 
