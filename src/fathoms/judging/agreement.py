@@ -146,8 +146,9 @@ class SecondGrades:
         return dict(zip(self.grades, np.minimum(wanted, self.judged).astype(int).tolist(), strict=True))
 
     def is_within_reach(self, error: float, level: float = 0.95) -> bool:
-        """Whether as many documents of each first grade are judged as are to be judged twice."""
-        return bool((self._wanted(error, level) <= self.judged).all())
+        """Whether as many documents of each first grade are judged as are to be judged twice, and there are two grades,
+        without which there is no kappa."""
+        return int((self.judged > 0).sum()) > 1 and bool((self._wanted(error, level) <= self.judged).all())
 
     def _wanted(self, error: float, level: float) -> Floats:
         if not self.judged.any():
