@@ -66,6 +66,8 @@ class Arithmetic:
         rel: float = 1.0,
         labels: Floats | None = None,
         elsewhere: Floats | None = None,
+        imported: int = 0,
+        pool_depth: int = 0,
     ) -> None:
         self.candidates, self.until, self.measures = candidates, until, measures
         self.judgments: list[tuple[int, float]] = []

@@ -192,7 +192,7 @@ def test_guidelines_and_sentences_are_those_of_the_audit(folder: Path, page: str
 
 def engine_of(qrels: fm.Qrels, runs: Runs, names: list[str]) -> Engine:
     found = candidates(Runs({name: runs[name] for name in names}), 100, "trec", "float32", qrels.topics)
-    engine = Engine(found, baseline=names[0], elsewhere=found.relevant_elsewhere(qrels))
+    engine = Engine(found, baseline=names[0], elsewhere=found.judged_elsewhere(qrels, np.array([0.0, 1.0])))
     engine.load([(number, grade >= 1) for number, grade in known(found, qrels).items()])
     return engine
 

@@ -65,7 +65,8 @@ def open_session(
         found = _candidates(experiment, settings)
         numbers = [] if first is None else first_candidates(first, found, settings.depth)
         before(found)
-        return Session.begin(path, settings, found, qrels, numbers, _labels(tables, found, qrels, notes))
+        values = _labels(tables, found, qrels, notes)
+        return Session.begin(path, settings, found, qrels, numbers, values, _pool_depth(experiment))
     log = Log.open(path)
     try:
         qrels = experiment.qrels if experiment.has_qrels else None
@@ -73,7 +74,8 @@ def open_session(
         found = _candidates(experiment, settings)
         others = None if first is None else first_candidates(first, found, settings.depth)
         before(found)
-        return Session.resume(log, settings, found, qrels, others, _labels(tables, found, qrels, notes))
+        values = _labels(tables, found, qrels, notes)
+        return Session.resume(log, settings, found, qrels, others, values, _pool_depth(experiment))
     except BaseException:
         log.close()
         raise
@@ -83,6 +85,14 @@ def _labels(tables: Sequence[Table], found: Candidates, qrels: Qrels | None, not
     """What tables say of the candidates, [candidate, label], scaled."""
     judged = None if qrels is None else found.judged_by(qrels)[0]
     return label_columns(tables, found, judged, notes)
+
+
+def _pool_depth(experiment: BaseExperiment) -> int:
+    """Of the pool that the judgments so far come from, as all commands infer it; 0 where there is none."""
+    if not experiment.has_qrels:
+        return 0
+    pool = experiment.pool_assumed()
+    return pool.depth if pool.known else 0
 
 
 def first_candidates(source: Any, found: Candidates, depth: int) -> list[int]:

@@ -108,9 +108,11 @@ class Session:
         qrels: Qrels | None,
         first: Sequence[int] = (),
         labels: Floats | None = None,
+        pool_depth: int = 0,
     ) -> Session:
-        """A new session in a new file. `labels` [candidate, label] are what else is known of documents."""
-        engine = _engine(settings, candidates, qrels, labels)  # before there is a file, for it may refuse
+        """A new session in a new file. `labels` [candidate, label] are what else is known of documents; `pool_depth` is
+        that of the pool which the judgments so far come from, 0 where it is not known."""
+        engine = _engine(settings, candidates, qrels, labels, pool_depth)  # before there is a file, for it may refuse
         meta = asdict(settings) | {"systems": candidates.names} | _checksums(candidates, qrels, labels)
         meta["first"] = list(first)  # numbers stay, since the checksum sees to it that candidates do
         return cls(Log.create(path, meta), settings, candidates, qrels, engine, first)
@@ -124,6 +126,7 @@ class Session:
         qrels: Qrels | None,
         first: Sequence[int] | None = None,
         labels: Floats | None = None,
+        pool_depth: int = 0,
     ) -> Session:
         """The session of a log, refused where the files are not those it was begun with; another list of what comes
         first takes the old one's place."""
@@ -139,7 +142,7 @@ class Session:
         if first is not None:
             log.change("first", list(first))
         first = meta.get("first", []) if first is None else first  # older sessions have none
-        return cls(log, settings, candidates, qrels, _engine(settings, candidates, qrels, labels), first)
+        return cls(log, settings, candidates, qrels, _engine(settings, candidates, qrels, labels, pool_depth), first)
 
     # -- judging
 
@@ -428,7 +431,7 @@ def _counting(answers: list[Event]) -> Event:
 
 
 def _engine(
-    settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None, labels: Floats | None = None
+    settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None, labels: Floats | None, pool_depth: int
 ) -> Engine:
     grades = np.arange(settings.max_grade + 1.0)
     if qrels is not None:
@@ -444,6 +447,8 @@ def _engine(
         rel=settings.rel,
         labels=labels,
         elsewhere=None if qrels is None else candidates.judged_elsewhere(qrels, grades),
+        imported=0 if qrels is None else len(known(candidates, qrels)),
+        pool_depth=pool_depth,
     )
 
 
