@@ -11,10 +11,10 @@ import json
 import mmap
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from fathoms.data.files import decompress, is_packed, read_bytes
 from fathoms.errors import InputError
@@ -261,6 +261,58 @@ def marked(text: str, wanted: set[str]) -> list[str]:
             pieces += [text[end : match.start()], match[0]]
             end = match.end()
     return [*pieces, text[end:]]
+
+
+LONG = 3_000  # characters from which on a document has passages to begin with
+PASSAGE = 320  # characters of a passage, at most
+PASSAGES = 4
+
+
+class Passage(NamedTuple):
+    """A part of a paragraph: from where to where it goes."""
+
+    paragraph: int
+    start: int
+    end: int
+
+
+def passages(body: Sequence[str], wanted: set[str]) -> list[Passage]:
+    """The parts of a long text that have most of the wanted words, in the order of the text."""
+    if sum(map(len, body)) <= LONG:
+        return []
+    found: list[tuple[int, int, Passage]] = []
+    for number, paragraph in enumerate(body):
+        for start, end in _sentences(paragraph):
+            words = [_bare(match[0]) for match in re.finditer(r"\w+", paragraph[start:end])]
+            hits = [word for word in words if word in wanted]
+            if hits:
+                found.append((len(set(hits)), len(hits), Passage(number, start, end)))
+    found.sort(key=lambda one: (-one[0], -one[1]))
+    return sorted(passage for *_, passage in found[:PASSAGES])
+
+
+def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
+    """Sentences that stand together, as long as they are no longer than a passage; a longer one is cut at a blank."""
+    start = end = 0
+    for piece in re.finditer(r"\S.*?(?:[.!?][\"')\]]*(?=\s)|$)", paragraph, re.DOTALL):
+        for part in _cut(paragraph, piece.start(), piece.end()):
+            if end > start and part[1] - start > PASSAGE:
+                yield start, end
+                start = part[0]
+            elif end == start:
+                start = part[0]
+            end = part[1]
+    if end > start:
+        yield start, end
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > PASSAGE:
+        blank = text.rfind(" ", start + 1, start + PASSAGE)
+        stop = blank if blank > 0 else start + PASSAGE
+        yield start, stop
+        start = stop + (blank > 0)
+    yield start, end
 
 
 # -- TSV ----------------------------------------------------------------------------------------------------------
