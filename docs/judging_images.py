@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import urllib.parse
 import urllib.request
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +49,10 @@ def main() -> None:
             for i in range(30):
                 judge(links["Ann"], truth)
                 judge(links["Bob"], truth, other=i % 7 == 3)
+            server.send_signal(signal.SIGINT)
+            server.wait()
+            slow_down(folder / "demo" / "fathoms-judging.db")
+            server, links = start(folder, "--resume")
             take(browser, links)
         finally:
             server.send_signal(signal.SIGINT)
@@ -90,6 +98,20 @@ def judge(link: str, truth: dict[tuple[str, str], int], other: bool = False) -> 
         about = task["topic"]["id"], task["document"]["id"]
         grade = (truth.get(about, 0) + other) % 3
         post("grade", name="", topic=about[0], document=about[1], grade=grade, note="")
+
+
+def slow_down(path: Path) -> None:
+    """As if people had judged: nobody takes a hundredth of a second."""
+    rng = random.Random(1)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        (guard,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'event_is_never_changed'").fetchone()
+        connection.execute("DROP TRIGGER event_is_never_changed")
+        time = datetime.now(UTC) - timedelta(minutes=20)
+        for (number,) in connection.execute("SELECT number FROM event ORDER BY number").fetchall():
+            time += timedelta(seconds=rng.uniform(6, 24))
+            words = (time.isoformat(timespec="milliseconds"), number)
+            connection.execute("UPDATE event SET time = ? WHERE number = ?", words)
+        connection.execute(guard)
 
 
 def visit(browser: Browser, link: str, width: int, height: int, **how: Any) -> Page:

@@ -99,7 +99,7 @@ def test_kappa_of_more_people() -> None:
 
 ACTIONS = st.lists(
     st.tuples(
-        st.sampled_from(["grade", "grade", "grade", "skip", "undo", "settle"]),
+        st.sampled_from(["grade", "grade", "grade", "skip", "undo", "settle", "revise", "revise"]),
         st.integers(0, 3),
         st.integers(0, 2),
         st.sampled_from(["ann", "bob", "cleo"]),
@@ -108,67 +108,102 @@ ACTIONS = st.lists(
 )
 
 
+class Stands:
+    """An answer in a plain list: what it is about, and the grades it had, each with the moment it was given."""
+
+    def __init__(self, kind: str, document: str, who: str, moment: int, grade: int | None) -> None:
+        self.kind, self.document, self.who, self.versions = kind, document, who, [(moment, grade)]
+
+    @property
+    def grade(self) -> int | None:
+        return self.versions[-1][1]
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=ACTIONS)
 def test_two_grades_against_a_plain_model(
     actions: list[tuple[str, int, int, str]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Every document goes to two people; the log is folded by a list and loops."""
+    """Every document goes to two people, who revise and take back; the log is folded by a list and loops."""
     path = tmp_path_factory.mktemp("session") / "s.db"
     now = begin(path, double=1.0, rel=2)
-    stands: list[tuple[str, str, int | None, str]] = []
+    stands: list[Stands] = []
 
-    def of(document: str, *kinds: str) -> list[tuple[str, str, int | None, str]]:
-        return [event for event in stands if event[1] == document and event[0] in kinds]
+    def of(document: str, *kinds: str) -> list[Stands]:
+        return [one for one in stands if one.document == document and one.kind in kinds]
 
-    for kind, number, grade, who in actions:
+    written = 0
+    for moment, (kind, number, grade, who) in enumerate(actions):
         document = DOCUMENTS[number]
         grades = of(document, "grade")
         judged = of(document, "grade", "final")
         later = stands[stands.index(grades[-1]) :] if grades else []
-        wants_second = len(judged) == 1 and judged == grades and grades[0][3] != who
-        wants_second = wants_second and not any(event[0] == "skip" and event[1] == document for event in later)
+        wants_second = len(judged) == 1 and judged == grades and grades[0].who != who
+        wants_second = wants_second and not any(one.kind == "skip" and one.document == document for one in later)
         if kind == "undo":
-            mine = [i for i, event in enumerate(stands) if event[3] == who]
+            mine = [one for one in stands if one.who == who]
             back = now.undo(who)
             assert (back is not None) == bool(mine)
             if mine:
-                stands.pop(mine[-1])
+                written += 1
+                last = max(mine, key=lambda one: one.versions[-1][0])
+                last.versions.pop()
+                if not last.versions:
+                    stands.remove(last)
             continue
+        own = [one for one in grades if one.who == who]
+        skipped = of(document, "skip")
+        kind_written = {"settle": "final", "revise": "grade"}.get(kind, kind)
         if kind == "settle":
-            allowed = len(grades) == 2 and grades[0][2] != grades[1][2]
-            event: tuple[str, str, int | None, str] = ("final", document, grade, who)
+            finals = of(document, "final")
+            differ = len(grades) == 2 and grades[0].grade != grades[1].grade
+            overruled = len(grades) == 2 and bool(finals) and finals[-1].grade != grades[0].grade
+            allowed = differ or overruled
         elif kind == "skip":
-            allowed = (not judged or wants_second) and not of(document, "skip")
-            event = ("skip", document, None, who)
+            allowed = (not judged or wants_second) and not skipped
+        elif kind == "revise":
+            allowed = own[0].grade != grade if own else not judged and bool(skipped) and skipped[-1].who == who
         else:
             allowed = not judged or wants_second
-            event = ("grade", document, grade, who)
         act: Callable[[], Any] = {
             "settle": lambda: now.settle("1", document, grade, who),  # noqa: B023
             "skip": lambda: now.skip("1", document, who),  # noqa: B023
             "grade": lambda: now.grade("1", document, grade, who),  # noqa: B023
+            "revise": lambda: now.revise("1", document, grade, who),  # noqa: B023
         }[kind]
-        if allowed:
-            act()
-            stands.append(event)
-        else:
+        if not allowed:
             with pytest.raises(FathomsError):
                 act()
+            continue
+        act()
+        written += 1
+        if kind == "revise" and own:
+            own[0].versions.append((moment, grade))
+        else:
+            stands.append(Stands(kind_written, document, who, moment, None if kind == "skip" else grade))
     counting = {}
-    for document in dict.fromkeys(event[1] for event in stands if event[0] != "skip"):
+    for document in dict.fromkeys(one.document for one in stands if one.kind != "skip"):
         judged = of(document, "grade", "final")
-        counting[document] = judged[-1][2] if judged[-1][0] == "final" else judged[0][2]
+        counting[document] = judged[-1].grade if judged[-1].kind == "final" else judged[0].grade
     expected = now.engine.confidence().tolist()
     now.close()
     again = resume(path)
+    assert len(again.log.events()) == written  # nothing of it is lost
     for one in (now, again):
         assert {event.document: event.grade for event in one.grades()} == counting
         assert list({event.document: None for event in one.grades()}) == list(counting)
         assert one.judgments == [(DOCUMENTS.index(d), g) for d, g in counting.items()]
+        assert [[old.grade for old in one.revised(event)] for event in one.standing] == [
+            [grade for _, grade in other.versions[:-1]] for other in stands
+        ]
     assert again.engine.confidence().tolist() == expected
     assert qrels_text(again) == "".join(f"1 0 {d} {g}\n" for d, g in counting.items())
     again.close()
+    told = begin(path.with_name("told.db"), rel=2)  # of the final grades alone
+    for document, final in counting.items():
+        told.grade("1", document, final or 0, "x")
+    assert told.engine.confidence().tolist() == expected
+    told.close()
 
 
 def test_a_share_of_documents_is_for_two(tmp_path: Path) -> None:
@@ -810,7 +845,10 @@ def test_bad_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
             ((), "the arguments QRELS and RUN are missing"),
             (("none",), "the arguments QRELS and RUN are missing"),
             (("--demo", "--port", "1"), "--port is for the page; add --web"),
-            (("--demo", "d", "--web", "--host", "0.0.0.0"), "choose what opens the page with --token TEXT or --assessors"),
+            (
+                ("--demo", "d", "--web", "--host", "0.0.0.0"),
+                "choose what opens the page with --token TEXT or --assessors",
+            ),
             (("--demo", "d", "--web", "--token", "short"), "expected a token of 12 characters or more"),
             (("--demo", "d", "--web", "--oracle", "x"), "--oracle does not go with --web"),
             (("--demo", "d", "--web", "--port", port), f"cannot listen on 127.0.0.1, port {port}"),

@@ -84,8 +84,8 @@ def check(args: Namespace) -> None:
         )
     _check_files(args)
     if args.grades is not None and not args.resume:
-        greatest = len(_grades(args.grades)) - 1
-        args.max_grade = greatest if args.max_grade is None else args.max_grade
+        _check_greatest(args.grades, args.max_grade)
+        args.max_grade = len(_grades(args.grades)) - 1
 
 
 def _check_files(args: Namespace) -> None:
@@ -108,6 +108,14 @@ def _grades(path: str) -> list[GradeName]:
     from fathoms.judging.guidelines import read_grades
 
     return read_grades(path)
+
+
+def _check_greatest(path: str, most: int | None) -> None:
+    from fathoms.errors import InputError
+
+    named = len(_grades(path)) - 1
+    if most not in (None, named):
+        raise InputError(f"has the grades 0 to {named}, but those to give are 0 to {most}", path)
 
 
 def serve(session: Session, sources: TextSources, args: Namespace) -> None:
@@ -168,16 +176,13 @@ def _address(session: Session, args: Namespace) -> Address:
 
 def _shown(session: Session, args: Namespace) -> PageOptions:
     """Grades and guidelines are kept in the session: judgments were made by them."""
-    from fathoms.errors import InputError
     from fathoms.judging.guidelines import GradeName, read_guidelines
     from fathoms.judging.web.server import PageOptions
 
-    log, most = session.log, session.settings.max_grade
+    log = session.log
     if args.grades is not None:
-        grades = _grades(args.grades)
-        if len(grades) - 1 != most:
-            raise InputError(f"has the grades 0 to {len(grades) - 1}, but those to give are 0 to {most}", args.grades)
-        log.change("grades", grades)
+        _check_greatest(args.grades, session.settings.max_grade)
+        log.change("grades", _grades(args.grades))
     if args.guidelines is not None:
         log.change("guidelines", read_guidelines(args.guidelines))
     meta = log.meta()

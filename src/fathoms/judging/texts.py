@@ -280,30 +280,43 @@ def passages(body: Sequence[str], wanted: set[str]) -> list[Passage]:
     """The parts of a long text that have most of the wanted words, in the order of the text."""
     if sum(map(len, body)) <= LONG:
         return []
-    found: list[tuple[int, int, Passage]] = []
-    for number, paragraph in enumerate(body):
-        for start, end in _sentences(paragraph):
-            words = [_bare(match[0]) for match in re.finditer(r"\w+", paragraph[start:end])]
-            hits = [word for word in words if word in wanted]
-            if hits:
-                found.append((len(set(hits)), len(hits), Passage(number, start, end)))
-    found.sort(key=lambda one: (-one[0], -one[1]))
-    return sorted(passage for *_, passage in found[:PASSAGES])
+    found = [one for number, paragraph in enumerate(body) for one in _windows(number, paragraph, wanted)]
+    found.sort(key=lambda one: (-one[0], -one[1], one[2]))
+    chosen: list[Passage] = []
+    for *_, passage in found:
+        if len(chosen) < PASSAGES and not any(_overlap(passage, other) for other in chosen):
+            chosen.append(passage)
+    return sorted(chosen)
+
+
+def _overlap(one: Passage, other: Passage) -> bool:
+    return one.paragraph == other.paragraph and one.start < other.end and other.start < one.end
+
+
+def _windows(number: int, paragraph: str, wanted: set[str]) -> Iterator[tuple[int, int, Passage]]:
+    """From each sentence with a wanted word on, as far as a passage goes; how many different ones it has, and how many
+    in all."""
+    sentences = list(_sentences(paragraph))
+    hits = [
+        [word for match in re.finditer(r"\w+", paragraph[start:end]) if (word := _bare(match[0])) in wanted]
+        for start, end in sentences
+    ]
+    for i, (start, end) in enumerate(sentences):
+        if not hits[i]:
+            continue
+        words = list(hits[i])
+        for j in range(i + 1, len(sentences)):
+            if sentences[j][1] - start > PASSAGE:
+                break
+            end = sentences[j][1]
+            words += hits[j]
+        yield len(set(words)), len(words), Passage(number, start, end)
 
 
 def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
-    """Sentences that stand together, as long as they are no longer than a passage; a longer one is cut at a blank."""
-    start = end = 0
-    for piece in re.finditer(r"\S.*?(?:[.!?][\"')\]]*(?=\s)|$)", paragraph, re.DOTALL):
-        for part in _cut(paragraph, piece.start(), piece.end()):
-            if end > start and part[1] - start > PASSAGE:
-                yield start, end
-                start = part[0]
-            elif end == start:
-                start = part[0]
-            end = part[1]
-    if end > start:
-        yield start, end
+    """Where they start and end; one that is longer than a passage is cut at blanks."""
+    for sentence in re.finditer(r"\S.*?(?:[.!?][\"')\]]*(?=\s)|$)", paragraph, re.DOTALL):
+        yield from _cut(paragraph, sentence.start(), sentence.start() + len(sentence[0].rstrip()))
 
 
 def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

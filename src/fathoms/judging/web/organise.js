@@ -84,6 +84,14 @@ function ago(seconds) {
   return seconds < 129600 ? `${Math.round(seconds / 3600)} hours ago` : `${Math.round(seconds / 86400)} days ago`;
 }
 
+function clock(time) {
+  // The hour, and the day where that is not today.
+  const then = new Date(time);
+  const hour = then.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const day = then.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+  return then.toDateString() === new Date().toDateString() ? hour : `${day}, ${hour}`;
+}
+
 async function list() {
   const wanted = new URLSearchParams({ assessor: $("by-assessor").value, topic: $("by-topic").value }).toString();
   if (listed === `${state.version} ${wanted}`) return;
@@ -92,7 +100,7 @@ async function list() {
   options($("by-topic"), found.topics.map(([id, title]) => [id, shortened(title ? `${id}: ${title}` : id, 60)]), "All");
   $("judgments").replaceChildren(...found.judgments.map((one) => {
     const row = element("tr");
-    const when = element("td", new Date(one.time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }));
+    const when = element("td", clock(one.time));
     when.title = one.time;
     const who = element("td", one.assessor, "cut");
     who.title = one.assessor;

@@ -278,9 +278,7 @@ class JudgingService:
         least = min((pair.confidence for pair in pairs), default=1.0)
         if not self._trace or self._trace[-1].event < order.event:
             self._trace.append(Point(order.event, order.n, settled_pairs, least))
-        view = View(
-            order.version, order.n, settled, queue, pairs, expected, self.view.forecast, of_topic, elsewhere
-        )
+        view = View(order.version, order.n, settled, queue, pairs, expected, self.view.forecast, of_topic, elsewhere)
         self._publish(view)
         with self._ordered:
             is_idle = self._order is None
