@@ -130,7 +130,7 @@ def take(browser: Browser, links: dict[str, str]) -> None:
     page.screenshot(path=IMAGES / "judging-revise.png")
     page = visit(browser, links["Bob"], 390, 760, is_mobile=True, device_scale_factor=2)
     page.screenshot(path=IMAGES / "judging-phone.png")
-    page = visit(browser, links["organise"], 1200, 1300, color_scheme="dark")
+    page = visit(browser, links["organise"], 1200, 1000, color_scheme="dark")
     page.screenshot(path=IMAGES / "judging-organiser.png", full_page=True)
 
 

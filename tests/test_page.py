@@ -42,7 +42,7 @@ from fathoms.judging.staying import topic_to_stay_on
 from fathoms.judging.texts import LONG, PASSAGE, PASSAGES, passages
 from fathoms.judging.web.access import Address, kept_token, kept_tokens, read_assessors, write_links
 from fathoms.judging.web.server import Page, PageOptions
-from fathoms.judging.web.service import JudgingService, Refused
+from fathoms.judging.web.service import JudgingService
 from tests.test_web import BASE, NEVER, TOKEN, Clock, Place, Site, answer, begin, place, resume
 
 __all__ = ["place"]  # a fixture
@@ -607,8 +607,12 @@ def test_the_path_without_its_slash(place: Callable[..., Place]) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["eval.example/x", "ftp://eval.example", "https://", "https://a.example/?x=1", "https://a.example/#x"]
-    + [
+    [
+        "eval.example/x",
+        "ftp://eval.example",
+        "https://",
+        "https://a.example/?x=1",
+        "https://a.example/#x",
         "https://user@a.example/",
         "https://a.example/a b",
         "https://a.example/../x",
@@ -711,7 +715,7 @@ def test_a_proxy_and_a_restart(tmp_path: Path) -> None:
                 server.links |= {"organise": rows[0][1], **dict(rows[1:])}
             links.append(server.links)
             proxy.strip = not proxy.strip
-            proxy.port = _port_of(server.process)
+            proxy.port = port_of(server.process)
             with httpx.Client(
                 follow_redirects=True, headers={"Origin": proxy.url.removesuffix("/deep/judge")}
             ) as client:
@@ -738,7 +742,7 @@ def test_a_proxy_and_a_restart(tmp_path: Path) -> None:
     assert all(link.startswith(proxy.url) for link in links[0].values())
 
 
-def _port_of(process: subprocess.Popen[str]) -> int:
+def port_of(process: subprocess.Popen[str]) -> int:
     """The port on which a process listens, as Linux has it."""
     inodes = set()
     for file in Path(f"/proc/{process.pid}/fd").iterdir():
@@ -756,8 +760,24 @@ def _port_of(process: subprocess.Popen[str]) -> int:
 @pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
 def test_over_tls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem"]
-        + ["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"],
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-keyout",
+            "key.pem",
+            "-out",
+            "cert.pem",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1,DNS:localhost",
+        ],
         cwd=tmp_path,
         check=True,
         capture_output=True,

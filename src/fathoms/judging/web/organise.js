@@ -31,7 +31,7 @@ function show(now) {
   $("open").replaceChildren(...now.open.map(([better, other, sure]) => {
     const row = element("tr");
     for (const name of [better, other]) {
-      const cell = element("td", name, "cut");
+      const cell = element("td", middle(name, 24), "cut");
       cell.title = name;
       row.append(cell);
     }

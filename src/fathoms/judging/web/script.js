@@ -174,7 +174,8 @@ function showPause() {
       + `${number.format(state.all_judged)} documents. Thank you.`
     : "The documents that are left are with other people, or being chosen. This page looks again by itself.";
   $("ranking").replaceChildren(...(state.ended && all ? all.systems : []).slice(0, MOST).map((system) => {
-    const item = element("li", system.name);
+    const item = element("li", middle(system.name, 40));
+    item.title = system.name;
     item.append(element("span", `expected score ${system.expected.toFixed(4)}`));
     return item;
   }));
@@ -192,7 +193,9 @@ function showState() {
 function showStandings(all) {
   showComparison(all, current !== null);
   const weakest = all.weakest;
-  $("weakest").textContent = weakest ? `Least sure: ${weakest[0]} better than ${weakest[1]} (0${rounded(weakest[2])})` : "";
+  $("weakest").textContent = weakest
+    ? `Least sure: ${middle(weakest[0], 24)} better than ${middle(weakest[1], 24)} (0${rounded(weakest[2])})` : "";
+  $("weakest").title = weakest ? `${weakest[0]} better than ${weakest[1]}` : "";
   $("people-card").hidden = all.assessors.length < 2 && !all.double;
   $("people").replaceChildren(...all.assessors.map((person) => {
     const item = element("li", undefined, person.here ? "here" : "");
@@ -255,7 +258,7 @@ function markGrade(grade) {
 
 function showGuidelines() {
   const blocks = about.guidelines;
-  $("guidelines").hidden = !blocks.length;
+  $("guidelines").hidden = $("help-guidelines").hidden = !blocks.length;
   const words = (target, pieces) => {
     target.append(...pieces.map(([text, kind]) => (kind ? element(kind, text) : document.createTextNode(text))));
     return target;
@@ -439,10 +442,10 @@ function leave() {
   $("doc-title").focus({ preventScroll: true });
 }
 
-function toggle(which) {
+function toggle(which, open = !$(which).open) {
   if ($(which).hidden) return;
-  $(which).open = !$(which).open;
-  if ($(which).open) {
+  $(which).open = open;
+  if (open) {
     $(which).querySelector("summary").focus();
     $(which).scrollIntoView({ block: "nearest" });
   }
@@ -504,6 +507,12 @@ function listen() {
   $("reader-close").addEventListener("click", () => $("reader").close());
   $("help-open").addEventListener("click", () => $("help").showModal());
   $("help-close").addEventListener("click", () => $("help").close());
+  for (const which of ["history", "guidelines"]) {
+    $(`help-${which}`).addEventListener("click", () => {
+      $("help").close();
+      toggle(which, true);
+    });
+  }
   $("who").addEventListener("click", meet);
   $("hello-form").addEventListener("submit", (event) => {
     event.preventDefault();

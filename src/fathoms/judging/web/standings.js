@@ -69,7 +69,7 @@ function drawMatrix(now) {
   const names = element("tr");
   names.append(element("td"));
   for (const system of systems.slice(1)) {
-    const cell = element("th", system.name);
+    const cell = element("th", system.name.length > 6 ? `…${system.name.slice(-4)}` : system.name);
     cell.scope = "col";
     cell.title = system.name;
     names.append(cell);
@@ -81,7 +81,7 @@ function drawMatrix(now) {
   head.append(names);
   const rows = systems.map((system, i) => {
     const row = element("tr");
-    const label = element("th", system.name);
+    const label = element("th", middle(system.name, 16));
     label.scope = "row";
     label.title = `${system.name}: expected score ${system.expected.toFixed(4)}`;
     row.append(label);
