@@ -4,7 +4,8 @@ QRELS holds the judgments there are; `none` starts from nothing. Each answer is 
 next document is shown, so nothing is lost whatever happens, and --resume goes on. The conversation is on standard
 error; standard output gets the summary at the end. Keys: a grade, s skip, u undo, n note, m more text, q quit, ? help.
 
---web puts a page in the terminal's place, on which several people can judge at once; see docs/judging-page.md.
+--web puts a page in the terminal's place, on which several people can judge at once, and another for whoever organises
+it; see docs/judging-page.md.
 """
 
 from __future__ import annotations
