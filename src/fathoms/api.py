@@ -394,6 +394,8 @@ class Experiment(BaseExperiment):
         path: str | os.PathLike[str],
         *,
         resume: bool = False,
+        measures: Sequence[Any] | None = None,
+        labels: Any = (),
         strategy: str | None = None,
         confidence: float | None = None,
         depth: int | None = None,
@@ -406,6 +408,8 @@ class Experiment(BaseExperiment):
         """A judging session kept in the file `path`, a new one or one that goes on: `.next()` says which document to
         judge, `.grade(...)` takes the answer, which is on disk when it returns.
 
+        `measures` are those that decide, AP by default; a pair is settled when it is by all of them. `labels` are files
+        or tables of labels or scores that say which documents may be relevant.
         `confidence` settles a pair, `judge_twice` is the share of documents that two people judge; `first` names the
         documents to judge before those that the strategy chooses: a file of lines `topic document`, or pairs. What is
         None is as `fathoms judge` has it by default, or as the session was begun with.
@@ -414,6 +418,7 @@ class Experiment(BaseExperiment):
 
         wholes = {"depth": depth, "max_grade": max_grade, "rel": rel}
         settings: dict[str, Any] = {
+            "measures": None if measures is None else tuple(one.name for one in self.measures(measures)),
             "strategy": strategy,
             "until": confidence,
             "baseline": baseline,
@@ -426,7 +431,7 @@ class Experiment(BaseExperiment):
         if not resume:
             options = self.options
             settings |= {"ties": options.ties, "precision": options.precision, "seed": options.seed}
-        return open_session(self, Path(path), settings, resume=resume, first=first)
+        return open_session(self, Path(path), settings, resume=resume, first=first, labels=each_source(labels))
 
     def _noted(self, result: Found) -> Found:
         if self.warn:

@@ -16,6 +16,9 @@ from fathoms.data.files import check_writable
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.order import Precision, Ties
 from fathoms.judging.names import DEFAULT
+from fathoms.measures.base import Measure
+from fathoms.measures.gains import Binary
+from fathoms.measures.parse import parse_measure
 
 FORMAT = 1
 WITH_REVISIONS = 2  # a file becomes one of these with its first revision, of which older versions know nothing
@@ -54,6 +57,7 @@ class JudgingSettings:
     baseline: str | None = None
     max_grade: int = 1
     rel: int = 1
+    measures: tuple[str, ...] = ("AP",)
     double: float = 0.0  # share of documents that two people judge
 
     def __post_init__(self) -> None:
@@ -63,6 +67,12 @@ class JudgingSettings:
             raise FathomsError(f"rel must be a grade from 1 to {self.max_grade}, the greatest, found {self.rel}")
         if not 0 <= self.double <= 1:
             raise FathomsError(f"the share judged twice must be from 0 to 1, found {self.double:g}")
+        object.__setattr__(self, "measures", tuple(measure.name for measure in self.parsed()))
+
+    def parsed(self) -> list[Measure]:
+        """The measures; `rel` is the threshold of those that have one and do not say it themselves."""
+        found = [parse_measure(name) for name in self.measures]
+        return [m.replace(rel=self.rel) if isinstance(m, Binary) and m.rel == 1 else m for m in found]
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,19 @@ from typing import Any
 
 from fathoms import choices
 from fathoms.comparison.compare import chosen_baseline
+from fathoms.data.document_values import read_values
 from fathoms.data.files import read_bytes
+from fathoms.data.lines import Table
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError, InputError
+from fathoms.estimate.probabilities import label_columns
 from fathoms.evidence.candidates import Candidates, candidates
+from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import default_precision
 from fathoms.experiment.base import BaseExperiment
 from fathoms.judging.log import JudgingSettings, Log, check_new
 from fathoms.judging.session import Session
+from fathoms.measures.parse import parse_measure
 
 FLAGS = {"precision": "score-precision", "until": "confidence", "double": "judge-twice"}  # not called as the setting is
 
@@ -29,17 +34,24 @@ def open_session(
     resume: bool = False,
     oracle: Qrels | None = None,
     first: Any = None,
+    labels: Sequence[Any] = (),
+    notes: list[str] | None = None,
     before: Callable[[Candidates], None] = lambda found: None,
 ) -> Session:
     """The session in a file. `asked` are settings of `JudgingSettings`; on resuming they must be those it was begun
     with, but for the confidence. `oracle` knows all grades, and so the greatest one. `first` says which documents come
-    first: a file, or (topic, document) pairs. `before` is called with the candidates before there is a session, and
+    first: a file, or (topic, document) pairs. `labels` are files or tables of what else is known of documents; what
+    there is to say about them goes to `notes`. `before` is called with the candidates before there is a session, and
     may refuse them.
     """
     runs = experiment.runs
     if len(runs) < 2:
         raise FathomsError("judging is for telling systems apart, so it takes two runs or more; found one")
     asked = {name: value for name, value in asked.items() if value is not None}
+    tables = [read_values(one, lenient=experiment.lenient) for one in labels]
+    notes = [] if notes is None else notes
+    if "measures" in asked:
+        asked["measures"] = tuple(parse_measure(name).name for name in asked["measures"])
     if "baseline" in asked:
         asked["baseline"] = chosen_baseline(asked["baseline"], list(runs))
     if not resume:
@@ -53,7 +65,7 @@ def open_session(
         found = _candidates(experiment, settings)
         numbers = [] if first is None else first_candidates(first, found, settings.depth)
         before(found)
-        return Session.begin(path, settings, found, qrels, numbers)
+        return Session.begin(path, settings, found, qrels, numbers, _labels(tables, found, qrels, notes))
     log = Log.open(path)
     try:
         qrels = experiment.qrels if experiment.has_qrels else None
@@ -61,10 +73,16 @@ def open_session(
         found = _candidates(experiment, settings)
         others = None if first is None else first_candidates(first, found, settings.depth)
         before(found)
-        return Session.resume(log, settings, found, qrels, others)
+        return Session.resume(log, settings, found, qrels, others, _labels(tables, found, qrels, notes))
     except BaseException:
         log.close()
         raise
+
+
+def _labels(tables: Sequence[Table], found: Candidates, qrels: Qrels | None, notes: list[str]) -> Floats | None:
+    """What tables say of the candidates, [candidate, label], scaled."""
+    judged = None if qrels is None else found.judged_by(qrels)[0]
+    return label_columns(tables, found, judged, notes)
 
 
 def first_candidates(source: Any, found: Candidates, depth: int) -> list[int]:

@@ -20,9 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fathoms.data.arrays import distinct
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates
+from fathoms.evidence.evidence import Floats
 from fathoms.judging.agreement import kappa
 from fathoms.judging.engine import Engine, last_fit
 from fathoms.judging.log import Event, JudgingSettings, Log, Standing, id_bytes
@@ -40,11 +42,12 @@ class Task(NamedTuple):
 
 
 class PairStanding(NamedTuple):
-    """Two systems, the better one first, and the probability that it is."""
+    """Two systems, the better one first, and the probability that it is, by a measure."""
 
     better: str
     other: str
     confidence: float
+    measure: str = "AP"
 
 
 @dataclass(frozen=True)
@@ -104,10 +107,11 @@ class Session:
         candidates: Candidates,
         qrels: Qrels | None,
         first: Sequence[int] = (),
+        labels: Floats | None = None,
     ) -> Session:
-        """A new session in a new file."""
-        engine = _engine(settings, candidates, qrels)  # before there is a file, for it may refuse
-        meta = asdict(settings) | {"systems": candidates.names} | _checksums(candidates, qrels)
+        """A new session in a new file. `labels` [candidate, label] are what else is known of documents."""
+        engine = _engine(settings, candidates, qrels, labels)  # before there is a file, for it may refuse
+        meta = asdict(settings) | {"systems": candidates.names} | _checksums(candidates, qrels, labels)
         meta["first"] = list(first)  # numbers stay, since the checksum sees to it that candidates do
         return cls(Log.create(path, meta), settings, candidates, qrels, engine, first)
 
@@ -119,6 +123,7 @@ class Session:
         candidates: Candidates,
         qrels: Qrels | None,
         first: Sequence[int] | None = None,
+        labels: Floats | None = None,
     ) -> Session:
         """The session of a log, refused where the files are not those it was begun with; another list of what comes
         first takes the old one's place."""
@@ -126,15 +131,15 @@ class Session:
         if meta["systems"] != candidates.names:
             then, now = (_listed(names) for names in (meta["systems"], candidates.names))
             raise _other_files(log.path, f"the runs were {then}, and are now {now}")
-        for name, checksum in _checksums(candidates, qrels).items():
-            if meta[name] != checksum:
+        for name, checksum in _checksums(candidates, qrels, labels).items():
+            if meta.get(name, NOTHING) != checksum:  # older sessions have no labels
                 raise _other_files(log.path, f"the content of the {name.removeprefix('checksum_')} is another")
         if settings.until != meta["until"]:
             log.change("until", settings.until)
         if first is not None:
             log.change("first", list(first))
         first = meta.get("first", []) if first is None else first  # older sessions have none
-        return cls(log, settings, candidates, qrels, _engine(settings, candidates, qrels), first)
+        return cls(log, settings, candidates, qrels, _engine(settings, candidates, qrels, labels), first)
 
     # -- judging
 
@@ -338,7 +343,7 @@ class Session:
         still_open = [pair for pair in pairs if pair.confidence < self.settings.until]
         return Progress(
             judged=len(grades),
-            relevant=sum(self._is_relevant(event.grade or 0) for event in grades),
+            relevant=sum(self.is_relevant(event.grade or 0) for event in grades),
             skipped=len(self.skips()),
             imported=self.imported,
             pairs=len(pairs),
@@ -350,14 +355,22 @@ class Session:
     def pairs(self, engine: Engine | None = None) -> list[PairStanding]:
         """The pairs that matter, each in the order that is more probable; as an engine sees it that was told less."""
         engine = engine or self.engine
-        names, confidence = self.candidates.names, engine.confidence()
-        ordered = ((a, b) if confidence[a, b] >= 0.5 else (b, a) for a, b in engine.pairs())
-        return [PairStanding(names[a], names[b], float(confidence[a, b])) for a, b in ordered]
+        names, found = self.candidates.names, []
+        for place, measure in enumerate(engine.measures):
+            confidence = engine.confidence(place)
+            ordered = ((a, b) if confidence[a, b] >= 0.5 else (b, a) for a, b in engine.pairs())
+            found += [PairStanding(names[a], names[b], float(confidence[a, b]), measure.name) for a, b in ordered]
+        return found
 
     def expected(self, engine: Engine | None = None) -> list[tuple[str, float]]:
-        """Systems and the MAP to expect of them, best first."""
+        """Systems and the mean score to expect of them by the first measure, best first."""
         values = zip(self.candidates.names, (engine or self.engine).expected().tolist(), strict=True)
         return sorted(values, key=lambda item: -item[1])
+
+    def expected_by_measure(self) -> list[dict[str, float]]:
+        """The same by all measures, in their order."""
+        engine, names = self.engine, self.candidates.names
+        return [dict(zip(names, engine.expected(i).tolist(), strict=True)) for i in range(len(self.settings.measures))]
 
     def close(self) -> None:
         self.log.close()
@@ -379,7 +392,8 @@ class Session:
 
     # -- inside
 
-    def _is_relevant(self, grade: float) -> bool:
+    def is_relevant(self, grade: float) -> bool:
+        """Whether a grade reaches the threshold."""
         return grade >= self.settings.rel
 
     def _check(self, grade: int) -> None:
@@ -444,15 +458,23 @@ def _counting(answers: list[Event]) -> Event:
     return answers[-1] if answers[-1].kind == "final" else answers[0]
 
 
-def _engine(settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None) -> Engine:
+def _engine(
+    settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None, labels: Floats | None = None
+) -> Engine:
+    grades = np.arange(settings.max_grade + 1.0)
+    if qrels is not None:
+        grades = distinct(np.append(grades, qrels.levels[qrels.levels > 0]))
     return Engine(
         candidates,
         settings.strategy,
         until=settings.until,
         baseline=settings.baseline,
         seed=settings.seed,
+        measures=settings.parsed(),
+        grades=grades.tolist(),
         rel=settings.rel,
-        elsewhere=None if qrels is None else candidates.relevant_elsewhere(qrels, settings.rel),
+        labels=labels,
+        elsewhere=None if qrels is None else candidates.judged_elsewhere(qrels, grades),
     )
 
 
@@ -468,13 +490,21 @@ def tidy(text: str) -> str:
     return " ".join("".join(c if unicodedata.category(c) != "Cc" else " " for c in text).split())
 
 
-def _checksums(candidates: Candidates, qrels: Qrels | None) -> dict[str, str]:
+NOTHING = hashlib.sha256().hexdigest()
+
+
+def _checksums(candidates: Candidates, qrels: Qrels | None, labels: Floats | None) -> dict[str, str]:
     """Of what was read from the files, whatever their names and compression."""
     runs = hashlib.sha256(json.dumps([candidates.names, candidates.topics]).encode())
     for array in (candidates.topic, candidates.documents, candidates.place):
         runs.update(np.ascontiguousarray(array).tobytes())
     judgments = b"" if qrels is None else qrels.to_text().encode(errors="surrogateescape")
-    return {"checksum_runs": runs.hexdigest(), "checksum_judgments": hashlib.sha256(judgments).hexdigest()}
+    values = b"" if labels is None else np.ascontiguousarray(labels).tobytes()
+    return {
+        "checksum_runs": runs.hexdigest(),
+        "checksum_judgments": hashlib.sha256(judgments).hexdigest(),
+        "checksum_labels": hashlib.sha256(values).hexdigest(),
+    }
 
 
 def _other_files(path: Path, detail: str) -> InputError:

@@ -28,13 +28,15 @@ function show(now) {
   $("agreement").textContent = agreement(now);
   $("assessors").replaceChildren(...now.assessors.map(person));
   options($("by-assessor"), now.assessors.map((one) => [one.name, one.name]), "All");
-  $("open").replaceChildren(...now.open.map(([better, other, sure]) => {
+  $("open").closest("table").classList.toggle("one-measure", now.measures.length < 2);
+  $("open").replaceChildren(...now.open.map(([better, other, sure, measure]) => {
     const row = element("tr");
     for (const name of [better, other]) {
       const cell = element("td", middle(name, 24), "cut");
       cell.title = name;
       row.append(cell);
     }
+    row.append(element("td", measure));
     const cell = element("td", `0${rounded(sure)}`.replace("0>", ">0"));
     cell.title = sure.toFixed(4);
     row.append(cell);

@@ -176,7 +176,7 @@ function showPause() {
   $("ranking").replaceChildren(...(state.ended && all ? all.systems : []).slice(0, MOST).map((system) => {
     const item = element("li", middle(system.name, 40));
     item.title = system.name;
-    item.append(element("span", `expected score ${system.expected.toFixed(4)}`));
+    item.append(element("span", `expected ${all.measures[0]} ${system.expected.toFixed(4)}`));
     return item;
   }));
 }

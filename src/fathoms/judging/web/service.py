@@ -500,8 +500,9 @@ class JudgingService:
     def _state(self) -> dict[str, Any]:
         session, view, settings = self.session, self.view, self.session.settings
         names = [name for name, _ in view.expected]
-        chance = {(better, other): sure for better, other, sure in view.pairs}
-        chance |= {(other, better): 1 - sure for better, other, sure in view.pairs}
+        shown = [pair for pair in view.pairs if pair.measure == settings.measures[0]]
+        chance = {(pair.better, pair.other): pair.confidence for pair in shown}
+        chance |= {(other, better): 1 - sure for (better, other), sure in chance.items()}
         open_pairs = sorted(
             (pair for pair in view.pairs if pair.confidence < settings.until), key=lambda pair: pair.confidence
         )
@@ -509,13 +510,14 @@ class JudgingService:
         return {
             "version": self._version,
             "judged": session.judged,
-            "relevant": sum(grade >= settings.rel for _, grade in session.judgments[session.imported :]),
+            "relevant": sum(session.is_relevant(grade) for _, grade in session.judgments[session.imported :]),
             "skipped": len(session.skips()),
             "imported": session.imported,
             "until": settings.until,
             "max_grade": settings.max_grade,
             "rel": settings.rel,
             "budget": self.budget,
+            "measures": list(settings.measures),  # systems are shown by the first
             "systems": [{"name": name, "expected": value} for name, value in view.expected],
             "confidence": [[chance.get((one, other)) for other in names] for one in names],  # one is better
             "pairs": len(view.pairs),

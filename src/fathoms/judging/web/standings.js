@@ -76,14 +76,14 @@ function drawMatrix(now) {
   }
   const score = element("th", "score");
   score.scope = "col";
-  score.title = "expected score";
+  score.title = `expected ${now.measures[0]}`;
   names.append(score);
   head.append(names);
   const rows = systems.map((system, i) => {
     const row = element("tr");
     const label = element("th", middle(system.name, 16));
     label.scope = "row";
-    label.title = `${system.name}: expected score ${system.expected.toFixed(4)}`;
+    label.title = `${system.name}: expected ${now.measures[0]} ${system.expected.toFixed(4)}`;
     row.append(label);
     for (let j = 1; j < systems.length; j++) {
       const chance = now.confidence[i][j];
@@ -109,7 +109,7 @@ function drawMatrix(now) {
     entry.append(element("i", "", kind), words);
     return entry;
   });
-  $("legend").replaceChildren(...entries, element("span", "row better than column" + (more ? `; ${more} systems more` : "")));
+  $("legend").replaceChildren(...entries, element("span", `row better than column${now.measures.length > 1 ? `, by ${now.measures[0]}` : ""}` + (more ? `; ${more} systems more` : "")));
 }
 
 function rounded(chance) {
