@@ -251,10 +251,10 @@ def test_nobody_waits_for_a_topic(desk: Callable[..., Desk]) -> None:
     here = desk(n_topics=1, stay=10)
     assert len({here.have(f"p{i}").document for i in range(6)}) == 6
     few = desk(n_topics=3, depth=3, stay=10)
-    n = len(few.session.candidates)
-    for _ in range(n):  # topics end before a stay does
+    while few.take("ann") is not None:  # topics end before a stay does
         few.judge("ann")
-    assert few.session.judged == n
+    assert few.service.why_ended() is not None
+    assert few.session.judged > 10
 
 
 def test_who_comes_back_stays_on_the_topic(desk: Callable[..., Desk]) -> None:

@@ -33,6 +33,7 @@ from fathoms.judging.staying import BATCH, topic_to_stay_on
 
 AHEAD = 4  # documents chosen in advance for each assessor, and as many for all
 PRESENT = 60.0  # seconds for which somebody counts as present after a sign of life
+NEW_TOPICS = 5  # topics chosen in advance for those who begin another
 LONGEST_NAME = 60
 SHOWN = 200  # points of the curve, and judgments in a list
 OPEN_PAIRS = 50  # in the list of those
@@ -61,7 +62,7 @@ class View:
     expected: list[tuple[str, float]] = field(default_factory=list)
     forecast: tuple[int, int] | None = None
     of_topic: dict[int, list[int]] = field(default_factory=dict)  # the same for topics on which somebody is
-    elsewhere: list[int] = field(default_factory=list)  # the same of all others
+    elsewhere: list[int] = field(default_factory=list)  # the best one of some of the others
 
 
 @dataclass(frozen=True)
@@ -290,10 +291,13 @@ class JudgingService:
         topic = self.session.candidates.topic
         leave = [*order.leave, *order.first]
         elsewhere: list[int] = []
-        if order.topics:
-            taken = np.flatnonzero(np.isin(topic, order.topics)).tolist()
-            elsewhere = engine.queue(order.wanted, skip=[*leave, *taken])
-        soon = [int(topic[index]) for index in (*queue[:AHEAD], *elsewhere[:AHEAD])]
+        taken = list(order.topics)
+        for _ in range(NEW_TOPICS):  # so many people may begin a topic before the next look
+            skip = [*leave, *np.flatnonzero(np.isin(topic, taken)).tolist()]
+            found = engine.queue(1, skip=skip)
+            elsewhere += found
+            taken += [int(topic[index]) for index in found]
+        soon = [int(topic[index]) for index in (*queue[:AHEAD], *elsewhere)]
         topics = dict.fromkeys([*order.topics, *soon])
         return {one: engine.queue(2 * AHEAD, skip=leave, topic=one) for one in topics}, elsewhere
 
