@@ -344,7 +344,8 @@ class JudgingService:
         the topic on which the assessor stays, those of topics on which nobody else is, and any others."""
         session, view, topic = self.session, self.view, self.session.candidates.topic
         own = self._work_of(name).stays_on
-        waiting = session.waiting(name)
+        taken = set(self._topics_taken(but=name))
+        waiting = sorted(session.waiting(name), key=lambda index: topic[index] in taken)
         yield from (index for index in waiting if own in (None, topic[index]))
         if not (view.settled or only_second):
             queue = [index for index in view.queue if session.is_open(index)]
@@ -352,7 +353,6 @@ class JudgingService:
             if own is not None:
                 yield from filter(session.is_open, view.of_topic.get(own, ()))
                 yield from (index for index in queue if topic[index] == own)
-            taken = set(self._topics_taken(but=name))
             yield from (index for index in queue if topic[index] not in taken)
             yield from (index for index in view.elsewhere if topic[index] not in taken and session.is_open(index))
             yield from queue
