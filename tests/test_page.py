@@ -40,7 +40,7 @@ from fathoms.judging.people import summaries
 from fathoms.judging.session import Session, Task, known
 from fathoms.judging.staying import topic_to_stay_on
 from fathoms.judging.texts import LONG, PASSAGE, PASSAGES, passages
-from fathoms.judging.web.access import Address, kept_token, kept_tokens, read_assessors, write_links
+from fathoms.judging.web.access import Address, kept_organiser_token, kept_tokens, read_assessors, write_links
 from fathoms.judging.web.server import Page, PageOptions
 from fathoms.judging.web.service import JudgingService
 from tests.test_web import BASE, NEVER, TOKEN, Clock, Place, Site, answer, begin, place, resume
@@ -422,10 +422,10 @@ def test_tokens_are_kept_in_the_session(tmp_path: Path) -> None:
     assert kept_tokens(log, None) == {}
     first = kept_tokens(log, {"ann": None, "bob": "token-of-bob-000"})
     assert (len(first["ann"]), first["bob"]) == (24, "token-of-bob-000")
-    token = kept_token(log)
+    token = kept_organiser_token(log)
     log.close()
     log = Log.open(tmp_path / "s.db")
-    assert (kept_tokens(log, None), kept_token(log)) == (first, token)
+    assert (kept_tokens(log, None), kept_organiser_token(log)) == (first, token)
     later = kept_tokens(log, {"ann": None, "cleo": None})
     assert later["ann"] == first["ann"]
     assert set(kept_tokens(log, None)) == {"ann", "cleo"}

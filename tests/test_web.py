@@ -675,7 +675,9 @@ def test_who_organises_does_not_judge_and_who_judges_does_not_organise(site: Sit
     assert site.client.get("/organise").status_code == 401
     about = {"topic": "1", "document": task["document"]["id"], "grade": 1, "name": "ann"}
     assert site.post("settle", **about).status_code == 403
-    assert ADDRESS.organiser_token not in TOKEN
+    assert ADDRESS.organiser_token != Address(token=TOKEN).organiser_token  # it does not follow from the other
+    with pytest.raises(FathomsError, match="must not be an assessor's"):
+        Address(token=TOKEN, organiser_token=TOKEN)
     assert site.untouched()
 
 
@@ -911,7 +913,7 @@ def test_the_whole_command(tmp_path: Path) -> None:
             heard += server.stderr.readline()
         found = re.search(r"judge at +http://127.0.0.1:(\d+)/\?token=", heard)
         assert found, heard
-        assert re.search(r"organise at +http://127.0.0.1:\d+/organise\?token=\w+\n", heard)
+        assert re.search(r"organise at +http://127.0.0.1:\d+/organise\?token=[\w-]+\n", heard)
 
         def post(path: str, body: dict[str, Any], port: str = found[1]) -> dict[str, Any]:
             headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}

@@ -164,14 +164,18 @@ def _say(address: Address, links: Path | None) -> None:
 
 
 def _address(session: Session, args: Namespace) -> Address:
-    """Personal tokens are kept in the session, and the organiser's with them, so that links survive a restart."""
-    from fathoms.judging.web.access import Address, kept_token, kept_tokens, read_assessors
+    """Personal tokens are kept in the session, and the organiser's too, so that links survive a restart."""
+    from fathoms.judging.web.access import Address, kept_organiser_token, kept_tokens, read_assessors
 
     people = kept_tokens(session.log, None if args.assessors is None else read_assessors(args.assessors))
     given = {name: value for name in ("host", "port", "token") if (value := getattr(args, name)) is not None}
-    if people and "token" not in given:
-        given["token"] = kept_token(session.log)
-    return Address(**given, people=people, public=args.public_url, tls=args.certificate is not None)
+    return Address(
+        **given,
+        organiser_token=kept_organiser_token(session.log),
+        people=people,
+        public=args.public_url,
+        tls=args.certificate is not None,
+    )
 
 
 def _shown(session: Session, args: Namespace) -> PageOptions:

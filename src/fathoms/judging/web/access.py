@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import ipaddress
 import os
@@ -47,15 +46,16 @@ def same(given: str, wanted: str) -> bool:
 
 @dataclass(frozen=True)
 class Address:
-    """Where the page is, and the tokens that open it.
+    """Where the page is, and the tokens that open it: the one that assessors share, and the organiser's.
 
-    `people` have a token each, by name; then the shared token opens nothing. `public` is the address under which
-    others reach the page, where that is not its own.
+    `people` have a token each, by name; then the shared one opens nothing. `public` is the address under which others
+    reach the page, where that is not its own.
     """
 
     host: str = "127.0.0.1"
     port: int = 8417
     token: str = field(default_factory=new_token)
+    organiser_token: str = field(default_factory=new_token)  # nobody can work it out from the others
     people: Mapping[str, str] = field(default_factory=dict)
     public: str | None = None
     tls: bool = False
@@ -63,15 +63,12 @@ class Address:
     def __post_init__(self) -> None:
         if not TOKEN.fullmatch(self.token):
             raise FathomsError(BAD_TOKEN)
+        if self.organiser_token in (self.token, *self.people.values()):
+            raise FathomsError("the organiser's token must not be an assessor's; choose another")
         if self.public is not None:
             check_public_url(self.public)
 
     # -- who
-
-    @property
-    def organiser_token(self) -> str:
-        """Follows from the shared one, which does not follow from it."""
-        return hmac.new(self.token.encode(), b"organise", hashlib.sha256).hexdigest()[:32]
 
     def visitor(self, page: PageName, token: str) -> Visitor | None:
         """Who has this token, on the page for assessors or the organiser's."""
@@ -205,12 +202,12 @@ def kept_tokens(log: Log, wanted: Mapping[str, str | None] | None) -> dict[str, 
     return tokens
 
 
-def kept_token(log: Log) -> str:
-    """The token from which the organiser's follows, the same each time, as personal ones are."""
-    token: str | None = log.meta().get("token")
+def kept_organiser_token(log: Log) -> str:
+    """The organiser's token of a session, the same each time."""
+    token: str | None = log.meta().get("organiser")
     if token is None:
         token = new_token()
-        log.change("token", token)
+        log.change("organiser", token)
     return token
 
 
