@@ -4,7 +4,8 @@ QRELS holds the judgments there are; `none` starts from nothing. Each answer is 
 next document is shown, so nothing is lost whatever happens, and --resume goes on. The conversation is on standard
 error; standard output gets the summary at the end. Keys: a grade, s skip, u undo, n note, m more text, q quit, ? help.
 
---web puts a page in the terminal's place, on which several people can judge at once; see docs/judging-page.md.
+--web puts a page in the terminal's place, on which several people can judge at once, and another for whoever organises
+it; see docs/judging-page.md.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathoms.cli import options
+from fathoms.cli import judge_page, options
 from fathoms.judging.names import DEFAULT, STRATEGIES
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ EXAMPLES = """examples:
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt --resume
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --web --judge-twice 10%
   fathoms judge --demo --web
+  fathoms judge none runs/ --docs docs.jsonl --web --assessors names.txt --grades grades.txt --guidelines guide.md
   fathoms judge none runs/ -m nDCG@10 --max-grade 3 --labels llm.tsv --docs docs.jsonl --export qrels.txt
   fathoms judge qrels.txt a.run b.run --first decisive.txt --export more.txt
   fathoms judge qrels.txt runs/ --oracle truth.txt --strategy mtc --confidence 0.99 --session study.db"""
@@ -111,14 +113,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=_share,
         help="have a share, such as 10%%, judged twice (0)",
     )
-    page = parser.add_argument_group("the page")
-    page.add_argument("--web", action="store_true", help="judge on a page, alone or with others, until Ctrl-C")
-    page.add_argument("--host", metavar="NAME", help="address to listen on (127.0.0.1: this machine alone)")
-    page.add_argument("--port", metavar="N", type=options.at_least_zero, help="port to listen on (8417; 0: any)")
-    page.add_argument("--token", metavar="TEXT", help="what opens the page (by default, something new each time)")
-    page.add_argument(
-        "--lease", metavar="SECONDS", type=options.at_least_one, help="how long a document stays with one person (600)"
+    parser.add_argument(
+        "--stay",
+        metavar="N",
+        type=options.at_least_zero,
+        help="documents of a topic to judge before another topic comes (the page: 10; else 1)",
     )
+    judge_page.add_arguments(parser)
     options.add_order(parser)
     options.add_reading(parser)
     parser.add_argument("--seed", metavar="N", type=options.at_least_zero, help="seed of what is drawn at random (0)")
@@ -149,7 +150,7 @@ def _share(text: str) -> float:
 def run(args: Namespace) -> int:
     from fathoms.errors import FathomsError
 
-    _check_page(args)
+    judge_page.check(args)
     with ExitStack() as stack:
         if args.demo is not None:
             _prepare_demo(args, stack)
@@ -157,33 +158,6 @@ def run(args: Namespace) -> int:
             raise FathomsError("the arguments QRELS and RUN are missing; `fathoms judge --demo` goes without them")
         args.session = args.session or SESSION
         return _judge(args)
-
-
-def _check_page(args: Namespace) -> None:
-    """What goes with --web, and what does not."""
-    from importlib.util import find_spec
-
-    from fathoms.errors import FathomsError
-
-    if not args.web:
-        for flag in ("host", "port", "token", "lease"):
-            if getattr(args, flag) is not None:
-                raise FathomsError(f"--{flag} is for the page; add --web")
-        return
-    for flag in ("oracle", "assessor"):
-        if getattr(args, flag) is not None:
-            raise FathomsError(f"--{flag} does not go with --web, where people answer and say who they are")
-    if not (find_spec("starlette") and find_spec("uvicorn")):
-        raise FathomsError(
-            "--web needs starlette and uvicorn, which are not installed; install them with pip install 'fathoms[web]'"
-        )
-    from fathoms.judging.web.server import LOOPBACK
-
-    if args.host not in (None, *LOOPBACK) and args.token is None:
-        raise FathomsError(
-            f"--host {args.host} lets other machines in; choose what opens the page with --token TEXT, and have it "
-            "travel by a network you trust, since it is sent as it is"
-        )
 
 
 def _prepare_demo(args: Namespace, stack: ExitStack) -> None:
@@ -254,7 +228,7 @@ def _judge(args: Namespace) -> int:
             _say_texts(texts, len(found.topics), len(set(found.documents.tolist())))
         try:
             if args.web:
-                _serve(session, texts, args)
+                judge_page.serve(session, texts, args)
             elif oracle is None:
                 Conversation(session, texts, args.assessor or _user(), budget=args.budget, quiet=args.quiet).hold()
             else:
@@ -294,34 +268,6 @@ def _say_texts(sources: TextSources, topics: int, documents: int) -> None:
     for texts, total, noun in ((sources.topics, topics, "topics"), (sources.documents, documents, "documents")):
         if texts is not None and len(texts) < total:
             print(f"fathoms: warning: {total - len(texts):,} of {total:,} {noun} have no text", file=sys.stderr)
-
-
-# -- people answer on a page --------------------------------------------------------------------------------------
-
-
-def _serve(session: Session, sources: TextSources, args: Namespace) -> None:
-    from dataclasses import replace
-
-    from fathoms.judging.web.server import Address, Page, bound, serve
-    from fathoms.judging.web.service import JudgingService
-
-    given = {name: value for name in ("host", "port", "token") if (value := getattr(args, name)) is not None}
-    address = Address(**given)
-    with bound(address) as listener:
-        address = replace(address, port=listener.getsockname()[1])
-        service = JudgingService(session, budget=args.budget, lease=args.lease or 600)
-        service.start()
-
-        def started() -> None:
-            # Not the talk that --quiet is about: without it there is no way in.
-            print(f"fathoms: judge at     {address.url()}", file=sys.stderr)
-            print(f"fathoms: only watch   {address.url(watch=True)}", file=sys.stderr)
-            print("fathoms: Ctrl-C ends it; all answers are saved as they are given", file=sys.stderr, flush=True)
-
-        try:
-            serve(Page(service, sources.topics, sources.documents, address), listener, started)
-        finally:
-            service.close()
 
 
 # -- a file answers -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from fathoms.data.files import whole_file
 from fathoms.judging.log import id_bytes
 from fathoms.judging.session import Session
 
-PROVENANCE = ("topic", "document", "grade", "who", "when", "note", "what")
+PROVENANCE = ("topic", "document", "grade", "who", "when", "note", "what", "revised_from")
 
 
 def qrels_text(session: Session) -> str:
@@ -29,7 +29,8 @@ def qrels_text(session: Session) -> str:
 def provenance(session: Session) -> list[tuple[str, ...]]:
     """Where each judgment comes from, and why documents were skipped (they have no grade).
 
-    A document judged twice has a row for each grade, and one for the final grade if there is one.
+    A document judged twice has a row for each grade, and one for the final grade if there is one. `revised_from` has
+    the grades that the assessor gave to the document before, in order.
     """
     rows: list[tuple[str, ...]] = []
     if session.qrels is not None:
@@ -37,7 +38,7 @@ def provenance(session: Session) -> list[tuple[str, ...]]:
         for line in session.qrels.keep(session.qrels.grades >= 0).to_text().splitlines():
             topic, _, document, grade = line.split(" ")
             if (topic, document) not in made:
-                rows.append((topic, document, grade, session.qrels.source, "", "", "known"))
+                rows.append((topic, document, grade, session.qrels.source, "", "", "known", ""))
     made_of = [
         (event, "final" if event.kind == "final" else ("first", "second")[place])
         for answers in session.answers()
@@ -45,7 +46,8 @@ def provenance(session: Session) -> list[tuple[str, ...]]:
     ]
     for event, what in (*made_of, *((event, "skipped") for event in session.skips())):
         grade = "" if event.grade is None else str(event.grade)
-        rows.append((event.topic, event.document, grade, event.assessor, event.time, event.note, what))
+        before = ",".join(str(old.grade) for old in session.revised(event))
+        rows.append((event.topic, event.document, grade, event.assessor, event.time, event.note, what, before))
     return rows
 
 

@@ -5,7 +5,7 @@ judged, skipped and chosen next is worked out from the events, so a session that
 (A table beside it keeps how confidence grew, for the picture alone.)
 
 A share of the documents may be judged twice, by different people. The first grade counts until somebody who has seen
-both sets the final one.
+both sets the final one. Whoever revises a grade of their own changes nothing else: a first grade stays the first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Floats
 from fathoms.judging.agreement import kappa
 from fathoms.judging.engine import Engine, last_fit
-from fathoms.judging.log import Event, JudgingSettings, Log, id_bytes, standing
+from fathoms.judging.log import Event, JudgingSettings, Log, Standing, id_bytes
 from fathoms.text import pluralise
 
 Judgments = list[tuple[int, float]]  # candidates and their grades
@@ -231,13 +231,32 @@ class Session:
     def undo(self, assessor: str) -> Task | None:
         """Take back the last answer of an assessor that still stands, and return what it was about."""
         name = tidy(assessor)
-        last = next((event for event in reversed(self._standing.values()) if event.assessor == name), None)
+        last = self._standing.last_of(name)
         if last is None:
             return None
-        self.log.append("undo", last.topic, last.document, undone=last.number, assessor=name)
-        del self._standing[last.number]
+        self._standing.add(self.log.append("undo", last.topic, last.document, undone=last.number, assessor=name))
         self._fold()
         return Task(self.find(last.topic, last.document), last.topic, last.document)
+
+    def revise(self, topic: str, document: str, grade: int, assessor: str, note: str = "") -> Event:
+        """Another grade in the place of one that this assessor gave; the old one stays in the log. A document that the
+        assessor skipped, and nobody graded, gets its first grade."""
+        index = self.find(topic, document)
+        self._check(grade)
+        name = tidy(assessor)
+        mine = [event for event in self._answers.get(index, ()) if event.kind == "grade" and event.assessor == name]
+        if not mine:
+            skipped = self._skipped.get(index)
+            if skipped is not None and skipped.assessor == name and index not in self._answers:
+                return self.grade(topic, document, grade, assessor, note)
+            raise FathomsError(f"topic {topic}, document {document} has no grade from {name} that could be revised")
+        (old,) = mine
+        if (old.grade, old.note) == (grade, tidy(note)):
+            raise FathomsError(f"topic {topic}, document {document} has grade {grade} from {name} already")
+        event = self.log.revise(old, grade=grade, assessor=name, note=tidy(note))
+        self._standing.add(event)
+        self._fold()
+        return event
 
     # -- what is known
 
@@ -251,11 +270,7 @@ class Session:
 
     def skips(self) -> list[Event]:
         """The documents left out, in order; not those that were graded later."""
-        return [
-            event
-            for index, event in self._skipped.items()
-            if index not in self._answers or event.number > self._answers[index][-1].number
-        ]
+        return list(self._left_out.values())
 
     def twice(self) -> list[Twice]:
         """The documents that two people judged, in order."""
@@ -268,7 +283,12 @@ class Session:
         return found
 
     def disagreements(self) -> list[Twice]:
-        return [one for one in self.twice() if one.first.grade != one.second.grade]
+        """Documents with two grades that differ, or with a final one that is neither, since grades were revised."""
+        return [
+            one
+            for one in self.twice()
+            if one.first.grade != one.second.grade or (one.final is not None and one.final.grade != one.first.grade)
+        ]
 
     def agreement(self) -> float | None:
         """Cohen's kappa of the documents judged twice."""
@@ -280,7 +300,16 @@ class Session:
     @property
     def standing(self) -> list[Event]:
         """All answers that were not taken back, in order."""
-        return list(self._standing.values())
+        return list(self._standing)
+
+    def latest_of(self, assessor: str) -> Iterator[Event]:
+        """An assessor's grades and skips that stand, the last one first."""
+        name = tidy(assessor)
+        return (event for event in self._standing.backwards() if event.assessor == name and event.kind != "final")
+
+    def revised(self, event: Event) -> list[Event]:
+        """What an event that stands revised, in order; mostly nothing."""
+        return self._standing.before(event)
 
     @property
     def skipped(self) -> list[int]:
@@ -361,7 +390,7 @@ class Session:
 
     def reload(self) -> None:
         """Take everything from the log again."""
-        self._standing = standing(self.log.events())
+        self._standing = Standing(self.log.events())
         self._fold()
 
     # -- inside
@@ -393,24 +422,26 @@ class Session:
         before = self._judgments
         self._answers: dict[int, list[Event]] = {}  # grades and final grades by candidate, in order
         self._skipped: dict[int, Event] = {}
+        self._left_out: dict[int, Event] = {}  # those of them that nobody graded later
         self._waiting: dict[int, None] = {}  # for a second grade
         self._twice: dict[int, None] = {}  # those that have one
         self._judgments = list(self._imported.items())
-        for event in self._standing.values():
+        for event in self._standing:
             self._put(self.find(event.topic, event.document), event)
         if self._judgments == before:
             self._judgments = before  # nothing to tell the engine
 
     def _add(self, index: int, event: Event) -> Event:
-        self._standing[event.number] = event
+        self._standing.add(event)
         self._put(index, event)
         return event
 
     def _put(self, index: int, event: Event) -> None:
         if event.kind == "skip":
-            self._skipped[index] = event
+            self._skipped[index] = self._left_out[index] = event
             self._waiting.pop(index, None)
             return
+        self._left_out.pop(index, None)
         answers = self._answers.setdefault(index, [])
         answers.append(event)
         grade = _counting(answers).grade or 0
