@@ -60,6 +60,7 @@ class Arithmetic:
         until: float = 0.95,
         baseline: str | None = None,
         seed: int = 0,
+        rel: float = 1.0,
         elsewhere: Floats | None = None,
     ) -> None:
         self.candidates, self.until = candidates, until

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from fathoms.estimate.distribution import Moments, influence
 from fathoms.estimate.relevance import Experts, Fusion, Model
 from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Bools, Floats
+from fathoms.judging import bandits
 
 ModelMaker = Callable[[Block, Floats | None], Model]
 
@@ -208,6 +210,41 @@ class HedgeWeight(Weight):
         self.values[topic] = (weight / weight.sum()) @ self.loss[topic]
 
 
+class MaxMeanWeight(Weight):
+    """Bandit pooling (`bandits`): MaxMean, and with other arms its kin."""
+
+    arms: ClassVar[type[bandits.Bandit]] = bandits.MaxMean
+
+    def start(self) -> None:
+        self.bandit = self.arms(self.state.block.rank)
+        for topic, column in self.state.order:
+            self.bandit.tell(topic, column, bool(self.state.relevant[topic, column]))
+        for topic in range(len(self.values)):
+            self.values[topic] = self.bandit.weights(topic)
+
+    def update(self, topic: int, column: int, row: Floats) -> None:
+        self.bandit.tell(topic, column, bool(self.state.relevant[topic, column]))
+        self.values[topic] = self.bandit.weights(topic)
+
+
+class RecentMaxMeanWeight(MaxMeanWeight):
+    arms = bandits.RecentMaxMean
+
+
+class ThompsonWeight(MaxMeanWeight):
+    arms = bandits.Thompson
+
+
+class ProbabilityWeight(Weight):
+    """The document that is most probably relevant: continuous active learning."""
+
+    def start(self) -> None:
+        self.values = self.state.moments.p.copy()
+
+    def update(self, topic: int, column: int, row: Floats) -> None:
+        """Probabilities change with the next fit."""
+
+
 OUR_OWN = "our own; docs/judge.md describes it"
 CARTERETTE_2006 = "Carterette, Allan and Sitaraman (2006), Minimal Test Collections for Retrieval Evaluation, SIGIR"
 CARTERETTE_2007 = "Carterette (2007), Robust Test Collections for Retrieval Evaluation, SIGIR"
@@ -261,6 +298,18 @@ STRATEGIES: dict[str, Strategy] = {
             "summed RBP weights",
             "Moffat, Webber and Zobel (2007), Strategic System Comparisons via Targeted Relevance Judgments, SIGIR",
             RBPWeight,
+            Fusion,
+        ),
+        Strategy("maxmean", "bandits: the system of the best record", bandits.CITATION, MaxMeanWeight, Fusion),
+        Strategy(
+            "maxmean-ns", "bandits: the system of the best recent record", bandits.CITATION, RecentMaxMeanWeight, Fusion
+        ),
+        Strategy("thompson", "bandits: Thompson sampling", bandits.CITATION, ThompsonWeight, Fusion),
+        Strategy(
+            "find-all",
+            "the most probably relevant document, until a share of them is found (--recall)",
+            "Cormack and Grossman (2014), Evaluation of Machine-Learning Protocols for Technology-Assisted Review",
+            ProbabilityWeight,
             Fusion,
         ),
     )
