@@ -137,7 +137,7 @@ def the_world(args: argparse.Namespace) -> World:
         collection = simulate(systems=30, n_topics=50, n_docs=5000, depth=100, max_grade=1, seed=4)
         qrels, runs = read_qrels(collection.truth), read_runs(collection.runs)
     else:
-        qrels, runs = read_qrels(args.files[0]), scan_runs(args.files[1:])
+        qrels, runs = read_qrels(args.files[0]), scan_runs(args.files[1:], lenient=True)
     return make_world(qrels, runs, RTCSettings(depth=args.depth))
 
 
