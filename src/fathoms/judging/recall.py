@@ -9,8 +9,8 @@ each other:
 - the yield: relevant documents as a Poisson process over the judgments, whose rate falls as a power of their number
   (after Sneyd and Stevenson 2019), continued over all that is unjudged.
 
-The first is the estimate. The second is mostly too great, and guards the upper end of its interval, which is not below
-the geometric mean of the two.
+The first is the estimate. The second is mostly too great, and guards the upper end of its interval, which does not lie
+below a mean of the two, geometric and with the greater weight on the second.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ DEFAULT_RECALL = 0.95
 SPLITS = (0.5, 0.7, 0.8)  # parts of the judgments that the model is fitted to when it has to predict the rest
 # Of log(left / estimate), below it and above: measured on three collections and simulated ones (docs/judge-results.md).
 SPREAD_BELOW, SPREAD_ABOVE = 0.6, 0.4
+FEW = 25.0  # so many judgments add a spread of 1
+GUARD = 2 / 3  # weight of the yield in the mean
 Z = 1.96
 ENOUGH = 50  # judgments before anything is said
 BINS = 40  # of the judgments, for the yield
@@ -120,10 +122,9 @@ class FindAllEngine(Engine):
         ratio, yields = self._check_against_hidden(self._model)
         chance: Floats = self.probabilities()[1]
         left = min(ratio * max(float(chance.sum()) - found, 0.0), float(unjudged))
-        below, above = (
-            math.exp(Z * math.sqrt(spread**2 + 1 / (left + 0.5))) for spread in (SPREAD_BELOW, SPREAD_ABOVE)
-        )
-        high = max(left * above, math.sqrt(left * yields))
+        by_chance = FEW / self.judged + 1 / (left + 0.5)
+        below, above = (math.exp(Z * math.sqrt(spread**2 + by_chance)) for spread in (SPREAD_BELOW, SPREAD_ABOVE))
+        high = max(left * above, left ** (1 - GUARD) * yields**GUARD)
         return RecallEstimate(found, left, left / below, min(high, float(unjudged)))
 
     def _check_against_hidden(self, model: Model) -> tuple[float, float]:
