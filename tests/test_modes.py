@@ -184,10 +184,19 @@ def test_a_batch_goes_out_and_comes_back(small: Command) -> None:
     assert graded == {first[0], first[2]}
 
 
+def test_a_batch_keeps_to_the_budget(small: Command) -> None:
+    judge(small, "--batch", "3", "--to", "b.tsv")
+    fill("b.tsv", "1", "", "")
+    judge(small, "--resume", "--answers", "b.tsv", "--batch", "9", "--to", "c.tsv", "--budget", "4")
+    assert len(rows("c.tsv")) == 1 + 4 - 3  # one is judged, two are out
+
+
 def test_nobody_is_asked_for_what_is_handed_out(made: Any, tmp_path: Path) -> None:
     session = begun(made, tmp_path / "s.db")
     plain = session.engine.queue(8)
-    out = session.hand_out(5)
+    out = session.batch(5)
+    assert not session.out
+    session.hand_out(out)
     assert [task.candidate for task in out] == plain[:5] == list(session.out)
     task = session.next("ann")
     assert task is not None

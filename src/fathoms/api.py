@@ -415,7 +415,7 @@ class Experiment(BaseExperiment):
         documents to judge before those that the strategy chooses: a file of lines `topic document`, or pairs. `stay` is
         how many documents of a topic come in a row, `recall` the share of the relevant documents to find with the
         strategy find-all. With `sample` so many documents (of each topic, if `per_topic`) are drawn at random by a
-        `design`, as `pool` does it, and nothing else is judged. `.hand_out(n)` gives the next n documents at once. What
+        `design`, as `pool` does it, and nothing else is judged. `.batch(n)` are the next n documents. What
         is None is as `fathoms judge` has it by default, or as the session was begun with.
         """
         from fathoms.judging.opening import open_session

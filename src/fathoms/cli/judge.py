@@ -390,8 +390,12 @@ def _by_file(session: Session, texts: TextSources, args: Namespace) -> None:
     if args.take_back:
         said.append(f"{pluralise(session.take_back(), 'document')} taken back")
     if args.batch is not None:
-        tasks = session.hand_out(args.batch)
+        n = args.batch
+        if args.budget is not None:
+            n = min(n, max(0, args.budget - session.judged - len(session.out)))
+        tasks = session.batch(n)
         write_batch(args.to, tasks, texts)
+        session.hand_out(tasks)
         said.append(
             f"{pluralise(len(tasks), 'document')} written to {args.to}; {len(session.out):,} are handed out now, and "
             "--resume --answers FILE reads their grades"

@@ -145,3 +145,7 @@ class FindAllEngine(Engine):
         """Whether the lower end of the recall's interval has reached what was asked for."""
         estimate = self.recall_estimate()
         return estimate is not None and estimate.recall_low >= self.recall
+
+    def forecast(self) -> tuple[int, int] | None:
+        """Of pairs, which are not what it is about."""
+        return None

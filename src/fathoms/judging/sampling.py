@@ -74,6 +74,10 @@ class SampleEngine(Engine):
         """Only when all of the sample is judged, which the session sees to."""
         return False
 
+    def forecast(self) -> tuple[int, int] | None:
+        """Documents that chance has chosen settle pairs or not."""
+        return None
+
 
 def draw_sample(
     found: Candidates, qrels: Qrels | None, n: int, *, design: str, per_topic: bool, rel: float, seed: int, stay: int

@@ -216,15 +216,18 @@ class Session:
             if index not in self._answers and index not in self._skipped
         }
 
-    def hand_out(self, n: int) -> list[Task]:
-        """The next n documents, which nobody is asked for until they are answered or taken back."""
+    def batch(self, n: int) -> list[Task]:
+        """The n documents that are to be judged next, if all grades come back together."""
         first = self.asked_first()[:n]
-        chosen = first + self.engine.queue(n - len(first), skip=[*self.skipped, *first]) if n > len(first) else first
-        time = datetime.now(UTC).isoformat(timespec="seconds")
-        if chosen:
-            self.log.change("out", [*self.log.meta().get("out", []), [time, chosen]])
-            self._out |= dict.fromkeys(chosen, time)
-        return [self.task(index) for index in chosen]
+        more = self.engine.queue(n - len(first), skip=[*self.skipped, *first]) if n > len(first) else []
+        return [self.task(index) for index in first + more]
+
+    def hand_out(self, tasks: Sequence[Task]) -> None:
+        """Nobody is asked for these until they are answered or taken back."""
+        time, numbers = datetime.now(UTC).isoformat(timespec="seconds"), [task.candidate for task in tasks]
+        if numbers:
+            self.log.change("out", [*self.log.meta().get("out", []), [time, numbers]])
+            self._out |= dict.fromkeys(numbers, time)
 
     def take_back(self) -> int:
         """What is handed out and not answered may be asked for again; returns how many documents that are."""
