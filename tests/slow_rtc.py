@@ -114,6 +114,15 @@ def mtc_weight(first: Ranking, second: Ranking, docs: Sequence[int], judged: Map
     return max(abs(part) for part in mtc_parts(first, second, docs, judged, i))
 
 
+def expected_numerator(ranking: Ranking, p: Chances) -> float:
+    """E[S] by the double sum, documents independent."""
+    total = 0.0
+    for i in ranking:
+        total += weight(ranking, i, i) * p[i]
+        total += sum(weight(ranking, i, j) * p[i] * p[j] for j in ranking if j < i)
+    return total
+
+
 def expected_weight(first: Ranking, second: Ranking, p: Chances, i: int) -> float:
     """c_ii + sum_j c_ij p_j: by how much S_first - S_second is expected to rise if document i is relevant."""
     at = {j: weight(first, i, j) - weight(second, i, j) for j in p}

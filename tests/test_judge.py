@@ -38,8 +38,9 @@ from fathoms.judging import session as session_module
 from fathoms.judging.export import export
 from fathoms.judging.log import JudgingSettings, Log, check_new
 from fathoms.judging.select import STRATEGIES
-from fathoms.judging.session import Session
+from fathoms.judging.session import PairStanding, Session
 from fathoms.judging.texts import Entry, open_texts, printable
+from fathoms.measures.base import Measure
 from tests.commands import Command, Done, finished
 from tests.real import collection
 
@@ -60,17 +61,20 @@ class Arithmetic:
         until: float = 0.95,
         baseline: str | None = None,
         seed: int = 0,
+        measures: Sequence[Measure] = (),
+        grades: Sequence[float] = (),
         rel: float = 1.0,
+        labels: Floats | None = None,
         elsewhere: Floats | None = None,
     ) -> None:
-        self.candidates, self.until = candidates, until
-        self.judgments: list[tuple[int, bool]] = []
+        self.candidates, self.until, self.measures = candidates, until, measures
+        self.judgments: list[tuple[int, float]] = []
 
-    def load(self, judgments: Sequence[tuple[int, bool]]) -> None:
+    def load(self, judgments: Sequence[tuple[int, float]]) -> None:
         self.judgments = list(judgments)
 
-    def judge(self, index: int, relevant: bool) -> None:
-        self.judgments.append((index, relevant))
+    def judge(self, index: int, grade: float) -> None:
+        self.judgments.append((index, grade))
 
     def undo(self) -> None:
         self.judgments.pop()
@@ -78,13 +82,13 @@ class Arithmetic:
     def next(self, skip: Collection[int] = ()) -> int | None:
         gone = {index for index, _ in self.judgments} | set(skip)
         left = [index for index in range(len(self.candidates)) if index not in gone]
-        total = sum(place * (2 * index + relevant) for place, (index, relevant) in enumerate(self.judgments, 1))
+        total = sum(place * (2 * index + int(grade)) for place, (index, grade) in enumerate(self.judgments, 1))
         return left[total % len(left)] if left else None
 
-    def confidence(self) -> Floats:
+    def confidence(self, measure: int = 0) -> Floats:
         return np.array([[0.5, 0.7], [0.3, 0.5]])
 
-    def expected(self) -> Floats:
+    def expected(self, measure: int = 0) -> Floats:
         return np.array([0.2, 0.3])
 
     def pairs(self) -> list[tuple[int, int]]:
@@ -178,8 +182,7 @@ def test_what_stands_is_what_a_plain_model_says(
     engine = again.engine
     assert isinstance(engine, Arithmetic)
     order = [(topic, document) for topic, found in grades_of.items() for document in found]
-    # Imported ones have grade 1, which is not relevant here.
-    assert engine.judgments == [(known[p], False) for p in order] + [(known[p], g == 2) for p, g in grades]
+    assert engine.judgments == [(known[p], 1) for p in order] + [(known[p], g) for p, g in grades]
     assert again.next() == now_next
     assert len(again.log.events()) == written
     again.close()
@@ -242,7 +245,7 @@ class TestSession:
         now.skip("1", "d", "ann")
         state = now.progress()
         assert (state.judged, state.relevant, state.skipped, state.imported) == (2, 1, 1, 1)
-        assert (state.pairs, state.settled, state.weakest) == (1, 0, ("one", "two", 0.7))
+        assert (state.pairs, state.settled, state.weakest) == (1, 0, PairStanding("one", "two", 0.7, "AP(rel=2)"))
         assert now.expected() == [("two", 0.3), ("one", 0.2)]
         now.close()
         log = Log.open(tmp_path / "s.db")
@@ -647,7 +650,7 @@ def test_an_assessor_at_work(judge: Command) -> None:
     assert f"Document {rows[0][2]}: {documents[rows[0][2]]['title']}\n" in done.err
     assert documents[rows[0][2]]["text"] in " ".join(done.err.split())
     assert done.out.startswith("3 judged (2 relevant)")
-    assert "expected MAP" in done.out
+    assert "expected AP" in done.out
     assert "\x1b" not in done.err
     assert len(fm.read_qrels("q.txt")) == 3
     assert "judgments written to q.txt, who made them to q.txt.provenance.tsv" in done.err

@@ -492,16 +492,14 @@ def test_hidden_judgments_are_held_against_predictions(made: Any) -> None:
         assert number is not None
         engine.judge(number, float(truth[number]))
     assert last_fit(100) == 100
-    state, model = engine._state, engine._model
-    assert model is not None
     logs = []
     for first in (50, 70, 80):
         other = Engine(found, "find-all")
-        other._load([(int(found_at), float(truth[found_at])) for found_at in list(engine._known)[:first]], first)
+        other._load([(i, float(truth[i])) for i in list(engine._known)[:first]], first)
         chance = dict(zip(*(some.tolist() for some in other.probabilities()), strict=True))
         later = list(engine._known)[first:]
         logs.append(math.log((sum(truth[i] for i in later) + 1) / (sum(chance[i] for i in later) + 1)))
-    ratio = found_over_predicted(model, state.order, state.judged, state.relevant)
+    ratio = found_over_predicted(engine._learner, engine._state.order, engine._state.level, np.array([False, True]))
     assert ratio == pytest.approx(math.exp(sum(logs) / 3), rel=1e-6)
 
 

@@ -166,7 +166,7 @@ def test_relevant_documents_elsewhere_count(folder: Path) -> None:
     in_all = qrels.counts[:, qrels.levels > 0].sum(axis=1)
     assert (elsewhere + np.bincount(found.topic[relevant], minlength=len(in_all)) == in_all).all()
     assert elsewhere.any()
-    engine = Engine(found, "pool", elsewhere=elsewhere)
+    engine = Engine(found, "pool", elsewhere=found.judged_elsewhere(qrels, np.array([0.0, 1.0])))
     engine.load([(number, bool(relevant[number])) for number in range(len(found))])
     scores = fm.evaluate(qrels, runs, "AP@5", score_precision="float64")
     np.testing.assert_allclose(engine.expected(), scores["score"].to_numpy(), atol=1e-12)

@@ -394,6 +394,8 @@ class Experiment(BaseExperiment):
         path: str | os.PathLike[str],
         *,
         resume: bool = False,
+        measures: Sequence[Any] | None = None,
+        labels: Any = (),
         strategy: str | None = None,
         confidence: float | None = None,
         depth: int | None = None,
@@ -411,6 +413,8 @@ class Experiment(BaseExperiment):
         """A judging session kept in the file `path`, a new one or one that goes on: `.next()` says which document to
         judge, `.grade(...)` takes the answer, which is on disk when it returns.
 
+        `measures` are those that decide, AP by default; a pair is settled when it is by all of them. `labels` are files
+        or tables of labels or scores that say which documents may be relevant.
         `confidence` settles a pair, `judge_twice` is the share of documents that two people judge; `first` names the
         documents to judge before those that the strategy chooses: a file of lines `topic document`, or pairs. `stay` is
         how many documents of a topic come in a row, `recall` the share of the relevant documents to find with the
@@ -422,6 +426,7 @@ class Experiment(BaseExperiment):
 
         wholes = {"depth": depth, "max_grade": max_grade, "rel": rel, "stay": stay}
         settings: dict[str, Any] = {
+            "measures": None if measures is None else tuple(one.name for one in self.measures(measures)),
             "strategy": strategy,
             "until": confidence,
             "baseline": baseline,
@@ -441,6 +446,7 @@ class Experiment(BaseExperiment):
             settings,
             resume=resume,
             first=first,
+            labels=each_source(labels),
             sample=sample,
             design=design,
             per_topic=per_topic,

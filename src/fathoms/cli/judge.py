@@ -33,6 +33,7 @@ EXAMPLES = """examples:
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt --resume
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --web --judge-twice 10%
   fathoms judge --demo --web
+  fathoms judge none runs/ -m nDCG@10 --max-grade 3 --labels llm.tsv --docs docs.jsonl --export qrels.txt
   fathoms judge qrels.txt a.run b.run --first decisive.txt --export more.txt
   fathoms judge none runs/ --batch 50 --to batch.tsv
   fathoms judge none runs/ --resume --answers batch.tsv --batch 50 --to next.tsv
@@ -53,7 +54,20 @@ DEMO: dict[str, Any] = {  # some 70 judgments settle it
 OPEN_PAIRS = 20  # shown in the summary
 
 
-SETTINGS = ("strategy", "until", "seed", "depth", "ties", "baseline", "max_grade", "rel", "double", "stay", "recall")
+SETTINGS = (
+    "measures",
+    "strategy",
+    "until",
+    "seed",
+    "depth",
+    "ties",
+    "baseline",
+    "max_grade",
+    "rel",
+    "double",
+    "stay",
+    "recall",
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -72,6 +86,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--topic-texts", metavar="FILE", help="texts of topics: TSV, JSON lines or TREC's SGML")
     parser.add_argument("--docs", metavar="FILE|DIR", help="texts of documents: the same, or a folder of files")
+    options.add_measures(parser, "decide by this measure, such as nDCG@10 (AP); settled when all are")
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="lines `topic document value`: labels of a language model or scores that say which documents may be "
+        "relevant; may be repeated",
+    )
     options.add_choice(
         parser,
         "--strategy",
@@ -283,6 +306,7 @@ def _judge(args: Namespace) -> int:
         if args.web and not args.resume and args.stay is None and args.sample is None:
             asked["stay"] = BATCH
         opened: list[TextSources] = []
+        notes: list[str] = []
         session = open_session(
             exp,
             args.session,
@@ -293,12 +317,14 @@ def _judge(args: Namespace) -> int:
             sample=args.sample,
             design=args.design,
             per_topic=args.per_topic,
+            labels=args.labels,
+            notes=notes,
             before=lambda found: opened.append(_open_texts(args, found.topics, found.documents.tolist())),
         )
         stack.callback(session.close)
         found, (texts,) = session.candidates, opened
         if not args.quiet:
-            output.warn(_notes(session.qrels, oracle, found.topics))
+            output.warn([*_notes(session.qrels, oracle, found.topics), *notes])
             _say_texts(texts, len(found.topics), len(set(found.documents.tolist())))
         try:
             if args.web:
@@ -464,15 +490,23 @@ def _summary(session: Session) -> str:
     head = f"{now.judged:,} judged ({now.relevant:,} relevant){skipped}{imported}; {pairs_settled(now, until)}.\n"
     if session.settings.strategy == "find-all":
         head += recall_sentence(session, now.recall) + "\n"
+    measures = session.settings.measures
+    by_measure = session.expected_by_measure()
     systems = aligned_text(
-        ["run", "expected MAP"], [[name, f"{value:.4f}"] for name, value in session.expected()], numbers_from=1
+        ["run", *(f"expected {measure}" for measure in measures)],
+        [[name, *(f"{of_one[name]:.4f}" for of_one in by_measure)] for name, _ in session.expected()],
+        numbers_from=1,
     )
     still_open = sorted((pair for pair in session.pairs() if pair.confidence < until), key=lambda pair: pair.confidence)
     if not still_open:
         return f"{head}\n{systems}"
-    rows = [[better, other, f"{confidence:.4f}"] for better, other, confidence in still_open[:OPEN_PAIRS]]
+    columns = ["better", "other", *(["measure"] if len(measures) > 1 else []), "confidence"]
+    rows = [
+        [pair.better, pair.other, *([pair.measure] if len(measures) > 1 else []), f"{pair.confidence:.4f}"]
+        for pair in still_open[:OPEN_PAIRS]
+    ]
     more = f"and {len(still_open) - OPEN_PAIRS:,} more\n" if len(still_open) > OPEN_PAIRS else ""
-    table = aligned_text(["better", "other", "confidence"], rows, numbers_from=2)
+    table = aligned_text(columns, rows, numbers_from=len(columns) - 1)
     return f"{head}\n{systems}\nOpen pairs, least sure first\n{table}{more}"
 
 

@@ -3,7 +3,7 @@
 kind: recall-based measures need to know how many relevant documents there are, utility-based ones only what the user
 sees. range: exact, sound or none, for what unjudged documents could change. ties: how the mean over the orders of tied
 documents is found. estimate: which methods of `fathoms predict` work. difference: the range of a difference between two
-systems. judging: whether `fathoms judge` can use it.
+systems. judging: how `fathoms judge` finds the probability that one system is ahead by it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ def _formatted(format: str, table: str, columns: Sequence[str], rows: Sequence[t
 
 def summary(cls: type[Measure]) -> tuple[str, ...]:
     """A measure's row in the list."""
-    from fathoms.judging import MEASURES as JUDGED_BY
     from fathoms.measures.abilities import estimates, tie_values
 
     measure = plain(cls)
@@ -69,7 +68,7 @@ def summary(cls: type[Measure]) -> tuple[str, ...]:
         tie_values(measure),
         estimates(measure),
         measure.difference_is,
-        "yes" if cls.__name__ in JUDGED_BY else "no",
+        cls.judging,
         cls.description(),
     )
 

@@ -125,11 +125,14 @@ class Drift:
         """What draw i adds to the logits of these documents: the drift, all of a topic alike, and the error of what a
         single run brings in."""
         rng = np.random.default_rng((seed, i, 1))
+        drift = self.by_depth(documents, rows, depth, rng)
+        return drift + (OWNER_SPREAD * rng.standard_normal(documents.n_runs))[documents.owner[rows]]
+
+    def by_depth(self, documents: Documents, rows: Ints, depth: int, rng: np.random.Generator) -> Floats:
+        """The drift alone."""
         shared = self.mean + self.spread * rng.standard_normal()
         topics = self.of_topics * rng.standard_t(HEAVY, documents.n_topics) * np.sqrt((HEAVY - 2) / HEAVY)
-        owners = OWNER_SPREAD * rng.standard_normal(documents.n_runs)
-        distance = log_distance(documents.reach[rows], depth)
-        return (shared + topics[documents.topic[rows]]) * distance + owners[documents.owner[rows]]
+        return (shared + topics[documents.topic[rows]]) * log_distance(documents.reach[rows], depth)
 
 
 def fit_drift(documents: Documents, cases: Sequence[tuple[Hiding, Floats]]) -> Drift:

@@ -97,10 +97,14 @@ class GradeSampler:
         return found
 
 
-def fit_grades(documents: Documents, known: Ints, seed: int = 0, start: GradeModel | None = None) -> GradeModel:
-    """Learn from the documents `known`, which are judged; `start` is a model of much the same documents."""
+def fit_grades(
+    documents: Documents, known: Ints, seed: int = 0, start: GradeModel | None = None, every_step: bool = False
+) -> GradeModel:
+    """Learn from the documents `known`, which are judged; `start` is a model of much the same documents. With
+    `every_step` all grades are told apart from the start, as far as there is room, and not only those in use."""
     level, topic = documents.level[known], documents.topic[known]
-    steps = _steps(level, len(documents.levels) - 1)
+    top = len(documents.levels) - 1
+    steps = list(range(1, top + 1)) if every_step and top <= MOST_STEPS else _steps(level, top)
     bounds = [*steps, len(documents.levels)]
     fits, levels = [], []
     for place, step in enumerate(steps):

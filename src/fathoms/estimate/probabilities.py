@@ -179,14 +179,14 @@ def _by_topics(found: Candidates) -> list[tuple[Ints, int, Candidates]]:
     return parts
 
 
-def label_values(tables: Sequence[Table], found: Candidates, judged: Bools, notes: list[str]) -> Floats | None:
+def label_values(tables: Sequence[Table], found: Candidates, judged: Bools | None, notes: list[str]) -> Floats | None:
     """[candidate, table]: the values of several tables, nan where they have none; None without tables."""
     if not tables:
         return None
     return np.stack([_label_column(table, found, judged, notes) for table in tables], axis=1)
 
 
-def label_columns(tables: Sequence[Table], found: Candidates, judged: Bools, notes: list[str]) -> Floats | None:
+def label_columns(tables: Sequence[Table], found: Candidates, judged: Bools | None, notes: list[str]) -> Floats | None:
     """The same with mean 0 and deviation 1 over the candidates that have a value, and 0 where there is none."""
     values = label_values(tables, found, judged, notes)
     if values is None:
@@ -195,8 +195,8 @@ def label_columns(tables: Sequence[Table], found: Candidates, judged: Bools, not
     return Scale(values[None], present)(values[None], present)[0]
 
 
-def _label_column(table: Table, found: Candidates, judged: Bools, notes: list[str]) -> Floats:
-    """The values of a table by candidate, nan where it has none."""
+def _label_column(table: Table, found: Candidates, judged: Bools | None, notes: list[str]) -> Floats:
+    """The values of a table by candidate, nan where it has none. Where nothing is judged yet that is not said."""
     topics, topic = number_topics(table.topic)
     numbers = {name: number for number, name in enumerate(found.topics)}
     of_topic = np.array([numbers.get(name, -1) for name in topics], dtype=np.int32)[topic]
@@ -212,13 +212,11 @@ def _label_column(table: Table, found: Candidates, judged: Bools, notes: list[st
         )
     label = np.full(len(found), np.nan)
     label[candidate] = table.number[rows]
-    learnt_from = int(judged[candidate].sum())
+    learnt_from = 0 if judged is None else int(judged[candidate].sum())
     notes += table.skipped
     if len(rows) < len(found):
-        notes.append(
-            f"{table.source}: values for {len(rows):,} of the {len(found):,} documents of the runs, {learnt_from:,} of "
-            "them judged"
-        )
-    if not learnt_from:
+        of_them = "" if judged is None else f", {learnt_from:,} of them judged"
+        notes.append(f"{table.source}: values for {len(rows):,} of the {len(found):,} documents of the runs{of_them}")
+    if judged is not None and not learnt_from:
         notes.append(f"{table.source}: none of its documents is judged, so there is nothing to learn from its values")
     return label

@@ -71,6 +71,15 @@ class Candidates:
         missed = (found < 0) & (qrels.grades[rows] >= rel)
         return np.bincount(topic[missed], minlength=len(self.topics)).astype(np.float64)
 
+    def judged_elsewhere(self, qrels: Qrels, grades: Floats) -> Floats:
+        """Judged documents of each topic that are no candidates, [topic, grade], each at the greatest of these grades
+        that it reaches."""
+        rows, topic, found = self.judgments(qrels)
+        missed = found < 0
+        level = np.maximum(np.searchsorted(grades, qrels.grades[rows[missed]], side="right") - 1, 0)
+        cells = topic[missed].astype(np.int64) * len(grades) + level
+        return np.bincount(cells, minlength=len(self.topics) * len(grades)).reshape(-1, len(grades)).astype(np.float64)
+
     def judged_by(self, qrels: Qrels, rel: float = 1.0) -> tuple[Bools, Bools]:
         """Which candidates the judgments speak of, and which they call relevant."""
         rows, _, found = self.judgments(qrels)

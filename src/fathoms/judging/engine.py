@@ -14,18 +14,24 @@ import numpy as np
 
 from fathoms.data.arrays import distinct
 from fathoms.errors import FathomsError
-from fathoms.estimate.distribution import Moments, confidence, mean_of_topics
-from fathoms.estimate.relevance import Relevance
+from fathoms.estimate.distribution import Moments, confidence
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.judging.beliefs import Grading, beliefs_of
+from fathoms.judging.calibrating import calibrate
+from fathoms.judging.models import UNKNOWN_DRIFT, Grades
 from fathoms.judging.names import DEFAULT
 from fathoms.judging.select import STRATEGIES, State, Strategy, laplacian
+from fathoms.measures.ap import AP
+from fathoms.measures.base import Measure
+from fathoms.measures.gains import Binary
 
 EVERY = 10  # judgments between two fits of the model (RTC section 4.2)
 SHARE = 20  # later a fit waits for a twentieth of the judgments, which changes as little
 GUESSES = 200  # walks behind a forecast, looked at after so many numbers of judgments
 FORECAST_STEPS = 80
 FORECAST_RANGE = (0.25, 0.85)  # quantiles told; after 30 judgments 73% of 33 pairs of TREC-8 fell between them
+CALIBRATE = 50  # judgments from which on backtests say something
 FORECAST_PAIRS = 5  # the least confident pairs, which decide how long it takes
 
 
@@ -37,39 +43,51 @@ class Engine:
         candidates: Candidates,
         strategy: str | Strategy = DEFAULT,
         *,
+        measures: Sequence[Measure] = (AP(),),
         until: float = 0.95,
         baseline: str | None = None,
         seed: int = 0,
+        grades: Sequence[float] = (0.0, 1.0),
         rel: float = 1.0,
         systems: Sequence[int] | None = None,
         labels: Floats | None = None,
         elsewhere: Floats | None = None,
         judgments: Sequence[tuple[int, float]] = (),
+        imported: int = 0,
+        pool_depth: int = 0,
         moments: Moments | None = None,
     ) -> None:
-        """`labels` [candidate, label] are further values for the model; `elsewhere` counts relevant documents by topic
+        """`grades` are those a document may have; with `rel` or more it is relevant to strategies that ask for no more.
+        `labels` [candidate, label] are further values for the model; `elsewhere` [topic, grade] counts judged documents
         that are no candidates. To `judgments` that are there from the start the model is fitted once, whatever their
-        number. `moments` of the same systems, that no other engine uses any more, save time."""
+        number; of those to be loaded so many are `imported`, made before, from a pool of `pool_depth` if it had one.
+        `moments` of the same systems, that no other engine uses any more, save time."""
         if isinstance(strategy, str):
             if strategy not in STRATEGIES:
                 raise FathomsError(f"there is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
             strategy = STRATEGIES[strategy]
         if not 0.5 < until < 1:
             raise FathomsError(f"confidence to reach must lie between 0.5 and 1, found {until:g}")
+        if not measures:
+            raise FathomsError("judging needs a measure to go by")
         self.strategy = strategy
         self.until = until
-        self.rel = rel
-        self._moments = moments or Moments(candidates.block(systems), elsewhere=elsewhere)
-        self.block = self._moments.block
+        self.seed = seed
+        self.measures = list(measures)
+        self.block = candidates.block(systems) if moments is None else moments.block
         self.names = self.block.names
         if len(self.names) < 2:
             raise FathomsError("judging needs at least two runs to tell apart")
         if baseline is not None and baseline not in self.names:
             raise FathomsError(f"the baseline {baseline!r} is not among the runs: {', '.join(self.names[:5])}, ...")
         self.baseline = None if baseline is None else self.names.index(baseline)
-        self._model = None
-        if strategy.model is not None:
-            self._model = strategy.model(self.block, _gathered(labels, self.block.number))
+        self._rel = rel
+        self._levels, grading = _grading(self.measures, grades, elsewhere, len(self.block.number))
+        self.beliefs = [beliefs_of(measure, self.block, grading, moments) for measure in self.measures]
+        self._learner = strategy.learner(self.block, _gathered(labels, self.block.number), grading.levels, pool_depth)
+        self._imported = imported
+        self._calibrated: list[tuple[int, float]] = []  # the judgments at the last calibration
+        self.widening = [1.0] * len(self.measures)  # of standard deviations
         present = np.flatnonzero(self.block.present)
         self.size = len(present)  # candidates in all
         self._flat = np.full(len(candidates), -1, dtype=np.int64)  # where each candidate stands in the block
@@ -96,36 +114,70 @@ class Engine:
         for number, grade in judgments:  # all before any counts: what fails changes nothing
             self._check(number, known)
             known[number] = grade
+        self._calibrate(list(judgments[: self._calibration(fitted)]))
         self._known = dict(judgments[:fitted])
         places = self._flat[list(self._known)]
-        judged, relevant = np.zeros((2, *self.block.number.shape), dtype=bool)
-        judged.flat[places] = True
-        relevant.flat[places] = [grade >= self.rel for grade in self._known.values()]
+        judged, level = self._arrays(judgments[:fitted])
+        relevant = np.zeros(judged.shape, dtype=bool)
+        relevant.flat[places] = [grade >= self._rel for grade in self._known.values()]
         order = [divmod(place, judged.shape[1]) for place in places.tolist()]
-        self._state = State(self.block, self._moments, judged, relevant, order)
-        self._relevance: Relevance | None = None
+        chance = np.zeros((len(self.beliefs[0].values), *judged.shape))
+        self._state = State(self.block, judged, relevant, level, chance, order, self.beliefs)
         self.fit()
         for number, grade in judgments[fitted:]:
             self.judge(number, grade)
+
+    def _arrays(self, judgments: Sequence[tuple[int, float]]) -> tuple[Bools, Ints]:
+        """What is judged, and each one's level, [topic, column]."""
+        places = self._flat[[number for number, _ in judgments]]
+        judged = np.zeros(self.block.number.shape, dtype=bool)
+        level = np.zeros(judged.shape, dtype=np.int64)
+        judged.flat[places] = True
+        level.flat[places] = [self._level(grade) for _, grade in judgments]
+        return judged, level
+
+    def _calibration(self, judged: int) -> int:
+        """The number of judgments at the last calibration: with all that were imported, and when they have doubled."""
+        found, at = 0, max(CALIBRATE, self._imported)
+        while last_fit(at) <= judged:
+            found, at = last_fit(at), 2 * at
+        return found
+
+    def _calibrate(self, judgments: list[tuple[int, float]]) -> None:
+        """Have backtests on these say how far off the model is."""
+        if judgments == self._calibrated:
+            return
+        self._calibrated = judgments
+        self.widening = [1.0] * len(self.measures)
+        if isinstance(self._learner, Grades):
+            self._learner.drift = UNKNOWN_DRIFT
+            if judgments:
+                self.widening = calibrate(self._learner, *self._arrays(judgments), self.beliefs, self.seed)
 
     def judge(self, index: int, grade: float) -> None:
         """One more judgment; at every tenth, and later less often, the model is fitted anew."""
         self._check(index, self._known)
         self._known[index] = grade
-        relevant = grade >= self.rel
-        state = self._state
+        state, level = self._state, self._level(grade)
         topic, column = divmod(int(self._flat[index]), state.judged.shape[1])
         state.judged[topic, column] = True
-        state.relevant[topic, column] = relevant
+        state.relevant[topic, column] = grade >= self._rel
+        state.level[topic, column] = level
         state.order.append((topic, column))
-        row = state.moments.judge(topic, column, relevant)
         if last_fit(self.judged) == self.judged:
+            if self._calibration(self.judged) == self.judged:
+                self._calibrate(list(self._known.items()))
             self.fit()
             return
-        self._weight.update(topic, column, row)
-        if self._relevance is not None:
-            self._directions[topic] = self._relevance.directions(self._slope(topic), topic)
+        state.chance[:, topic, column] = np.arange(len(state.chance)) == level
+        for beliefs in self.beliefs:
+            beliefs.judge(topic, column, level)
+        self._weight.update(topic, column)
         self._rank(topic)
+
+    def _level(self, grade: float) -> int:
+        """The place of the greatest grade told apart that is no greater."""
+        return max(int(np.searchsorted(self._levels, grade, side="right")) - 1, 0)
 
     def undo(self) -> None:
         """Take the last judgment back."""
@@ -145,22 +197,16 @@ class Engine:
     def fit(self) -> None:
         """Fit the model to all judgments so far, see which pairs are open, and weigh all documents anew."""
         state = self._state
-        chance: Floats | float = 0.5
-        if self._model is not None:
-            self._relevance = self._model.fit(state.judged, state.relevant)
-            chance = self._relevance.probability
+        fit = self._learner.fit(state.judged, state.level)
+        known = np.arange(len(state.chance))[:, None, None] == state.level
         # Anew even where no probability changed: then a state that was loaded equals one that grew, to the last bit.
-        self._moments.set(np.where(state.judged, state.relevant, np.where(self.block.present, chance, 0.0)))
-        if self._relevance is not None:
-            self._directions = self._relevance.directions(self._slope(slice(None)))
-        state.open_pairs = laplacian(self.open_pairs() or self.pairs(), len(self.names))
+        state.chance[:] = np.where(state.judged | ~self.block.present, known, fit.chance)
+        for beliefs in self.beliefs:
+            beliefs.start(state.chance, fit, self.seed)
+        for place, beliefs in enumerate(self.beliefs):
+            beliefs.open_pairs = laplacian(self._open(place) or self.pairs(), len(self.names))
         self._weight = self.strategy.weight(state)
         self._top, self._greatest = self._best(slice(None), state.judged | ~self.block.present)
-
-    def _slope(self, topic: int | slice) -> Floats:
-        """dE[MAP]/dp times p (1 - p), which is dE[MAP] by the logit of p."""
-        moments = self._moments
-        return moments.gradient(topic) * moments.v[topic][..., None, :] / self.block.shape[0]
 
     # -- which document ---------------------------------------------------------------------------------------
 
@@ -202,6 +248,20 @@ class Engine:
             values[best] = -np.inf
         return found
 
+    def weights(self) -> Floats:
+        """[topic, column]: what documents are chosen by; 0 for those that are judged."""
+        return np.where(self._state.judged | ~self.block.present, 0.0, self._weight.values)
+
+    def max_change(self, measure: int = 0) -> Floats:
+        """[topic, column]: how far judging a document relevant could move the scores of two systems apart."""
+        found = np.zeros(self.block.number.shape)
+        beliefs = self.beliefs[measure]
+        for topic in self._topics:
+            effects = beliefs.effects(int(topic))
+            change = effects.slopes(beliefs.values[-1:], effects.growth[-1:])
+            found[topic, : change.shape[1]] = change.max(axis=0) - change.min(axis=0)
+        return found
+
     def _rank(self, topic: int) -> None:
         without = self._state.judged[topic] | ~self.block.present[topic]
         self._top[topic], self._greatest[topic] = self._best(topic, without)
@@ -214,25 +274,23 @@ class Engine:
 
     # -- what is known of the systems -------------------------------------------------------------------------
 
-    def _beliefs(self) -> tuple[Floats, Floats]:
-        """Expectation and covariance of the systems' MAP, the model's own uncertainty counted."""
-        expectation, covariance = mean_of_topics(self._moments)
-        if self._relevance is not None:
-            covariance = covariance + self._relevance.covariance(self._directions)
-        return expectation, covariance
+    def expected(self, measure: int = 0) -> Floats:
+        """Expected mean score by one of the measures, one a system."""
+        return self.beliefs[measure].means()
 
-    def expected(self) -> Floats:
-        """Expected MAP, one a system."""
-        return self._beliefs()[0]
+    def confidence(self, measure: int = 0) -> Floats:
+        """[a, b]: the probability that system a has a greater mean score than system b, by one of the measures."""
+        return confidence(self.beliefs[measure].means(), self._covariance(measure))
 
-    def confidence(self) -> Floats:
-        """[a, b]: the probability that system a has a greater MAP than system b."""
-        return confidence(*self._beliefs())
+    def _covariance(self, measure: int) -> Floats:
+        """Of mean scores, as wide as the backtests ask for."""
+        return self.widening[measure] ** 2 * self.beliefs[measure].covariance()
 
     def probabilities(self) -> tuple[Ints, Floats]:
         """Numbers of the candidates, and each one's probability of relevance: 0 or 1 where judged."""
         present = self.block.present
-        return self.block.number[present], self._moments.p[present]
+        relevant = np.tensordot(self._levels >= self._rel, self._state.chance, axes=1)
+        return self.block.number[present], relevant[present]
 
     def pairs(self) -> list[tuple[int, int]]:
         """The pairs of systems that matter: all, or those with the baseline."""
@@ -242,14 +300,18 @@ class Engine:
         return [(a, b) for a in systems for b in systems if a < b]
 
     def open_pairs(self) -> list[tuple[int, int]]:
-        """Those pairs of which neither system is the better one with the confidence asked for."""
-        chance = self.confidence()
+        """Those pairs of which by some measure neither system is the better one with the confidence asked for."""
+        found = set().union(*(self._open(place) for place in range(len(self.beliefs))))
+        return [pair for pair in self.pairs() if pair in found]
+
+    def _open(self, measure: int) -> list[tuple[int, int]]:
+        chance = self.confidence(measure)
         return [(a, b) for a, b in self.pairs() if max(chance[a, b], chance[b, a]) < self.until]
 
     def settled(self) -> bool:
         """Whether every pair that matters has the confidence asked for. A model is not trusted before its first fit,
         nor before it has seen as many topics (or all, where systems differ in fewer)."""
-        enough = self._model is None or self.judged >= min(EVERY, self.size)
+        enough = not self.strategy.learns or self.judged >= min(EVERY, self.size)
         return enough and self._seen_topics() and not self.open_pairs()
 
     def _seen_topics(self) -> bool:
@@ -257,7 +319,7 @@ class Engine:
         column = self.block.column
         differ = (column != column[:, :1]).any(axis=(1, 2))
         seen = self._state.judged.any(axis=1)
-        return self._model is None or int((seen & differ).sum()) >= min(EVERY, int(differ.sum()))
+        return not self.strategy.learns or int((seen & differ).sum()) >= min(EVERY, int(differ.sum()))
 
     def forecast(self) -> tuple[int, int] | None:
         """How many more judgments it may take to settle every pair, from and to; None without a fitted model.
@@ -269,34 +331,40 @@ class Engine:
         """
         from scipy.special import ndtri
 
-        if self.judged < EVERY or self._relevance is None:
+        if self.judged < EVERY or not self.strategy.learns:
             return None
-        expectation, of_documents = mean_of_topics(self._moments)
-        of_model = self._relevance.covariance(self._directions)
-        chance = confidence(expectation, of_documents + of_model)
-        unsettled = sorted(self.open_pairs(), key=lambda pair: max(chance[pair], 1 - chance[pair]))[:FORECAST_PAIRS]
         most = self.size - self.judged
+        unsettled = self._least_confident()
         if not unsettled or not most:
             return 0, 0
-        moments = self._moments
-        scale = np.maximum(moments.R, 1e-9)[:, None] ** 2
         steps = distinct(np.geomspace(1, most, FORECAST_STEPS).round().astype(np.int64))
         fewer = self.judged / (self.judged + steps)
         rng = np.random.default_rng(0)
         need = np.zeros(GUESSES, dtype=np.int64)
-        for a, b in unsettled:
-            carried = np.sort((moments.v * (moments.H[:, a] - moments.H[:, b]) ** 2 / scale).ravel())[::-1]
+        for measure, a, b in unsettled:
+            beliefs = self.beliefs[measure]
+            expectation, covariance = beliefs.means(), self._covariance(measure)
+            carried = np.sort(beliefs.pair_sizes(a, b))[::-1]
+            in_all = _of_difference(covariance, a, b)
+            of_documents = min(float(carried.sum()), in_all)
             left = np.maximum(1 - np.cumsum(carried)[steps - 1] / max(float(carried.sum()), 1e-300), 0.0)
-            variance = _of_difference(of_documents, a, b) * left + _of_difference(of_model, a, b) * fewer
+            variance = of_documents * left + (in_all - of_documents) * fewer
             variance[-1] = 0.0
-            before = _of_difference(of_documents + of_model, a, b)
-            resolved = np.maximum(-np.diff(variance, prepend=before), 0.0)
+            resolved = np.maximum(-np.diff(variance, prepend=in_all), 0.0)
             walks = np.cumsum(np.sqrt(resolved) * rng.standard_normal((GUESSES, len(steps))), axis=1)
             difference = expectation[a] - expectation[b] + walks
             reached = np.abs(difference) >= float(ndtri(self.until)) * np.sqrt(variance)
             need = np.maximum(need, steps[reached.argmax(axis=1)])
         low, high = np.quantile(need, FORECAST_RANGE)
         return int(low), int(np.ceil(high))
+
+    def _least_confident(self) -> list[tuple[int, int, int]]:
+        """Measure and pair of those that will take longest."""
+        found = []
+        for measure in range(len(self.beliefs)):
+            chance = self.confidence(measure)
+            found += [(abs(chance[a, b] - 0.5), measure, a, b) for a, b in self._open(measure)]
+        return [(measure, a, b) for _, measure, a, b in sorted(found)[:FORECAST_PAIRS]]
 
 
 def _of_difference(covariance: Floats, a: int, b: int) -> float:
@@ -312,6 +380,20 @@ def last_fit(judged: int) -> int:
 
 
 _FITS = [0]
+
+
+def _grading(
+    measures: Sequence[Measure], grades: Sequence[float], elsewhere: Floats | None, n_topics: int
+) -> tuple[Floats, Grading]:
+    """Grades that are told apart, which is relevant or not where no measure asks for more."""
+    levels = distinct(np.maximum(np.asarray([0.0, *grades], dtype=np.float64), 0.0))
+    counts = np.zeros((n_topics, len(levels))) if elsewhere is None else elsewhere.astype(np.float64)
+    thresholds = {float(m.rel) if isinstance(m, Binary) else -1.0 for m in measures}
+    rel = max(thresholds)
+    if len(thresholds) == 1 and rel > 0 and len(levels) > 2:
+        counts = np.stack([counts[:, levels < rel].sum(axis=1), counts[:, levels >= rel].sum(axis=1)], axis=1)
+        levels = np.array([0.0, rel])
+    return levels, Grading(levels, counts)
 
 
 def _gathered(labels: Floats | None, number: Ints) -> Floats | None:

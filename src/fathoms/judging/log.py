@@ -16,6 +16,9 @@ from fathoms.data.files import check_writable
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.order import Precision, Ties
 from fathoms.judging.names import DEFAULT
+from fathoms.measures.base import Measure
+from fathoms.measures.gains import Binary
+from fathoms.measures.parse import parse_measure
 
 FORMAT = 1
 APPLICATION = 0x6661746D  # what SQLite calls an application id: whose file this is
@@ -53,6 +56,7 @@ class JudgingSettings:
     baseline: str | None = None
     max_grade: int = 1
     rel: int = 1
+    measures: tuple[str, ...] = ("AP",)
     double: float = 0.0  # share of documents that two people judge
     stay: int = 1  # documents of a topic that an assessor judges before another topic comes
     recall: float | None = None  # share of the relevant documents to find, for the strategy find-all
@@ -70,6 +74,12 @@ class JudgingSettings:
             raise FathomsError(f"a recall to reach is for the strategy find-all, found {self.strategy}")
         if self.recall is not None and not 0 < self.recall < 1:
             raise FathomsError(f"the recall to reach must lie between 0 and 1, found {self.recall:g}")
+        object.__setattr__(self, "measures", tuple(measure.name for measure in self.parsed()))
+
+    def parsed(self) -> list[Measure]:
+        """The measures; `rel` is the threshold of those that have one and do not say it themselves."""
+        found = [parse_measure(name) for name in self.measures]
+        return [m.replace(rel=self.rel) if isinstance(m, Binary) and m.rel == 1 else m for m in found]
 
 
 @dataclass(frozen=True)

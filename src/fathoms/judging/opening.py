@@ -10,15 +10,20 @@ from typing import Any
 from fathoms import choices
 from fathoms.choices import checked
 from fathoms.comparison.compare import chosen_baseline
+from fathoms.data.document_values import read_values
 from fathoms.data.files import read_bytes
+from fathoms.data.lines import Table
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError, InputError
+from fathoms.estimate.probabilities import label_columns
 from fathoms.evidence.candidates import Candidates, candidates
+from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import default_precision
 from fathoms.experiment.base import BaseExperiment
 from fathoms.judging.log import JudgingSettings, Log, check_new
 from fathoms.judging.sampling import draw_sample
 from fathoms.judging.session import MAY_CHANGE, Session
+from fathoms.measures.parse import parse_measure
 
 FLAGS = {"precision": "score-precision", "until": "confidence", "double": "judge-twice"}  # not called as the setting is
 
@@ -31,6 +36,8 @@ def open_session(
     resume: bool = False,
     oracle: Qrels | None = None,
     first: Any = None,
+    labels: Sequence[Any] = (),
+    notes: list[str] | None = None,
     sample: int | None = None,
     design: str | None = None,
     per_topic: bool = False,
@@ -38,14 +45,19 @@ def open_session(
 ) -> Session:
     """The session in a file. `asked` are settings of `JudgingSettings`; on resuming they must be those it was begun
     with, but for confidence, stay and recall. `oracle` knows all grades, and so the greatest one. `first` says which
-    documents come first: a file, or (topic, document) pairs. With `sample` so many documents are drawn, and
-    nothing else is judged. `before` is called with the candidates before there is a session, and may refuse them.
+    documents come first: a file, or (topic, document) pairs. `labels` are files or tables of what else is known of
+    documents; what there is to say about them goes to `notes`. With `sample` so many documents are drawn, and nothing
+    else is judged. `before` is called with the candidates before there is a session, and may refuse them.
     """
     _check_sample(sample, design, per_topic, first, asked, resume)
     runs = experiment.runs
     if len(runs) < 2:
         raise FathomsError("judging is for telling systems apart, so it takes two runs or more; found one")
     asked = {name: value for name, value in asked.items() if value is not None}
+    tables = [read_values(one, lenient=experiment.lenient) for one in labels]
+    notes = [] if notes is None else notes
+    if "measures" in asked:
+        asked["measures"] = tuple(parse_measure(name).name for name in asked["measures"])
     if "baseline" in asked:
         asked["baseline"] = chosen_baseline(asked["baseline"], list(runs))
     if not resume:
@@ -59,7 +71,7 @@ def open_session(
         found = _candidates(experiment, settings)
         numbers = [] if first is None else first_candidates(first, found, settings.depth)
         before(found)
-        drawn = None
+        values, drawn = _labels(tables, found, qrels, notes), None
         if sample is not None:
             drawn = draw_sample(
                 found,
@@ -70,8 +82,9 @@ def open_session(
                 rel=settings.rel,
                 seed=settings.seed,
                 stay=settings.stay,
+                labels=values,
             )
-        return Session.begin(path, settings, found, qrels, numbers, drawn)
+        return Session.begin(path, settings, found, qrels, numbers, values, drawn)
     log = Log.open(path)
     try:
         qrels = experiment.qrels if experiment.has_qrels else None
@@ -79,7 +92,7 @@ def open_session(
         found = _candidates(experiment, settings)
         others = None if first is None else first_candidates(first, found, settings.depth)
         before(found)
-        return Session.resume(log, settings, found, qrels, others)
+        return Session.resume(log, settings, found, qrels, others, _labels(tables, found, qrels, notes))
     except BaseException:
         log.close()
         raise
@@ -98,6 +111,12 @@ def _check_sample(
     for name, value in (("first", first), ("strategy", asked.get("strategy"))):
         if value is not None:
             raise FathomsError(f"{name}: with a sample chance decides which documents are judged; leave {name} out")
+
+
+def _labels(tables: Sequence[Table], found: Candidates, qrels: Qrels | None, notes: list[str]) -> Floats | None:
+    """What tables say of the candidates, [candidate, label], scaled."""
+    judged = None if qrels is None else found.judged_by(qrels)[0]
+    return label_columns(tables, found, judged, notes)
 
 
 def first_candidates(source: Any, found: Candidates, depth: int) -> list[int]:

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.estimate.relevance import Model
 from fathoms.evidence.candidates import Candidates
-from fathoms.evidence.evidence import Bools, Floats
+from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging.engine import Engine, last_fit
+from fathoms.judging.models import GradeLearner
 
 DEFAULT_RECALL = 0.95
 SPLITS = (0.5, 0.7, 0.8)  # parts of the judgments that the model is fitted to when it has to predict the rest
@@ -86,17 +86,20 @@ def falling_yield(relevant: Bools, more: int) -> float:
     return float(np.minimum(np.exp(beta[0] + beta[1] * ahead), 1.0).sum())
 
 
-def found_over_predicted(model: Model, order: list[tuple[int, int]], judged: Bools, relevant: Bools) -> float:
-    """How many relevant documents later judgments found for each that a model of earlier ones predicted."""
+def found_over_predicted(learner: GradeLearner, order: list[tuple[int, int]], level: Ints, is_relevant: Bools) -> float:
+    """How many relevant documents later judgments found for each that a model of earlier ones predicted.
+
+    `level` is [topic, column], and `is_relevant` says which levels are.
+    """
     rows, columns = np.array(order).T
     logs = []
     for share in SPLITS:
         first = int(share * len(order))
-        known = np.zeros_like(judged)
+        known = np.zeros(level.shape, dtype=bool)
         known[rows[:first], columns[:first]] = True
-        chance = model.fit(known, relevant & known).probability
+        chance = np.tensordot(is_relevant, learner.fit(known, np.where(known, level, 0)).chance, axes=1)
         rest = rows[first:], columns[first:]
-        logs.append(math.log((relevant[rest].sum() + 1) / (chance[rest].sum() + 1)))
+        logs.append(math.log((is_relevant[level[rest]].sum() + 1) / (chance[rest].sum() + 1)))
     return math.exp(float(np.mean(logs)))
 
 
@@ -117,9 +120,9 @@ class FindAllEngine(Engine):
         found, unjudged = int((state.relevant & state.judged).sum()), self.size - self.judged
         if not unjudged:
             return RecallEstimate(found, 0.0, 0.0, 0.0)
-        if self.judged < ENOUGH or self._model is None:
+        if self.judged < ENOUGH:
             return None
-        ratio, yields = self._check_against_hidden(self._model)
+        ratio, yields = self._check_against_hidden()
         chance: Floats = self.probabilities()[1]
         left = min(ratio * max(float(chance.sum()) - found, 0.0), float(unjudged))
         by_chance = FEW / self.judged + 1 / (left + 0.5)
@@ -127,13 +130,13 @@ class FindAllEngine(Engine):
         high = max(left * above, left ** (1 - GUARD) * yields**GUARD)
         return RecallEstimate(found, left, left / below, min(high, float(unjudged)))
 
-    def _check_against_hidden(self, model: Model) -> tuple[float, float]:
+    def _check_against_hidden(self) -> tuple[float, float]:
         """Both checks, of the judgments at the last fit: worked out once for each, and the same after a restart."""
         state, n = self._state, last_fit(self.judged)
         if self._checked is None or self._checked[0] != n:
             order = state.order[:n]
             relevant = np.array([state.relevant[place] for place in order], dtype=bool)
-            ratio = found_over_predicted(model, order, state.judged, state.relevant)
+            ratio = found_over_predicted(self._learner, order, state.level, self._levels >= self._rel)
             self._checked = n, ratio, falling_yield(relevant, self.size - n)
         return self._checked[1:]
 

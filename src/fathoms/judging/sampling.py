@@ -80,14 +80,23 @@ class SampleEngine(Engine):
 
 
 def draw_sample(
-    found: Candidates, qrels: Qrels | None, n: int, *, design: str, per_topic: bool, rel: float, seed: int, stay: int
+    found: Candidates,
+    qrels: Qrels | None,
+    n: int,
+    *,
+    design: str,
+    per_topic: bool,
+    rel: float,
+    seed: int,
+    stay: int,
+    labels: Floats | None = None,
 ) -> JudgingSample:
     """Draw documents that are not judged yet, and the order in which to ask for them."""
     judged, relevant = np.zeros((2, len(found)), dtype=bool)
     if qrels is not None:
         judged, relevant = found.judged_by(qrels, rel)
     rng = np.random.default_rng(seed)
-    drawn = draw(found, judged, relevant, n, design=design, per_topic=per_topic, rng=rng)
+    drawn = draw(found, judged, relevant, n, design=design, per_topic=per_topic, rng=rng, labels=labels)
     chosen = np.flatnonzero(drawn.sampled & ~judged)
     order = chosen[np.argsort(evenly(drawn.cell[chosen], rng), kind="stable")]
     if stay > 1:

@@ -1,45 +1,47 @@
 """Which document to judge next: the strategies.
 
 Pooling, move-to-front and the like ask which documents are likely to be relevant; MTC and RTC ask which judgment tells
-the systems apart. For a document i and two rankings with c_ij = 1 / max(r_i, r_j) - 1 / max(r'_i, r'_j):
+the systems apart. With a_i what a unit of gain at document i adds to the expected difference between two systems
+(`beliefs.py`; for AP that is c_ii + sum_j c_ij p_j with c_ij = 1 / max(r_i, r_j) - 1 / max(r'_i, r'_j)):
 
-- MTC (Carterette, Allan and Sitaraman 2006; RTC Algorithm 1): max(|wR_i|, |wN_i|), where wR_i = c_ii + sum of c_ij over
-  j judged relevant, and wN_i = c_ii + sum of c_ij over j not judged non-relevant;
-- expected weight: |c_ii + sum_j c_ij p_j|;
-- variance removed: v_i (c_ii + sum_j c_ij p_j)^2, the part of Var[dAP] that goes with the judgment.
+- MTC (Carterette, Allan and Sitaraman 2006; RTC Algorithm 1): the greater of |a_i| where nothing unjudged is relevant,
+  and |a_i| where all of it is; for AP these are their wR_i and wN_i;
+- expected weight: |a_i| with the probabilities there are, over the divisor, for what counts is the score;
+- variance removed: the part of the variance of the difference that goes with the judgment.
 
-The last two are divided by the topic's expected number of relevant documents, as AP is: what counts is MAP. For more
-than two systems the square of a weight is summed over the pairs that are still open; MTC's weight is then the greater
-of the two sums, of wR and of wN.
+For more than two systems the square of a weight is summed over the pairs that are still open; MTC's weight is then the
+greater of the two sums. For several measures the squares are summed too, each over the variance that is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import ratio
-from fathoms.estimate.distribution import Moments, influence
-from fathoms.estimate.relevance import Experts, Fusion, Model
 from fathoms.evidence.candidates import Block
-from fathoms.evidence.evidence import Bools, Floats
+from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging import bandits
-
-ModelMaker = Callable[[Block, Floats | None], Model]
+from fathoms.judging.beliefs import Beliefs
+from fathoms.judging.models import Grades, LearnerMaker, by_ranks, even_chances, experts
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """How documents are weighed, and where probabilities of relevance come from (None: all are 1/2)."""
+    """How documents are weighed, and where the chances of grades come from."""
 
     name: str
     description: str
     citation: str
     weight: type[Weight]
-    model: ModelMaker | None
+    learner: LearnerMaker
+
+    @property
+    def learns(self) -> bool:
+        """Whether chances follow the judgments."""
+        return self.learner is not even_chances
 
 
 @dataclass(eq=False)
@@ -47,12 +49,12 @@ class State:
     """What a strategy may look at."""
 
     block: Block
-    moments: Moments
     judged: Bools  # [topic, column]
     relevant: Bools
+    level: Ints
+    chance: Floats  # [level, topic, column], 0 or 1 where judged
     order: list[tuple[int, int]]  # judged documents (topic, column) in the order of their judgments
-    # Laplacian of the graph of pairs that are not settled
-    open_pairs: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    beliefs: list[Beliefs]  # one a measure
 
 
 class Weight:
@@ -69,52 +71,56 @@ class Weight:
     def start(self) -> None:
         raise NotImplementedError
 
-    def update(self, topic: int, column: int, row: Floats) -> None:
-        """`row` holds a_ij of the judged document, [system, column]."""
+    def update(self, topic: int, column: int) -> None:
         raise NotImplementedError
 
 
-def spread(weights: Floats, laplacian: Floats) -> Floats:
-    """Root of the sum over open pairs of squared differences of the systems' weights, [..., system, column]."""
-    return np.sqrt(np.maximum(((laplacian @ weights) * weights).sum(axis=-2), 0.0))
-
-
-class MTCWeight(Weight):
-    def start(self) -> None:
-        block, judged, relevant = self.state.block, self.state.judged, self.state.relevant
-        self.if_relevant = influence(block, (judged & relevant).astype(np.float64))
-        self.if_not = influence(block, (block.present & ~(judged & ~relevant)).astype(np.float64))
-        self._weigh(slice(None))
-
-    def update(self, topic: int, column: int, row: Floats) -> None:
-        if self.state.relevant[topic, column]:
-            self.if_relevant[topic] += row
-        else:
-            self.if_not[topic] -= row
-        self._weigh(topic)
-
-    def _weigh(self, topic: int | slice) -> None:
-        both = (spread(part[topic], self.state.open_pairs) for part in (self.if_relevant, self.if_not))
-        self.values[topic] = np.maximum(*both)
-
-
-class ExpectedWeight(Weight):
-    power = 0.0  # of v
+class InformativeWeight(Weight):
+    """By what a judgment says of the difference between systems, for each measure."""
 
     def start(self) -> None:
-        self._weigh(slice(None))
+        beliefs = self.state.beliefs
+        self.scale = [1.0] * len(beliefs) if len(beliefs) == 1 else [1 / _variance(one) for one in beliefs]
+        for topic in range(len(self.values)):
+            self.update(topic, 0)
 
-    def update(self, topic: int, column: int, row: Floats) -> None:
-        self._weigh(topic)
+    def update(self, topic: int, column: int) -> None:
+        sizes = [scale * self._sizes(one, topic) for one, scale in zip(self.state.beliefs, self.scale, strict=True)]
+        total = np.sum(sizes, axis=0)
+        self.values[topic, : len(total)] = np.sqrt(total)
 
-    def _weigh(self, topic: int | slice) -> None:
-        moments = self.state.moments
-        size = spread(moments.H[topic], self.state.open_pairs) * moments.v[topic] ** self.power
-        self.values[topic] = ratio(size, moments.R[topic][..., None] if isinstance(topic, slice) else moments.R[topic])
+    def _sizes(self, beliefs: Beliefs, topic: int) -> Floats:
+        """[document]: squared weights, summed over open pairs."""
+        raise NotImplementedError
 
 
-class VarianceWeight(ExpectedWeight):
-    power = 0.5  # the root of the variance removed orders documents as the variance does
+def _variance(beliefs: Beliefs) -> float:
+    """Of the differences of all open pairs together."""
+    return max(float((beliefs.open_pairs * beliefs.covariance()).sum()), 1e-12)
+
+
+class MTCWeight(InformativeWeight):
+    def _sizes(self, beliefs: Beliefs, topic: int) -> Floats:
+        found = [beliefs.gain_sizes(topic, self._assumed(topic, level), over_divisor=False) for level in (0, -1)]
+        return np.maximum(*found)
+
+    def _assumed(self, topic: int, level: int) -> Floats:
+        """Chances [level, column] with all that is not judged at one level."""
+        chance = self.state.chance[:, topic].copy()
+        open_ = ~self.state.judged[topic] & self.state.block.present[topic]
+        chance[:, open_] = 0.0
+        chance[level, open_] = 1.0
+        return chance
+
+
+class ExpectedWeight(InformativeWeight):
+    def _sizes(self, beliefs: Beliefs, topic: int) -> Floats:
+        return beliefs.gain_sizes(topic, self.state.chance[:, topic])
+
+
+class VarianceWeight(InformativeWeight):
+    def _sizes(self, beliefs: Beliefs, topic: int) -> Floats:
+        return beliefs.effect_sizes(topic, beliefs.open_pairs)
 
 
 class PoolWeight(Weight):
@@ -124,7 +130,7 @@ class PoolWeight(Weight):
         rank = self.state.block.rank
         self.values = 1.0 / np.where(rank > 0, rank, np.iinfo(np.int32).max).min(axis=1)
 
-    def update(self, topic: int, column: int, row: Floats) -> None:
+    def update(self, topic: int, column: int) -> None:
         """Ranks do not change."""
 
 
@@ -145,7 +151,7 @@ class RBPWeight(Weight):
         rank = self.state.block.rank
         self.values = np.where(rank > 0, self.p ** (rank - 1.0), 0.0).sum(axis=1)
 
-    def update(self, topic: int, column: int, row: Floats) -> None:
+    def update(self, topic: int, column: int) -> None:
         """Ranks do not change."""
 
 
@@ -162,7 +168,7 @@ class MoveToFrontWeight(Weight):
         for topic in range(n_topics):
             self._weigh(topic)
 
-    def update(self, topic: int, column: int, row: Floats) -> None:
+    def update(self, topic: int, column: int) -> None:
         self._tell(topic, column)
         self._weigh(topic)
 
@@ -201,7 +207,7 @@ class HedgeWeight(Weight):
         for topic in range(len(self.values)):
             self._weigh(topic)
 
-    def update(self, topic: int, column: int, row: Floats) -> None:
+    def update(self, topic: int, column: int) -> None:
         self.total[topic] += self.loss[topic, :, column] * (-1.0 if self.state.relevant[topic, column] else 1.0)
         self._weigh(topic)
 
@@ -222,7 +228,7 @@ class MaxMeanWeight(Weight):
         for topic in range(len(self.values)):
             self.values[topic] = self.bandit.weights(topic)
 
-    def update(self, topic: int, column: int, row: Floats) -> None:
+    def update(self, topic: int, column: int) -> None:
         self.bandit.tell(topic, column, bool(self.state.relevant[topic, column]))
         self.values[topic] = self.bandit.weights(topic)
 
@@ -239,9 +245,9 @@ class ProbabilityWeight(Weight):
     """The document that is most probably relevant: continuous active learning."""
 
     def start(self) -> None:
-        self.values = self.state.moments.p.copy()
+        self.values = 1 - self.state.chance[0]
 
-    def update(self, topic: int, column: int, row: Floats) -> None:
+    def update(self, topic: int, column: int) -> None:
         """Probabilities change with the next fit."""
 
 
@@ -260,57 +266,57 @@ STRATEGIES: dict[str, Strategy] = {
             "removes most variance, probabilities from our model (default)",
             OUR_OWN,
             VarianceWeight,
-            Fusion,
+            Grades,
         ),
-        Strategy("expected", "greatest expected weight, probabilities from our model", OUR_OWN, ExpectedWeight, Fusion),
+        Strategy("expected", "greatest expected weight, probabilities from our model", OUR_OWN, ExpectedWeight, Grades),
         Strategy(
             "rtc",
             "robust test collections: MTC with probabilities from experts",
             CARTERETTE_2007,
             MTCWeight,
-            Experts,
+            experts,
         ),
         Strategy(
             "mtc",
             "minimal test collections: every document relevant with probability 1/2",
             CARTERETTE_2006,
             MTCWeight,
-            None,
+            even_chances,
         ),
-        Strategy("pool", "incremental pooling: rank by rank over all topics", CARTERETTE_2007, PoolWeight, Fusion),
-        Strategy("depth", "depth pooling: topic by topic, shallow documents first", SPARCK_JONES, DepthWeight, Fusion),
+        Strategy("pool", "incremental pooling: rank by rank over all topics", CARTERETTE_2007, PoolWeight, Grades),
+        Strategy("depth", "depth pooling: topic by topic, shallow documents first", SPARCK_JONES, DepthWeight, Grades),
         Strategy(
             "mtf",
             "move-to-front pooling",
             "Cormack, Palmer and Clarke (1998), Efficient Construction of Large Test Collections, SIGIR",
             MoveToFrontWeight,
-            Fusion,
+            Grades,
         ),
         Strategy(
             "hedge",
             "hedge: systems that ranked relevant documents high decide",
             "Aslam, Pavlu and Savell (2003), A Unified Model for Metasearch, Pooling, and System Evaluation, CIKM",
             HedgeWeight,
-            Fusion,
+            Grades,
         ),
         Strategy(
             "rbp",
             "summed RBP weights",
             "Moffat, Webber and Zobel (2007), Strategic System Comparisons via Targeted Relevance Judgments, SIGIR",
             RBPWeight,
-            Fusion,
+            Grades,
         ),
-        Strategy("maxmean", "bandits: the system of the best record", bandits.CITATION, MaxMeanWeight, Fusion),
+        Strategy("maxmean", "bandits: the system of the best record", bandits.CITATION, MaxMeanWeight, Grades),
         Strategy(
-            "maxmean-ns", "bandits: the system of the best recent record", bandits.CITATION, RecentMaxMeanWeight, Fusion
+            "maxmean-ns", "bandits: the system of the best recent record", bandits.CITATION, RecentMaxMeanWeight, Grades
         ),
-        Strategy("thompson", "bandits: Thompson sampling", bandits.CITATION, ThompsonWeight, Fusion),
+        Strategy("thompson", "bandits: Thompson sampling", bandits.CITATION, ThompsonWeight, Grades),
         Strategy(
             "find-all",
             "the most probably relevant document, until a share of them is found (--recall)",
             "Cormack and Grossman (2014), Evaluation of Machine-Learning Protocols for Technology-Assisted Review",
             ProbabilityWeight,
-            Fusion,
+            by_ranks,
         ),
     )
 }

@@ -22,9 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fathoms.data.arrays import distinct
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates
+from fathoms.evidence.evidence import Floats
 from fathoms.judging.agreement import kappa
 from fathoms.judging.engine import Engine, last_fit
 from fathoms.judging.log import Event, JudgingSettings, Log, id_bytes, standing
@@ -46,11 +48,12 @@ class Task(NamedTuple):
 
 
 class PairStanding(NamedTuple):
-    """Two systems, the better one first, and the probability that it is."""
+    """Two systems, the better one first, and the probability that it is, by a measure."""
 
     better: str
     other: str
     confidence: float
+    measure: str = "AP"
 
 
 @dataclass(frozen=True)
@@ -116,11 +119,12 @@ class Session:
         candidates: Candidates,
         qrels: Qrels | None,
         first: Sequence[int] = (),
+        labels: Floats | None = None,
         sample: JudgingSample | None = None,
     ) -> Session:
-        """A new session in a new file."""
-        engine = _engine(settings, candidates, qrels, sample)  # before there is a file, for it may refuse
-        meta = asdict(settings) | {"systems": candidates.names} | _checksums(candidates, qrels)
+        """A new session in a new file. `labels` [candidate, label] are what else is known of documents."""
+        engine = _engine(settings, candidates, qrels, labels, sample)  # before there is a file, for it may refuse
+        meta = asdict(settings) | {"systems": candidates.names} | _checksums(candidates, qrels, labels)
         meta["first"] = list(first)  # numbers stay, since the checksum sees to it that candidates do
         if sample is not None:
             meta["sample"] = sample.meta()
@@ -134,6 +138,7 @@ class Session:
         candidates: Candidates,
         qrels: Qrels | None,
         first: Sequence[int] | None = None,
+        labels: Floats | None = None,
     ) -> Session:
         """The session of a log, refused where the files are not those it was begun with; another list of what comes
         first takes the old one's place."""
@@ -141,8 +146,8 @@ class Session:
         if meta["systems"] != candidates.names:
             then, now = (_listed(names) for names in (meta["systems"], candidates.names))
             raise _other_files(log.path, f"the runs were {then}, and are now {now}")
-        for name, checksum in _checksums(candidates, qrels).items():
-            if meta[name] != checksum:
+        for name, checksum in _checksums(candidates, qrels, labels).items():
+            if meta.get(name, NOTHING) != checksum:  # older sessions have no labels
                 raise _other_files(log.path, f"the content of the {name.removeprefix('checksum_')} is another")
         for name in MAY_CHANGE:
             if getattr(settings, name) != meta.get(name):
@@ -151,7 +156,9 @@ class Session:
             log.change("first", list(first))
         first = meta.get("first", []) if first is None else first  # older sessions have none
         sample = JudgingSample.of(meta["sample"]) if "sample" in meta else None
-        return cls(log, settings, candidates, qrels, _engine(settings, candidates, qrels, sample), first, sample)
+        return cls(
+            log, settings, candidates, qrels, _engine(settings, candidates, qrels, labels, sample), first, sample
+        )
 
     # -- judging
 
@@ -201,7 +208,7 @@ class Session:
         if last is None:
             return None
         here = [last, *takewhile(lambda event: event.topic == last.topic, mine)]
-        answers = [(event.topic, self._is_relevant(event.grade or 0)) for event in reversed(here)]
+        answers = [(event.topic, self.is_relevant(event.grade or 0)) for event in reversed(here)]
         stays = topic_to_stay_on(answers, self.settings.stay) is not None
         return self.candidates.topics.index(last.topic) if stays else None
 
@@ -403,7 +410,7 @@ class Session:
         still_open = [pair for pair in pairs if pair.confidence < self.settings.until]
         return Progress(
             judged=len(grades),
-            relevant=sum(self._is_relevant(event.grade or 0) for event in grades),
+            relevant=sum(self.is_relevant(event.grade or 0) for event in grades),
             skipped=len(self.skips()),
             imported=self.imported,
             pairs=len(pairs),
@@ -416,14 +423,22 @@ class Session:
     def pairs(self, engine: Engine | None = None) -> list[PairStanding]:
         """The pairs that matter, each in the order that is more probable; as an engine sees it that was told less."""
         engine = engine or self.engine
-        names, confidence = self.candidates.names, engine.confidence()
-        ordered = ((a, b) if confidence[a, b] >= 0.5 else (b, a) for a, b in engine.pairs())
-        return [PairStanding(names[a], names[b], float(confidence[a, b])) for a, b in ordered]
+        names, found = self.candidates.names, []
+        for place, measure in enumerate(engine.measures):
+            confidence = engine.confidence(place)
+            ordered = ((a, b) if confidence[a, b] >= 0.5 else (b, a) for a, b in engine.pairs())
+            found += [PairStanding(names[a], names[b], float(confidence[a, b]), measure.name) for a, b in ordered]
+        return found
 
     def expected(self, engine: Engine | None = None) -> list[tuple[str, float]]:
-        """Systems and the MAP to expect of them, best first."""
+        """Systems and the mean score to expect of them by the first measure, best first."""
         values = zip(self.candidates.names, (engine or self.engine).expected().tolist(), strict=True)
         return sorted(values, key=lambda item: -item[1])
+
+    def expected_by_measure(self) -> list[dict[str, float]]:
+        """The same by all measures, in their order."""
+        engine, names = self.engine, self.candidates.names
+        return [dict(zip(names, engine.expected(i).tolist(), strict=True)) for i in range(len(self.settings.measures))]
 
     def close(self) -> None:
         self.log.close()
@@ -445,7 +460,8 @@ class Session:
 
     # -- inside
 
-    def _is_relevant(self, grade: float) -> bool:
+    def is_relevant(self, grade: float) -> bool:
+        """Whether a grade reaches the threshold."""
         return grade >= self.settings.rel
 
     def _check(self, grade: int) -> None:
@@ -511,8 +527,15 @@ def _counting(answers: list[Event]) -> Event:
 
 
 def _engine(
-    settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None, sample: JudgingSample | None = None
+    settings: JudgingSettings,
+    candidates: Candidates,
+    qrels: Qrels | None,
+    labels: Floats | None = None,
+    sample: JudgingSample | None = None,
 ) -> Engine:
+    grades = np.arange(settings.max_grade + 1.0)
+    if qrels is not None:
+        grades = distinct(np.append(grades, qrels.levels[qrels.levels > 0]))
     kind, more = Engine, dict[str, Any]()
     if sample is not None:
         kind = SampleEngine
@@ -524,8 +547,11 @@ def _engine(
         until=settings.until,
         baseline=settings.baseline,
         seed=settings.seed,
+        measures=settings.parsed(),
+        grades=grades.tolist(),
         rel=settings.rel,
-        elsewhere=None if qrels is None else candidates.relevant_elsewhere(qrels, settings.rel),
+        labels=labels,
+        elsewhere=None if qrels is None else candidates.judged_elsewhere(qrels, grades),
         **more,
     )
 
@@ -542,13 +568,21 @@ def tidy(text: str) -> str:
     return " ".join("".join(c if unicodedata.category(c) != "Cc" else " " for c in text).split())
 
 
-def _checksums(candidates: Candidates, qrels: Qrels | None) -> dict[str, str]:
+NOTHING = hashlib.sha256().hexdigest()
+
+
+def _checksums(candidates: Candidates, qrels: Qrels | None, labels: Floats | None) -> dict[str, str]:
     """Of what was read from the files, whatever their names and compression."""
     runs = hashlib.sha256(json.dumps([candidates.names, candidates.topics]).encode())
     for array in (candidates.topic, candidates.documents, candidates.place):
         runs.update(np.ascontiguousarray(array).tobytes())
     judgments = b"" if qrels is None else qrels.to_text().encode(errors="surrogateescape")
-    return {"checksum_runs": runs.hexdigest(), "checksum_judgments": hashlib.sha256(judgments).hexdigest()}
+    values = b"" if labels is None else np.ascontiguousarray(labels).tobytes()
+    return {
+        "checksum_runs": runs.hexdigest(),
+        "checksum_judgments": hashlib.sha256(judgments).hexdigest(),
+        "checksum_labels": hashlib.sha256(values).hexdigest(),
+    }
 
 
 def _other_files(path: Path, detail: str) -> InputError:

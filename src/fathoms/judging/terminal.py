@@ -180,13 +180,14 @@ def _standing(session: Session) -> str:
     where = f"{now.judged:,} judged, {pairs_settled(now, session.settings.until)}."
     if now.weakest is None:
         return where
-    better, other, confidence = now.weakest
+    better, other, confidence, measure = now.weakest
     if now.forecast is None:
         left = "Too early to say how many more judgments it takes"
     else:
         low, high = now.forecast
         left = f"Some {low:,} to {high:,} more" if low < high else f"Some {low:,} more"
-    return f"{where}\nLeast sure: {better} better than {other} ({confidence:.2f}). {left}."
+    by = f" by {measure}" if len(session.settings.measures) > 1 else ""
+    return f"{where}\nLeast sure: {better} better than {other}{by} ({confidence:.2f}). {left}."
 
 
 def recall_sentence(session: Session, estimate: RecallEstimate | None) -> str:

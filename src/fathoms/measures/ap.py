@@ -11,7 +11,7 @@ from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.evidence.listed import Listed
 from fathoms.evidence.pairs import ALONE, PairEvidence
-from fathoms.measures.base import Basis, RangeKind
+from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.differences import at_ranks, greatest_pairwise, same_group, taken
 from fathoms.measures.gains import Binary
 from fathoms.measures.ideal import Normalised, variant_of_R
@@ -37,6 +37,7 @@ class AP(Binary, Normalised):
     pooled_variants: ClassVar[tuple[str, ...]] = ("c",)
     quadratic_difference: ClassVar[bool] = True
     sums_listed: ClassVar[bool] = True
+    judging: ClassVar[JudgingKind] = "closed form"
 
     variant: str = variant_of_R()
 
@@ -114,6 +115,21 @@ class AP(Binary, Normalised):
         part = listed.cut(self.k)
         return part.running_sums(1 / np.arange(1.0, part.depth + 1), values)
 
+    def place_effects(self, gains: Floats, relevant: Floats, known: Evidence) -> Floats:
+        """H of RTC section 2.1: a document has its own precision, and adds to that of all below it."""
+        n = gains.shape[1]
+        read = n if self.k is None else min(int(self.k), n)
+        chance, inverse = gains[:, :read], 1 / np.arange(1, read + 1)
+        above = np.cumsum(chance, axis=1) - chance
+        weighted = chance * inverse
+        below = np.cumsum(weighted[:, ::-1], axis=1)[:, ::-1] - weighted
+        effects = np.zeros(gains.shape)
+        effects[:, :read] = inverse * (1 + above) + below
+        return effects
+
+    def divisor(self, known: Evidence) -> Floats:
+        return self._norm(self._R(known))
+
     def from_sums(self, sums: Floats, known: Evidence) -> Floats:
         return ratio(sums, self._norm(self._R(known)))
 
@@ -182,6 +198,7 @@ class GMAP(AP):
     based_on: ClassVar[Basis] = "recall"
     cutoff: ClassVar[str] = "none"
     aggregate: ClassVar[str] = "geometric"
+    judging: ClassVar[JudgingKind] = "none"
     least: ClassVar[float] = 0.00001
 
     def value(self, evidence: Evidence) -> Floats:

@@ -24,6 +24,7 @@ from fathoms.measures.ties import arranged, simulated
 
 Basis = Literal["recall", "utility", "neither"]
 RangeKind = Literal["exact", "sound", "approximate", "none"]
+JudgingKind = Literal["closed form", "draws", "none"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Measure(ABC):
     has_tail: ClassVar[bool] = False  # what lies past the last document counts in `high`
     linear_in_gains: ClassVar[bool] = False  # twice the gains, twice the score
     sums_listed: ClassVar[bool] = False  # a sum over relevant documents, which `listed_sums` makes
+    judging: ClassVar[JudgingKind] = "none"  # how `fathoms judge` finds the probability that one system is ahead
     needs_whole_documents: ClassVar[bool] = False  # `predicted` has no use for fractions of documents in R or the ideal
 
     OWN: ClassVar = ("aliases", "trec_eval", "trec_eval_at", "examples", "citation")  # facts that nobody inherits
@@ -286,6 +288,18 @@ class Measure(ABC):
     def from_sums(self, sums: Floats, known: Evidence) -> Floats:
         """Scores [..., row] from such sums, each row with what is known in all of its topic."""
         return sums
+
+    def place_effects(self, gains: Floats, relevant: Floats, known: Evidence) -> Floats:
+        """How much the sum that the score is made of rises with the expected gain of each place, documents independent.
+
+        `gains` [run, rank] are the expected gains, as `tie_value` has them, and `relevant` the chances to be relevant;
+        `known` has a row for the topic, whose counts may be expectations too.
+        """
+        raise NotImplementedError
+
+    def divisor(self, known: Evidence) -> Floats:
+        """What that sum is divided by, for each topic; counts may be fractions."""
+        return np.ones(len(known))
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         """Scores at many cut-offs, one column each. Families that can do it in one pass override this."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fathoms.data.arrays import columns_at, row_sums
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.evidence.pairs import ALONE, PairEvidence
-from fathoms.measures.base import Basis, RangeKind
+from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.gains import Graded
 from fathoms.measures.ties import mean_products
 
@@ -24,6 +24,20 @@ def stopping_terms(chances: Floats, effort: NDArray[Any]) -> Floats:
     return terms
 
 
+def stopping_effects(chances: Floats, effort: NDArray[Any]) -> Floats:
+    """How much the sum of `stopping_terms` rises with the chance to stop at each place, in each of which it is linear.
+
+    Whoever gets to place i stops there for 1 / effort(i), and else goes on for what lies below.
+    """
+    below = np.zeros(len(chances))
+    effects = np.empty(chances.shape)
+    for i in reversed(range(chances.shape[1])):
+        effects[:, i] = 1 / effort[i] - below
+        below = chances[:, i] / effort[i] + (1 - chances[:, i]) * below
+    effects[:, 1:] *= np.cumprod(1 - chances[:, :-1], axis=1)
+    return effects
+
+
 class Cascade(Graded):
     """Declares `effort`: a reader who stops at rank i gets 1 / effort(i) (Chapelle et al. 2009)."""
 
@@ -32,6 +46,7 @@ class Cascade(Graded):
     gains_at_most_one: ClassVar[bool] = True
     has_tail: ClassVar[bool] = True
     multilinear: ClassVar[bool] = True
+    judging: ClassVar[JudgingKind] = "draws"
 
     @abstractmethod
     def effort(self, ranks: Ints) -> NDArray[Any]:
@@ -99,6 +114,13 @@ class Cascade(Graded):
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         return self._terms(self.filled(evidence, gains)[:, : self.depth_read(evidence)]).sum(axis=1)
+
+    def place_effects(self, gains: Floats, relevant: Floats, known: Evidence) -> Floats:
+        n = gains.shape[1]
+        read = n if self.k is None else min(int(self.k), n)
+        effects = np.zeros(gains.shape)
+        effects[:, :read] = stopping_effects(gains[:, :read], self.effort(np.arange(1, read + 1)))
+        return effects
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))

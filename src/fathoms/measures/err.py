@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fathoms.data.arrays import ratio
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.evidence.pairs import PairEvidence
-from fathoms.measures.base import Basis, RangeKind
+from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.cascade import Cascade
 from fathoms.measures.gains import gain_param
 from fathoms.measures.ideal import outside, universe_param
@@ -55,6 +55,7 @@ class nERR(ERR):
     needs_whole_documents: ClassVar[bool] = True
     has_tail: ClassVar[bool] = False
     multilinear: ClassVar[bool] = False
+    judging: ClassVar[JudgingKind] = "none"
 
     universe: str | float = universe_param()
 

@@ -12,12 +12,13 @@ from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.evidence.listed import Listed
 from fathoms.evidence.pairs import PairEvidence
-from fathoms.measures.base import RangeKind
+from fathoms.measures.base import JudgingKind, RangeKind
 from fathoms.measures.differences import greatest_ratio, largest_first, weight_differences
 from fathoms.measures.gains import code_table
 from fathoms.measures.ideal import LayeredGains, from_zero, outside
 from fathoms.measures.params import param
 from fathoms.measures.ties import expected_sum, sorted_codes
+from fathoms.measures.weighted import padded
 
 
 class NormalisedSum(LayeredGains):
@@ -34,6 +35,7 @@ class NormalisedSum(LayeredGains):
     range_claim: ClassVar[RangeKind] = "exact"
     difference_claim: ClassVar[RangeKind] = "exact"
     sums_listed: ClassVar[bool] = True
+    judging: ClassVar[JudgingKind] = "draws"
     pooled_variants: ClassVar[tuple[str, ...]] = ("b",)
 
     @abstractmethod
@@ -110,9 +112,7 @@ class NormalisedSum(LayeredGains):
         found = self.filled(evidence, gains)[:, :n] @ self.weight(n)
         more = self.more(evidence, gains, self.needs_pool)
         R = self.in_layer(evidence, self.counts(evidence, self.needs_pool)) + more[:, None]
-        R = np.minimum(R, np.inf if self.k is None else self.k)
-        C = self._cumulated(np.ceil(R.max(initial=0)))
-        return ratio(found, np.interp(R, np.arange(len(C)), C) @ self.thickness(evidence))
+        return ratio(found, self._ideal_of(R, evidence))
 
     def listed_sums(self, listed: Listed, values: Floats, known: Evidence) -> Floats:
         part = listed.cut(self.k)
@@ -120,6 +120,19 @@ class NormalisedSum(LayeredGains):
 
     def from_sums(self, sums: Floats, known: Evidence) -> Floats:
         return ratio(sums, self._ideal(known))
+
+    def place_effects(self, gains: Floats, relevant: Floats, known: Evidence) -> Floats:
+        n = gains.shape[1]
+        return np.broadcast_to(padded(self.weight(n if self.k is None else int(self.k)), n), gains.shape)
+
+    def divisor(self, known: Evidence) -> Floats:
+        return self._ideal_of(self.in_layer(known, self.counts(known, self.needs_pool)), known)
+
+    def _ideal_of(self, R: Floats, evidence: Evidence) -> Floats:
+        """The ideal sum of as many documents in each layer, of which there may be fractions."""
+        R = np.minimum(R, np.inf if self.k is None else self.k)
+        C = self._cumulated(np.ceil(R.max(initial=0)))
+        return np.interp(R, np.arange(len(C)), C) @ self.thickness(evidence)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         if self.needs_pool:

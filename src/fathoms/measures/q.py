@@ -13,7 +13,7 @@ from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.data.qrels import JUDGED
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.evidence.pairs import PairEvidence
-from fathoms.measures.base import RangeKind
+from fathoms.measures.base import JudgingKind, RangeKind
 from fathoms.measures.differences import greatest_pairwise, taken
 from fathoms.measures.ideal import LayeredGains, from_zero, variant_of_R
 from fathoms.measures.params import param
@@ -46,6 +46,7 @@ class Q(LayeredGains):
     rel_counts: ClassVar[bool] = True
     quadratic_difference: ClassVar[bool] = True
     falls_with_others: ClassVar[bool] = False
+    judging: ClassVar[JudgingKind] = "draws"
 
     variant: str = variant_of_R()
     ideal: str = param(
@@ -218,6 +219,25 @@ class Q(LayeredGains):
             return V
         places, never, others = self._unknowns(evidence, n, self.ideal == "ii")
         return others + (places | (never & (self.ideal == "i"))).sum(axis=1)
+
+    def place_effects(self, gains: Floats, relevant: Floats, known: Evidence) -> Floats:
+        """As for AP, with the blended ratio. A document's gain and its being relevant go together: per unit of gain it
+        is relevant as often as the topic's documents are. The ideal ranking is held fixed."""
+        n = gains.shape[1]
+        read = n if self.k is None else min(int(self.k), n)
+        found, gain = relevant[:, :read], gains[:, :read]
+        inverse = 1 / self._blend(known, read)
+        both = found + self.beta * gain
+        above = np.cumsum(both, axis=1) - both
+        weighted = found * inverse
+        below = np.cumsum(weighted[:, ::-1], axis=1)[:, ::-1] - weighted
+        per_gain = float(relevant.sum() / max(gains.sum(), 1e-12)) if gains.any() else 1 / self.top_gain(known)
+        effects = np.zeros(gains.shape)
+        effects[:, :read] = inverse * (per_gain * (1 + above) + self.beta) + (per_gain + self.beta) * below
+        return effects
+
+    def divisor(self, known: Evidence) -> Floats:
+        return self._norm(self._R(known))
 
     def _flag(self, evidence: Evidence) -> Floats:
         flag = np.zeros(JUDGED + len(evidence.levels))

@@ -9,8 +9,8 @@ import numpy as np
 
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.evidence.pairs import PairEvidence
-from fathoms.measures.base import Basis, RangeKind
-from fathoms.measures.cascade import stopping_terms
+from fathoms.measures.base import Basis, JudgingKind, RangeKind
+from fathoms.measures.cascade import stopping_effects, stopping_terms
 from fathoms.measures.differences import greatest_of_best
 from fathoms.measures.gains import Binary, code_table
 
@@ -25,6 +25,7 @@ class RR(Binary):
     based_on: ClassVar[Basis] = "utility"
     range_claim: ClassVar[RangeKind] = "exact"
     difference_claim: ClassVar[RangeKind] = "exact"
+    judging: ClassVar[JudgingKind] = "draws"
 
     def _first(self, evidence: Evidence, relevant: Floats) -> Floats:
         found = relevant[evidence.codes[:, : self.depth_read(evidence)]] > 0
@@ -41,6 +42,13 @@ class RR(Binary):
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         chances = self.chances(evidence, gains)[:, : self.depth_read(evidence)]
         return stopping_terms(chances, np.arange(1, chances.shape[1] + 1)).sum(axis=1)
+
+    def place_effects(self, gains: Floats, relevant: Floats, known: Evidence) -> Floats:
+        n = gains.shape[1]
+        read = n if self.k is None else min(int(self.k), n)
+        effects = np.zeros(gains.shape)
+        effects[:, :read] = stopping_effects(gains[:, :read], np.arange(1, read + 1))
+        return effects
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
         n = pair.topic.place.shape[1] if self.k is None else int(self.k)

@@ -12,7 +12,7 @@ from fathoms.data.arrays import columns_at
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.evidence.listed import Listed
 from fathoms.evidence.pairs import PairEvidence
-from fathoms.measures.base import Basis, RangeKind
+from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.differences import greatest_sum, weight_differences
 from fathoms.measures.gains import Graded, code_table
 from fathoms.measures.ties import expected_sum
@@ -24,6 +24,11 @@ def discounts(kind: str, n: int) -> Floats:
     return 1 / np.log2(ranks + 1) if kind == "log2" else 1 / ranks
 
 
+def padded(weights: Floats, n: int) -> Floats:
+    """The weights of the first n ranks, 0 past the cut-off."""
+    return np.append(weights[:n], np.zeros(max(0, n - len(weights))))
+
+
 class Weighted(Graded):
     """Declares `weight` and, where it has one, `normaliser`: W(i) = weight(i) / normaliser(k)."""
 
@@ -32,6 +37,7 @@ class Weighted(Graded):
     difference_claim: ClassVar[RangeKind] = "exact"
     linear_in_gains: ClassVar[bool] = True
     sums_listed: ClassVar[bool] = True
+    judging: ClassVar[JudgingKind] = "closed form"
 
     @abstractmethod
     def weight(self, n: int) -> Floats:
@@ -83,6 +89,12 @@ class Weighted(Graded):
         part = listed.cut(self.k)
         depth = part.depth if self.k is None else int(self.k)
         return part.weighted_sums(self.weight(depth) / self.normaliser(depth, known), values)
+
+    def place_effects(self, gains: Floats, relevant: Floats, known: Evidence) -> Floats:
+        n = gains.shape[1]
+        depth = n if self.k is None else int(self.k)
+        weights = self.weight(depth) / self.normaliser(depth, known)
+        return np.broadcast_to(padded(weights, n), gains.shape)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))

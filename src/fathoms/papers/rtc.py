@@ -28,6 +28,7 @@ from fathoms.evidence.candidates import Block, Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.order import Precision, Ties
 from fathoms.judging.engine import Engine
+from fathoms.judging.models import RelevantOrNot
 from fathoms.judging.select import CARTERETTE_2007, STRATEGIES, MTCWeight, Strategy
 from fathoms.papers.output import Study, chart
 from fathoms.parallel import run_batches
@@ -48,7 +49,11 @@ BOOTSTRAPS = 2000
 METHODS: dict[str, Strategy] = {
     "MTC": STRATEGIES["mtc"],
     "RTC literal": Strategy(
-        "RTC literal", "eq. 2 as printed", CARTERETTE_2007, MTCWeight, partial(Experts, reading=LITERAL)
+        "RTC literal",
+        "eq. 2 as printed",
+        CARTERETTE_2007,
+        MTCWeight,
+        partial(RelevantOrNot, model=partial(Experts, reading=LITERAL)),
     ),
     "RTC": STRATEGIES["rtc"],
     "RTC uncertain": Strategy(
@@ -56,7 +61,7 @@ METHODS: dict[str, Strategy] = {
         "counts the model's uncertainty",
         CARTERETTE_2007,
         MTCWeight,
-        partial(Experts, reading=UNCERTAIN),
+        partial(RelevantOrNot, model=partial(Experts, reading=UNCERTAIN)),
     ),
     "fusion": STRATEGIES["fusion"],
 }

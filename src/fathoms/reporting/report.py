@@ -26,7 +26,6 @@ from fathoms.comparison.ties import run_tie_analysis
 from fathoms.data.files import whole_file
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError
-from fathoms.estimate.distribution import Moments
 from fathoms.estimate.names import LEVEL
 from fathoms.estimate.predict import run_prediction
 from fathoms.estimate.prediction_sentences import calibrated_sentences
@@ -37,7 +36,6 @@ from fathoms.experiment.evaluate import Evaluation, RunScores, run_evaluation
 from fathoms.experiment.result import Result
 from fathoms.judging.engine import Engine
 from fathoms.judging.log import JudgingSettings
-from fathoms.judging.select import State, laplacian
 from fathoms.judging.session import known
 from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
@@ -265,24 +263,19 @@ def judging_of(experiment: BaseExperiment, names: Sequence[str], depth: int) -> 
     qrels, options = experiment.qrels, experiment.options
     settings = JudgingSettings(depth=depth, ties=options.ties, precision=options.used_precision, seed=options.seed)
     found = gathered(list(names), [experiment.ranked(name) for name in names], qrels.topics, settings.depth)
-    elsewhere = found.relevant_elsewhere(qrels, settings.rel)
     engine = Engine(
-        found, settings.strategy, until=settings.until, baseline=names[0], seed=settings.seed, elsewhere=elsewhere
+        found,
+        settings.strategy,
+        until=settings.until,
+        baseline=names[0],
+        seed=settings.seed,
+        elsewhere=found.judged_elsewhere(qrels, np.array([0.0, float(settings.rel)])),
     )
-    grades = known(found, qrels)
-    engine.load([(number, grade >= settings.rel) for number, grade in grades.items()])
-    block = engine.block
-    judged = block.values(_mask(list(grades), len(found)))
+    engine.load(list(known(found, qrels).items()))
+    block, open_pairs = engine.block, engine.open_pairs()
+    weights, max_change = engine.weights(), engine.max_change()
     chance = np.zeros(block.number.shape)
     chance[block.present] = engine.probabilities()[1]
-    moments = Moments(block, chance, elsewhere)
-    open_pairs = engine.open_pairs()
-    state = State(
-        block, moments, judged, judged & (chance > 0.5), [], laplacian(open_pairs or engine.pairs(), len(names))
-    )
-    weights = np.where(block.present & ~judged, engine.strategy.weight(state).values, 0.0)
-    gradient = moments.gradient()
-    max_change = gradient.max(axis=1) - gradient.min(axis=1)
 
     def informative(topic: int, column: int) -> Informative:
         document = found.documents[block.number[topic, column]].decode(errors="surrogateescape")
@@ -315,12 +308,6 @@ def judging_of(experiment: BaseExperiment, names: Sequence[str], depth: int) -> 
             for number, topic in enumerate(found.topics)
         },
     )
-
-
-def _mask(numbers: Sequence[int], size: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    mask = np.zeros(size, dtype=bool)
-    mask[list(numbers)] = True
-    return mask
 
 
 # -- how to make it again ---------------------------------------------------------------------------------------

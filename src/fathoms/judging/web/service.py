@@ -366,8 +366,9 @@ class JudgingService:
     def _state(self) -> dict[str, Any]:
         session, view, settings = self.session, self.view, self.session.settings
         names = [name for name, _ in view.expected]
-        chance = {(better, other): sure for better, other, sure in view.pairs}
-        chance |= {(other, better): 1 - sure for better, other, sure in view.pairs}
+        shown = [pair for pair in view.pairs if pair.measure == settings.measures[0]]
+        chance = {(pair.better, pair.other): pair.confidence for pair in shown}
+        chance |= {(other, better): 1 - sure for (better, other), sure in chance.items()}
         open_pairs = [pair for pair in view.pairs if pair.confidence < settings.until]
         by_name = Counter(event.assessor for event in session.standing if event.kind == "grade")
         now = self._clock()
@@ -375,7 +376,7 @@ class JudgingService:
         return {
             "version": self._version,
             "judged": session.judged,
-            "relevant": sum(relevant for _, relevant in session.judgments[session.imported :]),
+            "relevant": sum(session.is_relevant(grade) for _, grade in session.judgments[session.imported :]),
             "skipped": len(session.skips()),
             "imported": session.imported,
             "until": settings.until,

@@ -1,0 +1,198 @@
+"""How many judgments `fathoms judge` takes for a measure, and how often it is right when it calls a pair settled.
+
+    python bench/judging.py QRELS RUN... -m AP nDCG@10 [--strategy fusion mtc pool] [--trials 300] [--workers 2]
+
+A trial is that of RTC section 4.3: some systems are drawn, documents of the first two are judged by the full judgments
+until one is ahead with 95% confidence, and what was judged then has to do for all pairs of the systems drawn.
+Incremental pooling stops where the default did, so that it is seen with as many judgments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import fathoms as fm
+from fathoms.comparison.correlation import correlation
+from fathoms.data.qrels import JUDGED, PADDING
+from fathoms.evidence.candidates import Candidates, candidates
+from fathoms.evidence.evidence import Evidence, Floats, Ints
+from fathoms.judging.engine import Engine
+from fathoms.measures.base import Measure
+from fathoms.measures.parse import parse_measure
+
+
+class World(NamedTuple):
+    """All candidates, their true levels, and all judged documents by topic and level."""
+
+    candidates: Candidates
+    level: Ints
+    levels: Floats
+    counts: Ints
+    labels: Floats | None = None
+
+
+class Row(NamedTuple):
+    """What came of one measure and strategy in a trial."""
+
+    measure: str
+    strategy: str
+    judged: int
+    right: bool | None  # of the pair that was settled; None where it was not, or where both are equal
+    tau: float
+    sure: Floats  # one a pair
+    agree: Any  # whether the pair is the right way round
+    seconds: float
+
+
+def make_world(qrels: Any, runs: Any, depth: int) -> World:
+    qrels, runs = fm.read_qrels(qrels), fm.read_runs(runs)
+    positive = qrels.counts[:, qrels.levels > 0].sum(axis=1) > 0
+    topics = [topic for topic, some in zip(qrels.topics, positive, strict=True) if some]
+    found = candidates(runs, depth, "trec", "float64", topics)
+    levels = np.unique(np.append(0.0, np.maximum(qrels.levels, 0)))
+    rows, _, number = found.judgments(qrels)
+    level = np.zeros(len(found), dtype=np.int64)
+    level[number[number >= 0]] = np.searchsorted(levels, qrels.grades[rows[number >= 0]])
+    counts = np.zeros((len(topics), len(levels)), dtype=np.int64)
+    counts[:, np.searchsorted(levels, np.maximum(qrels.levels, 0))] = qrels.counts[positive]
+    return World(found, level, levels, counts)
+
+
+def scores(world: World, measure: Measure, known: Ints | None = None) -> Floats:
+    """[system, topic] under all judgments, or where only some candidates are `known`."""
+    found, n_topics = world.candidates, len(world.candidates.topics)
+    level, counts = world.level, world.counts
+    if known is not None:
+        level = np.zeros_like(level)
+        level[known] = world.level[known]
+        cells = found.topic[known].astype(np.int64) * len(world.levels) + level[known]
+        counts = np.bincount(cells, minlength=counts.size).reshape(counts.shape)
+    codes = np.append(JUDGED + level, PADDING).astype(np.int16)
+    values = []
+    for place in found.place:
+        evidence = Evidence(
+            topics=found.topics,
+            codes=codes[place],
+            tied=np.zeros(place.shape, dtype=bool),
+            lengths=(place >= 0).sum(axis=1),
+            levels=world.levels,
+            max_grade=float(world.levels[-1]),
+            counts=counts,
+        )
+        values.append(measure.value(evidence))
+    assert len(values[0]) == n_topics
+    return np.stack(values)
+
+
+def judge(world: World, engine: Engine, most: int | None = None) -> list[tuple[int, float]]:
+    made: list[tuple[int, float]] = []
+    while not (engine.settled() if most is None else len(made) >= most):
+        number = engine.next()
+        if number is None:
+            break
+        made.append((number, float(world.levels[world.level[number]])))
+        engine.judge(*made[-1])
+    return made
+
+
+def trial(world: World, names: Sequence[str], strategies: Sequence[str], k: int, truths: Any, number: int) -> list[Any]:
+    rng = np.random.default_rng([0, number])
+    systems = rng.choice(len(world.candidates.names), min(k, len(world.candidates.names)), replace=False).tolist()
+    first, second = np.triu_indices(len(systems), 1)
+    rows: list[Any] = []
+    for name in names:
+        measure, truth = parse_measure(name), truths[name][systems]
+        budget = None
+        for strategy in strategies:
+            about: dict[str, Any] = {"measures": [measure], "grades": world.levels.tolist(), "labels": world.labels}
+            start = time.perf_counter()
+            engine = Engine(world.candidates, strategy, systems=systems[:2], seed=number, **about)
+            made = judge(world, engine, budget if strategy == "pool" else None)
+            if budget is None:
+                budget = len(made)
+            if not engine.settled() and strategy != "pool":
+                right = None
+            else:
+                chance = engine.confidence()[0, 1]
+                right = bool((chance > 0.5) == (truth[0] > truth[1])) if truth[0] != truth[1] else None
+            if strategy == "pool":
+                known = np.array([number for number, _ in made], dtype=np.int64)
+                expected = scores(world._replace(candidates=_some(world.candidates, systems)), measure, known).mean(
+                    axis=1
+                )
+                sure = np.full(len(first), 0.5)
+            else:
+                whole = Engine(world.candidates, strategy, systems=systems, judgments=made, **about)
+                expected = whole.expected()
+                sure = whole.confidence()[first, second]
+            seconds = time.perf_counter() - start
+            agree = (expected[first] > expected[second]) == (truth[first] > truth[second])
+            tau = correlation(expected, truth)
+            rows.append(Row(name, strategy, len(made), right, tau, np.maximum(sure, 1 - sure), agree, seconds))
+    return rows
+
+
+def _some(found: Candidates, systems: list[int]) -> Candidates:
+    return Candidates(
+        [found.names[i] for i in systems], found.topics, found.topic, found.documents, found.place[systems]
+    )
+
+
+def winnings(sure: Floats, right: Any) -> float:
+    chance = np.minimum(sure, 1 - 1e-15)
+    return float(np.where(right, 1.0, -np.minimum(chance / (1 - chance), 100.0)).mean())
+
+
+def report(rows: list[Any], names: Sequence[str], strategies: Sequence[str]) -> None:
+    print("measure  strategy  median judged  settled right %  (of)  tau  W  pairs at .95+: right %  (of)  s a trial")
+    for name in names:
+        for strategy in strategies:
+            mine = [row for row in rows if (row.measure, row.strategy) == (name, strategy)]
+            right = [row.right for row in mine if row.right is not None]
+            sure, agree = np.concatenate([row.sure for row in mine]), np.concatenate([row.agree for row in mine])
+            high = sure >= 0.95
+            figures = (
+                f"{np.median([row.judged for row in mine]):g}",
+                f"{100 * np.mean(right) if right else 0:.1f}  ({len(right)})",
+                f"{np.mean([row.tau for row in mine]):.3f}",
+                f"{winnings(sure, agree):+.2f}",
+                f"{100 * agree[high].mean() if high.any() else 0:.1f}  ({int(high.sum())})",
+                f"{np.mean([row.seconds for row in mine]):.2f}",
+            )
+            print(name, strategy, *figures, sep="  ", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("qrels", type=Path)
+    parser.add_argument("runs", nargs="+")
+    parser.add_argument("-m", nargs="+", default=["AP"])
+    parser.add_argument("--strategy", nargs="+", default=["fusion"])
+    parser.add_argument("--trials", type=int, default=300)
+    parser.add_argument("--first", type=int, default=0, help="number of the first trial")
+    parser.add_argument("--systems", type=int, default=10)
+    parser.add_argument("--depth", type=int, default=100)
+    parser.add_argument("--workers", type=int, default=2)
+    args = parser.parse_args()
+    world = make_world(args.qrels, args.runs, args.depth)
+    truths = {name: scores(world, parse_measure(name)).mean(axis=1) for name in args.m}
+    work = partial(trial, world, args.m, args.strategy, args.systems, truths)
+    numbers = range(args.first, args.first + args.trials)
+    if args.workers == 1:
+        rows = [row for number in numbers for row in work(number)]
+    else:
+        with ProcessPoolExecutor(args.workers) as pool:
+            rows = [row for found in pool.map(work, numbers, chunksize=5) for row in found]
+    report(rows, args.m, args.strategy)
+
+
+if __name__ == "__main__":
+    main()

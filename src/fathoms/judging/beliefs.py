@@ -1,0 +1,317 @@
+"""What is believed of the systems' scores by a measure, while some documents' grades are known by their chances only.
+
+A score is a sum over documents, divided by R or an ideal in some measures. With a_i what a unit of gain at document i
+adds to a system's expected score, x(l) the gain of level l, s the score and d(l) the growth of the divisor by a
+document of level l, by share, judging document i moves the expected score by
+
+    a_i (x(l) - E x) - s (d(l) - E d),
+
+which is exact where there is no divisor. Which documents matter follows from the variance of that over l; the
+covariance of the systems' scores is the sum of it over documents for weighted measures, RTC's closed form for AP, and
+taken from draws for all others.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.data.arrays import ratio
+from fathoms.data.qrels import JUDGED, PADDING
+from fathoms.errors import FathomsError
+from fathoms.estimate.distribution import Moments
+from fathoms.evidence.candidates import Block
+from fathoms.evidence.evidence import Evidence, Floats
+from fathoms.evidence.listed import known_in_all
+from fathoms.judging.models import GradeFit
+from fathoms.measures.ap import AP
+from fathoms.measures.base import Measure
+from fathoms.measures.normalised import NormalisedSum
+from fathoms.measures.weighted import Weighted
+
+DRAWS = 200
+MOST_KEPT = 5_000_000  # effects of documents on systems that are kept, not worked out again
+MOST_IN_CLOSED_FORM = 30  # systems, of which the covariances of AP are worked out rather than drawn
+
+
+class Grading(NamedTuple):
+    """What grades there are, and what is known of documents that no system has."""
+
+    levels: Floats  # ascending from 0
+    elsewhere: Floats  # [topic, level]: judged documents that are no candidates
+
+    @property
+    def max_grade(self) -> float:
+        return float(self.levels[-1])
+
+
+class TopicEffects(NamedTuple):
+    """How expected scores of a topic follow the grades of its documents."""
+
+    on_sum: Floats  # [system, document]: a before it is divided
+    divisor: float
+    score: Floats  # [system]: s
+    growth: Floats  # [level]: d
+
+    @property
+    def by_gain(self) -> Floats:
+        """a"""
+        return ratio(self.on_sum, np.float64(self.divisor))
+
+    def slopes(self, values: Floats, growths: Floats) -> Floats:
+        """[system, document], for values x and growths d that change by so much a document."""
+        return self.by_gain * values - np.outer(self.score, growths)
+
+
+class Beliefs(ABC):
+    """One measure's. `chance` [level, topic, column] is the engine's, and 0 or 1 where judged."""
+
+    def __init__(self, measure: Measure, block: Block, grading: Grading) -> None:
+        self.measure, self.block, self.grading = measure, block, grading
+        self._present = block.present.sum(axis=1)  # documents of a topic stand in its first columns
+        one = self._known(np.zeros((1, len(grading.levels))))
+        self.values = measure.tie_value(one)[JUDGED:]
+        self.relevant = (grading.levels >= getattr(measure, "rel", 1.0)).astype(np.float64)
+        n_topics, k, _ = block.shape
+        self.expectation: Floats = np.zeros((n_topics, k))  # of the score
+        self.open_pairs = np.zeros((k, k))  # Laplacian of the graph of pairs that are not settled
+
+    def start(self, chance: Floats, fit: GradeFit, seed: int) -> None:
+        """Everything anew, as when the model was fitted."""
+        self.chance, self.fit = chance, fit
+        self._effects: dict[int, TopicEffects] = {}
+        self._begin(seed)
+
+    @abstractmethod
+    def _begin(self, seed: int) -> None: ...
+
+    def judge(self, topic: int, column: int, level: int) -> None:
+        """One more level is known, and `chance` says so."""
+        self._effects.pop(topic, None)
+        self._update(topic, column, level)
+
+    @abstractmethod
+    def _update(self, topic: int, column: int, level: int) -> None: ...
+
+    @abstractmethod
+    def covariance(self) -> Floats:
+        """[system, system], of mean scores."""
+
+    def means(self) -> Floats:
+        """[system]: expected mean scores."""
+        return np.asarray(self.expectation.mean(axis=0))
+
+    # -- what a judgment changes ------------------------------------------------------------------------------
+
+    def _known(self, counts: Floats) -> Evidence:
+        return known_in_all([""] * len(counts), self.grading.levels, self.grading.max_grade, counts)
+
+    def effects(self, topic: int) -> TopicEffects:
+        """With the chances that there are."""
+        found = self._effects.get(topic)
+        if found is None:
+            found = self.effects_with(topic, self.chance[:, topic])
+            if self.block.present.size * self.block.shape[1] <= MOST_KEPT:
+                self._effects[topic] = found
+        return found
+
+    def effects_with(self, topic: int, chance: Floats) -> TopicEffects:
+        """With other chances [level, column]."""
+        n = self._present[topic]
+        chance = chance[:, :n]
+        column = self.block.column[topic]
+        columns = np.minimum(column, n)
+        gains = np.append(self.values @ chance, 0.0)[columns]
+        relevant = np.append(self.relevant @ chance, 0.0)[columns]
+        in_all = chance.sum(axis=1) + self.grading.elsewhere[topic]
+        known = self._known(in_all[None])
+        by_rank = self.measure.place_effects(gains, relevant, known)
+        by_gain = np.zeros((len(column), n + 1))
+        np.put_along_axis(by_gain, columns, by_rank, axis=1)
+        more = self._known(in_all + np.eye(len(in_all)))  # one document more of each level
+        below = self.measure.divisor(known)[0]
+        growth = ratio(self.measure.divisor(more) - below, np.full(len(in_all), below))
+        by_gain[:, n] = 0.0
+        return TopicEffects(by_gain[:, :n], below, self.expectation[topic], growth)
+
+    def effect_sizes(self, topic: int, pairs: Floats) -> Floats:
+        """[document]: the variance of what its judgment changes, summed over pairs of systems (a Laplacian)."""
+        effects = self.effects(topic)
+        chance = self.chance[:, topic, : self._present[topic]]
+        x, d = self.values, effects.growth
+        mean_x, mean_d = x @ chance, d @ chance
+        by_gain = effects.by_gain
+        of_gain = (by_gain * (pairs @ by_gain)).sum(axis=0)
+        total = of_gain * np.maximum(x**2 @ chance - mean_x**2, 0.0)
+        if d.any():
+            of_score = float(effects.score @ pairs @ effects.score)
+            of_both = (effects.score @ pairs) @ by_gain
+            total += of_score * np.maximum(d**2 @ chance - mean_d**2, 0.0)
+            total -= 2 * of_both * ((x * d) @ chance - mean_x * mean_d)
+        return np.maximum(total, 0.0)
+
+    def gain_sizes(self, topic: int, chance: Floats, over_divisor: bool = True) -> Floats:
+        """[document]: squared effects of a unit of gain, summed over open pairs, with these chances [level, column]."""
+        effects = self.effects_with(topic, chance)
+        by_gain = effects.by_gain if over_divisor else effects.on_sum
+        return np.maximum((by_gain * (self.open_pairs @ by_gain)).sum(axis=0), 0.0)
+
+    def pair_sizes(self, a: int, b: int) -> Floats:
+        """The same for one pair and all documents, of mean scores."""
+        pairs = np.zeros(self.open_pairs.shape)
+        pairs[[a, b], [a, b]], pairs[[a, b], [b, a]] = 1.0, -1.0
+        n_topics = self.block.shape[0]
+        return np.concatenate([self.effect_sizes(topic, pairs) for topic in range(n_topics)]) / n_topics**2
+
+
+class ClosedForm(Beliefs):
+    """Expectation and covariance by formulas; what the model does not know of itself by the delta method."""
+
+    def _begin(self, seed: int) -> None:
+        n_topics, k, _ = self.block.shape
+        self._of_topics: Floats = np.zeros((n_topics, k, k))
+        self._set()
+        self._directions = [self._direct(topic) for topic in range(n_topics)]
+
+    def _update(self, topic: int, column: int, level: int) -> None:
+        self._learn(topic, column, level)
+        self._directions[topic] = self._direct(topic)
+
+    def _direct(self, topic: int) -> Any:
+        effects = self.effects(topic)
+        return self.fit.directions(topic, self._open_slopes(topic, effects), self.values, effects.growth)
+
+    def _open_slopes(self, topic: int, effects: TopicEffects) -> Any:
+        """Slopes of documents that are not judged; what is known does not follow the model."""
+        is_open = self.chance[:, topic, : self._present[topic]].max(axis=0) < 1
+        return lambda values, growths: effects.slopes(values * is_open, growths * is_open)
+
+    def covariance(self) -> Floats:
+        n_topics = self.block.shape[0]
+        total: Floats = self._of_topics.sum(axis=0) + self.fit.covariance(self._directions)
+        return total / n_topics**2
+
+    @abstractmethod
+    def _set(self) -> None: ...
+
+    @abstractmethod
+    def _learn(self, topic: int, column: int, level: int) -> None: ...
+
+
+class WeightedBeliefs(ClosedForm):
+    """A weighted sum of gains: all is exact."""
+
+    def _set(self) -> None:
+        for topic in range(self.block.shape[0]):
+            self._topic(topic)
+
+    def _learn(self, topic: int, column: int, level: int) -> None:
+        self._topic(topic)
+
+    def _topic(self, topic: int) -> None:
+        by_gain = self.effects(topic).by_gain
+        chance = self.chance[:, topic, : self._present[topic]]
+        mean = self.values @ chance
+        variance = np.maximum(self.values**2 @ chance - mean**2, 0.0)
+        self.expectation[topic] = by_gain @ mean
+        self._of_topics[topic] = (by_gain * variance) @ by_gain.T
+
+
+class APBeliefs(ClosedForm):
+    """RTC section 2.1, by `Moments`: the variance of the sum of precisions over the expected R."""
+
+    def __init__(self, measure: Measure, block: Block, grading: Grading, moments: Moments | None = None) -> None:
+        super().__init__(measure, block, grading)
+        self._moments = moments or Moments(block, elsewhere=grading.elsewhere @ self.relevant)
+
+    def _set(self) -> None:
+        self._moments.set(np.where(self.block.present, np.tensordot(self.relevant, self.chance, axes=1), 0.0))
+        self.expectation, self._of_topics = self._moments.expectation, self._moments.covariance
+
+    def _learn(self, topic: int, column: int, level: int) -> None:
+        self._moments.judge(topic, column, bool(self.relevant[level]))
+
+
+class DrawnBeliefs(Beliefs):
+    """Scores of many draws of all grades, in which known ones stand fast."""
+
+    def _begin(self, seed: int) -> None:
+        n_topics, k, _ = self.block.shape
+        self._levels = self.fit.levels(DRAWS, seed)
+        known = self.chance.max(axis=0) == 1
+        self._levels[:, known] = self.chance.argmax(axis=0)[known]
+        self._scores = np.zeros((n_topics, DRAWS, k))
+        for topic in range(n_topics):
+            self._topic(topic)
+
+    def _update(self, topic: int, column: int, level: int) -> None:
+        self._levels[:, topic, column] = level
+        self._topic(topic)
+
+    def _topic(self, topic: int) -> None:
+        n = self._present[topic]
+        levels = self._levels[:, topic, :n]
+        counts = np.stack([(levels == level).sum(axis=1) for level in range(len(self.values))], axis=1)
+        counts = counts + self.grading.elsewhere[topic]
+        if isinstance(self.measure, NormalisedSum):
+            known = self._known(self.grading.elsewhere[[topic]])
+            weights = np.zeros((self.block.shape[1], n + 1))
+            columns = np.minimum(self.block.column[topic], n)
+            shown = np.zeros(columns.shape)
+            np.put_along_axis(weights, columns, self.measure.place_effects(shown, shown, known), axis=1)
+            sums = weights[:, :n] @ self.values[levels].T
+            scores = self.measure.from_sums(sums, self._known(counts)).T
+        else:
+            scores = self._whole(topic, levels, counts)
+        self._scores[topic] = scores
+        self.expectation[topic] = scores.mean(axis=0)
+
+    def _whole(self, topic: int, levels: NDArray[np.int8], counts: Floats) -> Floats:
+        """Scores [draw, system] from whole rankings."""
+        column = self.block.column[topic]
+        if self.measure.k is not None:
+            column = column[:, : int(self.measure.k)]
+        k, width = column.shape
+        n = levels.shape[1]
+        codes = np.full((DRAWS, n + 1), PADDING, dtype=np.int16)
+        codes[:, :n] = JUDGED + levels.astype(np.int16)
+        rows = DRAWS * k
+        lengths = (self.block.column[topic] < self.block.shape[2]).sum(axis=1)
+        evidence = Evidence(
+            topics=[""] * rows,
+            codes=codes[:, np.minimum(column, n)].reshape(rows, width),
+            tied=np.zeros((rows, width), dtype=bool),
+            lengths=np.tile(lengths, DRAWS),
+            levels=self.grading.levels,
+            max_grade=self.grading.max_grade,
+            counts=np.repeat(counts, k, axis=0).astype(np.int64),
+        )
+        return self.measure.value(evidence).reshape(DRAWS, k)
+
+    def covariance(self) -> Floats:
+        means = self._scores.mean(axis=0)
+        away = means - means.mean(axis=0)
+        return away.T @ away / (len(means) - 1)
+
+
+def check_judging(measure: Measure) -> None:
+    """Refuse measures that judging cannot follow."""
+    from fathoms.measures.registry import MEASURES
+
+    if measure.judging == "none" or getattr(measure, "judged_only", False) or measure.needs_pool:
+        able = ", ".join(name for name, cls in MEASURES.items() if cls.judging != "none")
+        raise FathomsError(f"judging does not go by {measure.name}; it does by {able}, without judged_only or a pool")
+
+
+def beliefs_of(measure: Measure, block: Block, grading: Grading, moments: Moments | None = None) -> Beliefs:
+    """What fits the measure. `moments` of the same block, that nobody uses any more, save time."""
+    check_judging(measure)
+    if isinstance(measure, Weighted):
+        return WeightedBeliefs(measure, block, grading)
+    whole = measure.k is None or measure.k >= block.depth
+    if isinstance(measure, AP) and whole and block.shape[1] <= MOST_IN_CLOSED_FORM:
+        return APBeliefs(measure, block, grading, moments)
+    return DrawnBeliefs(measure, block, grading)

@@ -1,0 +1,269 @@
+"""Which grade each unjudged document may have: the models behind a strategy, in the form that the engine asks for.
+
+The default is the model of the estimates (`estimate/grades.py`), drift with depth included: what `fathoms predict`
+believes of a document, `fathoms judge` believes too. Only the errors that all documents of a run may share are left to
+the runs' coefficients, since here documents of every run are judged as judging goes on. RTC's experts and MTC's even
+chances say only whether a document is relevant; its grade is then drawn from the relevant documents judged so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from fathoms.data.qrels import JUDGED, UNJUDGED
+from fathoms.estimate.backtest import DRIFT_MEAN, DRIFT_SPREAD, TOPIC_DRIFT, Drift, log_distance
+from fathoms.estimate.documents import NOWHERE, SLOPED, Documents
+from fathoms.estimate.grades import GradeModel, fit_grades
+from fathoms.estimate.relevance import Experts, Fusion, Model, Relevance
+from fathoms.evidence.candidates import Block
+from fathoms.evidence.evidence import Bools, Floats, Ints
+
+BLOCK = 8_000_000  # documents times draws that are worked on at a time
+UNKNOWN_DRIFT = Drift(DRIFT_MEAN, DRIFT_SPREAD, float(np.sqrt(TOPIC_DRIFT)))
+
+
+class Slopes(Protocol):
+    """How systems' expected scores in a topic follow the expected value of a grade, and of the ideal's growth."""
+
+    def __call__(self, values: Floats, growths: Floats) -> Floats:
+        """[system, column] from what the grade of each document is worth, and how the ideal grows, both [column]."""
+
+
+class GradeFit(Protocol):
+    """What a model says once it is fitted."""
+
+    chance: Floats  # [level, topic, column]: of each level, where it is not judged
+
+    def directions(self, topic: int, slopes: Slopes, values: Floats, growths: Floats) -> Any:
+        """How expected scores in a topic move with what the model is not sure of; `values` and `growths` by level."""
+
+    def covariance(self, directions: Sequence[Any]) -> Floats:
+        """[system, system] of the sums over topics, from all topics' directions."""
+
+    def levels(self, n: int, seed: int) -> NDArray[np.int8]:
+        """[draw, topic, column]: levels drawn together for all documents, the model's own uncertainty included."""
+
+
+class GradeLearner(Protocol):
+    def fit(self, judged: Bools, level: Ints) -> GradeFit:
+        """From what is judged, [topic, column]."""
+
+
+# From a block, labels [topic, column, label], levels, and the depth of the pool that was judged before, 0 for none.
+LearnerMaker = Callable[[Block, "Floats | None", Floats, int], GradeLearner]
+
+
+# -- the model of the estimates -------------------------------------------------------------------------------
+
+
+class Grades:
+    """`estimate/grades.py` over the documents of a block."""
+
+    def __init__(self, block: Block, labels: Floats | None, levels: Floats, pool_depth: int = 0) -> None:
+        self.block = block
+        self.documents = _documents(block, labels, levels)
+        self.cells = np.flatnonzero(block.present)  # where each document stands in the block
+        self.pool_depth = pool_depth
+        self.drift = UNKNOWN_DRIFT
+
+    def fit(self, judged: Bools, level: Ints) -> DocumentGrades:
+        codes = np.where(judged.ravel()[self.cells], JUDGED + level.ravel()[self.cells], UNJUDGED).astype(np.int16)
+        documents = replace(self.documents, codes=codes)
+        model = fit_grades(documents, np.flatnonzero(documents.judged), every_step=True)
+        return DocumentGrades(self, replace(model, documents=documents))
+
+
+def _documents(block: Block, labels: Floats | None, levels: Floats) -> Documents:
+    from scipy.sparse import csr_matrix
+
+    topic, column = np.nonzero(block.present)
+    n_topics, k, n = block.shape
+    row = np.full((n_topics, n + 1), -1)
+    row[topic, column] = np.arange(len(topic))
+    here = row[np.arange(n_topics)[:, None, None], block.column]  # [topic, system, rank]
+    _, system, rank = np.nonzero(here >= 0)
+    ranks = csr_matrix((rank + 1.0, (here[here >= 0], system)), shape=(len(topic), k))
+    least = np.where(block.rank > 0, block.rank, NOWHERE)[topic, :, column]
+    return Documents(
+        number=block.number[topic, column],
+        topic=topic,
+        codes=np.full(len(topic), UNJUDGED, dtype=np.int16),
+        reach=least.min(axis=1).astype(np.int64),
+        owner=least.argmin(axis=1),
+        pooled=least.min(axis=1).astype(np.int64),
+        ranks=ranks,
+        labels=np.zeros((len(topic), 0)) if labels is None else labels[topic, column],
+        depth=block.depth,
+        n_topics=n_topics,
+        levels=levels,
+    )
+
+
+class DocumentGrades:
+    """A fit of `Grades`: a chain of steps up, each a regression with effects of topics."""
+
+    def __init__(self, learner: Grades, model: GradeModel) -> None:
+        self.learner, self.model = learner, model
+        documents, block = model.documents, learner.block
+        distance = log_distance(documents.reach, learner.pool_depth)
+        rows = np.arange(len(documents))
+        features = documents.features(rows)
+        topic = documents.topic
+        self._step_chance = np.zeros((len(model.fits), *block.present.shape))
+        for place, fit in enumerate(model.fits):
+            logits = features @ fit.coefficients.astype(np.float32)
+            logits = logits + (features[:, SLOPED] * fit.effects[topic]).sum(axis=1)
+            if place == 0:
+                logits = logits + learner.drift.mean * distance
+            self._step_chance[place].flat[learner.cells] = expit(logits)
+        reached = np.cumprod(self._step_chance, axis=0)
+        self.chance = np.zeros((len(documents.levels), *block.present.shape))
+        self.chance[0] = 1 - reached[0]
+        for place, level in enumerate(model.levels):
+            further = reached[place + 1] if place + 1 < len(reached) else 0.0
+            self.chance[level] += reached[place] - further
+        self._reached = reached
+        start = np.searchsorted(topic, np.arange(documents.n_topics + 1))
+        self._rows = [slice(a, b) for a, b in pairwise(start.tolist())]
+        self._features = features
+        self._distance = distance
+
+    def directions(self, topic: int, slopes: Slopes, values: Floats, growths: Floats) -> Any:
+        """Of each step the shared coefficients' and the topic's own; drift with depth goes with the first."""
+        rows = self._rows[topic]
+        n = rows.stop - rows.start
+        features, steps = self._features[rows], [0, *self.model.levels]
+        found: list[tuple[Floats, Floats]] = []
+        first: Floats = np.zeros((0, 0))
+        for place in range(len(self.model.fits)):
+            stop, reached = 1 - self._step_chance[place, topic, :n], self._reached[place:, topic, :n]
+            by_logit = [stop * (np.diff(of[steps])[place:] @ reached) for of in (values, growths)]
+            slope = slopes(*by_logit)
+            found.append((slope @ features, slope @ features[:, SLOPED]))
+            first = slope if place == 0 else first
+        return found, first @ self._distance[rows]
+
+    def covariance(self, directions: Sequence[Any]) -> Floats:
+        total: Floats = np.zeros((len(directions[0][1]),) * 2)
+        for place, fit in enumerate(self.model.fits):
+            shared = sum(one[0][place][0] for one in directions)
+            own = np.stack([one[0][place][1] for one in directions])  # [topic, system, q]
+            reduced = shared - np.einsum("tsj,tjp->sp", own, fit.coupling)
+            total += reduced @ fit.shared @ reduced.T + np.einsum("tsj,tjk,trk->sr", own, fit.own, own)
+        drift = self.learner.drift
+        by_depth = np.stack([one[1] for one in directions])  # [topic, system]
+        total += drift.spread**2 * np.outer(by_depth.sum(axis=0), by_depth.sum(axis=0))
+        total += drift.of_topics**2 * by_depth.T @ by_depth
+        return total
+
+    def levels(self, n: int, seed: int) -> NDArray[np.int8]:
+        documents, learner = self.model.documents, self.learner
+        rng = np.random.default_rng(seed)
+        samples = [[part.astype(np.float32) for part in fit.samples(n, rng)] for fit in self.model.fits]
+        drift = np.random.SeedSequence(seed).spawn(n)
+        levels = np.zeros((n, learner.block.present.size), dtype=np.int8)
+        part = max(1, BLOCK // n)
+        for first in range(0, len(documents), part):
+            rows = np.arange(first, min(first + part, len(documents)))
+            features, topic = self._features[rows], documents.topic[rows]
+            lot = rng.random((n, len(rows)), dtype=np.float32)
+            chance = np.ones_like(lot)
+            drawn = np.zeros(lot.shape, dtype=np.int8)
+            for step, (coefficients, effects) in enumerate(samples):
+                logits = coefficients @ features.T
+                for place, feature in enumerate(SLOPED):
+                    logits += effects[:, topic, place] * features[:, feature]
+                if step == 0 and learner.pool_depth:
+                    logits += self._drifts(rows, drift)
+                chance *= expit(logits)
+                drawn[lot < chance] = self.model.levels[step]
+            levels[:, learner.cells[rows]] = drawn
+        return levels.reshape(n, *learner.block.present.shape)
+
+    def _drifts(self, rows: Ints, seeds: Sequence[np.random.SeedSequence]) -> NDArray[np.float32]:
+        """[draw, document]: what draws add to the logits of being relevant."""
+        drift, depth = self.learner.drift, self.learner.pool_depth
+        rngs = [np.random.default_rng(seed) for seed in seeds]  # the same for all parts of the documents
+        drawn = [drift.by_depth(self.model.documents, rows, depth, rng) for rng in rngs]
+        return np.stack(drawn).astype(np.float32)
+
+
+# -- models that know relevant from not -----------------------------------------------------------------------
+
+
+class RelevantOrNot:
+    """A model of `estimate/relevance.py`, or without one even chances; grades are as those judged so far."""
+
+    def __init__(
+        self,
+        block: Block,
+        labels: Floats | None,
+        levels: Floats,
+        pool_depth: int = 0,
+        model: Callable[[Block, Floats | None], Model] | None = None,
+    ) -> None:
+        self.block, self.n_levels = block, len(levels)
+        self.model = None if model is None else model(block, labels)
+
+    def fit(self, judged: Bools, level: Ints) -> RelevantGrades:
+        seen = np.bincount(level[judged & (level > 0)], minlength=self.n_levels)
+        if not seen.any():
+            seen[-1] = 1
+        relevance = None if self.model is None else self.model.fit(judged, level > 0)
+        return RelevantGrades(self.block, seen / seen.sum(), relevance)
+
+
+def even_chances(block: Block, labels: Floats | None, levels: Floats, pool_depth: int) -> RelevantOrNot:
+    """MTC's: every document is relevant with probability 1/2."""
+    return RelevantOrNot(block, labels, levels)
+
+
+def experts(block: Block, labels: Floats | None, levels: Floats, pool_depth: int) -> RelevantOrNot:
+    """RTC's, in the reading closest to the paper."""
+    return RelevantOrNot(block, labels, levels, model=Experts)
+
+
+def by_ranks(block: Block, labels: Floats | None, levels: Floats, pool_depth: int) -> RelevantOrNot:
+    """One regression on ranks and labels, for which `recall.py` was measured."""
+    return RelevantOrNot(block, labels, levels, model=Fusion)
+
+
+class RelevantGrades:
+    def __init__(self, block: Block, shares: Floats, relevance: Relevance | None) -> None:
+        self.shares, self.relevance, self.block = shares, relevance, block
+        self.probability = np.full(block.present.shape, 0.5) if relevance is None else relevance.probability
+        self.chance = shares[:, None, None] * self.probability
+        self.chance[0] = 1 - self.probability
+
+    def directions(self, topic: int, slopes: Slopes, values: Floats, growths: Floats) -> Any:
+        if self.relevance is None:
+            return None
+        p = self.probability[topic]
+        spread = p * (1 - p)
+        n = int(self.block.present[topic].sum())
+        by_logit = [(spread * float(of @ self.shares))[:n] for of in (values, growths)]
+        slope = np.zeros((self.block.shape[1], len(p)))
+        slope[:, :n] = slopes(*by_logit)
+        return self.relevance.directions(slope, topic)
+
+    def covariance(self, directions: Sequence[Any]) -> Floats:
+        if self.relevance is None:
+            return np.zeros((self.block.shape[1],) * 2)
+        return self.relevance.covariance(np.stack(directions))
+
+    def levels(self, n: int, seed: int) -> NDArray[np.int8]:
+        levels = np.zeros((n, *self.probability.shape), dtype=np.int8)
+        up_to = np.cumsum(self.shares[1:])[:-1]
+        for i in range(n):
+            lot = np.random.default_rng((seed, i)).random(self.probability.shape)
+            hit = lot < self.probability
+            # Below its chance the lot is uniform again, and says which grade.
+            levels[i][hit] = 1 + np.searchsorted(up_to, (lot / np.maximum(self.probability, 1e-300))[hit])
+        return levels
