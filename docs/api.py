@@ -38,7 +38,7 @@ SECTIONS = {
     "Experiments": ("Experiment", "Evaluator"),
     "Functions for a single call": (
         *("evaluate", "evaluate_depths", "compare", "predict", "probabilities", "confidence", "depth"),
-        *("ties", "audit", "labels", "check", "pool", "report", "compare_scores"),
+        *("ties", "audit", "labels", "plan", "check", "pool", "report", "compare_scores"),
     ),
     "Measures": ("Measure", "parse_measure"),
     "Data": (
@@ -50,14 +50,15 @@ SECTIONS = {
 INTRODUCTIONS = {
     "Functions for a single call": """
 Each makes an [Experiment](#experiment) and calls one of its methods. `**options` are the keywords of `Experiment`, from
-`pooled` to `seed`. Most return the frame of the [result](#results); `ties`, `audit`, `labels`, `check` and `report`
-return the result itself.
+`pooled` to `seed`. Most return the frame of the [result](#results); `ties`, `audit`, `labels`, `plan`, `check` and
+`report` return the result itself.
 """,
 }
 RESULTS_OF_THEIR_OWN = {
     "ties": "TieReport",
     "audit": "Audit",
     "labels": "LabelAudit",
+    "plan": "Plan",
     "check": "Check",
     "simulate": "Collection",
 }
@@ -75,6 +76,7 @@ MEMBERS = {
         *("measures", "depth", "depth_asked", "contributing", "others", "groups", "in_pool", "found", "steps"),
         *("pooling", "run_out", "group_out", "shares", "extended", "guidelines", "share"),
     ),
+    "Plan": ("topics", "depths", "level", "confidence", "chart", "depth_chart", "power_points", "depth_points"),
     "LabelAudit": ("qrels", "rel", "runs", "sources", "source", "chart", "confusion_points", "score_points"),
     "Check": ("findings", "files", "count"),
 }

@@ -26,6 +26,7 @@ METHODS = {
     "labels": "labels",
     "ties": "ties",
     "predict": "predict",
+    "plan": "plan",
     "pool": "pool",
     "judge": "judge",
     "report": "report",
@@ -50,6 +51,9 @@ VALUES = {
     "--measure": "P@3",
     "--constants": "0.1,0.2",
     "--level": "0.8",
+    "--power": "0.7",
+    "--confidence": "0.9",
+    "--from-scores": "scores.tsv",
     "--labels": "labels.tsv",
     "--resume": "folder",
 }
@@ -91,6 +95,7 @@ OF_THE_RESULT = {
     "--help",
     "--oracle",
     "--explain-to",
+    "--chart",
 }
 
 

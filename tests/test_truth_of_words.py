@@ -1423,6 +1423,211 @@ def check_conflicts(w: World, count: Count) -> None:
     count.must("audit and depth assume one pool", agreed, w.seed)
 
 
+# -- plan ---------------------------------------------------------------------------------------------------------
+
+TOPICS = rf"(?P<n>{NUMBER}|more than 1,000,000) topics?"
+COST = rf"(?: \((?P<judgments>{NUMBER}) judgments? for (?P<runs>\d+) runs?(?:, (?P<new>{NUMBER}) of them new)?\))?"
+LEAVES = r"leaves (?P<most>at most )?(?P<residual>[\d.]+) on average(?P<by>, by the judgments there are)?"
+PLAN = {
+    "needed": rf"it takes {TOPICS} to find a difference of (?P<d>[\d.]+) between two systems with power "
+    r"(?P<power>\d+)% \(paired t-test, alpha (?P<alpha>[\d.]+)\)\.",
+    "behind": r"that is (?:the mean over (?P<pairs>\d+) pairs of these runs, (?P<least>[\d.]+) to (?P<widest>[\d.]+) "
+    r"apart, each with its own variance|for the variance of the one pair of runs that differ)"
+    rf"(?:; drawing topics again from these (?P<of>\d+) says (?P<drawn>{NUMBER}))?"
+    rf"(?:, and other topics like them could make it (?P<low>{NUMBER}) (?:to (?P<high>{NUMBER})|or more) \(95% "
+    r"interval\))?\. "
+    rf"Sakai's design, with one variance for all pairs, says {TOPICS}\.",
+    "present": r"these (?P<n>\d+) topics find a difference of (?P<least>[\d.]+) with power (?P<power>\d+)%, and one of "
+    r"(?P<d>[\d.]+) with power (?:more than )?(?P<now>[\d.]+)%\.",
+    "systems": r"among (?P<systems>\d+) systems, with each of (?P<pairs>\d+) pairs tested at (?P<alpha>[\d.e-]+) "
+    rf"\(Holm's first step, as in `fathoms compare`\), it takes {TOPICS}; a one-way ANOVA, which only asks whether all "
+    rf"are equal and does not pair topics, takes (?P<anova>{NUMBER}|more than 1,000,000) topics?\.",
+    "width": rf"it takes {TOPICS} for the 95% confidence interval of a difference to be (?P<width>[\d.]+) wide on "
+    r"average; with (?P<there>\d+) topics it is (?P<now>[\d.]+)\.",
+    "enough": rf"a pool of depth (?P<depth>\d+){COST} keeps the residual at (?P<epsilon>[\d.]+) or less: it {LEAVES}"
+    r"(?:, and (?P<largest>[\d.]+) in the run that has most)?\.",
+    "never": r"no pool up to depth (?P<depth>\d+) keeps the residual at (?P<epsilon>[\d.]+) or less; that one "
+    rf"{LEAVES}\.",
+    "planned": rf"a pool of depth (?P<depth>\d+){COST} {LEAVES}\.",
+    "sample": rf"(?P<sample>{NUMBER}) random judgments of the (?P<documents>{NUMBER}) documents? in a pool of depth "
+    r"(?P<depth>\d+) are enough, by the judgments there are, for 95% intervals of a run's mean score down to that "
+    r"depth that are (?P<width>[\d.]+) wide on average \(`fathoms pool --sample`, `fathoms predict --sampled`\)\.",
+    "reach": r"with a pool of depth (?P<depth>\d+) (?:no cut-off of \w+ keeps the residual at [\d.]+ or less|the "
+    r"residual is (?P<epsilon>[\d.]+) or less at cut-offs (?:from (?P<start>\d+) on|up to (?P<end>\d+)"
+    r"(?P<tried>, the greatest one tried)?))\.",
+    "advice": r"Lu, Moffat and Culpepper \(2016\) advise d' >= k/2: (?:a pool of depth (?P<depth>\d+) for cut-offs up "
+    r"to (?P<twice>\d+)|for rank (?P<k>\d+) a pool of at least depth (?P<half>\d+)), with the gain below it modelled "
+    r"\(`fathoms predict --method weibull` or linear\)\.",
+}
+PLAN = {kind: rf"(?P<measure>\S+): {pattern}" for kind, pattern in PLAN.items()}
+
+
+OF_DEPTH = ("enough", "never", "planned", "reach", "advice", "sample")
+
+
+def check_plan(w: World, count: Count) -> None:
+    """Numbers of topics against plain scipy, residuals against plain sums."""
+    if w.seed % 54 >= 24:  # enough for all kinds
+        return
+    measure, d = ("AP", "P@5", "Success@3")[w.seed % 3], (0.1, 0.2, 0.3)[w.seed // 3 % 3]
+    planned = 3 if w.seed % 2 else None
+    exp = w.experiment(seed=1)
+    try:
+        found = exp.plan([measure, "RBP(p=0.8)"], min_difference=d, interval_width=0.2, epsilon=0.15, depth=planned)
+    except fm.FathomsError as error:
+        count.must("plan: nothing varies", "no two runs differ by more on one topic than on another" in str(error))
+        return
+    scores = {m: np.array([w.scores(m, run, w.grades) for run in w.names]) for m in (measure, "RBP(p=0.8)")}
+    for line in found.sentences:
+        kind, said = parts(line, PLAN)
+        values = scores[said["measure"]]
+        check = _plan_of_depth if kind in OF_DEPTH else _plan_of_topics
+        count.must(f"plan sentence: {kind}", check(w, exp, kind, said, values, d), w.seed, line)
+
+
+def _plan_of_topics(w: World, exp: Any, kind: str, said: dict[str, str], values: Any, d: float) -> bool:
+    pairs = [
+        (abs(x.mean()), x.var(ddof=1))
+        for a, b in itertools.combinations(range(len(values)), 2)
+        if (x := values[a] - values[b]).std() > 1e-8
+    ]
+    near = sorted(pairs, key=lambda pair: abs(math.log(max(pair[0], 1e-300) / d)))
+    like = near[: max(10, sum(d / 2 <= diff <= 2 * d for diff, _ in pairs))]
+
+    def power(n: int, difference: float, variances: Sequence[float], alpha: float = 0.05) -> float:
+        critical = stats.t.ppf(1 - alpha / 2, n - 1)
+        shift = [difference * math.sqrt(n / variance) for variance in variances]
+        z = np.linspace(-8, 8, 2001)
+        weight = stats.norm.pdf(z) / stats.norm.pdf(z).sum()
+        return fmean(stats.chi2.cdf((n - 1) * ((one + z) / critical) ** 2, n - 1) @ weight for one in shift)
+
+    def least(n: str, difference: float, variances: Sequence[float], alpha: float = 0.05) -> bool:
+        """Whether so many topics have a power of 80%, and one fewer has not."""
+        k = int(number(n))
+        enough = power(k, difference, variances, alpha) >= 0.8 - 1e-6
+        return enough and (k == 2 or power(k - 1, difference, variances, alpha) < 0.8 + 1e-6)
+
+    topics = values.shape[1]
+    own = [variance for _, variance in like]
+    mean = [fmean(variance for _, variance in pairs)] if len(pairs) == math.comb(len(values), 2) else None
+    if kind == "needed":
+        return float(said["d"]) == d and least(said["n"], d, own)
+    if kind == "behind":
+        right = int(said.get("pairs", 1)) == len(like) and int(said.get("of", topics)) == topics
+        if "pairs" in said:
+            right &= printed(said["least"], min(like)[0]) and printed(said["widest"], max(like)[0])
+        return right and (mean is None or least(said["n"], d, mean))
+    if kind == "present":
+        now = 100 * power(topics, d, own)
+        right = int(said["n"]) == topics and printed(said["now"], min(now, 99.9), 1 if "." in said["now"] else 0)
+        again = sorted(pairs, key=lambda pair: abs(math.log(max(pair[0], 1e-300) / float(said["least"]))))
+        at = float(said["least"])
+        chosen = again[: max(10, sum(at / 2 <= diff <= 2 * at for diff, _ in pairs))]
+        return right and abs(power(topics, at, [variance for _, variance in chosen]) - 0.8) < 0.02
+    if kind == "systems":
+        m = len(values)
+        within = fmean(row.var(ddof=1) for row in values)
+        right = (int(said["systems"]), int(said["pairs"])) == (m, math.comb(m, 2))
+        right &= abs(float(said["alpha"]) / (0.05 / math.comb(m, 2)) - 1) < 0.05
+        k = int(number(said["anova"]))
+        reached = [
+            stats.ncf.sf(stats.f.ppf(0.95, m - 1, m * (n - 1)), m - 1, m * (n - 1), n * d**2 / (2 * within))
+            for n in (k - 1, k)
+            if n > 1
+        ]
+        right &= reached[-1] >= 0.8 - 1e-6 and (k == 2 or reached[0] < 0.8 + 1e-6)
+        return bool(right and least(said["n"], d, own, 0.05 / math.comb(m, 2)))
+
+    def width(n: int) -> float:
+        drawn = math.sqrt(2 / (n - 1)) * math.exp(math.lgamma(n / 2) - math.lgamma((n - 1) / 2))
+        half = stats.t.ppf(0.975, n - 1) * drawn * fmean(math.sqrt(variance) for _, variance in pairs) / math.sqrt(n)
+        return float(2 * half)
+
+    k = int(number(said["n"]))
+    right = printed(said["now"], width(topics)) and int(said["there"]) == topics
+    return right and width(k) <= 0.2 + 1e-9 and (k == 2 or width(k - 1) > 0.2 - 1e-9)
+
+
+def _plan_of_depth(w: World, exp: Any, kind: str, said: dict[str, str], values: Any, d: float) -> bool:
+    name, epsilon, names = said["measure"], 0.15, exp.contributing()
+    if kind == "advice":
+        return int(said.get("half", 3)) == -(-int(said.get("k", 5)) // 2) and int(said.get("twice", 6)) == 6
+
+    def left(depth: int, cut: str = name) -> list[float]:
+        """The residual of each contributing run after a pool of that depth."""
+        top = {t: {doc for run in names for doc in w.ordered(run).get(t, [])[:depth]} for t in w.topics}
+        if name == "P@5" or name.startswith("RBP"):
+            return [
+                _left_of_sum(cut, [w.ordered(run).get(t, []) for t in w.topics], list(top.values())) for run in names
+            ]
+        grades = {t: {doc: grade for doc, grade in w.grades[t].items() if doc in top[t]} for t in w.topics}
+        if name == "Success@3" and not exp.pool_assumed().known:
+            grades = {t: dict.fromkeys(top[t], 0) for t in w.topics}
+        how: Any = {"ties": w.ties, "workers": 1, "universe": "run"}
+        made = fm.Experiment(grades, {run: w.runs[run] for run in names}, **how)
+        rows = [row for row in made.evaluate(cut).rows() if row[1] == "all"]
+        return [row[5] - row[4] for row in rows]
+
+    empty = any(not docs for docs in w.grades.values())
+    depth = int(said["depth"])
+    if kind == "sample":
+        return _enough_drawn(w, names, name, depth, int(number(said["sample"])), int(number(said["documents"])))
+    if kind == "reach":
+        base = name.partition("@")[0]
+        if "start" in said or "end" in said:
+            cut = int(said.get("start") or said["end"])
+            return fmean(left(depth, f"{base}@{cut}")) <= epsilon + 1e-9
+        return fmean(left(depth, f"{base}@{1 if base == 'P' else 12}")) > epsilon - 1e-9
+    if name in ("AP", "Success@3") and (empty or any(len(w.grades[t]) < 1 for t in w.topics)):
+        return True
+    found = left(depth)
+    right = printed(said["residual"], fmean(found)) and ("largest" not in said or printed(said["largest"], max(found)))
+    if kind == "enough":
+        right &= fmean(found) <= epsilon + 1e-9 and (depth == 1 or fmean(left(depth - 1)) > epsilon - 1e-9)
+    if kind == "never":
+        right &= fmean(found) > epsilon - 1e-9
+    if "judgments" in said:
+        top = {(t, doc) for run in names for t in w.topics for doc in w.ordered(run).get(t, [])[:depth]}
+        there = {(t, doc) for t, doc in top if doc in w.grades[t]}
+        weighted = name == "P@5" or name.startswith("RBP")
+        right &= int(number(said["judgments"])) == len(top if weighted else there)
+        right &= int(number(said.get("new", "0"))) in (len(top - there), 0)
+    return bool(right)
+
+
+def _enough_drawn(w: World, names: Sequence[str], name: str, depth: int, n: int, documents: int) -> bool:
+    """Horvitz and Thompson's variance, documents without a judgment taken for relevant."""
+    pool = {(t, doc) for run in names for t in w.topics for doc in w.ordered(run).get(t, [])[:depth]}
+    squares = []
+    for run in names:
+        total = 0.0
+        for t in w.topics:
+            for i, doc in enumerate(w.ordered(run).get(t, [])[: min(depth, 5) if name == "P@5" else depth]):
+                weight = 1 / 5 if name == "P@5" else 0.2 * 0.8**i
+                total += weight**2 * (w.grades[t].get(doc, 1) >= 1)
+        squares.append(total / len(w.topics) ** 2)
+
+    def width(drawn: int) -> float:
+        q = drawn / documents
+        return 2 * 1.959963984540054 * math.sqrt(fmean(squares) * (1 - q) / q)
+
+    return documents == len(pool) and width(n) <= 0.2 + 1e-9 and (n == 1 or width(n - 1) > 0.2 - 1e-9)
+
+
+def _left_of_sum(name: str, rankings: list[list[str]], pools: list[set[str]]) -> float:
+    """The weight of what is not in the pool, and of what lies past the ranking."""
+    found = []
+    for documents, pool in zip(rankings, pools, strict=True):
+        base, _, cut = name.partition("@")
+        read = documents[: int(cut) if cut else None]
+        if base == "P":
+            found.append(sum(doc not in pool for doc in read) / int(cut))
+        else:
+            unknown = sum(0.2 * 0.8**i for i, doc in enumerate(read) if doc not in pool)
+            found.append(unknown + 0.8 ** len(read))
+    return fmean(found)
+
+
 # -- the tests ----------------------------------------------------------------------------------------------------
 
 CHECKS: dict[Callable[[World, Count], None], set[str]] = {
@@ -1445,6 +1650,7 @@ CHECKS: dict[Callable[[World, Count], None], set[str]] = {
     check_depths: {f"depth sentence: {kind}" for kind in DEPTH},
     check_ties: {f"ties sentence: {kind}" for kind in TIES if kind != "file order"},
     check_files: {f"check: {kind}" for kind in CHECK if kind != "rises"},
+    check_plan: {f"plan sentence: {kind}" for kind in PLAN},
     check_conflicts: {
         "compare and ties agree that no rule for ties matters",
         "ranges apart are never a reversible pair",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fathoms.api import evaluate as evaluate
     from fathoms.api import evaluate_depths as evaluate_depths
     from fathoms.api import labels as labels
+    from fathoms.api import plan as plan
     from fathoms.api import pool as pool
     from fathoms.api import predict as predict
     from fathoms.api import probabilities as probabilities
@@ -58,6 +59,7 @@ _HOMES = {
             "evaluate",
             "evaluate_depths",
             "labels",
+            "plan",
             "pool",
             "predict",
             "probabilities",

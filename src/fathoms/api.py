@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fathoms.comparison.correlation import Correlation
     from fathoms.comparison.depth import DepthAnalysis
     from fathoms.comparison.label_result import LabelAudit
+    from fathoms.comparison.plan_result import Plan
     from fathoms.comparison.significance import Correction, Test
     from fathoms.comparison.tie_effects import TieReport
     from fathoms.estimate.confidence import Confidence
@@ -319,6 +320,59 @@ class Experiment(BaseExperiment):
 
         return self._noted(
             run_label_audit(self, named_sources(labels), measures, rel=rel, label_rel=label_rel, progress=progress)
+        )
+
+    def plan(
+        self,
+        measures: Sequence[Any] | Any | None = None,
+        *,
+        min_difference: float = 0.05,
+        power: float = 0.8,
+        alpha: float = 0.05,
+        systems: int | None = None,
+        n_topics: int | None = None,
+        variance: float | None = None,
+        system_variance: float | None = None,
+        from_scores: Any = None,
+        interval_width: float | None = None,
+        epsilon: float = 0.05,
+        depth: int | None = None,
+        likely: bool = False,
+        level: float = 0.95,
+        confidence: float = 0.95,
+        progress: Progress = nothing,
+    ) -> Plan:
+        """How many topics and judgments will an experiment need?
+
+        Topics find a difference of `min_difference` with the asked `power` among `systems`; `n_topics` there are find
+        which differences. Variances come from judgments and runs, from scores by topic (`from_scores`: files as for
+        `fm.read_scores`, or such a frame), or are stated: `variance` of a difference, `system_variance` of one
+        system's scores. A pool keeps the residual at `epsilon` or less; `depth` is that of one to be looked at, and
+        `likely` adds likely intervals at `level`, and for how many pairs it is clear, with `confidence`, who is ahead.
+        Judgments and runs may both be None.
+        """
+        from fathoms.comparison.plan import run_plan
+
+        return self._noted(
+            run_plan(
+                self,
+                measures,
+                min_difference=min_difference,
+                power=power,
+                alpha=alpha,
+                systems=systems,
+                n_topics=n_topics,
+                variance=variance,
+                system_variance=system_variance,
+                from_scores=from_scores,
+                interval_width=interval_width,
+                epsilon=epsilon,
+                depth=depth,
+                likely=likely,
+                level=level,
+                confidence=confidence,
+                progress=progress,
+            )
         )
 
     def check(self, *, progress: Progress = nothing) -> Check:
@@ -715,6 +769,57 @@ def labels(
     (0.4167, 0.6667)
     """
     return Experiment(qrels, runs, **options).labels(labels, measures, rel=rel, label_rel=label_rel)
+
+
+def plan(
+    qrels: Any = None,
+    runs: Any = None,
+    measures: Sequence[Any] | Any | None = None,
+    *,
+    min_difference: float = 0.05,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    systems: int | None = None,
+    n_topics: int | None = None,
+    variance: float | None = None,
+    system_variance: float | None = None,
+    from_scores: Any = None,
+    interval_width: float | None = None,
+    epsilon: float = 0.05,
+    depth: int | None = None,
+    likely: bool = False,
+    level: float = 0.95,
+    confidence: float = 0.95,
+    **options: Unpack[ReadingOptions],
+) -> Plan:
+    """How many topics and judgments will an experiment need? The arguments are those of `Experiment.plan`.
+
+    The result has a polars frame of all figures, `topics` and `depths` with them as attributes, sentences and charts.
+    `options` are those of `Experiment`.
+
+    >>> import fathoms as fm
+    >>> fm.plan(variance=0.03, min_difference=0.05).topics[0].answer("t").topics
+    97
+    >>> fm.plan(measures="RBP(p=0.8)", epsilon=0.05).depths[0].enough.depth
+    14
+    """
+    return Experiment(qrels, runs, **options).plan(
+        measures,
+        min_difference=min_difference,
+        power=power,
+        alpha=alpha,
+        systems=systems,
+        n_topics=n_topics,
+        variance=variance,
+        system_variance=system_variance,
+        from_scores=from_scores,
+        interval_width=interval_width,
+        epsilon=epsilon,
+        depth=depth,
+        likely=likely,
+        level=level,
+        confidence=confidence,
+    )
 
 
 def check(qrels: Any, runs: Any, **options: Unpack[ReadingOptions]) -> Check:

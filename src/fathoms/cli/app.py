@@ -23,6 +23,7 @@ COMMANDS = {
     "labels": "can labels of language models or others stand in for human judgments",
     "ties": "who has ties and contradictions, and what could they change",
     "predict": "estimate what scores will be once the judging is deep",
+    "plan": "how many topics and how many judgments an experiment will need",
     "pool": "which documents to judge, or which judgments a shallower pool would have",
     "judge": "judge the most informative documents first, until it is clear which system is better",
     "band": "how precise scores need to be: geometric bands, and what they cost",

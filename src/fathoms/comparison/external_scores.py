@@ -232,14 +232,14 @@ def comparison_of_scores(
     notes: list[str] = []
     pairs: list[Pair] = []
     n_topics = 0
-    for measure in _measures(measures, table):
-        values, topics = _block(table.filter(pl.col("measure") == measure), measure, runs, notes)
+    for measure in chosen_measures(measures, table):
+        values, topics = topic_block(table.filter(pl.col("measure") == measure), measure, runs, notes)
         n_topics = max(n_topics, len(topics))
         pairs += _pairs(measure, runs, values, test, correction, alpha, baseline, seed)
     return ScoreComparison(pairs, alpha, test, correction, n_topics, notes)
 
 
-def _measures(measures: Sequence[Any] | Any | None, table: pl.DataFrame) -> list[str]:
+def chosen_measures(measures: Sequence[Any] | Any | None, table: pl.DataFrame) -> list[str]:
     there = table["measure"].unique(maintain_order=True).to_list()
     if measures is None:
         return there
@@ -251,7 +251,7 @@ def _measures(measures: Sequence[Any] | Any | None, table: pl.DataFrame) -> list
     return list(dict.fromkeys(wanted))
 
 
-def _block(table: pl.DataFrame, measure: str, runs: list[str], notes: list[str]) -> tuple[Any, list[str]]:
+def topic_block(table: pl.DataFrame, measure: str, runs: list[str], notes: list[str]) -> tuple[Any, list[str]]:
     """Scores as [run, topic], on the topics that all runs have."""
     import polars as pl
 

@@ -121,11 +121,36 @@ class Block:
         self.present: Bools = self.number >= 0
         # [topic, system, rank]: the column that stands there, n past the end of the ranking
         self.column: Ints = np.ascontiguousarray(column_of[place].transpose(1, 0, 2))
+
+    @cached_property
+    def rank(self) -> NDArray[np.int32]:
+        """[topic, system, column], 0 where not retrieved. With many systems that is a great deal of memory."""
+        n_topics, k, n = self.shape
         ranks = np.zeros((n_topics, k, n + 1), dtype=np.int32)
-        np.put_along_axis(ranks, self.column, np.arange(1, depth + 1, dtype=np.int32)[None, None, :], axis=2)
-        self.rank: NDArray[np.int32] = np.ascontiguousarray(ranks[:, :, :n])  # 0 where not retrieved
+        np.put_along_axis(ranks, self.column, np.arange(1, self.depth + 1, dtype=np.int32)[None, None, :], axis=2)
+        return np.ascontiguousarray(ranks[:, :, :n])
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """One over each rank, 0 where not retrieved."""
         with np.errstate(divide="ignore"):
-            self.inverse: Floats = np.where(self.rank > 0, 1.0 / self.rank, 0.0)
+            return np.where(self.rank > 0, 1.0 / self.rank, 0.0)
+
+    @cached_property
+    def least_rank(self) -> tuple[Ints, Ints]:
+        """[topic, column]: the least rank in any system, and the first system that has it there; 0 where there is no
+        document."""
+        n_topics, k, n = self.shape
+        least = np.full((n_topics, n + 1), np.iinfo(np.int64).max)
+        owner = np.zeros((n_topics, n + 1), dtype=np.int64)
+        rows = np.arange(n_topics)[:, None]
+        ranks = np.broadcast_to(np.arange(1, self.depth + 1), (n_topics, self.depth))
+        for system in range(k):
+            column = self.column[:, system]
+            better = ranks < least[rows, column]
+            least[rows, column] = np.where(better, ranks, least[rows, column])
+            owner[rows, column] = np.where(better, system, owner[rows, column])
+        return np.where(self.present, least[:, :n], 0), owner[:, :n]
 
     def values(self, per_candidate: NDArray[np.bool_]) -> Bools:
         """A property of candidates as a block, False where there is none."""

@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, diags
 
-from fathoms.data.arrays import ratio
+from fathoms.data.arrays import ratio, row_sums
 from fathoms.data.qrels import JUDGED, PADDING
 from fathoms.errors import FathomsError
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import Block
-from fathoms.evidence.evidence import Evidence, Floats
+from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.evidence.listed import known_in_all
 from fathoms.judging.models import GradeFit
 from fathoms.measures.ap import AP
@@ -33,7 +34,6 @@ from fathoms.measures.normalised import NormalisedSum
 from fathoms.measures.weighted import Weighted
 
 DRAWS = 200
-MOST_KEPT = 5_000_000  # effects of documents on systems that are kept, not worked out again
 MOST_IN_CLOSED_FORM = 30  # systems, of which the covariances of AP are worked out rather than drawn
 
 
@@ -51,19 +51,20 @@ class Grading(NamedTuple):
 class TopicEffects(NamedTuple):
     """How expected scores of a topic follow the grades of its documents."""
 
-    on_sum: Floats  # [system, document]: a before it is divided
+    on_sum: csr_matrix  # [document, system]: a before it is divided, of those that matter
     divisor: float
     score: Floats  # [system]: s
     growth: Floats  # [level]: d
 
     @property
-    def by_gain(self) -> Floats:
+    def by_gain(self) -> csr_matrix:
         """a"""
-        return ratio(self.on_sum, np.float64(self.divisor))
+        return self.on_sum * (1 / self.divisor if self.divisor > 0 else 0.0)
 
-    def slopes(self, values: Floats, growths: Floats) -> Floats:
-        """[system, document], for values x and growths d that change by so much a document."""
-        return self.by_gain * values - np.outer(self.score, growths)
+    def times(self, values: Floats, growths: Floats, matrix: NDArray[Any]) -> Floats:
+        """[system, ...]: see `Slopes`."""
+        gained = self.by_gain.T @ (values * matrix.T).T
+        return np.asarray(gained - np.multiply.outer(self.score, growths @ matrix))
 
 
 class Beliefs(ABC):
@@ -96,6 +97,10 @@ class Beliefs(ABC):
     @abstractmethod
     def _update(self, topic: int, column: int, level: int) -> None: ...
 
+    def undo(self, topic: int, column: int) -> bool:
+        """Forget the last level that became known since the start, as `chance` does; False where that takes a start."""
+        return False
+
     @abstractmethod
     def covariance(self) -> Floats:
         """[system, system], of mean scores."""
@@ -111,12 +116,9 @@ class Beliefs(ABC):
 
     def effects(self, topic: int) -> TopicEffects:
         """With the chances that there are."""
-        found = self._effects.get(topic)
-        if found is None:
-            found = self.effects_with(topic, self.chance[:, topic])
-            if self.block.present.size * self.block.shape[1] <= MOST_KEPT:
-                self._effects[topic] = found
-        return found
+        if topic not in self._effects:
+            self._effects[topic] = self.effects_with(topic, self.chance[:, topic])
+        return self._effects[topic]
 
     def effects_with(self, topic: int, chance: Floats) -> TopicEffects:
         """With other chances [level, column]."""
@@ -129,13 +131,17 @@ class Beliefs(ABC):
         in_all = chance.sum(axis=1) + self.grading.elsewhere[topic]
         known = self._known(in_all[None])
         by_rank = self.measure.place_effects(gains, relevant, known)
-        by_gain = np.zeros((len(column), n + 1))
-        np.put_along_axis(by_gain, columns, by_rank, axis=1)
+        system, rank = np.nonzero((columns < n) & (by_rank != 0))
+        places = (columns[system, rank], system)
+        on_sum = csr_matrix((by_rank[system, rank], places), shape=(n, len(column)))
         more = self._known(in_all + np.eye(len(in_all)))  # one document more of each level
-        below = self.measure.divisor(known)[0]
-        growth = ratio(self.measure.divisor(more) - below, np.full(len(in_all), below))
-        by_gain[:, n] = 0.0
-        return TopicEffects(by_gain[:, :n], below, self.expectation[topic], growth)
+        below = float(self.measure.divisor(known)[0])
+        growth = ratio(self.measure.divisor(more) - below, np.float64(below))
+        return TopicEffects(on_sum, below, self._score(topic), growth)
+
+    def _score(self, topic: int) -> Floats:
+        """[system]: expected scores of a topic."""
+        return self.expectation[topic]
 
     def effect_sizes(self, topic: int, pairs: Floats) -> Floats:
         """[document]: the variance of what its judgment changes, summed over pairs of systems (a Laplacian)."""
@@ -144,11 +150,10 @@ class Beliefs(ABC):
         x, d = self.values, effects.growth
         mean_x, mean_d = x @ chance, d @ chance
         by_gain = effects.by_gain
-        of_gain = (by_gain * (pairs @ by_gain)).sum(axis=0)
-        total = of_gain * np.maximum(x**2 @ chance - mean_x**2, 0.0)
+        total = _quadratic(by_gain, pairs) * np.maximum(x**2 @ chance - mean_x**2, 0.0)
         if d.any():
             of_score = float(effects.score @ pairs @ effects.score)
-            of_both = (effects.score @ pairs) @ by_gain
+            of_both = by_gain @ (pairs @ effects.score)
             total += of_score * np.maximum(d**2 @ chance - mean_d**2, 0.0)
             total -= 2 * of_both * ((x * d) @ chance - mean_x * mean_d)
         return np.maximum(total, 0.0)
@@ -156,8 +161,7 @@ class Beliefs(ABC):
     def gain_sizes(self, topic: int, chance: Floats, over_divisor: bool = True) -> Floats:
         """[document]: squared effects of a unit of gain, summed over open pairs, with these chances [level, column]."""
         effects = self.effects_with(topic, chance)
-        by_gain = effects.by_gain if over_divisor else effects.on_sum
-        return np.maximum((by_gain * (self.open_pairs @ by_gain)).sum(axis=0), 0.0)
+        return np.maximum(_quadratic(effects.by_gain if over_divisor else effects.on_sum, self.open_pairs), 0.0)
 
     def pair_sizes(self, a: int, b: int) -> Floats:
         """The same for one pair and all documents, of mean scores."""
@@ -165,6 +169,24 @@ class Beliefs(ABC):
         pairs[[a, b], [a, b]], pairs[[a, b], [b, a]] = 1.0, -1.0
         n_topics = self.block.shape[0]
         return np.concatenate([self.effect_sizes(topic, pairs) for topic in range(n_topics)]) / n_topics**2
+
+
+class _OpenOnly(NamedTuple):
+    """Slopes of the documents that are not judged."""
+
+    effects: TopicEffects
+    is_open: Bools
+
+    def times(self, values: Floats, growths: Floats, matrix: NDArray[Any]) -> Floats:
+        return self.effects.times(values * self.is_open, growths * self.is_open, matrix)
+
+
+def _quadratic(by_gain: csr_matrix, pairs: Floats) -> Floats:
+    """[document]: a'La for each row a."""
+    product = by_gain @ pairs
+    document = np.repeat(np.arange(by_gain.shape[0]), np.diff(by_gain.indptr))
+    terms = by_gain.data * product[document, by_gain.indices]
+    return row_sums(document, terms, by_gain.shape[0])
 
 
 class ClosedForm(Beliefs):
@@ -182,12 +204,9 @@ class ClosedForm(Beliefs):
 
     def _direct(self, topic: int) -> Any:
         effects = self.effects(topic)
-        return self.fit.directions(topic, self._open_slopes(topic, effects), self.values, effects.growth)
-
-    def _open_slopes(self, topic: int, effects: TopicEffects) -> Any:
-        """Slopes of documents that are not judged; what is known does not follow the model."""
+        # What is known does not follow the model.
         is_open = self.chance[:, topic, : self._present[topic]].max(axis=0) < 1
-        return lambda values, growths: effects.slopes(values * is_open, growths * is_open)
+        return self.fit.directions(topic, _OpenOnly(effects, is_open), self.values, effects.growth)
 
     def covariance(self) -> Floats:
         n_topics = self.block.shape[0]
@@ -204,6 +223,12 @@ class ClosedForm(Beliefs):
 class WeightedBeliefs(ClosedForm):
     """A weighted sum of gains: all is exact."""
 
+    def undo(self, topic: int, column: int) -> bool:
+        self._effects.pop(topic, None)
+        self._topic(topic)
+        self._directions[topic] = self._direct(topic)
+        return True
+
     def _set(self) -> None:
         for topic in range(self.block.shape[0]):
             self._topic(topic)
@@ -216,8 +241,8 @@ class WeightedBeliefs(ClosedForm):
         chance = self.chance[:, topic, : self._present[topic]]
         mean = self.values @ chance
         variance = np.maximum(self.values**2 @ chance - mean**2, 0.0)
-        self.expectation[topic] = by_gain @ mean
-        self._of_topics[topic] = (by_gain * variance) @ by_gain.T
+        self.expectation[topic] = by_gain.T @ mean
+        self._of_topics[topic] = (by_gain.T @ diags(variance) @ by_gain).toarray()
 
 
 class APBeliefs(ClosedForm):
@@ -244,12 +269,35 @@ class DrawnBeliefs(Beliefs):
         known = self.chance.max(axis=0) == 1
         self._levels[:, known] = self.chance.argmax(axis=0)[known]
         self._scores = np.zeros((n_topics, DRAWS, k))
-        for topic in range(n_topics):
-            self._topic(topic)
+        self._changed = set(range(n_topics))
+        self._drawn: list[NDArray[np.int8]] = []  # levels that were drawn, of documents judged since
+        self._look()
+        self._at_start = self.expectation.copy()
+
+    def _score(self, topic: int) -> Floats:
+        """As it was at the start, so that the choice of documents need not wait for scores of draws."""
+        return self._at_start[topic]
 
     def _update(self, topic: int, column: int, level: int) -> None:
+        self._drawn.append(self._levels[:, topic, column].copy())
         self._levels[:, topic, column] = level
-        self._topic(topic)
+        self._changed.add(topic)
+
+    def undo(self, topic: int, column: int) -> bool:
+        self._levels[:, topic, column] = self._drawn.pop()
+        self._effects.pop(topic, None)
+        self._changed.add(topic)
+        return True
+
+    def means(self) -> Floats:
+        self._look()
+        return super().means()
+
+    def _look(self) -> None:
+        """Scores of the topics in which something has changed."""
+        for topic in sorted(self._changed):
+            self._topic(topic)
+        self._changed.clear()
 
     def _topic(self, topic: int) -> None:
         n = self._present[topic]
@@ -258,11 +306,12 @@ class DrawnBeliefs(Beliefs):
         counts = counts + self.grading.elsewhere[topic]
         if isinstance(self.measure, NormalisedSum):
             known = self._known(self.grading.elsewhere[[topic]])
-            weights = np.zeros((self.block.shape[1], n + 1))
-            columns = np.minimum(self.block.column[topic], n)
-            shown = np.zeros(columns.shape)
-            np.put_along_axis(weights, columns, self.measure.place_effects(shown, shown, known), axis=1)
-            sums = weights[:, :n] @ self.values[levels].T
+            column = self.block.column[topic]
+            shown = np.zeros(column.shape)
+            weights = self.measure.place_effects(shown, shown, known)
+            system, rank = np.nonzero((column < n) & (weights != 0))
+            by_gain = csr_matrix((weights[system, rank], (system, column[system, rank])), shape=(len(column), n))
+            sums = by_gain @ self.values[levels].T
             scores = self.measure.from_sums(sums, self._known(counts)).T
         else:
             scores = self._whole(topic, levels, counts)
@@ -292,6 +341,7 @@ class DrawnBeliefs(Beliefs):
         return self.measure.value(evidence).reshape(DRAWS, k)
 
     def covariance(self) -> Floats:
+        self._look()
         means = self._scores.mean(axis=0)
         away = means - means.mean(axis=0)
         return away.T @ away / (len(means) - 1)

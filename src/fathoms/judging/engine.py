@@ -183,7 +183,21 @@ class Engine:
         """Take the last judgment back."""
         if not self._known:
             raise FathomsError("there is no judgment to take back")
-        self.load(list(self._known.items())[:-1])
+        if last_fit(self.judged) == self.judged:
+            self.load(list(self._known.items())[:-1])
+            return
+        self._known.popitem()
+        state = self._state
+        topic, column = state.order.pop()
+        state.judged[topic, column] = state.relevant[topic, column] = False
+        state.level[topic, column] = 0
+        state.chance[:, topic, column] = self._fit.chance[:, topic, column]
+        undone = [beliefs.undo(topic, column) for beliefs in self.beliefs]
+        if not all(undone):
+            self.load(list(self._known.items()))
+            return
+        self._weight.undo(topic, column)
+        self._rank(topic)
 
     def _has(self, index: int) -> bool:
         return 0 <= index < len(self._flat) and bool(self._flat[index] >= 0)
@@ -197,7 +211,7 @@ class Engine:
     def fit(self) -> None:
         """Fit the model to all judgments so far, see which pairs are open, and weigh all documents anew."""
         state = self._state
-        fit = self._learner.fit(state.judged, state.level)
+        self._fit = fit = self._learner.fit(state.judged, state.level)
         known = np.arange(len(state.chance))[:, None, None] == state.level
         # Anew even where no probability changed: then a state that was loaded equals one that grew, to the last bit.
         state.chance[:] = np.where(state.judged | ~self.block.present, known, fit.chance)
@@ -258,8 +272,8 @@ class Engine:
         beliefs = self.beliefs[measure]
         for topic in self._topics:
             effects = beliefs.effects(int(topic))
-            change = effects.slopes(beliefs.values[-1:], effects.growth[-1:])
-            found[topic, : change.shape[1]] = change.max(axis=0) - change.min(axis=0)
+            change = beliefs.values[-1] * effects.by_gain.toarray() - effects.growth[-1] * effects.score
+            found[topic, : len(change)] = change.max(axis=1) - change.min(axis=1)
         return found
 
     def _rank(self, topic: int) -> None:
@@ -306,7 +320,8 @@ class Engine:
 
     def _open(self, measure: int) -> list[tuple[int, int]]:
         chance = self.confidence(measure)
-        return [(a, b) for a, b in self.pairs() if max(chance[a, b], chance[b, a]) < self.until]
+        is_open = np.maximum(chance, chance.T) < self.until
+        return [(a, b) for a, b in self.pairs() if is_open[a, b]]
 
     def settled(self) -> bool:
         """Whether every pair that matters has the confidence asked for. A model is not trusted before its first fit,

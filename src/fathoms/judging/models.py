@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from fathoms.data.qrels import JUDGED, UNJUDGED
 from fathoms.estimate.backtest import DRIFT_MEAN, DRIFT_SPREAD, TOPIC_DRIFT, Drift, log_distance
-from fathoms.estimate.documents import NOWHERE, SLOPED, Documents
+from fathoms.estimate.documents import SLOPED, Documents
 from fathoms.estimate.grades import GradeModel, fit_grades
 from fathoms.estimate.relevance import Experts, Fusion, Model, Relevance
 from fathoms.evidence.candidates import Block
@@ -30,10 +30,11 @@ UNKNOWN_DRIFT = Drift(DRIFT_MEAN, DRIFT_SPREAD, float(np.sqrt(TOPIC_DRIFT)))
 
 
 class Slopes(Protocol):
-    """How systems' expected scores in a topic follow the expected value of a grade, and of the ideal's growth."""
+    """How systems' expected scores in a topic follow what its documents are worth: [system, document], at work."""
 
-    def __call__(self, values: Floats, growths: Floats) -> Floats:
-        """[system, column] from what the grade of each document is worth, and how the ideal grows, both [column]."""
+    def times(self, values: Floats, growths: Floats, matrix: NDArray[Any]) -> Floats:
+        """[system, ...]: the sum over documents of slope times a matrix [document, ...], for what the worth of each
+        document's grade changes by, and the growth of the ideal with it, both [document]."""
 
 
 class GradeFit(Protocol):
@@ -69,6 +70,7 @@ class Grades:
     def __init__(self, block: Block, labels: Floats | None, levels: Floats, pool_depth: int = 0) -> None:
         self.block = block
         self.documents = _documents(block, labels, levels)
+        self.features = self.documents.features(np.arange(len(self.documents)))
         self.cells = np.flatnonzero(block.present)  # where each document stands in the block
         self.pool_depth = pool_depth
         self.drift = UNKNOWN_DRIFT
@@ -90,14 +92,14 @@ def _documents(block: Block, labels: Floats | None, levels: Floats) -> Documents
     here = row[np.arange(n_topics)[:, None, None], block.column]  # [topic, system, rank]
     _, system, rank = np.nonzero(here >= 0)
     ranks = csr_matrix((rank + 1.0, (here[here >= 0], system)), shape=(len(topic), k))
-    least = np.where(block.rank > 0, block.rank, NOWHERE)[topic, :, column]
+    least, owner = (part[topic, column] for part in block.least_rank)
     return Documents(
         number=block.number[topic, column],
         topic=topic,
         codes=np.full(len(topic), UNJUDGED, dtype=np.int16),
-        reach=least.min(axis=1).astype(np.int64),
-        owner=least.argmin(axis=1),
-        pooled=least.min(axis=1).astype(np.int64),
+        reach=least,
+        owner=owner,
+        pooled=least,
         ranks=ranks,
         labels=np.zeros((len(topic), 0)) if labels is None else labels[topic, column],
         depth=block.depth,
@@ -113,9 +115,7 @@ class DocumentGrades:
         self.learner, self.model = learner, model
         documents, block = model.documents, learner.block
         distance = log_distance(documents.reach, learner.pool_depth)
-        rows = np.arange(len(documents))
-        features = documents.features(rows)
-        topic = documents.topic
+        features, topic = learner.features, documents.topic
         self._step_chance = np.zeros((len(model.fits), *block.present.shape))
         for place, fit in enumerate(model.fits):
             logits = features @ fit.coefficients.astype(np.float32)
@@ -141,14 +141,15 @@ class DocumentGrades:
         n = rows.stop - rows.start
         features, steps = self._features[rows], [0, *self.model.levels]
         found: list[tuple[Floats, Floats]] = []
-        first: Floats = np.zeros((0, 0))
+        by_depth: Floats = np.zeros(0)
         for place in range(len(self.model.fits)):
             stop, reached = 1 - self._step_chance[place, topic, :n], self._reached[place:, topic, :n]
             by_logit = [stop * (np.diff(of[steps])[place:] @ reached) for of in (values, growths)]
-            slope = slopes(*by_logit)
-            found.append((slope @ features, slope @ features[:, SLOPED]))
-            first = slope if place == 0 else first
-        return found, first @ self._distance[rows]
+            shared = slopes.times(by_logit[0], by_logit[1], features)
+            found.append((shared, shared[:, SLOPED]))
+            if place == 0:
+                by_depth = slopes.times(by_logit[0], by_logit[1], self._distance[rows])
+        return found, by_depth
 
     def covariance(self, directions: Sequence[Any]) -> Floats:
         total: Floats = np.zeros((len(directions[0][1]),) * 2)
@@ -250,7 +251,7 @@ class RelevantGrades:
         n = int(self.block.present[topic].sum())
         by_logit = [(spread * float(of @ self.shares))[:n] for of in (values, growths)]
         slope = np.zeros((self.block.shape[1], len(p)))
-        slope[:, :n] = slopes(*by_logit)
+        slope[:, :n] = slopes.times(by_logit[0], by_logit[1], np.eye(n))
         return self.relevance.directions(slope, topic)
 
     def covariance(self, directions: Sequence[Any]) -> Floats:

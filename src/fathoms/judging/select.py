@@ -74,6 +74,10 @@ class Weight:
     def update(self, topic: int, column: int) -> None:
         raise NotImplementedError
 
+    def undo(self, topic: int, column: int) -> None:
+        """The last judgment was taken back."""
+        self.start()
+
 
 class InformativeWeight(Weight):
     """By what a judgment says of the difference between systems, for each measure."""
@@ -88,6 +92,9 @@ class InformativeWeight(Weight):
         sizes = [scale * self._sizes(one, topic) for one, scale in zip(self.state.beliefs, self.scale, strict=True)]
         total = np.sum(sizes, axis=0)
         self.values[topic, : len(total)] = np.sqrt(total)
+
+    def undo(self, topic: int, column: int) -> None:
+        self.update(topic, column)
 
     def _sizes(self, beliefs: Beliefs, topic: int) -> Floats:
         """[document]: squared weights, summed over open pairs."""
@@ -324,8 +331,8 @@ STRATEGIES: dict[str, Strategy] = {
 
 def laplacian(pairs: Sequence[tuple[int, int]], k: int) -> Floats:
     """Of the graph whose edges are these pairs of systems: x'Lx is the sum over them of squared differences."""
-    matrix = np.zeros((k, k))
+    edges = np.zeros((k, k))
     for a, b in pairs:
-        matrix[[a, b], [a, b]] += 1
-        matrix[[a, b], [b, a]] -= 1
-    return matrix
+        edges[a, b] += 1
+    edges += edges.T
+    return np.diag(edges.sum(axis=1)) - edges

@@ -1,0 +1,239 @@
+"""Before anything is judged or run: how many topics, which differences they can show, and how deep to judge.
+
+With judgments and runs of a collection like the planned one, variances are measured on them: pair by pair, and by
+drawing topics again. --from-scores takes scores by topic that some tool has computed, --variance a number. `none` as
+QRELS stands for judgments that do not exist yet: how many a pool of each depth will need, and what it leaves unknown.
+
+  topics   for --min-difference, --power and --alpha: paired t-test, all pairs of --systems, one-way ANOVA; the least
+           difference that the topics there are, or --n-topics, show; topics for --interval-width
+  depth    for each measure: the pool that keeps the residual, high - low, at --epsilon or less; what --depth leaves
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fathoms import choices
+from fathoms.cli import options
+
+if TYPE_CHECKING:
+    from fathoms.comparison.plan_depth import DepthPlan
+    from fathoms.comparison.plan_result import Plan, TopicAnswer, TopicPlan
+
+PICTURES = (".svg", ".png", ".pdf", ".html")
+EXAMPLES = """examples:
+  fathoms plan --variance 0.03 --min-difference 0.05
+  fathoms plan --variance 0.03 --n-topics 50 --systems 10
+  fathoms plan -m 'RBP(p=0.8)' -m P@20 --epsilon 0.02
+  fathoms plan qrels.txt runs/ -m nDCG@10 --power 0.9 --chart power.svg
+  fathoms plan none runs/ -m 'RBP(p=0.95)' --depth 30
+  fathoms plan --from-scores a.eval b.eval -m map --interval-width 0.05"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "qrels",
+        metavar="QRELS",
+        nargs="?",
+        help="judgments of a collection like the planned one; `none` for runs that nothing is judged of yet",
+    )
+    parser.add_argument("runs", metavar="RUN", nargs="*", help="runs: files, folders or quoted globs")
+    options.add_measures(parser, "such as AP, nDCG@10 or 'RBP(p=0.8)' (AP with judgments and runs)")
+    positive = options.checker(choices.positive)
+    parser.add_argument(
+        "--min-difference", metavar="D", type=positive, default=0.05, help="difference that is to be found (0.05)"
+    )
+    parser.add_argument("--power", metavar="P", type=options.share, default=0.8, help="chance to find it (0.8)")
+    parser.add_argument("--alpha", metavar="A", type=options.share, default=0.05, help="significance level (0.05)")
+    parser.add_argument(
+        "--systems",
+        metavar="M",
+        type=options.checker(lambda text: choices.whole_number(text, 2)),
+        help="how many systems will be compared with each other (as many as there are runs, or 2)",
+    )
+    parser.add_argument(
+        "--n-topics",
+        metavar="N",
+        type=options.checker(lambda text: choices.whole_number(text, 2)),
+        help="say what so many topics can show (as many as there are)",
+    )
+    parser.add_argument(
+        "--variance", metavar="V", type=positive, help="of the difference between two systems, from topic to topic"
+    )
+    parser.add_argument(
+        "--system-variance", metavar="V", type=positive, help="of one system's scores, from topic to topic (for ANOVA)"
+    )
+    parser.add_argument(
+        "--from-scores",
+        metavar="FILE",
+        nargs="+",
+        help="measure variances on scores by topic: `trec_eval -q`, `ir_measures -q`, tsv or json of `fathoms eval`",
+    )
+    parser.add_argument(
+        "--interval-width",
+        metavar="W",
+        type=positive,
+        help="how wide an interval may be: topics for that of a difference; with --likely, judgments for a score's",
+    )
+    parser.add_argument(
+        "--epsilon", metavar="E", type=positive, default=0.05, help="residual that a pool may leave (0.05)"
+    )
+    parser.add_argument("--depth", metavar="D", type=options.at_least_one, help="say what a pool of this depth leaves")
+    parser.add_argument(
+        "--likely",
+        action="store_true",
+        help="beside the possible residual the likely intervals after pools of several depths, and for how many pairs "
+        "of runs it would be clear who is ahead; takes longer",
+    )
+    parser.add_argument("--level", metavar="L", type=options.share, default=0.95, help="of likely intervals (0.95)")
+    parser.add_argument(
+        "--confidence", metavar="C", type=options.share, default=0.95, help="with which it is clear who is ahead (0.95)"
+    )
+    parser.add_argument(
+        "--chart", metavar="FILE", type=Path, help="draw power by number of topics, or without topics residual by depth"
+    )
+    options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
+    options.add_pooled(parser)
+    options.add_order(parser)
+    options.add_reading(parser)
+    options.add_work(parser)
+
+
+def run(args: Namespace) -> int:
+    from fathoms import charts
+    from fathoms.cli import output
+    from fathoms.data.files import check_not_read, check_writable
+    from fathoms.errors import FathomsError
+
+    if args.qrels == "none":
+        args.qrels = None
+    if args.qrels is not None and not args.runs:
+        raise FathomsError("QRELS without RUN: give runs too, or neither")
+    args.runs = args.runs or None
+    if args.chart is not None:
+        if args.chart.suffix not in PICTURES:
+            raise FathomsError(f"{args.chart}: expected a name that ends in {', '.join(PICTURES)}")
+        charts.require()
+        check_writable(args.chart)
+    if args.output is not None and args.from_scores:
+        check_not_read(args.output, args.from_scores)
+    exp = options.experiment(args)
+    with output.progress(len(args.runs or ()), args.quiet) as step:
+        result = exp.plan(
+            args.measures,
+            min_difference=args.min_difference,
+            power=args.power,
+            alpha=args.alpha,
+            systems=args.systems,
+            n_topics=args.n_topics,
+            variance=args.variance,
+            system_variance=args.system_variance,
+            from_scores=args.from_scores,
+            interval_width=args.interval_width,
+            epsilon=args.epsilon,
+            depth=args.depth,
+            likely=args.likely,
+            level=args.level,
+            confidence=args.confidence,
+            progress=step,
+        )
+    output.say_notes(exp, result, args)
+    if args.format == "table":
+        output.put(_text(result), args.output)
+    else:
+        output.put_result(result, args)
+    if args.chart is not None:
+        output.save_chart(result.chart() if result.topics else result.depth_chart(), args.chart)
+        if not args.quiet:
+            print(f"fathoms: wrote {args.chart}", file=sys.stderr)
+    return 0
+
+
+def _text(result: Plan) -> str:
+    parts = ["\n".join(result.sentences)]
+    for topics in result.topics:
+        parts += [_answers(topics), _curve(topics)]
+    for depth in result.depths:
+        parts.append(_depths(depth))
+        if depth.cutoffs:
+            parts.append(_cutoffs(depth))
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def _number(value: float | None, digits: int = 4) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def _topics(one: TopicAnswer) -> str:
+    if one.topics is None:
+        return "" if one.method == "resampled" else "> 1,000,000"
+    return f"{one.topics:,}"
+
+
+def _answers(plan: TopicPlan) -> str:
+    from fathoms.cli.output import aligned_text
+    from fathoms.comparison.plan_result import TITLES
+
+    now = plan.n_topics is not None
+    header = ["test", "systems", "alpha", "topics", *([f"power with {plan.n_topics}", "detectable"] if now else [])]
+    rows = []
+    for one in plan.answers:
+        row = [
+            TITLES[one.method],
+            str(one.systems),
+            f"{one.alpha:.3g}",
+            _topics(one),
+        ]
+        rows.append([*row, *([_number(one.power_now, 3), _number(one.detectable)] if now else [])])
+    about = f"{plan.measure}: topics" if plan.measure else "Topics"
+    title = f"{about} to find a difference of {plan.difference:g} with power {plan.power:g}"
+    return f"{title}\n{aligned_text(header, rows, numbers_from=1)}"
+
+
+def _curve(plan: TopicPlan) -> str:
+    from fathoms.cli.output import aligned_text
+    from fathoms.comparison.plan_result import TITLES
+
+    methods = list(plan.curve[0].power)
+    header = ["topics", *(TITLES[method] for method in methods), "detectable", "interval"]
+    rows = [
+        [
+            f"{point.topics:,}",
+            *(_number(point.power.get(method), 3) for method in methods),
+            _number(point.detectable),
+            _number(point.width),
+        ]
+        for point in plan.curve
+    ]
+    about = f"{plan.measure}: power" if plan.measure else "Power"
+    return f"{about} by number of topics\n{aligned_text(header, rows, numbers_from=0)}"
+
+
+def _depths(plan: DepthPlan) -> str:
+    from fathoms.cli.output import aligned_text
+
+    some_new = any(one.new not in (None, 0, one.judgments) for one in plan.points)
+    columns = {
+        "depth": [f"{one.depth:,}" for one in plan.points],
+        "judgments": ["" if one.judgments is None else f"{one.judgments:,}" for one in plan.points],
+        "new": [f"{one.new:,}" for one in plan.points] if some_new else [],
+        "residual": [_number(one.residual) for one in plan.points],
+        "largest": [_number(one.largest) for one in plan.points],
+        "likely": [_number(one.likely) for one in plan.points],
+        "of pairs": [_number(one.likely_difference) for one in plan.points],
+        "clear pairs": ["" if one.clear is None else f"{100 * one.clear:.0f}%" for one in plan.points],
+    }
+    shown = {name: cells for name, cells in columns.items() if any(cells)}
+    text = aligned_text(list(shown), [list(row) for row in zip(*shown.values(), strict=True)], numbers_from=0)
+    return f"{plan.measure.name}: what a pool of each depth leaves unknown\n{text}"
+
+
+def _cutoffs(plan: DepthPlan) -> str:
+    from fathoms.cli.output import aligned_text
+
+    rows = [[f"{one.cutoff:,}", _number(one.residual)] for one in plan.cutoffs]
+    title = f"{type(plan.measure).__name__}: residual at each cut-off after a pool of depth {plan.depth:,}"
+    return f"{title}\n{aligned_text(['cut-off', 'residual'], rows, numbers_from=0)}"
