@@ -121,7 +121,6 @@ def _check_greatest(path: str, most: int | None) -> None:
 def serve(session: Session, sources: TextSources, args: Namespace) -> None:
     from dataclasses import replace
 
-    from fathoms.judging.staying import BATCH
     from fathoms.judging.web import server
     from fathoms.judging.web.access import write_links
     from fathoms.judging.web.service import JudgingService
@@ -130,9 +129,12 @@ def serve(session: Session, sources: TextSources, args: Namespace) -> None:
     address = _address(session, args)
     with server.bound(address) as listener:
         address = replace(address, port=listener.getsockname()[1])
-        stay = BATCH if args.stay is None else args.stay
         service = JudgingService(
-            session, budget=args.budget, lease=args.lease or 600, stay=stay, names=list(address.people)
+            session,
+            budget=args.budget,
+            lease=args.lease or 600,
+            stay=session.settings.stay,
+            names=list(address.people),
         )
         service.start()
 

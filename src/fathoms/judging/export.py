@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from fathoms.data.files import whole_file
+from fathoms.errors import FathomsError
 from fathoms.judging.log import id_bytes
+from fathoms.judging.sampling import sample_rows
 from fathoms.judging.session import Session
+from fathoms.text import pluralise
 
 PROVENANCE = ("topic", "document", "grade", "who", "when", "note", "what", "revised_from")
 
@@ -61,4 +64,24 @@ def export(session: Session, path: Path) -> Path:
     for target, text in ((path, qrels_text(session)), (beside, provenance_text(session))):
         with whole_file(target) as temporary:
             temporary.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
+    return beside
+
+
+def export_sample(session: Session, path: Path) -> Path:
+    """Beside exported qrels, the sample they are, for `fathoms predict --sampled`; returns the file's name."""
+    if session.sample is None:
+        raise FathomsError("the session judges no sample")
+    drawn = set(session.sample.order)
+    skipped = sum(session.find(event.topic, event.document) in drawn for event in session.skips())
+    if skipped:
+        raise FathomsError(
+            f"{pluralise(skipped, 'document')} of the sample {'was' if skipped == 1 else 'were'} skipped; judge all, "
+            "since what is left out may differ from the rest"
+        )
+    judged = [session.find(event.topic, event.document) for event in session.grades()]
+    rows = sample_rows(session.sample, session.candidates, judged)
+    beside = path.with_name(f"{path.name}.sample.tsv")
+    with whole_file(beside) as temporary:
+        text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
+        temporary.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
     return beside

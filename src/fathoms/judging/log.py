@@ -46,7 +46,7 @@ CREATE TRIGGER event_is_never_removed BEFORE DELETE ON event BEGIN SELECT RAISE(
 
 @dataclass(frozen=True)
 class JudgingSettings:
-    """What a session is begun with; `until` alone may change later."""
+    """What a session is begun with; `until`, `stay` and `recall` may change later."""
 
     strategy: str = DEFAULT
     until: float = 0.95
@@ -59,6 +59,8 @@ class JudgingSettings:
     rel: int = 1
     measures: tuple[str, ...] = ("AP",)
     double: float = 0.0  # share of documents that two people judge
+    stay: int = 1  # documents of a topic that an assessor judges before another topic comes
+    recall: float | None = None  # share of the relevant documents to find, for the strategy find-all
 
     def __post_init__(self) -> None:
         if not 0.5 < self.until < 1:
@@ -67,6 +69,12 @@ class JudgingSettings:
             raise FathomsError(f"rel must be a grade from 1 to {self.max_grade}, the greatest, found {self.rel}")
         if not 0 <= self.double <= 1:
             raise FathomsError(f"the share judged twice must be from 0 to 1, found {self.double:g}")
+        if self.stay < 1:
+            raise FathomsError(f"an assessor stays on a topic for 1 document at least, found {self.stay}")
+        if self.recall is not None and self.strategy != "find-all":
+            raise FathomsError(f"a recall to reach is for the strategy find-all, found {self.strategy}")
+        if self.recall is not None and not 0 < self.recall < 1:
+            raise FathomsError(f"the recall to reach must lie between 0 and 1, found {self.recall:g}")
         object.__setattr__(self, "measures", tuple(measure.name for measure in self.parsed()))
 
     def parsed(self) -> list[Measure]:

@@ -21,7 +21,7 @@ from fathoms.data.qrels import JUDGED, UNJUDGED
 from fathoms.estimate.backtest import DRIFT_MEAN, DRIFT_SPREAD, TOPIC_DRIFT, Drift, log_distance
 from fathoms.estimate.documents import SLOPED, Documents
 from fathoms.estimate.grades import GradeModel, fit_grades
-from fathoms.estimate.relevance import Experts, Model, Relevance
+from fathoms.estimate.relevance import Experts, Fusion, Model, Relevance
 from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Bools, Floats, Ints
 
@@ -229,6 +229,11 @@ def even_chances(block: Block, labels: Floats | None, levels: Floats, pool_depth
 def experts(block: Block, labels: Floats | None, levels: Floats, pool_depth: int) -> RelevantOrNot:
     """RTC's, in the reading closest to the paper."""
     return RelevantOrNot(block, labels, levels, model=Experts)
+
+
+def by_ranks(block: Block, labels: Floats | None, levels: Floats, pool_depth: int) -> RelevantOrNot:
+    """One regression on ranks and labels, for which `recall.py` was measured."""
+    return RelevantOrNot(block, labels, levels, model=Fusion)
 
 
 class RelevantGrades:

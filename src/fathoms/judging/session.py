@@ -15,8 +15,10 @@ import json
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,9 +30,13 @@ from fathoms.evidence.evidence import Floats
 from fathoms.judging.agreement import kappa
 from fathoms.judging.engine import Engine, last_fit
 from fathoms.judging.log import Event, JudgingSettings, Log, Standing, id_bytes
+from fathoms.judging.recall import DEFAULT_RECALL, FindAllEngine, RecallEstimate
+from fathoms.judging.sampling import JudgingSample, SampleEngine
+from fathoms.judging.staying import topic_to_stay_on
 from fathoms.text import pluralise
 
 Judgments = list[tuple[int, float]]  # candidates and their grades
+MAY_CHANGE = ("until", "stay", "recall")  # settings that need not stay what the session was begun with
 
 
 class Task(NamedTuple):
@@ -62,6 +68,7 @@ class Progress:
     settled: int  # of these
     weakest: PairStanding | None  # the open pair of least confidence
     forecast: tuple[int, int] | None
+    recall: RecallEstimate | None = None  # of the strategy find-all
 
 
 class Twice(NamedTuple):
@@ -86,15 +93,20 @@ class Session:
         qrels: Qrels | None,
         engine: Engine,
         first: Sequence[int] = (),
+        sample: JudgingSample | None = None,
     ) -> None:
-        """`first` are candidates that are asked for before those that the engine chooses, in this order."""
+        """`first` are candidates that are asked for before those that the engine chooses, in this order; of a `sample`,
+        in its own order, and nothing else."""
         self.log = log
         self.settings = settings
         self.candidates = candidates
         self.qrels = qrels
         self._imported = {} if qrels is None else known(candidates, qrels)
         self._engine = engine
-        self._first = list(dict.fromkeys(first))
+        self.sample = sample
+        self._drawn = frozenset(() if sample is None else sample.order)
+        self._first = list(dict.fromkeys(first)) if sample is None else sample.order
+        self._out = {number: time for time, numbers in log.meta().get("out", []) for number in numbers}
         self._judgments: Judgments = []  # what counts, in order; another list where more changes than its end
         self._told: tuple[Judgments, int] = (self._judgments, 0)  # the engine, up to here
         self.reload()
@@ -109,13 +121,18 @@ class Session:
         first: Sequence[int] = (),
         labels: Floats | None = None,
         pool_depth: int = 0,
+        sample: JudgingSample | None = None,
     ) -> Session:
         """A new session in a new file. `labels` [candidate, label] are what else is known of documents; `pool_depth` is
         that of the pool which the judgments so far come from, 0 where it is not known."""
-        engine = _engine(settings, candidates, qrels, labels, pool_depth)  # before there is a file, for it may refuse
+        engine = _engine(
+            settings, candidates, qrels, labels, pool_depth, sample
+        )  # before there is a file, for it may refuse
         meta = asdict(settings) | {"systems": candidates.names} | _checksums(candidates, qrels, labels)
         meta["first"] = list(first)  # numbers stay, since the checksum sees to it that candidates do
-        return cls(Log.create(path, meta), settings, candidates, qrels, engine, first)
+        if sample is not None:
+            meta["sample"] = sample.meta()
+        return cls(Log.create(path, meta), settings, candidates, qrels, engine, first, sample)
 
     @classmethod
     def resume(
@@ -137,12 +154,15 @@ class Session:
         for name, checksum in _checksums(candidates, qrels, labels).items():
             if meta.get(name, NOTHING) != checksum:  # older sessions have no labels
                 raise _other_files(log.path, f"the content of the {name.removeprefix('checksum_')} is another")
-        if settings.until != meta["until"]:
-            log.change("until", settings.until)
+        for name in MAY_CHANGE:
+            if getattr(settings, name) != meta.get(name):
+                log.change(name, getattr(settings, name))
         if first is not None:
             log.change("first", list(first))
         first = meta.get("first", []) if first is None else first  # older sessions have none
-        return cls(log, settings, candidates, qrels, _engine(settings, candidates, qrels, labels, pool_depth), first)
+        sample = JudgingSample.of(meta["sample"]) if "sample" in meta else None
+        engine = _engine(settings, candidates, qrels, labels, pool_depth, sample)
+        return cls(log, settings, candidates, qrels, engine, first, sample)
 
     # -- judging
 
@@ -174,9 +194,72 @@ class Session:
         index = next(iter(self.waiting(assessor)), None)
         if index is None:
             index = next(iter(self.asked_first()), None)
+        if index is None and (topic := self._topic_of(assessor)) is not None:
+            index = self.engine.next(skip=self.skipped, topic=topic)
         if index is None:
-            index = self.engine.next(skip=self._skipped)
+            index = self.engine.next(skip=self.skipped)
         return None if index is None else self.task(index)
+
+    def _topic_of(self, assessor: str) -> int | None:
+        """The number of the topic that this assessor stays on, None where any may come."""
+        if self.settings.stay == 1:
+            return None
+        mine = self.latest_of(assessor)
+        last = next(mine, None)
+        if last is None:
+            return None
+        here = [last, *takewhile(lambda event: event.topic == last.topic, mine)]
+        answers = [(event.topic, self.is_relevant(event.grade or 0)) for event in reversed(here)]
+        stays = topic_to_stay_on(answers, self.settings.stay) is not None
+        return self.candidates.topics.index(last.topic) if stays else None
+
+    # -- documents that are handed out
+
+    @property
+    def out(self) -> dict[int, str]:
+        """Candidates that are handed out and not answered yet, and since when."""
+        return {
+            index: time
+            for index, time in self._out.items()
+            if index not in self._answers and index not in self._skipped
+        }
+
+    def batch(self, n: int) -> list[Task]:
+        """The n documents that are to be judged next, if all grades come back together."""
+        first = self.asked_first()[:n]
+        more = self.engine.queue(n - len(first), skip=[*self.skipped, *first]) if n > len(first) else []
+        return [self.task(index) for index in first + more]
+
+    def hand_out(self, tasks: Sequence[Task]) -> None:
+        """Nobody is asked for these until they are answered or taken back."""
+        time, numbers = datetime.now(UTC).isoformat(timespec="seconds"), [task.candidate for task in tasks]
+        if numbers:
+            self.log.change("out", [*self.log.meta().get("out", []), [time, numbers]])
+            self._out |= dict.fromkeys(numbers, time)
+
+    def take_back(self) -> int:
+        """What is handed out and not answered may be asked for again; returns how many documents that are."""
+        n = len(self.out)
+        self.log.change("out", [])
+        self._out = {}
+        return n
+
+    def grade_all(self, answers: Sequence[tuple[str, str, int, str, str]]) -> None:
+        """Several grades (topic, document, grade, assessor, note), on disk together or not at all."""
+        try:
+            with self.log.together():
+                for topic, document, grade, assessor, note in answers:
+                    self.grade(topic, document, grade, assessor, note)
+        except BaseException:
+            self.reload()
+            raise
+
+    def grade_of(self, index: int) -> tuple[float, str]:
+        """The grade that counts of a judged candidate, and whose it is."""
+        if index in self._answers:
+            event = _counting(self._answers[index])
+            return float(event.grade or 0), event.assessor
+        return self._imported[index], "" if self.qrels is None else self.qrels.source
 
     def task(self, index: int) -> Task:
         topic = self.candidates.topics[self.candidates.topic[index]]
@@ -197,8 +280,8 @@ class Session:
         return int.from_bytes(hashlib.sha256(words).digest()[:8]) < self.settings.double * 2.0**64
 
     def is_open(self, index: int) -> bool:
-        """Whether nobody has judged or skipped this candidate yet."""
-        return not (index in self._answers or index in self._skipped or index in self._imported)
+        """Whether nobody has judged or skipped this candidate yet, nor has it been handed out."""
+        return not any(index in some for some in (self._answers, self._skipped, self._imported, self._out))
 
     def may_grade(self, index: int, assessor: str) -> bool:
         """Whether a candidate has no grade yet, or waits for a second one that this assessor may give."""
@@ -313,8 +396,8 @@ class Session:
 
     @property
     def skipped(self) -> list[int]:
-        """Candidates that are not to be offered, since somebody skipped them."""
-        return list(self._skipped)
+        """Candidates that are not to be offered, since somebody skipped them, or has them in a batch."""
+        return [*self._skipped, *self.out]
 
     @property
     def judged(self) -> int:
@@ -327,18 +410,29 @@ class Session:
         return len(self._imported)
 
     def settled(self) -> bool:
-        """Whether judging may end: every pair is settled, and all that was to come first is answered."""
+        """Whether judging may end: every pair is settled (or enough found, with find-all), and all that was to come
+        first is answered."""
         return not self.asked_first() and self.engine.settled()
+
+    def recall(self) -> RecallEstimate | None:
+        """How many relevant documents are found and left; None but for find-all, and where it is too early to say."""
+        engine = self.engine
+        return engine.recall_estimate() if isinstance(engine, FindAllEngine) else None
 
     def why_ended(self, settled: bool, budget: int | None, more: bool) -> str | None:
         """Why judging ends here, None where it does not: all is settled, or the budget used up, or no more there."""
+        if settled and isinstance(self._engine, FindAllEngine):
+            reached = f"The recall is estimated to be at least {self._engine.recall:g}"
+            return f"{reached}; --resume with a greater --recall goes on."
         if settled:
             return f"Every pair is settled at {self.settings.until:g}; --resume with a greater --confidence goes on."
         if budget is not None and self.judged >= budget:
             return f"The budget of {budget:,} judgments is used up."
         if more:
             return None
-        return "There is nothing left to judge" + (" but what was skipped." if self.skips() else ".")
+        left = [words for words, some in (("was skipped", self.skips()), ("is handed out", self.out)) if some]
+        nothing = "There is nothing left to judge" if self.sample is None else "Nothing of the sample is left to judge"
+        return nothing + (f" but what {' or '.join(left)}." if left else ".")
 
     def progress(self) -> Progress:
         grades = self.grades()
@@ -353,6 +447,7 @@ class Session:
             settled=len(pairs) - len(still_open),
             weakest=min(still_open, key=lambda pair: pair.confidence, default=None),
             forecast=self.engine.forecast(),
+            recall=self.recall(),
         )
 
     def pairs(self, engine: Engine | None = None) -> list[PairStanding]:
@@ -406,6 +501,8 @@ class Session:
     def _open(self, topic: str, document: str, assessor: str) -> int:
         """The candidate, if it has no grade yet, or waits for a second one."""
         index = self.find(topic, document)
+        if self.sample is not None and self.sample.stratum[index] >= 0 and index not in self._drawn:
+            raise FathomsError(f"topic {topic}, document {document} is not in the sample that this session judges")
         answers = self._answers.get(index)
         if answers is not None and index not in self.waiting(assessor):
             event = _counting(answers)
@@ -462,12 +559,22 @@ def _counting(answers: list[Event]) -> Event:
 
 
 def _engine(
-    settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None, labels: Floats | None, pool_depth: int
+    settings: JudgingSettings,
+    candidates: Candidates,
+    qrels: Qrels | None,
+    labels: Floats | None,
+    pool_depth: int,
+    sample: JudgingSample | None,
 ) -> Engine:
     grades = np.arange(settings.max_grade + 1.0)
     if qrels is not None:
         grades = distinct(np.append(grades, qrels.levels[qrels.levels > 0]))
-    return Engine(
+    kind, more = Engine, dict[str, Any]()
+    if sample is not None:
+        kind = SampleEngine
+    elif settings.strategy == "find-all":
+        kind, more = FindAllEngine, {"recall": settings.recall or DEFAULT_RECALL}
+    return kind(
         candidates,
         settings.strategy,
         until=settings.until,
@@ -480,6 +587,7 @@ def _engine(
         elsewhere=None if qrels is None else candidates.judged_elsewhere(qrels, grades),
         imported=0 if qrels is None else len(known(candidates, qrels)),
         pool_depth=pool_depth,
+        **more,
     )
 
 
