@@ -272,7 +272,8 @@ class Engine:
         beliefs = self.beliefs[measure]
         for topic in self._topics:
             effects = beliefs.effects(int(topic))
-            change = beliefs.values[-1] * effects.by_gain.toarray() - effects.growth[-1] * effects.score
+            everyone = np.eye(len(self.names))
+            change = beliefs.values[-1] * (effects.by_gain @ everyone) - effects.growth[-1] * effects.score
             found[topic, : len(change)] = change.max(axis=1) - change.min(axis=1)
         return found
 
