@@ -92,15 +92,21 @@ def scores(world: World, measure: Measure, known: Ints | None = None) -> Floats:
     return np.stack(values)
 
 
-def judge(world: World, engine: Engine, most: int | None = None) -> list[tuple[int, float]]:
+def judge(world: World, engine: Engine) -> list[tuple[int, float]]:
     made: list[tuple[int, float]] = []
-    while not (engine.settled() if most is None else len(made) >= most):
+    while not engine.settled():
         number = engine.next()
         if number is None:
             break
         made.append((number, float(world.levels[world.level[number]])))
         engine.judge(*made[-1])
     return made
+
+
+def pooled(world: World, systems: list[int], budget: int) -> Ints:
+    """The candidates that incremental pooling of these systems judges first: rank by rank over all topics."""
+    by_rank = world.candidates.place[systems].transpose(2, 1, 0).ravel()
+    return np.array(list(dict.fromkeys(by_rank[by_rank >= 0].tolist()))[:budget], dtype=np.int64)
 
 
 def trial(world: World, names: Sequence[str], strategies: Sequence[str], k: int, truths: Any, number: int) -> list[Any]:
@@ -114,29 +120,26 @@ def trial(world: World, names: Sequence[str], strategies: Sequence[str], k: int,
         for strategy in strategies:
             about: dict[str, Any] = {"measures": [measure], "grades": world.levels.tolist(), "labels": world.labels}
             start = time.perf_counter()
-            engine = Engine(world.candidates, strategy, systems=systems[:2], seed=number, **about)
-            made = judge(world, engine, budget if strategy == "pool" else None)
-            if budget is None:
-                budget = len(made)
-            if not engine.settled() and strategy != "pool":
-                right = None
+            right = None
+            if strategy == "pool":  # no model: what is not judged is not relevant, and no confidence comes with it
+                known = pooled(world, systems[:2], budget or 0)
+                drawn = world._replace(candidates=_some(world.candidates, systems))
+                expected = scores(drawn, measure, known).mean(axis=1)
+                sure, n_judged = np.full(len(first), 0.5), len(known)
             else:
-                chance = engine.confidence()[0, 1]
-                right = bool((chance > 0.5) == (truth[0] > truth[1])) if truth[0] != truth[1] else None
-            if strategy == "pool":
-                known = np.array([number for number, _ in made], dtype=np.int64)
-                expected = scores(world._replace(candidates=_some(world.candidates, systems)), measure, known).mean(
-                    axis=1
-                )
-                sure = np.full(len(first), 0.5)
-            else:
+                engine = Engine(world.candidates, strategy, systems=systems[:2], seed=number, **about)
+                made = judge(world, engine)
+                n_judged = len(made)
+                budget = n_judged if budget is None else budget
+                if engine.settled() and truth[0] != truth[1]:
+                    right = bool((engine.confidence()[0, 1] > 0.5) == (truth[0] > truth[1]))
                 whole = Engine(world.candidates, strategy, systems=systems, judgments=made, **about)
                 expected = whole.expected()
                 sure = whole.confidence()[first, second]
             seconds = time.perf_counter() - start
             agree = (expected[first] > expected[second]) == (truth[first] > truth[second])
             tau = correlation(expected, truth)
-            rows.append(Row(name, strategy, len(made), right, tau, np.maximum(sure, 1 - sure), agree, seconds))
+            rows.append(Row(name, strategy, n_judged, right, tau, np.maximum(sure, 1 - sure), agree, seconds))
     return rows
 
 

@@ -25,7 +25,12 @@ from fathoms.judging.sampling import draw_sample
 from fathoms.judging.session import MAY_CHANGE, Session
 from fathoms.measures.parse import parse_measure
 
-FLAGS = {"precision": "score-precision", "until": "confidence", "double": "judge-twice"}  # not called as the setting is
+FLAGS = {
+    "measures": "measure",
+    "precision": "score-precision",
+    "until": "confidence",
+    "double": "judge-twice",
+}  # not called as the setting is
 
 
 def open_session(
@@ -167,6 +172,10 @@ def _candidates(experiment: BaseExperiment, settings: JudgingSettings) -> Candid
     return candidates(runs, settings.depth, settings.ties, settings.precision)
 
 
+def _shown(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
 def _as_begun(stored: JudgingSettings, asked: Mapping[str, Any], path: Path) -> JudgingSettings:
     """The settings a session was begun with; another one asked for is an error, but for a few."""
     for name, value in asked.items():
@@ -174,7 +183,7 @@ def _as_begun(stored: JudgingSettings, asked: Mapping[str, Any], path: Path) -> 
         if name not in MAY_CHANGE and value != then:
             flag = FLAGS.get(name, name.replace("_", "-"))
             raise InputError(
-                f"was begun with --{flag} {then}, found {value}; leave the flag out, or begin another session with "
+                f"was begun with --{flag} {_shown(then)}, found {_shown(value)}; leave the flag out, or begin another session with "
                 "--session FILE",
                 str(path),
             )

@@ -438,13 +438,14 @@ class Session:
         grades = self.grades()
         pairs = self.pairs()
         still_open = [pair for pair in pairs if pair.confidence < self.settings.until]
+        in_all, settled = count_settled(pairs, self.settings.until)
         return Progress(
             judged=len(grades),
             relevant=sum(self.is_relevant(event.grade or 0) for event in grades),
             skipped=len(self.skips()),
             imported=self.imported,
-            pairs=len(pairs),
-            settled=len(pairs) - len(still_open),
+            pairs=in_all,
+            settled=settled,
             weakest=min(still_open, key=lambda pair: pair.confidence, default=None),
             forecast=self.engine.forecast(),
             recall=self.recall(),
@@ -551,6 +552,13 @@ class Session:
         self._twice[index] = None
         if (index, grade) not in self._judgments:
             self._judgments = [(one, grade if one == index else other) for one, other in self._judgments]
+
+
+def count_settled(pairs: Sequence[PairStanding], until: float) -> tuple[int, int]:
+    """How many pairs of systems there are, and how many of them are settled by every measure."""
+    everyone = {frozenset((pair.better, pair.other)) for pair in pairs}
+    still_open = {frozenset((pair.better, pair.other)) for pair in pairs if pair.confidence < until}
+    return len(everyone), len(everyone) - len(still_open)
 
 
 def _counting(answers: list[Event]) -> Event:

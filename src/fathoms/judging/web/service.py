@@ -28,7 +28,7 @@ from fathoms.errors import FathomsError
 from fathoms.judging.engine import Engine, last_fit
 from fathoms.judging.log import Event, LogError, Point
 from fathoms.judging.people import AssessorSummary, summaries
-from fathoms.judging.session import Judgments, PairStanding, Session, Task, tidy
+from fathoms.judging.session import Judgments, PairStanding, Session, Task, count_settled, tidy
 from fathoms.judging.staying import BATCH, topic_to_stay_on
 
 AHEAD = 4  # documents chosen in advance for each assessor, and as many for all
@@ -275,7 +275,7 @@ class JudgingService:
             if self.stay > 1:
                 of_topic, elsewhere = self._by_topic(engine, order, queue)
         pairs, expected = session.pairs(engine), session.expected(engine)
-        settled_pairs = sum(pair.confidence >= session.settings.until for pair in pairs)
+        _, settled_pairs = count_settled(pairs, session.settings.until)
         least = min((pair.confidence for pair in pairs), default=1.0)
         if not self._trace or self._trace[-1].event < order.event:
             self._trace.append(Point(order.event, order.n, settled_pairs, least))
@@ -507,6 +507,7 @@ class JudgingService:
         shown = [pair for pair in view.pairs if pair.measure == settings.measures[0]]
         chance = {(pair.better, pair.other): pair.confidence for pair in shown}
         chance |= {(other, better): 1 - sure for (better, other), sure in chance.items()}
+        in_all, settled = count_settled(view.pairs, settings.until)
         open_pairs = sorted(
             (pair for pair in view.pairs if pair.confidence < settings.until), key=lambda pair: pair.confidence
         )
@@ -524,8 +525,8 @@ class JudgingService:
             "measures": list(settings.measures),  # systems are shown by the first
             "systems": [{"name": name, "expected": value} for name, value in view.expected],
             "confidence": [[chance.get((one, other)) for other in names] for one in names],  # one is better
-            "pairs": len(view.pairs),
-            "settled": len(view.pairs) - len(open_pairs),
+            "pairs": in_all,
+            "settled": settled,
             "open": open_pairs[:OPEN_PAIRS],
             "weakest": open_pairs[0] if open_pairs else None,
             "forecast": view.forecast,
