@@ -183,8 +183,8 @@ def _as_begun(stored: JudgingSettings, asked: Mapping[str, Any], path: Path) -> 
         if name not in MAY_CHANGE and value != then:
             flag = FLAGS.get(name, name.replace("_", "-"))
             raise InputError(
-                f"was begun with --{flag} {_shown(then)}, found {_shown(value)}; leave the flag out, or begin another session with "
-                "--session FILE",
+                f"was begun with --{flag} {_shown(then)}, found {_shown(value)}; leave the flag out, or begin another "
+                "session with --session FILE",
                 str(path),
             )
     return replace(stored, **{name: asked[name] for name in MAY_CHANGE if name in asked})
