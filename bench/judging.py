@@ -45,7 +45,7 @@ class Row(NamedTuple):
     measure: str
     strategy: str
     judged: int
-    right: bool | None  # of the pair that was settled; None where it was not, or where both are equal
+    right: list[bool]  # the pair that was settled, with its documents judged, and with all; empty if it was not settled
     tau: float
     sure: Floats  # one a pair
     agree: Any  # whether the pair is the right way round
@@ -103,6 +103,12 @@ def judge(world: World, engine: Engine) -> list[tuple[int, float]]:
     return made
 
 
+def pair_truth(world: World, measure: Measure, systems: list[int]) -> Floats:
+    """Mean scores of two systems once their own documents are judged, which is what is settled."""
+    own = np.unique(world.candidates.place[systems])
+    return scores(world._replace(candidates=_some(world.candidates, systems)), measure, own[own >= 0]).mean(axis=1)
+
+
 def pooled(world: World, systems: list[int], budget: int) -> Ints:
     """The candidates that incremental pooling of these systems judges first: rank by rank over all topics."""
     by_rank = world.candidates.place[systems].transpose(2, 1, 0).ravel()
@@ -116,11 +122,12 @@ def trial(world: World, names: Sequence[str], strategies: Sequence[str], k: int,
     rows: list[Any] = []
     for name in names:
         measure, truth = parse_measure(name), truths[name][systems]
+        of_pair = pair_truth(world, measure, systems[:2])
         budget = None
         for strategy in strategies:
             about: dict[str, Any] = {"measures": [measure], "grades": world.levels.tolist(), "labels": world.labels}
             start = time.perf_counter()
-            right = None
+            right: list[bool] = []
             if strategy == "pool":  # no model: what is not judged is not relevant, and no confidence comes with it
                 known = pooled(world, systems[:2], budget or 0)
                 drawn = world._replace(candidates=_some(world.candidates, systems))
@@ -131,8 +138,9 @@ def trial(world: World, names: Sequence[str], strategies: Sequence[str], k: int,
                 made = judge(world, engine)
                 n_judged = len(made)
                 budget = n_judged if budget is None else budget
-                if engine.settled() and truth[0] != truth[1]:
-                    right = bool((engine.confidence()[0, 1] > 0.5) == (truth[0] > truth[1]))
+                if engine.settled():
+                    ahead = bool(engine.confidence()[0, 1] > 0.5)
+                    right = [bool(one[0] != one[1] and ahead == (one[0] > one[1])) for one in (of_pair, truth)]
                 whole = Engine(world.candidates, strategy, systems=systems, judgments=made, **about)
                 expected = whole.expected()
                 sure = whole.confidence()[first, second]
@@ -155,16 +163,19 @@ def winnings(sure: Floats, right: Any) -> float:
 
 
 def report(rows: list[Any], names: Sequence[str], strategies: Sequence[str]) -> None:
-    print("measure  strategy  median judged  settled right %  (of)  tau  W  pairs at .95+: right %  (of)  s a trial")
+    print(
+        "measure  strategy  median judged  settled right %, by all judgments %  (of)  tau  W  pairs at .95+: right %  (of)  s a trial"
+    )
     for name in names:
         for strategy in strategies:
             mine = [row for row in rows if (row.measure, row.strategy) == (name, strategy)]
-            right = [row.right for row in mine if row.right is not None]
+            right = np.array([row.right for row in mine if row.right]).reshape(-1, 2)
             sure, agree = np.concatenate([row.sure for row in mine]), np.concatenate([row.agree for row in mine])
             high = sure >= 0.95
             figures = (
                 f"{np.median([row.judged for row in mine]):g}",
-                f"{100 * np.mean(right) if right else 0:.1f}  ({len(right)})",
+                *(f"{100 * share:.1f}" for share in (right.mean(axis=0) if len(right) else ())),
+                f"({len(right)})",
                 f"{np.mean([row.tau for row in mine]):.3f}",
                 f"{winnings(sure, agree):+.2f}",
                 f"{100 * agree[high].mean() if high.any() else 0:.1f}  ({int(high.sum())})",
