@@ -105,7 +105,7 @@ def judge(world: World, engine: Engine) -> list[tuple[int, float]]:
 
 def pair_truth(world: World, measure: Measure, systems: list[int]) -> Floats:
     """Mean scores of two systems once their own documents are judged, which is what is settled."""
-    own = np.unique(world.candidates.place[systems])
+    own = np.unique(world.candidates.place[systems]).astype(np.int64)
     return scores(world._replace(candidates=_some(world.candidates, systems)), measure, own[own >= 0]).mean(axis=1)
 
 
@@ -164,7 +164,9 @@ def winnings(sure: Floats, right: Any) -> float:
 
 def report(rows: list[Any], names: Sequence[str], strategies: Sequence[str]) -> None:
     print(
-        "measure  strategy  median judged  settled right %, by all judgments %  (of)  tau  W  pairs at .95+: right %  (of)  s a trial"
+        "measure  strategy  median judged  settled right %, by all judgments %  (of)  tau  W",
+        "pairs at .95+: right %  (of)  s a trial",
+        sep="  ",
     )
     for name in names:
         for strategy in strategies:
