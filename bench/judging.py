@@ -45,7 +45,7 @@ class Row(NamedTuple):
     measure: str
     strategy: str
     judged: int
-    right: bool | None  # of the pair that was settled; None where it was not, or where both are equal
+    right: list[bool]  # the pair that was settled, with its documents judged, and with all; empty if it was not settled
     tau: float
     sure: Floats  # one a pair
     agree: Any  # whether the pair is the right way round
@@ -92,15 +92,27 @@ def scores(world: World, measure: Measure, known: Ints | None = None) -> Floats:
     return np.stack(values)
 
 
-def judge(world: World, engine: Engine, most: int | None = None) -> list[tuple[int, float]]:
+def judge(world: World, engine: Engine) -> list[tuple[int, float]]:
     made: list[tuple[int, float]] = []
-    while not (engine.settled() if most is None else len(made) >= most):
+    while not engine.settled():
         number = engine.next()
         if number is None:
             break
         made.append((number, float(world.levels[world.level[number]])))
         engine.judge(*made[-1])
     return made
+
+
+def pair_truth(world: World, measure: Measure, systems: list[int]) -> Floats:
+    """Mean scores of two systems once their own documents are judged, which is what is settled."""
+    own = np.unique(world.candidates.place[systems]).astype(np.int64)
+    return scores(world._replace(candidates=_some(world.candidates, systems)), measure, own[own >= 0]).mean(axis=1)
+
+
+def pooled(world: World, systems: list[int], budget: int) -> Ints:
+    """The candidates that incremental pooling of these systems judges first: rank by rank over all topics."""
+    by_rank = world.candidates.place[systems].transpose(2, 1, 0).ravel()
+    return np.array(list(dict.fromkeys(by_rank[by_rank >= 0].tolist()))[:budget], dtype=np.int64)
 
 
 def trial(world: World, names: Sequence[str], strategies: Sequence[str], k: int, truths: Any, number: int) -> list[Any]:
@@ -110,33 +122,32 @@ def trial(world: World, names: Sequence[str], strategies: Sequence[str], k: int,
     rows: list[Any] = []
     for name in names:
         measure, truth = parse_measure(name), truths[name][systems]
+        of_pair = pair_truth(world, measure, systems[:2])
         budget = None
         for strategy in strategies:
             about: dict[str, Any] = {"measures": [measure], "grades": world.levels.tolist(), "labels": world.labels}
             start = time.perf_counter()
-            engine = Engine(world.candidates, strategy, systems=systems[:2], seed=number, **about)
-            made = judge(world, engine, budget if strategy == "pool" else None)
-            if budget is None:
-                budget = len(made)
-            if not engine.settled() and strategy != "pool":
-                right = None
+            right: list[bool] = []
+            if strategy == "pool":  # no model: what is not judged is not relevant, and no confidence comes with it
+                known = pooled(world, systems[:2], budget or 0)
+                drawn = world._replace(candidates=_some(world.candidates, systems))
+                expected = scores(drawn, measure, known).mean(axis=1)
+                sure, n_judged = np.full(len(first), 0.5), len(known)
             else:
-                chance = engine.confidence()[0, 1]
-                right = bool((chance > 0.5) == (truth[0] > truth[1])) if truth[0] != truth[1] else None
-            if strategy == "pool":
-                known = np.array([number for number, _ in made], dtype=np.int64)
-                expected = scores(world._replace(candidates=_some(world.candidates, systems)), measure, known).mean(
-                    axis=1
-                )
-                sure = np.full(len(first), 0.5)
-            else:
+                engine = Engine(world.candidates, strategy, systems=systems[:2], seed=number, **about)
+                made = judge(world, engine)
+                n_judged = len(made)
+                budget = n_judged if budget is None else budget
+                if engine.settled():
+                    ahead = bool(engine.confidence()[0, 1] > 0.5)
+                    right = [bool(one[0] != one[1] and ahead == (one[0] > one[1])) for one in (of_pair, truth)]
                 whole = Engine(world.candidates, strategy, systems=systems, judgments=made, **about)
                 expected = whole.expected()
                 sure = whole.confidence()[first, second]
             seconds = time.perf_counter() - start
             agree = (expected[first] > expected[second]) == (truth[first] > truth[second])
             tau = correlation(expected, truth)
-            rows.append(Row(name, strategy, len(made), right, tau, np.maximum(sure, 1 - sure), agree, seconds))
+            rows.append(Row(name, strategy, n_judged, right, tau, np.maximum(sure, 1 - sure), agree, seconds))
     return rows
 
 
@@ -152,16 +163,21 @@ def winnings(sure: Floats, right: Any) -> float:
 
 
 def report(rows: list[Any], names: Sequence[str], strategies: Sequence[str]) -> None:
-    print("measure  strategy  median judged  settled right %  (of)  tau  W  pairs at .95+: right %  (of)  s a trial")
+    print(
+        "measure  strategy  median judged  settled right %, by all judgments %  (of)  tau  W",
+        "pairs at .95+: right %  (of)  s a trial",
+        sep="  ",
+    )
     for name in names:
         for strategy in strategies:
             mine = [row for row in rows if (row.measure, row.strategy) == (name, strategy)]
-            right = [row.right for row in mine if row.right is not None]
+            right = np.array([row.right for row in mine if row.right]).reshape(-1, 2)
             sure, agree = np.concatenate([row.sure for row in mine]), np.concatenate([row.agree for row in mine])
             high = sure >= 0.95
             figures = (
                 f"{np.median([row.judged for row in mine]):g}",
-                f"{100 * np.mean(right) if right else 0:.1f}  ({len(right)})",
+                *(f"{100 * share:.1f}" for share in (right.mean(axis=0) if len(right) else ())),
+                f"({len(right)})",
                 f"{np.mean([row.tau for row in mine]):.3f}",
                 f"{winnings(sure, agree):+.2f}",
                 f"{100 * agree[high].mean() if high.any() else 0:.1f}  ({int(high.sum())})",

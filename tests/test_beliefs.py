@@ -93,10 +93,15 @@ class World:
         return np.array(found[0]), np.array(found[1])
 
 
+def dense(matrix: Any) -> Floats:
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.todense())
+
+
 @pytest.mark.parametrize("measure", WEIGHTED)
 @pytest.mark.parametrize("seed", range(2))
-def test_weighted_sums_are_exact(measure: str, seed: int) -> None:
+def test_weighted_sums_are_exact(measure: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expectation, covariance, and the variance of what each judgment changes."""
+    monkeypatch.setattr("fathoms.judging.beliefs.DENSE", [0, 16][seed])  # sparse matrices, as with many systems, or not
     world = World(seed, k=2 + seed)
     beliefs = world.beliefs(measure)
     assert isinstance(beliefs, WeightedBeliefs)
@@ -143,14 +148,17 @@ def test_a_judgment_and_its_undoing(measure: str) -> None:
     ],
 )
 @pytest.mark.parametrize("seed", range(2))
-def test_effects_of_cascades_are_derivatives(measure: str, gains: str, seed: int) -> None:
+def test_effects_of_cascades_are_derivatives(
+    measure: str, gains: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Their expectation is linear in each document's expected gain."""
+    monkeypatch.setattr("fathoms.judging.beliefs.DENSE", [0, 16][seed])
     world = World(seed)
     beliefs = world.beliefs(measure)
     for t, topic in enumerate(world.topics):
         score = topic.score(measure)
         true = [topic.slopes(score, doc, GAINS[gains]) for doc in world.docs[t]]
-        np.testing.assert_allclose(beliefs.effects(t).by_gain.toarray(), true, atol=1e-9)
+        np.testing.assert_allclose(dense(beliefs.effects(t).by_gain), true, atol=1e-9)
         for a, b in itertools.combinations(range(3), 2):
             variances = [topic.judgment_variance(score, doc, a, b) for doc in world.docs[t]]
             np.testing.assert_allclose(beliefs.effect_sizes(t, laplacian([(a, b)], 3)), variances, atol=1e-9)
@@ -168,7 +176,7 @@ def test_effects_of_ap_are_derivatives_of_the_sum_of_precisions(
         score = slow.sum_of_precisions(k, rel)
         true = [topic.slopes(score, doc, [0, rel == 1, 1]) for doc in world.docs[t]]
         effects = beliefs.effects(t)
-        np.testing.assert_allclose(effects.on_sum.toarray(), true, atol=1e-9)
+        np.testing.assert_allclose(dense(effects.on_sum), true, atol=1e-9)
         R = sum(sum(chances[rel:]) for chances in topic.chances.values())
         assert effects.divisor == pytest.approx(R + sum(grade >= rel for grade in topic.elsewhere))
 

@@ -35,8 +35,10 @@ from fathoms.estimate.gain_models import GAIN_MODELS, GainModel
 from fathoms.estimate.predict import METHODS
 from fathoms.estimate.predictors import PREDICTORS
 from fathoms.estimate.relevance import FEATURES, RELEVANCE_MODELS, Fusion, Heights
+from fathoms.judging.bandits import RecentMaxMean
 from fathoms.judging.engine import Engine
 from fathoms.judging.select import STRATEGIES, HedgeWeight, RBPWeight, Weight
+from tests import slow_bandits
 from tests import slow_rtc as slow
 from tests.test_engine import Judgments, World, pair_weights
 from tests.test_relevance import experts_by_loops, fusion_by_one_regression, some, world
@@ -125,7 +127,7 @@ class TestEveryRegistry:
     def test_facts_are_there(self, kind: str) -> None:
         for name, entry in REGISTRIES[kind].entries.items():
             assert entry.name == name, f"{kind}: {entry.name!r} is registered as {name!r}"
-            assert re.fullmatch(r"[a-z][a-z0-9]*", name), f"{name}: a name is one lower-case word"
+            assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name), f"{name}: a name is lower case, with hyphens"
             assert entry.description, f"{name}: say in `description` what it does"
             if kind not in ("features",) and name != "none":
                 assert entry.citation, f"{name}: say in `citation` where it is from"
@@ -475,6 +477,25 @@ def moved_to_front(world: World, made: Judgments, p: Floats) -> Weights:
     return unjudged(lambda world, i: float(world.place[i][1] in topics[world.place[i][0]].allowed()))(world, made, p)
 
 
+def by_bandit(values: Callable[[int], Any]) -> Callable[[World, Judgments, Floats], Weights]:
+    """1 for what the best arm of a topic with the fewest judgments would give next, 0 for all else."""
+
+    def weigh(world: World, made: Judgments, p: Floats) -> Weights:
+        topics = [slow_bandits.SlowBandit(world.rankings(t), values(t)) for t in range(world.n_topics)]
+        for number, relevant in made:
+            topic, doc = world.place[number]
+            topics[topic].judge(doc, bool(relevant))
+        fewest = min(len(bandit.judged) for bandit in topics if bandit.allowed())
+
+        def weight(world: World, number: int) -> float:
+            topic, doc = world.place[number]
+            return float(len(topics[topic].judged) == fewest and doc in topics[topic].allowed())
+
+        return unjudged(weight)(world, made, p)
+
+    return weigh
+
+
 # Weights of the unjudged candidates of two systems by plain loops, from judgments in order and probabilities.
 STRATEGY_ORACLES: dict[str, Callable[[World, Judgments, Floats], Weights]] = {
     "fusion": of_pairs("variance"),
@@ -486,6 +507,10 @@ STRATEGY_ORACLES: dict[str, Callable[[World, Judgments, Floats], Weights]] = {
     "mtf": moved_to_front,
     "hedge": hedged,
     "rbp": unjudged(summed_rbp),
+    "maxmean": by_bandit(lambda topic: slow_bandits.maxmean),
+    "maxmean-ns": by_bandit(lambda topic: slow_bandits.recent(RecentMaxMean.rate)),
+    "thompson": by_bandit(slow_bandits.thompson),
+    "find-all": lambda world, made, p: {i: float(p[i]) for i in range(len(world)) if i not in dict(made)},
 }
 
 

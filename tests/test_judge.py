@@ -35,6 +35,7 @@ from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Floats
 from fathoms.judging import session as session_module
+from fathoms.judging.engine import Engine
 from fathoms.judging.export import export
 from fathoms.judging.log import JudgingSettings, Log, check_new
 from fathoms.judging.select import STRATEGIES
@@ -66,6 +67,8 @@ class Arithmetic:
         rel: float = 1.0,
         labels: Floats | None = None,
         elsewhere: Floats | None = None,
+        imported: int = 0,
+        pool_depth: int = 0,
     ) -> None:
         self.candidates, self.until, self.measures = candidates, until, measures
         self.judgments: list[tuple[int, float]] = []
@@ -407,9 +410,9 @@ class TestResuming:
     def test_a_format_of_the_future(self, tmp_path: Path) -> None:
         begin(tmp_path / "s.db").close()
         with sqlite3.connect(tmp_path / "s.db") as connection:
-            connection.execute("UPDATE meta SET value = '2' WHERE name = 'format'")
+            connection.execute("UPDATE meta SET value = '3' WHERE name = 'format'")
         connection.close()
-        with pytest.raises(InputError, match="has format 2, expected 1"):
+        with pytest.raises(InputError, match="has format 3, expected 1 or 2"):
             Log.open(tmp_path / "s.db")
 
 
@@ -989,4 +992,105 @@ def test_no_acknowledged_answer_is_lost_whenever_the_process_is_killed(judge: Co
 def test_the_page_has_every_strategy() -> None:
     page = (Path(__file__).parent.parent / "docs" / "judge.md").read_text(encoding="utf-8")
     table = page.split("## Strategies")[1].split("##")[0]
-    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(STRATEGIES)
+    assert re.findall(r"^\| `(\w[\w-]*)` \|", table, re.MULTILINE) == list(STRATEGIES)
+
+
+# -- measures and labels --------------------------------------------------------------------------------------------
+
+
+def test_by_several_measures(judge: Command) -> None:
+    """What the summary expects is what the engine does, and nothing is settled before it is by both."""
+    done = judge("-m", "nDCG@5", "-m", "P@5", "--oracle", "sim/truth.txt", "--depth", str(DEPTH))
+    assert done.status == 0
+    head = re.match(r"(\d+) judged \((\d+) relevant\); (\d+) of (\d+) pairs settled at 0\.95\.\n", done.out)
+    assert head is not None
+    judged, _, settled, pairs = map(int, head.groups())
+    assert pairs == SYSTEMS * (SYSTEMS - 1) // 2
+    log = Log.open(Path("fathoms-judging.db"))
+    assert log.settings().measures == ("nDCG@5", "P@5")
+    log.close()
+    exp = fm.Experiment(None, "sim/runs")
+    session = exp.judge("fathoms-judging.db", resume=True)
+    assert session.judged == judged
+    by_pair: dict[frozenset[str], list[float]] = {}
+    for pair in session.pairs():
+        by_pair.setdefault(frozenset((pair.better, pair.other)), []).append(pair.confidence)
+    assert {len(sure) for sure in by_pair.values()} == {2}
+    assert sum(min(sure) >= 0.95 for sure in by_pair.values()) == settled
+    for of_one, column in zip(session.expected_by_measure(), (1, 2), strict=True):
+        shown = {line.split()[0]: line.split()[column] for line in done.out.split("\n\n")[1].splitlines()[1:]}
+        assert shown == {name: f"{value:.4f}" for name, value in of_one.items()}
+    session.close()
+
+
+def test_measures_that_judging_cannot_go_by(judge: Command) -> None:
+    for name in ("Bpref", "infAP", "AP(judged_only=True)", "nERR@10"):
+        done = judge("-m", name, "--session", "no.db")
+        assert done.status == 2
+        assert "judging does not go by" in done.err
+        assert "P, RR, AP, nDCG, RBP, ERR, DCG, SDCG, Q" in done.err
+        assert not Path("no.db").exists()
+
+
+def test_another_measure_on_resuming(judge: Command) -> None:
+    assert judge("-m", "RBP(p=0.8)", stdin="0\n").status == 0
+    assert judge("-m", "RBP", "--resume", stdin="0\n").status == 0  # the same by another name
+    done = judge("-m", "P@10", "--resume", stdin="0\n")
+    assert done.status == 2
+    assert "was begun with --measure RBP(p=0.8), found P@10;" in done.err
+
+
+def test_labels(judge: Command) -> None:
+    """The truth as a label says which documents are relevant; a session wants the same labels again."""
+    truth = [line.split() for line in Path("sim/truth.txt").read_text().splitlines()]
+    Path("labels.txt").write_text("".join(f"{topic} {document} {grade}\n" for topic, _, document, grade in truth))
+    alone = judge("--oracle", "sim/truth.txt", "--budget", "30", "--confidence", NEVER, "--session", "alone.db")
+    told = judge(
+        *("--oracle", "sim/truth.txt", "--budget", "30", "--confidence", NEVER, "--session", "told.db"),
+        *("--labels", "labels.txt"),
+    )
+    assert (alone.status, told.status) == (0, 0)
+    exp = fm.Experiment(None, "sim/runs")
+    relevant = {(topic, document) for topic, _, document, grade in truth if int(grade) > 0}
+    errors = []
+    for name, labels in (("alone.db", ()), ("told.db", ("labels.txt",))):
+        session = exp.judge(name, resume=True, labels=labels)
+        numbers, chance = session.engine.probabilities()
+        tasks = [session.task(int(number)) for number in numbers]
+        true = np.array([(task.topic, task.document) in relevant for task in tasks])
+        errors.append(float(((chance - true) ** 2).mean()))
+        session.close()
+    assert errors[1] < 0.5 * errors[0]
+    done = judge("--resume", "--session", "told.db", stdin="0\n")
+    assert done.status == 2
+    assert "the content of the labels is another" in done.err
+    done = judge("--labels", "nowhere.txt", "--session", "other.db", stdin="0\n")
+    assert done.status == 2
+
+
+OTHER_MEASURES = ("P@5", "RBP(p=0.8)", "DCG@10", "SDCG@10", "RR", "Q")
+
+
+@pytest.mark.parametrize(
+    "name", ["AP", "nDCG@10", "ERR@10", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHER_MEASURES)]
+)
+def test_settled_pairs_are_right(name: str) -> None:
+    """Of pairs of simulated systems that are settled at 0.95, at least 85% are right: a level at which 40 of them would
+    fail once in a hundred times if 95% were right in truth."""
+    measure = fm.parse_measure(name)
+    right = []
+    for seed in range(20):
+        made = fm.simulate(systems=4, n_topics=15, n_docs=400, depth=30, pool_depth=3, max_grade=2, seed=seed)
+        qrels, runs = fm.read_qrels(made.truth), fm.read_runs(made.runs)
+        found = candidates(runs, 30, "trec", "float32")
+        grades = session_module.known(found, qrels)
+        scored = {row["run"]: row["score"] for row in fm.evaluate(qrels, runs, [measure]).rows(named=True)}
+        for pair in ((0, 1), (2, 3)):
+            engine = Engine(found, measures=[measure], grades=[0, 1, 2], systems=pair, seed=seed)
+            while not engine.settled() and (number := engine.next()) is not None:
+                engine.judge(number, grades.get(number, 0.0))
+            truth = scored[engine.names[0]] - scored[engine.names[1]]
+            if engine.settled() and truth:
+                right.append((engine.confidence()[0, 1] > 0.5) == (truth > 0))
+    assert len(right) >= 30
+    assert np.mean(right) >= 0.85

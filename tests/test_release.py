@@ -50,7 +50,7 @@ def metadata(wheel: zipfile.ZipFile) -> Message:
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     inside = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert inside == {name.removeprefix("src/") for name in files("src/fathoms")}
-    assert {"fathoms/py.typed", "fathoms/reporting/page.css", "fathoms/judging/web/page.html"} <= inside
+    assert {"fathoms/py.typed", "fathoms/reporting/page.css", "fathoms/judging/web/organise.html"} <= inside
     about = {name.partition(".dist-info/")[2] for name in wheel.namelist()} - {""}
     assert about == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 

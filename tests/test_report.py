@@ -77,9 +77,12 @@ class Page(HTMLParser):
         return sum(name == tag for name, _ in self.elements)
 
 
+POOL_DEPTH = 8
+
+
 @pytest.fixture(scope="module")
 def folder(simulated: Callable[..., Path]) -> Path:
-    return simulated(systems=6, n_topics=7, n_docs=300, depth=60, pool_depth=8, seed=3)
+    return simulated(systems=6, n_topics=7, n_docs=300, depth=60, pool_depth=POOL_DEPTH, seed=3)
 
 
 def pooled_runs(folder: Path) -> tuple[str, ...]:
@@ -190,10 +193,12 @@ def test_guidelines_and_sentences_are_those_of_the_audit(folder: Path, page: str
 # -- what to judge --------------------------------------------------------------------------------------------------
 
 
-def engine_of(qrels: fm.Qrels, runs: Runs, names: list[str]) -> Engine:
+def engine_of(qrels: fm.Qrels, runs: Runs, names: list[str], pool_depth: int) -> Engine:
     found = candidates(Runs({name: runs[name] for name in names}), 100, "trec", "float32", qrels.topics)
-    engine = Engine(found, baseline=names[0], elsewhere=found.relevant_elsewhere(qrels))
-    engine.load([(number, grade >= 1) for number, grade in known(found, qrels).items()])
+    before = [(number, float(grade >= 1)) for number, grade in known(found, qrels).items()]
+    elsewhere = found.judged_elsewhere(qrels, np.array([0.0, 1.0]))
+    engine = Engine(found, baseline=names[0], elsewhere=elsewhere, imported=len(before), pool_depth=pool_depth)
+    engine.load(before)
     return engine
 
 
@@ -202,7 +207,7 @@ def test_the_first_document_is_the_engines_next(folder: Path, report: Report) ->
     assert report.judging is not None
     names = report.judging.systems
     assert names[0] == report.ranked(report.measures[0])[0].run
-    engine = engine_of(qrels, runs, names)
+    engine = engine_of(qrels, runs, names, POOL_DEPTH)
     found = candidates(Runs({name: runs[name] for name in names}), 100, "trec", "float32", qrels.topics)
     skip: list[int] = []
     for one in report.judging.first[:8]:
@@ -219,7 +224,7 @@ def test_swing_is_the_slope_of_the_expected_difference(folder: Path, report: Rep
     qrels, runs = fm.read_qrels(folder / "qrels.txt"), fm.read_runs(folder / "runs")
     assert report.judging is not None
     found = candidates(Runs({n: runs[n] for n in report.judging.systems}), 100, "trec", "float32", qrels.topics)
-    engine = engine_of(qrels, runs, report.judging.systems)
+    engine = engine_of(qrels, runs, report.judging.systems, POOL_DEPTH)
     block, elsewhere = engine.block, found.relevant_elsewhere(qrels)
     chance = np.zeros(block.number.shape)
     chance[block.present] = engine.probabilities()[1]

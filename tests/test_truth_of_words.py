@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -29,6 +30,8 @@ import fathoms as fm
 from fathoms.comparison.compare import Comparison, Pair
 from fathoms.comparison.sentences import sentence
 from fathoms.comparison.significance import p_values
+from fathoms.data.simulate import simulate
+from fathoms.judging.terminal import recall_sentence
 from tests import slow
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
@@ -1808,3 +1811,45 @@ def test_words_are_true_of_larger_collections(check: Callable[[World, Count], No
         check(world(seed, systems=4 if seed % 3 else 3, n_topics=15, depth=100), count)
     for kind in sorted(count.all):
         print(f"{kind}: {count.right[kind]:,} of {count.all[kind]:,}")
+
+
+LEFT = re.compile(
+    r"Found (?P<found>[\d,]+) relevant documents?; an estimated (?P<total>[\d,]+) "
+    r"\((?P<low>[\d,]+) to (?P<high>[\d,]+)\) exist among the documents of these runs "
+    r"to depth (?P<depth>\d+); recall (?P<recall>[\d.]+), at least (?P<least>[\d.]+)\."
+)
+
+
+def test_what_is_found_and_what_is_left(tmp_path: Path) -> None:
+    """The sentence of `judge --strategy find-all` at many moments: its figures again from the files, and the truth."""
+    held = Count()
+    for seed in range(4):
+        made = simulate(systems=4, n_topics=10, n_docs=800, depth=40, max_grade=1, seed=seed)
+        session = fm.Experiment(None, made.runs).judge(tmp_path / f"{seed}.db", depth=40, strategy="find-all")
+        truth = {(topic, doc) for topic, doc, grade in made.truth.iter_rows() if grade > 0}
+        retrieved = {(task.topic, task.document) for task in map(session.task, range(len(session.candidates)))}
+        exist, judged = len(truth & retrieved), set[tuple[str, str]]()
+        assert recall_sentence(session, session.recall()) == "Too early to say how many relevant documents are left."
+        while numbers := session.engine.queue(60):
+            pairs = [(task.topic, task.document) for task in map(session.task, numbers)]
+            session.grade_all([(*pair, int(pair in truth), "ann", "") for pair in pairs])
+            judged |= set(pairs)
+            found = len(judged & truth)
+            words = recall_sentence(session, session.recall())
+            if judged == retrieved:
+                assert words == f"Found {found} relevant documents: all documents of these runs to depth 40 are judged."
+                break
+            match = LEFT.fullmatch(words)
+            assert match, words
+            said = {name: float(value.replace(",", "")) for name, value in match.groupdict().items()}
+            assert (said["found"], said["depth"]) == (found, 40)
+            assert found <= said["low"] <= said["total"] <= said["high"]
+            assert abs(said["recall"] - found / said["total"]) < 0.006 + 0.6 / said["total"]
+            assert said["least"] <= found / (said["high"] - 1) + 1e-9
+            assert said["least"] >= found / said["high"] - 0.0101
+            held.note("interval", said["low"] <= exist <= said["high"])
+            held.note("at least", found / exist >= said["least"])
+        session.close()
+    assert held.all["interval"] > 40
+    for kind in held.all:
+        assert held.right[kind] >= 0.93 * held.all[kind], kind

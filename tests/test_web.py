@@ -34,7 +34,8 @@ from fathoms.judging.log import JudgingSettings, Log, Point
 from fathoms.judging.select import STRATEGIES
 from fathoms.judging.session import Session
 from fathoms.judging.texts import Entry
-from fathoms.judging.web.server import LARGEST, LONGEST, Address, Page
+from fathoms.judging.web.access import Address
+from fathoms.judging.web.server import LARGEST, LONGEST, PAGES, Page, PageOptions
 from fathoms.judging.web.service import SHOWN, JudgingService, Refused, name_of, thinned
 
 DOCUMENTS = [f"d{i:02}" for i in range(12)]
@@ -98,7 +99,7 @@ def test_kappa_of_more_people() -> None:
 
 ACTIONS = st.lists(
     st.tuples(
-        st.sampled_from(["grade", "grade", "grade", "skip", "undo", "settle"]),
+        st.sampled_from(["grade", "grade", "grade", "skip", "undo", "settle", "revise", "revise"]),
         st.integers(0, 3),
         st.integers(0, 2),
         st.sampled_from(["ann", "bob", "cleo"]),
@@ -107,67 +108,102 @@ ACTIONS = st.lists(
 )
 
 
+class Stands:
+    """An answer in a plain list: what it is about, and the grades it had, each with the moment it was given."""
+
+    def __init__(self, kind: str, document: str, who: str, moment: int, grade: int | None) -> None:
+        self.kind, self.document, self.who, self.versions = kind, document, who, [(moment, grade)]
+
+    @property
+    def grade(self) -> int | None:
+        return self.versions[-1][1]
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=ACTIONS)
 def test_two_grades_against_a_plain_model(
     actions: list[tuple[str, int, int, str]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Every document goes to two people; the log is folded by a list and loops."""
+    """Every document goes to two people, who revise and take back; the log is folded by a list and loops."""
     path = tmp_path_factory.mktemp("session") / "s.db"
     now = begin(path, double=1.0, rel=2)
-    stands: list[tuple[str, str, int | None, str]] = []
+    stands: list[Stands] = []
 
-    def of(document: str, *kinds: str) -> list[tuple[str, str, int | None, str]]:
-        return [event for event in stands if event[1] == document and event[0] in kinds]
+    def of(document: str, *kinds: str) -> list[Stands]:
+        return [one for one in stands if one.document == document and one.kind in kinds]
 
-    for kind, number, grade, who in actions:
+    written = 0
+    for moment, (kind, number, grade, who) in enumerate(actions):
         document = DOCUMENTS[number]
         grades = of(document, "grade")
         judged = of(document, "grade", "final")
         later = stands[stands.index(grades[-1]) :] if grades else []
-        wants_second = len(judged) == 1 and judged == grades and grades[0][3] != who
-        wants_second = wants_second and not any(event[0] == "skip" and event[1] == document for event in later)
+        wants_second = len(judged) == 1 and judged == grades and grades[0].who != who
+        wants_second = wants_second and not any(one.kind == "skip" and one.document == document for one in later)
         if kind == "undo":
-            mine = [i for i, event in enumerate(stands) if event[3] == who]
+            mine = [one for one in stands if one.who == who]
             back = now.undo(who)
             assert (back is not None) == bool(mine)
             if mine:
-                stands.pop(mine[-1])
+                written += 1
+                last = max(mine, key=lambda one: one.versions[-1][0])
+                last.versions.pop()
+                if not last.versions:
+                    stands.remove(last)
             continue
+        own = [one for one in grades if one.who == who]
+        skipped = of(document, "skip")
+        kind_written = {"settle": "final", "revise": "grade"}.get(kind, kind)
         if kind == "settle":
-            allowed = len(grades) == 2 and grades[0][2] != grades[1][2]
-            event: tuple[str, str, int | None, str] = ("final", document, grade, who)
+            finals = of(document, "final")
+            differ = len(grades) == 2 and grades[0].grade != grades[1].grade
+            overruled = len(grades) == 2 and bool(finals) and finals[-1].grade != grades[0].grade
+            allowed = differ or overruled
         elif kind == "skip":
-            allowed = (not judged or wants_second) and not of(document, "skip")
-            event = ("skip", document, None, who)
+            allowed = (not judged or wants_second) and not skipped
+        elif kind == "revise":
+            allowed = own[0].grade != grade if own else not judged and bool(skipped) and skipped[-1].who == who
         else:
             allowed = not judged or wants_second
-            event = ("grade", document, grade, who)
         act: Callable[[], Any] = {
             "settle": lambda: now.settle("1", document, grade, who),  # noqa: B023
             "skip": lambda: now.skip("1", document, who),  # noqa: B023
             "grade": lambda: now.grade("1", document, grade, who),  # noqa: B023
+            "revise": lambda: now.revise("1", document, grade, who),  # noqa: B023
         }[kind]
-        if allowed:
-            act()
-            stands.append(event)
-        else:
+        if not allowed:
             with pytest.raises(FathomsError):
                 act()
+            continue
+        act()
+        written += 1
+        if kind == "revise" and own:
+            own[0].versions.append((moment, grade))
+        else:
+            stands.append(Stands(kind_written, document, who, moment, None if kind == "skip" else grade))
     counting = {}
-    for document in dict.fromkeys(event[1] for event in stands if event[0] != "skip"):
+    for document in dict.fromkeys(one.document for one in stands if one.kind != "skip"):
         judged = of(document, "grade", "final")
-        counting[document] = judged[-1][2] if judged[-1][0] == "final" else judged[0][2]
+        counting[document] = judged[-1].grade if judged[-1].kind == "final" else judged[0].grade
     expected = now.engine.confidence().tolist()
     now.close()
     again = resume(path)
+    assert len(again.log.events()) == written  # nothing of it is lost
     for one in (now, again):
         assert {event.document: event.grade for event in one.grades()} == counting
         assert list({event.document: None for event in one.grades()}) == list(counting)
-        assert one.judgments == [(DOCUMENTS.index(d), g or 0) for d, g in counting.items()]
+        assert one.judgments == [(DOCUMENTS.index(d), g) for d, g in counting.items()]
+        assert [[old.grade for old in one.revised(event)] for event in one.standing] == [
+            [grade for _, grade in other.versions[:-1]] for other in stands
+        ]
     assert again.engine.confidence().tolist() == expected
     assert qrels_text(again) == "".join(f"1 0 {d} {g}\n" for d, g in counting.items())
     again.close()
+    told = begin(path.with_name("told.db"), rel=2)  # of the final grades alone
+    for document, final in counting.items():
+        told.grade("1", document, final or 0, "x")
+    assert told.engine.confidence().tolist() == expected
+    told.close()
 
 
 def test_a_share_of_documents_is_for_two(tmp_path: Path) -> None:
@@ -202,7 +238,7 @@ def test_second_grades_come_first_and_from_others(tmp_path: Path) -> None:
         now.settle("1", first.document, 3, "eve")
     now.settle("1", first.document, 1, "eve")
     assert [event.grade for event in now.grades()] == [1]
-    rows = [row[2:4] + row[6:] for row in provenance(now)]
+    rows = [row[2:4] + row[6:7] for row in provenance(now)]
     assert rows == [("2", "ann", "first"), ("0", "bob", "second"), ("1", "eve", "final")]
     assert now.undo("eve") is not None
     assert [event.grade for event in now.grades()] == [2]
@@ -478,14 +514,16 @@ TEXTS = Words({name: Entry("", (EVIL,)) for name in DOCUMENTS[:6]} | {"d06": Ent
 
 
 class Site:
-    """A page over a small session, with a browser that has opened it."""
+    """A page over a small session, with browsers that have opened it: an assessor's, the organiser's, a stranger's."""
 
-    def __init__(self, here: Place) -> None:
+    def __init__(self, here: Place, options: PageOptions | None = None) -> None:
         self.here = here
-        app = Page(here.service, TOPICS, TEXTS, ADDRESS).app()
-        self.client = TestClient(app, base_url=BASE, headers={"Origin": BASE})
-        self.stranger = TestClient(app, base_url=BASE, headers={"Origin": BASE})
+        app = Page(here.service, TOPICS, TEXTS, ADDRESS, options).app()
+        self.client, self.organiser, self.stranger = (
+            TestClient(app, base_url=BASE, headers={"Origin": BASE}) for _ in range(3)
+        )
         assert self.client.get("/", params={"token": TOKEN}).status_code == 200
+        assert self.organiser.get("/organise", params={"token": ADDRESS.organiser_token}).status_code == 200
 
     def post(self, path: str, **body: Any) -> httpx.Response:
         return self.client.post(f"/api/{path}", json=body)
@@ -521,11 +559,11 @@ def test_a_judge_at_work(site: Site) -> None:
     assert after["state"]["skipped"] == 1
     back = site.post("undo", name="ann").json()
     assert back["document"] == following
-    assert site.client.get("/qrels.txt").text == f"1 0 {task['document']['id']} 2\n"
-    table = site.client.get("/provenance.tsv")
+    assert site.organiser.get("/qrels.txt").text == f"1 0 {task['document']['id']} 2\n"
+    table = site.organiser.get("/provenance.tsv")
     assert table.headers["content-disposition"] == 'attachment; filename="qrels.txt.provenance.tsv"'
     row = table.text.splitlines()[1].split("\t")
-    assert row[:4] + row[5:] == ["1", task["document"]["id"], "2", "ann", "well done", "first"]
+    assert row[:4] + row[5:] == ["1", task["document"]["id"], "2", "ann", "well done", "first", ""]
     event = site.here.session.log.events()[0]
     assert (event.assessor, event.grade, event.note) == ("ann", 2, "well done")
 
@@ -591,47 +629,66 @@ def test_ids_that_are_no_utf8_come_back(tmp_path: Path) -> None:
         body = json.dumps(answer(task))
         headers = {"Content-Type": "application/json"}
         task = client.post("/api/grade", content=body, headers=headers).json()["document"]
+    client.headers = httpx.Headers({"Authorization": f"Bearer {ADDRESS.organiser_token}"})
     assert sorted(client.get("/qrels.txt").content.splitlines()) == [b"t\xe9 0 d\xff 1", b"t\xe9 0 e 1"]
     desk.close()
     session.close()
 
 
+EXPORTS = ("/qrels.txt", "/provenance.tsv")
+CHANGES = ("next", "grade", "skip", "undo", "revise", "history", "settle", "keep", "text")
+
+
 def test_wrong_tokens(site: Site) -> None:
     task = site.next("ann")
     outside = site.stranger
-    for path in ("/", "/watch", "/api/state", "/qrels.txt", "/provenance.tsv"):
+    for path in ("/", "/organise", "/api/about", "/api/state", "/api/organise", "/api/judgments", *EXPORTS):
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
             response = outside.get(path, headers=headers)
             assert response.status_code == 401, path
             assert "token" in response.json()["error"]
         assert outside.get(path, params={"token": "wrong"}).status_code == 401
-    for path in ("next", "grade", "skip", "undo", "settle", "keep", "text"):
+    for path in CHANGES:
         outside.cookies.set("fathoms-judge-8417", "wrong")
         assert outside.post(f"/api/{path}", json=answer(task)).status_code == 401
     assert site.untouched()
 
 
-def test_watching_is_all_that_the_other_token_allows(site: Site) -> None:
+def test_who_organises_does_not_judge_and_who_judges_does_not_organise(site: Site) -> None:
     task = site.next("ann")
-    watcher = site.stranger
-    assert watcher.get("/", params={"token": ADDRESS.watch_token}).status_code == 401
-    opened = watcher.get("/watch", params={"token": ADDRESS.watch_token}, follow_redirects=False)
-    assert (opened.status_code, opened.headers["location"]) == (303, "/watch")
-    for path, status in (("/watch", 200), ("/api/state", 200), ("/qrels.txt", 200), ("/", 401)):
-        assert watcher.get(path).status_code == status
-    for path in ("next", "grade", "skip", "undo", "settle", "keep", "text"):
-        assert watcher.post(f"/api/{path}", json=answer(task)).status_code == 401
-    assert ADDRESS.watch_token not in TOKEN
+    organiser = site.stranger
+    assert organiser.get("/", params={"token": ADDRESS.organiser_token}).status_code == 401
+    assert organiser.get("/organise", params={"token": TOKEN}).status_code == 401
+    opened = organiser.get("/organise", params={"token": ADDRESS.organiser_token}, follow_redirects=False)
+    assert (opened.status_code, opened.headers["location"]) == (303, "organise")
+    for path in ("/organise", "/api/about", "/api/organise", "/api/judgments", *EXPORTS):
+        assert organiser.get(path).status_code == 200
+    for path in ("/", "/api/state"):
+        assert organiser.get(path).status_code == 401
+    for path in CHANGES:
+        if path not in ("settle", "text"):
+            assert organiser.post(f"/api/{path}", json=answer(task)).status_code == 401
+    for path in ("/api/organise", "/api/judgments", *EXPORTS):
+        refused = site.client.get(path)
+        assert refused.status_code == 403
+        assert "for whoever organises" in refused.json()["error"]
+    assert site.client.get("/organise").status_code == 401
+    about = {"topic": "1", "document": task["document"]["id"], "grade": 1, "name": "ann"}
+    assert site.post("settle", **about).status_code == 403
+    assert ADDRESS.organiser_token != Address(token=TOKEN).organiser_token  # it does not follow from the other
+    with pytest.raises(FathomsError, match="must not be an assessor's"):
+        Address(token=TOKEN, organiser_token=TOKEN)
     assert site.untouched()
 
 
 def test_the_token_leaves_the_address_at_once(site: Site) -> None:
     response = site.stranger.get("/", params={"token": TOKEN}, follow_redirects=False)
-    assert (response.status_code, response.headers["location"]) == (303, "/")
+    assert (response.status_code, response.headers["location"]) == (303, "./")
     cookie = response.headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=lax" in cookie
-    for path in ("/", "/script.js", "/style.css", "/icon.svg", "/api/state"):
+    assert "secure" not in cookie
+    for path in ("/", *PAGES, "/api/state"):
         headers = site.client.get(path).headers
         assert headers["referrer-policy"] == "no-referrer"
         assert headers["cache-control"] == "no-store"
@@ -643,12 +700,13 @@ def test_the_token_leaves_the_address_at_once(site: Site) -> None:
 
 
 def test_the_page_asks_nobody_else(site: Site) -> None:
-    for path in ("/", "/script.js", "/style.css"):
-        text = site.client.get(path).text
+    for path in ("/", "/organise", *(path for path in PAGES if path != "/icon.svg")):
+        text = (site.organiser if path == "/organise" else site.client).get(path).text
         addresses = set(re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"']*", text))
         assert addresses <= {"http://www.w3.org/2000/svg"}, path  # a name, not a place
-    html = site.client.get("/").text
-    assert not re.search(r"<script(?![^>]*\bsrc=)|\bon\w+\s*=|\bstyle\s*=|javascript:", html)
+    for html in (site.client.get("/").text, site.organiser.get("/organise").text):
+        assert not re.search(r"<script(?![^>]*\bsrc=)|\bon\w+\s*=|\bstyle\s*=|javascript:", html)
+        assert not re.search(r"(?:href|src)=\"[/\w]*:?/", html)  # relative, so that any path will do
 
 
 @pytest.mark.parametrize(
@@ -736,7 +794,7 @@ def test_bad_bodies(site: Site) -> None:
         assert site.untouched()
     form = site.client.post("/api/grade", data=good)
     assert (form.status_code, site.untouched()) == (415, True)
-    for path in ("/../../etc/passwd", "/%2e%2e/server.py", "/server.py", "/page.html", "/static/../server.py", "/api"):
+    for path in ("/../../etc/passwd", "/%2e%2e/server.py", "/server.py", "/judge.html", "/static/../server.py", "/api"):
         assert site.client.get(path).status_code == 404
     assert site.client.get("/api/grade").status_code == 405
     assert site.post("grade", **good).status_code == 200  # after all that, it is still ann's
@@ -766,13 +824,14 @@ def test_settling_over_the_wire(place: Callable[..., Place]) -> None:
     task = site.next("ann")
     site.post("grade", **answer(task, grade=0))
     about = {"topic": "1", "document": task["document"]["id"], "grade": 2, "name": "eve"}
-    early = site.post("settle", **about)
+    early = site.organiser.post("/api/settle", json=about)
     assert early.status_code == 400
     assert "has no two grades that differ" in early.json()["error"]
     assert site.next("bob") == task
     site.post("grade", **answer(task, name="bob", grade=2))
-    assert site.post("settle", **about).json()["state"]["disagreements"][0]["final"] == ["eve", 2]
-    assert site.client.get("/qrels.txt").text.startswith(f"1 0 {task['document']['id']} 2\n")
+    settled = site.organiser.post("/api/settle", json=about)
+    assert settled.json()["state"]["disagreements"][0]["final"] == ["eve", 2]
+    assert site.organiser.get("/qrels.txt").text.startswith(f"1 0 {task['document']['id']} 2\n")
 
 
 # -- the command --------------------------------------------------------------------------------------------------
@@ -788,7 +847,10 @@ def test_bad_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
             ((), "the arguments QRELS and RUN are missing"),
             (("none",), "the arguments QRELS and RUN are missing"),
             (("--demo", "--port", "1"), "--port is for the page; add --web"),
-            (("--demo", "d", "--web", "--host", "0.0.0.0"), "choose what opens the page with --token TEXT"),
+            (
+                ("--demo", "d", "--web", "--host", "0.0.0.0"),
+                "choose what opens the page with --token TEXT or --assessors",
+            ),
             (("--demo", "d", "--web", "--token", "short"), "expected a token of 12 characters or more"),
             (("--demo", "d", "--web", "--oracle", "x"), "--oracle does not go with --web"),
             (("--demo", "d", "--web", "--port", port), f"cannot listen on 127.0.0.1, port {port}"),
@@ -851,7 +913,7 @@ def test_the_whole_command(tmp_path: Path) -> None:
             heard += server.stderr.readline()
         found = re.search(r"judge at +http://127.0.0.1:(\d+)/\?token=", heard)
         assert found, heard
-        assert re.search(r"only watch +http://127.0.0.1:\d+/watch\?token=\w+\n", heard)
+        assert re.search(r"organise at +http://127.0.0.1:\d+/organise\?token=[\w-]+\n", heard)
 
         def post(path: str, body: dict[str, Any], port: str = found[1]) -> dict[str, Any]:
             headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}

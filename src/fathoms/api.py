@@ -460,6 +460,11 @@ class Experiment(BaseExperiment):
         kappa_error: float | None = None,
         count_disagreement: bool | None = None,
         first: str | os.PathLike[str] | Iterable[tuple[str, str]] | None = None,
+        stay: int | None = None,
+        recall: float | None = None,
+        sample: int | None = None,
+        design: str | None = None,
+        per_topic: bool = False,
     ) -> Session:
         """A judging session kept in the file `path`, a new one or one that goes on: `.next()` says which document to
         judge, `.grade(...)` takes the answer, which is on disk when it returns.
@@ -469,12 +474,15 @@ class Experiment(BaseExperiment):
         `confidence` settles a pair, `judge_twice` is the share of documents that two people judge; with `kappa_error`
         in its place they judge as many as it takes to know kappa to that error, and with `count_disagreement` a pair is
         settled only if another assessor's judgments would settle it too. `first` names the documents to judge before
-        those that the strategy chooses: a file of lines `topic document`, or pairs. What is None is as `fathoms judge`
-        has it by default, or as the session was begun with.
+        those that the strategy chooses: a file of lines `topic document`, or pairs. `stay` is how many documents of a
+        topic come in a row, `recall` the share of the relevant documents to find with the strategy find-all. With
+        `sample` so many documents (of each topic, if `per_topic`) are drawn at random by a `design`, as `pool` does it,
+        and nothing else is judged. `.batch(n)` are the next n documents. What is None is as `fathoms judge` has it by
+        default, or as the session was begun with.
         """
         from fathoms.judging.opening import open_session
 
-        wholes = {"depth": depth, "max_grade": max_grade, "rel": rel}
+        wholes = {"depth": depth, "max_grade": max_grade, "rel": rel, "stay": stay}
         settings: dict[str, Any] = {
             "measures": None if measures is None else tuple(one.name for one in self.measures(measures)),
             "strategy": strategy,
@@ -483,6 +491,7 @@ class Experiment(BaseExperiment):
             "double": judge_twice,
             "kappa_error": None if kappa_error is None else checked("kappa_error", choices.share, kappa_error),
             "count_disagreement": count_disagreement,
+            "recall": recall,
             **{
                 name: None if value is None else checked(name, choices.whole_number, value)
                 for name, value in wholes.items()
@@ -491,7 +500,17 @@ class Experiment(BaseExperiment):
         if not resume:
             options = self.options
             settings |= {"ties": options.ties, "precision": options.precision, "seed": options.seed}
-        return open_session(self, Path(path), settings, resume=resume, first=first, labels=each_source(labels))
+        return open_session(
+            self,
+            Path(path),
+            settings,
+            resume=resume,
+            first=first,
+            labels=each_source(labels),
+            sample=sample,
+            design=design,
+            per_topic=per_topic,
+        )
 
     def _noted(self, result: Found) -> Found:
         if self.warn:

@@ -4,7 +4,11 @@ QRELS holds the judgments there are; `none` starts from nothing. Each answer is 
 next document is shown, so nothing is lost whatever happens, and --resume goes on. The conversation is on standard
 error; standard output gets the summary at the end. Keys: a grade, s skip, u undo, n note, m more text, q quit, ? help.
 
---web puts a page in the terminal's place, on which several people can judge at once; see docs/judging-page.md.
+--batch writes the next documents to a file instead, and --answers reads the grades back. --sample draws documents at
+random, for estimates by `fathoms predict --sampled`. --strategy find-all looks for all relevant documents.
+
+--web puts a page in the terminal's place, on which several people can judge at once, and another for whoever organises
+it; see docs/judging-page.md.
 """
 
 from __future__ import annotations
@@ -16,7 +20,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathoms.cli import options
+from fathoms import choices
+from fathoms.cli import judge_page, options
 from fathoms.judging.names import DEFAULT, STRATEGIES
 
 if TYPE_CHECKING:
@@ -29,8 +34,13 @@ EXAMPLES = """examples:
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt --resume
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --web --judge-twice 10%
   fathoms judge --demo --web
+  fathoms judge none runs/ --docs docs.jsonl --web --assessors names.txt --grades grades.txt --guidelines guide.md
   fathoms judge none runs/ -m nDCG@10 --max-grade 3 --labels llm.tsv --docs docs.jsonl --export qrels.txt
   fathoms judge qrels.txt a.run b.run --first decisive.txt --export more.txt
+  fathoms judge none runs/ --batch 50 --to batch.tsv
+  fathoms judge none runs/ --resume --answers batch.tsv --batch 50 --to next.tsv
+  fathoms judge none runs/ --sample 500 --design depth --export qrels.txt
+  fathoms judge none runs/ --strategy find-all --recall 0.9
   fathoms judge qrels.txt runs/ --oracle truth.txt --strategy mtc --confidence 0.99 --session study.db"""
 SESSION = Path("fathoms-judging.db")
 TEMPORARY = ""  # where the demo is, if no folder is named
@@ -47,8 +57,20 @@ OPEN_PAIRS = 20  # shown in the summary
 
 
 SETTINGS = (
-    *("measures", "strategy", "until", "seed", "depth", "ties", "baseline", "max_grade", "rel"),
-    *("double", "kappa_error", "count_disagreement"),
+    "measures",
+    "strategy",
+    "until",
+    "seed",
+    "depth",
+    "ties",
+    "baseline",
+    "max_grade",
+    "rel",
+    "double",
+    "kappa_error",
+    "count_disagreement",
+    "stay",
+    "recall",
 )
 
 
@@ -91,6 +113,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="ask for these documents first: lines `topic document ...`, as `fathoms compare --explain-to` writes",
     )
+    parser.add_argument(
+        "--stay",
+        metavar="N",
+        type=options.at_least_one,
+        help="documents of a topic to judge before another topic comes (a session begun on the page: 10; else 1)",
+    )
+    parser.add_argument(
+        "--recall",
+        metavar="SHARE",
+        type=_share,
+        help="for --strategy find-all: stop when at least so many of the relevant documents are found (0.95)",
+    )
     parser.add_argument("--baseline", metavar="RUN", help="settle pairs with this run only (a name, or its file)")
     parser.add_argument("--depth", metavar="D", type=options.at_least_one, help="top documents of each run (100)")
     parser.add_argument(
@@ -126,14 +160,22 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=None,  # so that a session's own can be told from one asked for
         help="settle a pair only if another assessor's judgments would settle it too",
     )
-    page = parser.add_argument_group("the page")
-    page.add_argument("--web", action="store_true", help="judge on a page, alone or with others, until Ctrl-C")
-    page.add_argument("--host", metavar="NAME", help="address to listen on (127.0.0.1: this machine alone)")
-    page.add_argument("--port", metavar="N", type=options.at_least_zero, help="port to listen on (8417; 0: any)")
-    page.add_argument("--token", metavar="TEXT", help="what opens the page (by default, something new each time)")
-    page.add_argument(
-        "--lease", metavar="SECONDS", type=options.at_least_one, help="how long a document stays with one person (600)"
+    batch = parser.add_argument_group("batches in files")
+    batch.add_argument("--batch", metavar="N", type=options.at_least_one, help="hand out the next N documents")
+    batch.add_argument("--to", metavar="FILE", type=Path, help="where --batch writes them, with a column for the grade")
+    batch.add_argument("--answers", metavar="FILE", help="read grades back from such a file")
+    batch.add_argument(
+        "--take-back", action="store_true", help="what is handed out and has no grade may be asked for again"
     )
+    sample = parser.add_argument_group("a random sample")
+    sample.add_argument(
+        "--sample", metavar="N", type=options.at_least_one, help="judge N documents drawn at random, and no others"
+    )
+    options.add_choice(
+        sample, "--design", choices=choices.DESIGNS, help="how --sample draws, as in `fathoms pool` (uniform)"
+    )
+    sample.add_argument("--per-topic", action="store_true", help="--sample is for each topic")
+    judge_page.add_arguments(parser)
     options.add_order(parser)
     options.add_reading(parser)
     parser.add_argument("--seed", metavar="N", type=options.at_least_zero, help="seed of what is drawn at random (0)")
@@ -174,7 +216,8 @@ def _error(text: str) -> float:
 def run(args: Namespace) -> int:
     from fathoms.errors import FathomsError
 
-    _check_page(args)
+    judge_page.check(args)
+    _check_batch(args)
     with ExitStack() as stack:
         if args.demo is not None:
             _prepare_demo(args, stack)
@@ -184,31 +227,22 @@ def run(args: Namespace) -> int:
         return _judge(args)
 
 
-def _check_page(args: Namespace) -> None:
-    """What goes with --web, and what does not."""
-    from importlib.util import find_spec
-
+def _check_batch(args: Namespace) -> None:
+    """What goes with --batch and --answers, and what does not."""
     from fathoms.errors import FathomsError
 
-    if not args.web:
-        for flag in ("host", "port", "token", "lease"):
-            if getattr(args, flag) is not None:
-                raise FathomsError(f"--{flag} is for the page; add --web")
-        return
-    for flag in ("oracle", "assessor"):
-        if getattr(args, flag) is not None:
-            raise FathomsError(f"--{flag} does not go with --web, where people answer and say who they are")
-    if not (find_spec("starlette") and find_spec("uvicorn")):
-        raise FathomsError(
-            "--web needs starlette and uvicorn, which are not installed; install them with pip install 'fathoms[web]'"
-        )
-    from fathoms.judging.web.server import LOOPBACK
+    if (args.batch is None) != (args.to is None):
+        raise FathomsError("--batch N and --to FILE go together: how many documents, and where they are written")
+    for flag in ("web", "oracle"):
+        if _is_by_file(args) and getattr(args, flag):
+            raise FathomsError(f"--{flag} does not go with --batch, --answers and --take-back, which ask nobody")
+    for flag in ("answers", "take_back"):
+        if getattr(args, flag) and not args.resume:
+            raise FathomsError(f"--{flag.replace('_', '-')} is for a session that is there; add --resume")
 
-    if args.host not in (None, *LOOPBACK) and args.token is None:
-        raise FathomsError(
-            f"--host {args.host} lets other machines in; choose what opens the page with --token TEXT, and have it "
-            "travel by a network you trust, since it is sent as it is"
-        )
+
+def _is_by_file(args: Namespace) -> bool:
+    return args.batch is not None or args.answers is not None or args.take_back
 
 
 def _prepare_demo(args: Namespace, stack: ExitStack) -> None:
@@ -241,13 +275,15 @@ def _judge(args: Namespace) -> int:
     from fathoms.data.qrels import read_qrels
     from fathoms.errors import FathomsError
     from fathoms.judging.opening import open_session
+    from fathoms.judging.staying import BATCH
     from fathoms.judging.terminal import Conversation
 
     options.check_sources(args)
-    if "-" in (args.qrels, *args.runs, args.first) and args.oracle is None:
+    if "-" in (args.qrels, *args.runs, args.first) and args.oracle is None and not _is_by_file(args):
         raise FathomsError("standard input is for the answers; QRELS, RUN and --first must be files")
-    if args.export is not None:
-        check_writable(args.export)
+    for target in (args.export, args.to):
+        if target is not None:
+            check_writable(target)
     with ExitStack() as stack:
         exp = Experiment(
             None if args.qrels == "none" else args.qrels,
@@ -259,6 +295,8 @@ def _judge(args: Namespace) -> int:
         )
         oracle = None if args.oracle is None else read_qrels(args.oracle, lenient=args.lenient, junk=args.junk)
         asked = {name: getattr(args, name) for name in SETTINGS} | {"precision": args.score_precision}
+        if args.web and not args.resume and args.stay is None and args.sample is None:
+            asked["stay"] = BATCH
         opened: list[TextSources] = []
         notes: list[str] = []
         session = open_session(
@@ -268,6 +306,9 @@ def _judge(args: Namespace) -> int:
             resume=args.resume,
             oracle=oracle,
             first=args.first,
+            sample=args.sample,
+            design=args.design,
+            per_topic=args.per_topic,
             labels=args.labels,
             notes=notes,
             before=lambda found: opened.append(_open_texts(args, found.topics, found.documents.tolist())),
@@ -279,7 +320,9 @@ def _judge(args: Namespace) -> int:
             _say_texts(texts, len(found.topics), len(set(found.documents.tolist())))
         try:
             if args.web:
-                _serve(session, texts, args)
+                judge_page.serve(session, texts, args)
+            elif _is_by_file(args):
+                _by_file(session, texts, args)
             elif oracle is None:
                 Conversation(session, texts, args.assessor or _user(), budget=args.budget, quiet=args.quiet).hold()
             else:
@@ -321,32 +364,35 @@ def _say_texts(sources: TextSources, topics: int, documents: int) -> None:
             print(f"fathoms: warning: {total - len(texts):,} of {total:,} {noun} have no text", file=sys.stderr)
 
 
-# -- people answer on a page --------------------------------------------------------------------------------------
+# -- files go out and come back ---------------------------------------------------------------------------------------
 
 
-def _serve(session: Session, sources: TextSources, args: Namespace) -> None:
-    from dataclasses import replace
+def _by_file(session: Session, texts: TextSources, args: Namespace) -> None:
+    """Take grades in, then hand documents out."""
+    from fathoms.judging.handing import take_in, write_batch
+    from fathoms.text import pluralise
 
-    from fathoms.judging.web.server import Address, Page, bound, serve
-    from fathoms.judging.web.service import JudgingService
-
-    given = {name: value for name in ("host", "port", "token") if (value := getattr(args, name)) is not None}
-    address = Address(**given)
-    with bound(address) as listener:
-        address = replace(address, port=listener.getsockname()[1])
-        service = JudgingService(session, budget=args.budget, lease=args.lease or 600)
-        service.start()
-
-        def started() -> None:
-            # Not the talk that --quiet is about: without it there is no way in.
-            print(f"fathoms: judge at     {address.url()}", file=sys.stderr)
-            print(f"fathoms: only watch   {address.url(watch=True)}", file=sys.stderr)
-            print("fathoms: Ctrl-C ends it; all answers are saved as they are given", file=sys.stderr, flush=True)
-
-        try:
-            serve(Page(service, sources.topics, sources.documents, address), listener, started)
-        finally:
-            service.close()
+    said = []
+    if args.answers is not None:
+        done = take_in(session, args.answers, args.assessor or _user())
+        known = f", {done.known:,} known already" if done.known else ""
+        said.append(f"{pluralise(done.new, 'new grade')} in {args.answers}{known}, {done.empty:,} without a grade")
+    if args.take_back:
+        said.append(f"{pluralise(session.take_back(), 'document')} taken back")
+    if args.batch is not None:
+        n = args.batch
+        if args.budget is not None:
+            n = min(n, max(0, args.budget - session.judged - len(session.out)))
+        tasks = session.batch(n)
+        write_batch(args.to, tasks, texts)
+        session.hand_out(tasks)
+        said.append(
+            f"{pluralise(len(tasks), 'document')} written to {args.to}; {len(session.out):,} are handed out now, and "
+            "--resume --answers FILE reads their grades"
+        )
+    if not args.quiet:
+        for words in said:
+            print(f"fathoms: {words}", file=sys.stderr)
 
 
 # -- a file answers -----------------------------------------------------------------------------------------------
@@ -400,13 +446,15 @@ def _user() -> str:
 def _summary(session: Session) -> str:
     from fathoms.cli.output import aligned_text
     from fathoms.judging.opinions import opinion_sentences
-    from fathoms.judging.terminal import pairs_settled
+    from fathoms.judging.terminal import pairs_settled, recall_sentence
 
     now = session.progress()
     until = session.settings.until
     skipped = f", {now.skipped:,} skipped" if now.skipped else ""
     imported = f", {now.imported:,} known before" if now.imported else ""
     head = f"{now.judged:,} judged ({now.relevant:,} relevant){skipped}{imported}; {pairs_settled(now, until)}.\n"
+    if session.settings.strategy == "find-all":
+        head += recall_sentence(session, now.recall) + "\n"
     measures = session.settings.measures
     by_measure = session.expected_by_measure()
     systems = aligned_text(
@@ -435,5 +483,20 @@ def _finish(session: Session, args: Namespace) -> None:
         beside = export(session, args.export)
         if not args.quiet:
             print(f"fathoms: judgments written to {args.export}, who made them to {beside}", file=sys.stderr)
+        if session.sample is not None:
+            _finish_sample(session, args)
     elif not args.quiet:
         print(f"fathoms: the answers are in {args.session}; --resume --export FILE writes qrels", file=sys.stderr)
+
+
+def _finish_sample(session: Session, args: Namespace) -> None:
+    from fathoms.errors import FathomsError
+    from fathoms.judging.export import export_sample
+
+    try:
+        beside = export_sample(session, args.export)
+    except FathomsError as error:  # the judgments are written all the same
+        print(f"fathoms: warning: no file for `fathoms predict --sampled`: {error}", file=sys.stderr)
+        return
+    if not args.quiet:
+        print(f"fathoms: for estimates: fathoms predict {args.export} RUNS --sampled {beside}", file=sys.stderr)

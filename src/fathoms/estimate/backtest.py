@@ -125,14 +125,14 @@ class Drift:
         """What draw i adds to the logits of these documents: the drift, all of a topic alike, and the error of what a
         single run brings in."""
         rng = np.random.default_rng((seed, i, 1))
-        drift = self.by_depth(documents, rows, depth, rng)
-        return drift + (OWNER_SPREAD * rng.standard_normal(documents.n_runs))[documents.owner[rows]]
+        slopes = self.slopes(documents.n_topics, rng)[documents.topic[rows]]
+        owners = OWNER_SPREAD * rng.standard_normal(documents.n_runs)
+        return slopes * log_distance(documents.reach[rows], depth) + owners[documents.owner[rows]]
 
-    def by_depth(self, documents: Documents, rows: Ints, depth: int, rng: np.random.Generator) -> Floats:
-        """The drift alone."""
+    def slopes(self, n_topics: int, rng: np.random.Generator) -> Floats:
+        """The drift of each topic, drawn."""
         shared = self.mean + self.spread * rng.standard_normal()
-        topics = self.of_topics * rng.standard_t(HEAVY, documents.n_topics) * np.sqrt((HEAVY - 2) / HEAVY)
-        return (shared + topics[documents.topic[rows]]) * log_distance(documents.reach[rows], depth)
+        return shared + self.of_topics * rng.standard_t(HEAVY, n_topics) * np.sqrt((HEAVY - 2) / HEAVY)
 
 
 def fit_drift(documents: Documents, cases: Sequence[tuple[Hiding, Floats]]) -> Drift:

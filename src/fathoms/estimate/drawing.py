@@ -105,14 +105,58 @@ def run_sample(
     experiment.needs_an_order("a sample")
     names, notes = list(experiment.contributing()), list[str]()
     found, judged, relevant = _pool(experiment, names, depth)
+    rng = np.random.default_rng(experiment.options.seed)
+    values = read_labels(labels, found, judged, notes) if design in ("score", "probe") else None
+    drawn = draw(found, judged, relevant, n, design=design, per_topic=per_topic, rng=rng, labels=values)
+    if experiment.has_qrels and experiment.options.pooled is None:
+        notes.append(experiment.pool_assumed().sentence)
+    order = _order(found, judged, drawn.sampled, rng)
+    return SampledDocuments(
+        found.topics,
+        found.topic[order].astype(np.int64),
+        found.documents[order],
+        drawn.names()[order].tolist(),
+        drawn.probability[order],
+        drawn.sampled[order],
+        int((drawn.sampled & ~judged).sum()),
+        len(names),
+        notes,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """A sample of candidates: arrays have one entry a candidate."""
+
+    strata: list[str]
+    stratum: Ints  # numbers in `strata`; -1 where judged already
+    cell: Ints  # where a simple random sample was drawn; -1 where judged already, or drawn with a chance of its own
+    probability: Floats
+    sampled: Bools  # drawn, or judged already
+
+    def names(self) -> NDArray[np.object_]:
+        return np.array([*self.strata, TAKEN], dtype=object)[self.stratum]
+
+
+def draw(
+    found: Candidates,
+    judged: Bools,
+    relevant: Bools,
+    n: int,
+    *,
+    design: str,
+    per_topic: bool,
+    rng: np.random.Generator,
+    labels: Floats | None = None,
+) -> Draw:
+    """Draw n unjudged candidates, in all or of each topic; what is judged has probability 1."""
     open_ = np.flatnonzero(~judged)
     if not len(open_):
         raise FathomsError("every document of the pool is judged already, so there is nothing to sample")
-    rng = np.random.default_rng(experiment.options.seed)
-    if design in ("score", "probe"):
-        values = read_labels(labels, found, judged, notes)
-        p = model_probabilities(found, judged, relevant, values)[open_]
     topic = found.topic[open_].astype(np.int64)
+    cell = np.full(len(open_), -1, dtype=np.int64)
+    if design in ("score", "probe"):
+        p = model_probabilities(found, judged, relevant, labels)[open_]
     if design == "probe":
         chance = _proportional(np.sqrt(p * (1 - p) * _mean_inverse(found)[open_]), topic, n, per_topic)
         drawn = _systematic(chance, topic, rng, per_topic)
@@ -124,25 +168,12 @@ def run_sample(
             label, bands, rate = depth_bands(_best(found)[open_])
         else:
             label, bands, rate = score_bands(p)
-        chance, drawn = _stratified(topic, label, rate, len(found.topics), n, per_topic, rng)
-    if experiment.has_qrels and experiment.options.pooled is None:
-        notes.append(experiment.pool_assumed().sentence)
-    strata = np.full(len(found), TAKEN, dtype=object)
-    strata[open_] = np.array(bands, dtype=object)[label]
+        cell, chance, drawn = _stratified(topic, label, rate, len(found.topics), n, per_topic, rng)
     probability, sampled = np.ones(len(found)), judged.copy()
     probability[open_], sampled[open_] = chance, drawn
-    order = _order(found, judged, sampled, rng)
-    return SampledDocuments(
-        found.topics,
-        found.topic[order].astype(np.int64),
-        found.documents[order],
-        strata[order].tolist(),
-        probability[order],
-        sampled[order],
-        int(drawn.sum()),
-        len(names),
-        notes,
-    )
+    strata, cells = np.full((2, len(found)), -1, dtype=np.int64)
+    strata[open_], cells[open_] = label, cell
+    return Draw(bands, strata, cells, probability, sampled)
 
 
 def _pool(experiment: BaseExperiment, names: list[str], depth: int | None) -> tuple[Candidates, Bools, Bools]:
@@ -202,9 +233,9 @@ def score_bands(p: Floats) -> tuple[Ints, list[str], Floats]:
 
 def _stratified(
     topic: Ints, label: Ints, rate: Floats, n_topics: int, n: int, per_topic: bool, rng: np.random.Generator
-) -> tuple[Floats, Bools]:
-    """Chances, and what was drawn. Strata are those of each topic where all of these can have LEAST documents, else
-    those of all topics together."""
+) -> tuple[Ints, Floats, Bools]:
+    """Where each document was drawn from, its chance, and what was drawn. Strata are those of each topic where all of
+    these can have LEAST documents, else those of all topics together."""
     table = np.bincount(topic * len(rate) + label, minlength=n_topics * len(rate)).reshape(n_topics, -1)
     budgets = np.where(table.sum(axis=1) > 0, n, 0) if per_topic else _shared_out(n, table.sum(axis=1), rng)
     if per_topic or (budgets >= np.minimum(table, LEAST).sum(axis=1)).all():
@@ -227,7 +258,7 @@ def _stratified(
     starts = np.cumsum(sizes) - sizes
     drawn = np.zeros(len(cell), dtype=bool)
     drawn[order] = np.arange(len(cell)) - starts[cell[order]] < counts[cell[order]]
-    return counts[cell] / sizes[cell], drawn
+    return cell, counts[cell] / sizes[cell], drawn
 
 
 def _shared_out(n: int, sizes: Ints, rng: np.random.Generator) -> Ints:

@@ -14,18 +14,18 @@ taken from draws for all others.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, diags
+from scipy.sparse import csr_matrix
 
 from fathoms.data.arrays import ratio, row_sums
 from fathoms.data.qrels import JUDGED, PADDING
 from fathoms.errors import FathomsError
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import Block
-from fathoms.evidence.evidence import Bools, Evidence, Floats
+from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
 from fathoms.evidence.listed import known_in_all
 from fathoms.judging.models import GradeFit
 from fathoms.measures.ap import AP
@@ -34,7 +34,11 @@ from fathoms.measures.normalised import NormalisedSum
 from fathoms.measures.weighted import Weighted
 
 DRAWS = 200
+DENSE = 16  # systems up to which matrices are not worth being sparse
 MOST_IN_CLOSED_FORM = 30  # systems, of which the covariances of AP are worked out rather than drawn
+
+
+Matrix: TypeAlias = Any  # an array, or with many systems a sparse matrix
 
 
 class Grading(NamedTuple):
@@ -51,13 +55,13 @@ class Grading(NamedTuple):
 class TopicEffects(NamedTuple):
     """How expected scores of a topic follow the grades of its documents."""
 
-    on_sum: csr_matrix  # [document, system]: a before it is divided, of those that matter
+    on_sum: Matrix  # [document, system]: a before it is divided
     divisor: float
     score: Floats  # [system]: s
     growth: Floats  # [level]: d
 
     @property
-    def by_gain(self) -> csr_matrix:
+    def by_gain(self) -> Matrix:
         """a"""
         return self.on_sum * (1 / self.divisor if self.divisor > 0 else 0.0)
 
@@ -132,8 +136,7 @@ class Beliefs(ABC):
         known = self._known(in_all[None])
         by_rank = self.measure.place_effects(gains, relevant, known)
         system, rank = np.nonzero((columns < n) & (by_rank != 0))
-        places = (columns[system, rank], system)
-        on_sum = csr_matrix((by_rank[system, rank], places), shape=(n, len(column)))
+        on_sum = _matrix(by_rank[system, rank], columns[system, rank], system, (n, len(column)))
         more = self._known(in_all + np.eye(len(in_all)))  # one document more of each level
         below = float(self.measure.divisor(known)[0])
         growth = ratio(self.measure.divisor(more) - below, np.float64(below))
@@ -181,12 +184,30 @@ class _OpenOnly(NamedTuple):
         return self.effects.times(values * self.is_open, growths * self.is_open, matrix)
 
 
-def _quadratic(by_gain: csr_matrix, pairs: Floats) -> Floats:
+def _matrix(values: Floats, document: Ints, system: Ints, shape: tuple[int, int]) -> Matrix:
+    """[document, system]: sparse where there are many systems, each of which has a small part of the documents."""
+    if shape[1] > DENSE:
+        return csr_matrix((values, (document, system)), shape=shape)
+    matrix = np.zeros(shape)
+    matrix[document, system] = values
+    return matrix
+
+
+def _quadratic(matrix: Matrix, pairs: Floats) -> Floats:
     """[document]: a'La for each row a."""
-    product = by_gain @ pairs
-    document = np.repeat(np.arange(by_gain.shape[0]), np.diff(by_gain.indptr))
-    terms = by_gain.data * product[document, by_gain.indices]
-    return row_sums(document, terms, by_gain.shape[0])
+    product = matrix @ pairs
+    if isinstance(matrix, np.ndarray):
+        return np.asarray((matrix * product).sum(axis=1))
+    document = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return row_sums(document, matrix.data * product[document, matrix.indices], matrix.shape[0])
+
+
+def sandwich(matrix: Matrix, variance: Floats) -> Floats:
+    """[system, system]: A'VA."""
+    if isinstance(matrix, np.ndarray):
+        return np.asarray((matrix.T * variance) @ matrix)
+    found: Floats = (matrix.T @ matrix.multiply(variance[:, None])).toarray()
+    return found
 
 
 class ClosedForm(Beliefs):
@@ -242,7 +263,7 @@ class WeightedBeliefs(ClosedForm):
         mean = self.values @ chance
         variance = np.maximum(self.values**2 @ chance - mean**2, 0.0)
         self.expectation[topic] = by_gain.T @ mean
-        self._of_topics[topic] = (by_gain.T @ diags(variance) @ by_gain).toarray()
+        self._of_topics[topic] = sandwich(by_gain, variance)
 
 
 class APBeliefs(ClosedForm):
@@ -310,8 +331,8 @@ class DrawnBeliefs(Beliefs):
             shown = np.zeros(column.shape)
             weights = self.measure.place_effects(shown, shown, known)
             system, rank = np.nonzero((column < n) & (weights != 0))
-            by_gain = csr_matrix((weights[system, rank], (system, column[system, rank])), shape=(len(column), n))
-            sums = by_gain @ self.values[levels].T
+            by_gain = _matrix(weights[system, rank], column[system, rank], system, (n, len(column)))
+            sums = by_gain.T @ self.values[levels].T
             scores = self.measure.from_sums(sums, self._known(counts)).T
         else:
             scores = self._whole(topic, levels, counts)

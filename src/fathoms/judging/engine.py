@@ -273,7 +273,8 @@ class Engine:
         beliefs = self.beliefs[measure]
         for topic in self._topics:
             effects = beliefs.effects(int(topic))
-            change = beliefs.values[-1] * effects.by_gain.toarray() - effects.growth[-1] * effects.score
+            everyone = np.eye(len(self.names))
+            change = beliefs.values[-1] * (effects.by_gain @ everyone) - effects.growth[-1] * effects.score
             found[topic, : len(change)] = change.max(axis=1) - change.min(axis=1)
         return found
 
@@ -339,9 +340,17 @@ class Engine:
         return [(a, b) for a, b in self.pairs() if is_open[a, b]]
 
     def settled(self) -> bool:
-        """Whether every pair that matters has the confidence asked for. A model is not trusted before its first fit."""
+        """Whether every pair that matters has the confidence asked for. A model is not trusted before its first fit,
+        nor before it has seen as many topics (or all, where systems differ in fewer)."""
         enough = not self.strategy.learns or self.judged >= min(EVERY, self.size)
-        return enough and not self.open_pairs()
+        return enough and self._seen_topics() and not self.open_pairs()
+
+    def _seen_topics(self) -> bool:
+        """Whether there are judgments on enough of the topics in which systems differ."""
+        column = self.block.column
+        differ = (column != column[:, :1]).any(axis=(1, 2))
+        seen = self._state.judged.any(axis=1)
+        return not self.strategy.learns or int((seen & differ).sum()) >= min(EVERY, int(differ.sum()))
 
     def forecast(self) -> tuple[int, int] | None:
         """How many more judgments it may take to settle every pair, from and to; None without a fitted model.

@@ -21,6 +21,7 @@ from fathoms.measures.gains import Binary
 from fathoms.measures.parse import parse_measure
 
 FORMAT = 1
+WITH_REVISIONS = 2  # a file becomes one of these with its first revision, of which older versions know nothing
 APPLICATION = 0x6661746D  # what SQLite calls an application id: whose file this is
 Kind = Literal["grade", "skip", "undo", "final"]
 
@@ -45,7 +46,7 @@ CREATE TRIGGER event_is_never_removed BEFORE DELETE ON event BEGIN SELECT RAISE(
 
 @dataclass(frozen=True)
 class JudgingSettings:
-    """What a session is begun with; `until` alone may change later."""
+    """What a session is begun with; `until`, `stay` and `recall` may change later."""
 
     strategy: str = DEFAULT
     until: float = 0.95
@@ -60,6 +61,8 @@ class JudgingSettings:
     double: float = 0.0  # share of documents that two people judge
     kappa_error: float | None = None  # or as many as it takes to know kappa to +- this
     count_disagreement: bool = False  # a pair is settled only if it would be by another assessor's judgments
+    stay: int = 1  # documents of a topic that an assessor judges before another topic comes
+    recall: float | None = None  # share of the relevant documents to find, for the strategy find-all
 
     def __post_init__(self) -> None:
         if not 0.5 < self.until < 1:
@@ -74,6 +77,12 @@ class JudgingSettings:
             raise FathomsError("either a share of the documents is judged twice or as many as kappa takes, not both")
         if self.count_disagreement and not (self.double or self.kappa_error):
             raise FathomsError("to count disagreement, two people must judge some documents: by a share or for kappa")
+        if self.stay < 1:
+            raise FathomsError(f"an assessor stays on a topic for 1 document at least, found {self.stay}")
+        if self.recall is not None and self.strategy != "find-all":
+            raise FathomsError(f"a recall to reach is for the strategy find-all, found {self.strategy}")
+        if self.recall is not None and not 0 < self.recall < 1:
+            raise FathomsError(f"the recall to reach must lie between 0 and 1, found {self.recall:g}")
         object.__setattr__(self, "measures", tuple(measure.name for measure in self.parsed()))
 
     def parsed(self) -> list[Measure]:
@@ -84,28 +93,65 @@ class JudgingSettings:
 
 @dataclass(frozen=True)
 class Event:
-    """Something an assessor did: graded a document, skipped it, settled two grades, or took one of these back."""
+    """Something an assessor did: graded a document, skipped it, settled two grades, or took one of these back.
+
+    A grade that names another event revises it: it takes that one's place, in the order too.
+    """
 
     number: int
     kind: Kind
     topic: str
     document: str
     grade: int | None  # of a grade, or a final one
-    undone: int | None  # of an undo: the number of the event that it takes back
+    undone: int | None  # of an undo: the number of the event that it takes back; of a revision: that it revises
     assessor: str
     time: str  # UTC
     note: str
 
 
-def standing(events: Iterable[Event]) -> dict[int, Event]:
-    """What was not taken back, by number, in order."""
-    left: dict[int, Event] = {}
-    for event in events:
+class Standing:
+    """What was not taken back, in order. A revision stands in the place of what it revises, and that comes back when
+    the revision is taken back."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self._chains: dict[int, list[Event]] = {}  # a grade and its revisions, by the number of the first
+        self._chain_of: dict[int, int] = {}
+        for event in events:
+            self.add(event)
+
+    def add(self, event: Event) -> None:
         if event.kind == "undo":
-            left.pop(event.undone or 0, None)
+            self._take_back(event.undone or 0)
+        elif event.undone is None:
+            self._chains[event.number] = [event]
+            self._chain_of[event.number] = event.number
         else:
-            left[event.number] = event
-    return left
+            start = self._chain_of[event.undone]
+            self._chains[start].append(event)
+            self._chain_of[event.number] = start
+
+    def _take_back(self, number: int) -> None:
+        chain = self._chains.get(self._chain_of.get(number, 0))
+        if chain is None or chain[-1].number != number:
+            return
+        chain.pop()
+        if not chain:
+            del self._chains[number]
+
+    def __iter__(self) -> Iterator[Event]:
+        return (chain[-1] for chain in self._chains.values())
+
+    def backwards(self) -> Iterator[Event]:
+        return (chain[-1] for chain in reversed(self._chains.values()))
+
+    def before(self, event: Event) -> list[Event]:
+        """What an event that stands revised, in order."""
+        return self._chains[self._chain_of[event.number]][:-1]
+
+    def last_of(self, assessor: str) -> Event | None:
+        """The latest thing that this assessor did and that stands."""
+        mine = (event for event in self if event.assessor == assessor)
+        return max(mine, key=lambda event: event.number, default=None)
 
 
 class Point(NamedTuple):
@@ -159,9 +205,11 @@ class Log:
                 log.close()
                 raise InputError("is a database of another program, expected a session of `fathoms judge`", str(path))
             format = log.meta()["format"]
-            if format != FORMAT:
+            if format not in (FORMAT, WITH_REVISIONS):
                 log.close()
-                raise InputError(f"has format {format}, expected {FORMAT}; it needs another fathoms", str(path))
+                raise InputError(
+                    f"has format {format}, expected {FORMAT} or {WITH_REVISIONS}; it needs another fathoms", str(path)
+                )
         return log
 
     def meta(self) -> dict[str, Any]:
@@ -204,6 +252,14 @@ class Log:
                 (kind, words[0], words[1], grade, undone, words[2], time, words[3]),
             )  # without BEGIN, a transaction of its own: committed when this returns
         return Event(int(cursor.lastrowid or 0), kind, topic, document, grade, undone, assessor, time, note)
+
+    def revise(self, old: Event, *, grade: int, assessor: str, note: str) -> Event:
+        """A grade in the place of another, which stays in the log."""
+        if self.meta()["format"] != WITH_REVISIONS:  # a reader that knows of none would take it for a second grade
+            self.change("format", WITH_REVISIONS)
+        return self.append(
+            "grade", old.topic, old.document, grade=grade, undone=old.number, assessor=assessor, note=note
+        )
 
     @contextmanager
     def together(self) -> Iterator[None]:

@@ -21,11 +21,10 @@ from fathoms.data.qrels import JUDGED, UNJUDGED
 from fathoms.estimate.backtest import DRIFT_MEAN, DRIFT_SPREAD, TOPIC_DRIFT, Drift, log_distance
 from fathoms.estimate.documents import SLOPED, Documents
 from fathoms.estimate.grades import GradeModel, fit_grades
-from fathoms.estimate.relevance import Experts, Model, Relevance
+from fathoms.estimate.relevance import Experts, Fusion, Model, Relevance
 from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Bools, Floats, Ints
 
-BLOCK = 8_000_000  # documents times draws that are worked on at a time
 UNKNOWN_DRIFT = Drift(DRIFT_MEAN, DRIFT_SPREAD, float(np.sqrt(TOPIC_DRIFT)))
 
 
@@ -165,34 +164,28 @@ class DocumentGrades:
         return total
 
     def levels(self, n: int, seed: int) -> NDArray[np.int8]:
-        documents, learner = self.model.documents, self.learner
         rng = np.random.default_rng(seed)
         samples = [[part.astype(np.float32) for part in fit.samples(n, rng)] for fit in self.model.fits]
-        drift = np.random.SeedSequence(seed).spawn(n)
-        levels = np.zeros((n, learner.block.present.size), dtype=np.int8)
-        part = max(1, BLOCK // n)
-        for first in range(0, len(documents), part):
-            rows = np.arange(first, min(first + part, len(documents)))
-            features, topic = self._features[rows], documents.topic[rows]
-            lot = rng.random((n, len(rows)), dtype=np.float32)
+        drift = self._drifts(n, rng) if self.learner.pool_depth else None
+        levels = np.zeros((n, *self.learner.block.present.shape), dtype=np.int8)
+        for topic, rows in enumerate(self._rows):
+            features = self._features[rows].T
+            lot = rng.random((n, features.shape[1]), dtype=np.float32)
             chance = np.ones_like(lot)
-            drawn = np.zeros(lot.shape, dtype=np.int8)
-            for step, (coefficients, effects) in enumerate(samples):
-                logits = coefficients @ features.T
-                for place, feature in enumerate(SLOPED):
-                    logits += effects[:, topic, place] * features[:, feature]
-                if step == 0 and learner.pool_depth:
-                    logits += self._drifts(rows, drift)
+            drawn = levels[:, topic, : features.shape[1]]
+            for step, (shared, effects) in enumerate(samples):
+                coefficients = shared.copy()
+                coefficients[:, SLOPED] += effects[:, topic]
+                logits = coefficients @ features
+                if step == 0 and drift is not None:
+                    logits += np.outer(drift[:, topic], self._distance[rows])
                 chance *= expit(logits)
                 drawn[lot < chance] = self.model.levels[step]
-            levels[:, learner.cells[rows]] = drawn
-        return levels.reshape(n, *learner.block.present.shape)
+        return levels
 
-    def _drifts(self, rows: Ints, seeds: Sequence[np.random.SeedSequence]) -> NDArray[np.float32]:
-        """[draw, document]: what draws add to the logits of being relevant."""
-        drift, depth = self.learner.drift, self.learner.pool_depth
-        rngs = [np.random.default_rng(seed) for seed in seeds]  # the same for all parts of the documents
-        drawn = [drift.by_depth(self.model.documents, rows, depth, rng) for rng in rngs]
+    def _drifts(self, n: int, rng: np.random.Generator) -> NDArray[np.float32]:
+        """[draw, topic]: what draws add to the logits of being relevant, for each unit of distance from the pool."""
+        drawn = [self.learner.drift.slopes(self.model.documents.n_topics, rng) for _ in range(n)]
         return np.stack(drawn).astype(np.float32)
 
 
@@ -229,6 +222,11 @@ def even_chances(block: Block, labels: Floats | None, levels: Floats, pool_depth
 def experts(block: Block, labels: Floats | None, levels: Floats, pool_depth: int) -> RelevantOrNot:
     """RTC's, in the reading closest to the paper."""
     return RelevantOrNot(block, labels, levels, model=Experts)
+
+
+def by_ranks(block: Block, labels: Floats | None, levels: Floats, pool_depth: int) -> RelevantOrNot:
+    """One regression on ranks and labels, for which `recall.py` was measured."""
+    return RelevantOrNot(block, labels, levels, model=Fusion)
 
 
 class RelevantGrades:

@@ -3,5 +3,19 @@
 tests/test_common_registries.py sees that they are those of the registry in `select`.
 """
 
-STRATEGIES = ("fusion", "expected", "rtc", "mtc", "pool", "depth", "mtf", "hedge", "rbp")
+STRATEGIES = (
+    "fusion",
+    "expected",
+    "rtc",
+    "mtc",
+    "pool",
+    "depth",
+    "mtf",
+    "hedge",
+    "rbp",
+    "maxmean",
+    "maxmean-ns",
+    "thompson",
+    "find-all",
+)
 DEFAULT = "fusion"

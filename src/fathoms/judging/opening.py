@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fathoms import choices
+from fathoms.choices import checked
 from fathoms.comparison.compare import chosen_baseline
 from fathoms.data.document_values import read_values
 from fathoms.data.files import read_bytes
@@ -20,10 +21,16 @@ from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import default_precision
 from fathoms.experiment.base import BaseExperiment
 from fathoms.judging.log import JudgingSettings, Log, check_new
-from fathoms.judging.session import Session
+from fathoms.judging.sampling import draw_sample
+from fathoms.judging.session import MAY_CHANGE, Session
 from fathoms.measures.parse import parse_measure
 
-FLAGS = {"precision": "score-precision", "until": "confidence", "double": "judge-twice"}  # not called as the setting is
+FLAGS = {
+    "measures": "measure",
+    "precision": "score-precision",
+    "until": "confidence",
+    "double": "judge-twice",
+}  # not called as the setting is
 
 
 def open_session(
@@ -36,14 +43,18 @@ def open_session(
     first: Any = None,
     labels: Sequence[Any] = (),
     notes: list[str] | None = None,
+    sample: int | None = None,
+    design: str | None = None,
+    per_topic: bool = False,
     before: Callable[[Candidates], None] = lambda found: None,
 ) -> Session:
     """The session in a file. `asked` are settings of `JudgingSettings`; on resuming they must be those it was begun
-    with, but for the confidence. `oracle` knows all grades, and so the greatest one. `first` says which documents come
-    first: a file, or (topic, document) pairs. `labels` are files or tables of what else is known of documents; what
-    there is to say about them goes to `notes`. `before` is called with the candidates before there is a session, and
-    may refuse them.
+    with, but for confidence, stay and recall. `oracle` knows all grades, and so the greatest one. `first` says which
+    documents come first: a file, or (topic, document) pairs. `labels` are files or tables of what else is known of
+    documents; what there is to say about them goes to `notes`. With `sample` so many documents are drawn, and nothing
+    else is judged. `before` is called with the candidates before there is a session, and may refuse them.
     """
+    _check_sample(sample, design, per_topic, first, asked, resume)
     runs = experiment.runs
     if len(runs) < 2:
         raise FathomsError("judging is for telling systems apart, so it takes two runs or more; found one")
@@ -65,7 +76,20 @@ def open_session(
         found = _candidates(experiment, settings)
         numbers = [] if first is None else first_candidates(first, found, settings.depth)
         before(found)
-        return Session.begin(path, settings, found, qrels, numbers, _labels(tables, found, qrels, notes))
+        values, drawn = _labels(tables, found, qrels, notes), None
+        if sample is not None:
+            drawn = draw_sample(
+                found,
+                qrels,
+                checked("sample", choices.whole_number, sample),
+                design=checked("design", choices.one_of, choices.DESIGNS, design or "uniform"),
+                per_topic=per_topic,
+                rel=settings.rel,
+                seed=settings.seed,
+                stay=settings.stay,
+                labels=values,
+            )
+        return Session.begin(path, settings, found, qrels, numbers, values, _pool_depth(experiment), drawn)
     log = Log.open(path)
     try:
         qrels = experiment.qrels if experiment.has_qrels else None
@@ -73,16 +97,40 @@ def open_session(
         found = _candidates(experiment, settings)
         others = None if first is None else first_candidates(first, found, settings.depth)
         before(found)
-        return Session.resume(log, settings, found, qrels, others, _labels(tables, found, qrels, notes))
+        values = _labels(tables, found, qrels, notes)
+        return Session.resume(log, settings, found, qrels, others, values, _pool_depth(experiment))
     except BaseException:
         log.close()
         raise
+
+
+def _check_sample(
+    sample: int | None, design: str | None, per_topic: bool, first: Any, asked: Mapping[str, Any], resume: bool
+) -> None:
+    if sample is None:
+        for name, value in (("design", design), ("per-topic", per_topic)):
+            if value:
+                raise FathomsError(f"{name}: says how a sample is drawn; give its size too (sample)")
+        return
+    if resume:
+        raise FathomsError("sample: the sample of a session is drawn when it begins; leave it out on resuming")
+    for name, value in (("first", first), ("strategy", asked.get("strategy"))):
+        if value is not None:
+            raise FathomsError(f"{name}: with a sample chance decides which documents are judged; leave {name} out")
 
 
 def _labels(tables: Sequence[Table], found: Candidates, qrels: Qrels | None, notes: list[str]) -> Floats | None:
     """What tables say of the candidates, [candidate, label], scaled."""
     judged = None if qrels is None else found.judged_by(qrels)[0]
     return label_columns(tables, found, judged, notes)
+
+
+def _pool_depth(experiment: BaseExperiment) -> int:
+    """Of the pool that the judgments so far come from, as all commands infer it; 0 where there is none."""
+    if not experiment.has_qrels:
+        return 0
+    pool = experiment.pool_assumed()
+    return pool.depth if pool.known else 0
 
 
 def first_candidates(source: Any, found: Candidates, depth: int) -> list[int]:
@@ -124,15 +172,19 @@ def _candidates(experiment: BaseExperiment, settings: JudgingSettings) -> Candid
     return candidates(runs, settings.depth, settings.ties, settings.precision)
 
 
+def _shown(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
 def _as_begun(stored: JudgingSettings, asked: Mapping[str, Any], path: Path) -> JudgingSettings:
-    """The settings a session was begun with; another one asked for is an error, but for the confidence."""
+    """The settings a session was begun with; another one asked for is an error, but for a few."""
     for name, value in asked.items():
         then = getattr(stored, name)
-        if name != "until" and value != then:
+        if name not in MAY_CHANGE and value != then:
             flag = FLAGS.get(name, name.replace("_", "-"))
             raise InputError(
-                f"was begun with --{flag} {then}, found {value}; leave the flag out, or begin another session with "
-                "--session FILE",
+                f"was begun with --{flag} {_shown(then)}, found {_shown(value)}; leave the flag out, or begin another "
+                "session with --session FILE",
                 str(path),
             )
-    return replace(stored, until=asked.get("until", stored.until))
+    return replace(stored, **{name: asked[name] for name in MAY_CHANGE if name in asked})

@@ -19,10 +19,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import diags
 
 from fathoms.evidence.evidence import Floats
-from fathoms.judging.beliefs import Beliefs, TopicEffects
+from fathoms.judging.beliefs import Beliefs, TopicEffects, sandwich
 
 ENOUGH = 20  # documents judged twice, before anything is said
 PRIOR = 1.0  # documents of each first grade that agree, or not, as all do
@@ -96,7 +95,7 @@ def _covariance(effects: TopicEffects, values: Floats, chance: Floats) -> Floats
     x, d = values, effects.growth
     mean_x, mean_d = x @ chance, d @ chance
     rows = effects.by_gain
-    found: Floats = (rows.T @ diags(np.maximum(x**2 @ chance - mean_x**2, 0.0)) @ rows).toarray()
+    found = sandwich(rows, np.maximum(x**2 @ chance - mean_x**2, 0.0))
     if d.any():
         crossed = np.outer(rows.T @ ((x * d) @ chance - mean_x * mean_d), effects.score)
         found += float(np.maximum(d**2 @ chance - mean_d**2, 0.0).sum()) * np.outer(effects.score, effects.score)

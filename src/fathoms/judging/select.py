@@ -17,13 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.judging import bandits
 from fathoms.judging.beliefs import Beliefs
-from fathoms.judging.models import Grades, LearnerMaker, even_chances, experts
+from fathoms.judging.models import Grades, LearnerMaker, by_ranks, even_chances, experts
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,41 @@ class HedgeWeight(Weight):
         self.values[topic] = (weight / weight.sum()) @ self.loss[topic]
 
 
+class MaxMeanWeight(Weight):
+    """Bandit pooling (`bandits`): MaxMean, and with other arms its kin."""
+
+    arms: ClassVar[type[bandits.Bandit]] = bandits.MaxMean
+
+    def start(self) -> None:
+        self.bandit = self.arms(self.state.block.rank)
+        for topic, column in self.state.order:
+            self.bandit.tell(topic, column, bool(self.state.relevant[topic, column]))
+        for topic in range(len(self.values)):
+            self.values[topic] = self.bandit.weights(topic)
+
+    def update(self, topic: int, column: int) -> None:
+        self.bandit.tell(topic, column, bool(self.state.relevant[topic, column]))
+        self.values[topic] = self.bandit.weights(topic)
+
+
+class RecentMaxMeanWeight(MaxMeanWeight):
+    arms = bandits.RecentMaxMean
+
+
+class ThompsonWeight(MaxMeanWeight):
+    arms = bandits.Thompson
+
+
+class ProbabilityWeight(Weight):
+    """The document that is most probably relevant: continuous active learning."""
+
+    def start(self) -> None:
+        self.values = 1 - self.state.chance[0]
+
+    def update(self, topic: int, column: int) -> None:
+        """Probabilities change with the next fit."""
+
+
 OUR_OWN = "our own; docs/judge.md describes it"
 CARTERETTE_2006 = "Carterette, Allan and Sitaraman (2006), Minimal Test Collections for Retrieval Evaluation, SIGIR"
 CARTERETTE_2007 = "Carterette (2007), Robust Test Collections for Retrieval Evaluation, SIGIR"
@@ -279,6 +316,18 @@ STRATEGIES: dict[str, Strategy] = {
             "Moffat, Webber and Zobel (2007), Strategic System Comparisons via Targeted Relevance Judgments, SIGIR",
             RBPWeight,
             Grades,
+        ),
+        Strategy("maxmean", "bandits: the system of the best record", bandits.CITATION, MaxMeanWeight, Grades),
+        Strategy(
+            "maxmean-ns", "bandits: the system of the best recent record", bandits.CITATION, RecentMaxMeanWeight, Grades
+        ),
+        Strategy("thompson", "bandits: Thompson sampling", bandits.CITATION, ThompsonWeight, Grades),
+        Strategy(
+            "find-all",
+            "the most probably relevant document, until a share of them is found (--recall)",
+            "Cormack and Grossman (2014), Evaluation of Machine-Learning Protocols for Technology-Assisted Review",
+            ProbabilityWeight,
+            by_ranks,
         ),
     )
 }

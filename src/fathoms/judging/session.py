@@ -5,7 +5,7 @@ judged, skipped and chosen next is worked out from the events, so a session that
 (A table beside it keeps how confidence grew, for the picture alone.)
 
 A share of the documents may be judged twice, by different people. The first grade counts until somebody who has seen
-both sets the final one.
+both sets the final one. Whoever revises a grade of their own changes nothing else: a first grade stays the first.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import hashlib
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,11 +30,15 @@ from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Floats
 from fathoms.judging.agreement import Agreement, SecondGrades, agreement, drawn_by_first_grade
 from fathoms.judging.engine import Engine, last_fit
-from fathoms.judging.log import Event, JudgingSettings, Log, id_bytes, standing
+from fathoms.judging.log import Event, JudgingSettings, Log, Standing, id_bytes
 from fathoms.judging.other_assessors import OtherOpinion
+from fathoms.judging.recall import DEFAULT_RECALL, FindAllEngine, RecallEstimate
+from fathoms.judging.sampling import JudgingSample, SampleEngine
+from fathoms.judging.staying import topic_to_stay_on
 from fathoms.text import pluralise
 
 Judgments = list[tuple[int, float]]  # candidates and their grades
+MAY_CHANGE = ("until", "stay", "recall")  # settings that need not stay what the session was begun with
 
 
 class Task(NamedTuple):
@@ -64,6 +70,7 @@ class Progress:
     settled: int  # of these
     weakest: PairStanding | None  # the open pair of least confidence
     forecast: tuple[int, int] | None
+    recall: RecallEstimate | None = None  # of the strategy find-all
 
 
 class Twice(NamedTuple):
@@ -88,18 +95,23 @@ class Session:
         qrels: Qrels | None,
         engine: Engine,
         first: Sequence[int] = (),
+        sample: JudgingSample | None = None,
     ) -> None:
-        """`first` are candidates that are asked for before those that the engine chooses, in this order."""
+        """`first` are candidates that are asked for before those that the engine chooses, in this order; of a `sample`,
+        in its own order, and nothing else."""
         self.log = log
         self.settings = settings
         self.candidates = candidates
         self.qrels = qrels
         self._imported = {} if qrels is None else known(candidates, qrels)
         self._engine = engine
-        self._first = list(dict.fromkeys(first))
+        self.sample = sample
+        self._drawn = frozenset(() if sample is None else sample.order)
+        self._first = list(dict.fromkeys(first)) if sample is None else sample.order
+        self._out = {number: time for time, numbers in log.meta().get("out", []) for number in numbers}
         self._judgments: Judgments = []  # what counts, in order; another list where more changes than its end
         self._told: tuple[Judgments, int] = (self._judgments, 0)  # the engine, up to here
-        self._for_two: frozenset[int] | None = None  # see `_drawn`
+        self._for_two: frozenset[int] | None = None  # see `_drawn_for_two`
         self.reload()
 
     @classmethod
@@ -111,12 +123,19 @@ class Session:
         qrels: Qrels | None,
         first: Sequence[int] = (),
         labels: Floats | None = None,
+        pool_depth: int = 0,
+        sample: JudgingSample | None = None,
     ) -> Session:
-        """A new session in a new file. `labels` [candidate, label] are what else is known of documents."""
-        engine = _engine(settings, candidates, qrels, labels)  # before there is a file, for it may refuse
+        """A new session in a new file. `labels` [candidate, label] are what else is known of documents; `pool_depth` is
+        that of the pool which the judgments so far come from, 0 where it is not known."""
+        engine = _engine(
+            settings, candidates, qrels, labels, pool_depth, sample
+        )  # before there is a file, for it may refuse
         meta = asdict(settings) | {"systems": candidates.names} | _checksums(candidates, qrels, labels)
         meta["first"] = list(first)  # numbers stay, since the checksum sees to it that candidates do
-        return cls(Log.create(path, meta), settings, candidates, qrels, engine, first)
+        if sample is not None:
+            meta["sample"] = sample.meta()
+        return cls(Log.create(path, meta), settings, candidates, qrels, engine, first, sample)
 
     @classmethod
     def resume(
@@ -127,6 +146,7 @@ class Session:
         qrels: Qrels | None,
         first: Sequence[int] | None = None,
         labels: Floats | None = None,
+        pool_depth: int = 0,
     ) -> Session:
         """The session of a log, refused where the files are not those it was begun with; another list of what comes
         first takes the old one's place."""
@@ -137,12 +157,15 @@ class Session:
         for name, checksum in _checksums(candidates, qrels, labels).items():
             if meta.get(name, NOTHING) != checksum:  # older sessions have no labels
                 raise _other_files(log.path, f"the content of the {name.removeprefix('checksum_')} is another")
-        if settings.until != meta["until"]:
-            log.change("until", settings.until)
+        for name in MAY_CHANGE:
+            if getattr(settings, name) != meta.get(name):
+                log.change(name, getattr(settings, name))
         if first is not None:
             log.change("first", list(first))
         first = meta.get("first", []) if first is None else first  # older sessions have none
-        return cls(log, settings, candidates, qrels, _engine(settings, candidates, qrels, labels), first)
+        sample = JudgingSample.of(meta["sample"]) if "sample" in meta else None
+        engine = _engine(settings, candidates, qrels, labels, pool_depth, sample)
+        return cls(log, settings, candidates, qrels, engine, first, sample)
 
     # -- judging
 
@@ -175,8 +198,10 @@ class Session:
         index = None if self.seconds_come_last else second
         if index is None:
             index = next(iter(self.asked_first()), None)
+        if index is None and (topic := self._topic_of(assessor)) is not None:
+            index = self.engine.next(skip=self.skipped, topic=topic)
         if index is None:
-            index = self.engine.next(skip=self._skipped)
+            index = self.engine.next(skip=self.skipped)
         if index is None:
             index = second
         return None if index is None else self.task(index)
@@ -187,6 +212,67 @@ class Session:
         what is drawn while they come in."""
         return self.settings.kappa_error is not None and not self.settings.count_disagreement
 
+    def _topic_of(self, assessor: str) -> int | None:
+        """The number of the topic that this assessor stays on, None where any may come."""
+        if self.settings.stay == 1:
+            return None
+        mine = self.latest_of(assessor)
+        last = next(mine, None)
+        if last is None:
+            return None
+        here = [last, *takewhile(lambda event: event.topic == last.topic, mine)]
+        answers = [(event.topic, self.is_relevant(event.grade or 0)) for event in reversed(here)]
+        stays = topic_to_stay_on(answers, self.settings.stay) is not None
+        return self.candidates.topics.index(last.topic) if stays else None
+
+    # -- documents that are handed out
+
+    @property
+    def out(self) -> dict[int, str]:
+        """Candidates that are handed out and not answered yet, and since when."""
+        return {
+            index: time
+            for index, time in self._out.items()
+            if index not in self._answers and index not in self._skipped
+        }
+
+    def batch(self, n: int) -> list[Task]:
+        """The n documents that are to be judged next, if all grades come back together."""
+        first = self.asked_first()[:n]
+        more = self.engine.queue(n - len(first), skip=[*self.skipped, *first]) if n > len(first) else []
+        return [self.task(index) for index in first + more]
+
+    def hand_out(self, tasks: Sequence[Task]) -> None:
+        """Nobody is asked for these until they are answered or taken back."""
+        time, numbers = datetime.now(UTC).isoformat(timespec="seconds"), [task.candidate for task in tasks]
+        if numbers:
+            self.log.change("out", [*self.log.meta().get("out", []), [time, numbers]])
+            self._out |= dict.fromkeys(numbers, time)
+
+    def take_back(self) -> int:
+        """What is handed out and not answered may be asked for again; returns how many documents that are."""
+        n = len(self.out)
+        self.log.change("out", [])
+        self._out = {}
+        return n
+
+    def grade_all(self, answers: Sequence[tuple[str, str, int, str, str]]) -> None:
+        """Several grades (topic, document, grade, assessor, note), on disk together or not at all."""
+        try:
+            with self.log.together():
+                for topic, document, grade, assessor, note in answers:
+                    self.grade(topic, document, grade, assessor, note)
+        except BaseException:
+            self.reload()
+            raise
+
+    def grade_of(self, index: int) -> tuple[float, str]:
+        """The grade that counts of a judged candidate, and whose it is."""
+        if index in self._answers:
+            event = _counting(self._answers[index])
+            return float(event.grade or 0), event.assessor
+        return self._imported[index], "" if self.qrels is None else self.qrels.source
+
     def task(self, index: int) -> Task:
         topic = self.candidates.topics[self.candidates.topic[index]]
         return Task(index, topic, self.candidates.documents[index].decode(errors="surrogateescape"))
@@ -194,7 +280,7 @@ class Session:
     def waiting(self, assessor: str) -> list[int]:
         """Candidates that wait for a second grade, which this assessor may give."""
         name = tidy(assessor)
-        chosen = self._waiting if self.settings.kappa_error is None else self._drawn()
+        chosen = self._waiting if self.settings.kappa_error is None else self._drawn_for_two()
         return [
             index for index in self._waiting if name and index in chosen and self._answers[index][0].assessor != name
         ]
@@ -212,7 +298,7 @@ class Session:
         words = b"\0".join((str(self.settings.seed).encode(), id_bytes(topic), id_bytes(document)))
         return int.from_bytes(hashlib.sha256(words).digest()[:8])
 
-    def _drawn(self) -> frozenset[int]:
+    def _drawn_for_two(self) -> frozenset[int]:
         """Candidates that two people are to judge so that kappa is known as it was asked for."""
         if self._for_two is None:
             first, second = self._two_grades()
@@ -230,8 +316,8 @@ class Session:
         return first, {i: given[i][1].grade or 0 for i in twice if len(given[i]) == 2}
 
     def is_open(self, index: int) -> bool:
-        """Whether nobody has judged or skipped this candidate yet."""
-        return not (index in self._answers or index in self._skipped or index in self._imported)
+        """Whether nobody has judged or skipped this candidate yet, nor has it been handed out."""
+        return not any(index in some for some in (self._answers, self._skipped, self._imported, self._out))
 
     def may_grade(self, index: int, assessor: str) -> bool:
         """Whether a candidate has no grade yet, or waits for a second one that this assessor may give."""
@@ -264,13 +350,32 @@ class Session:
     def undo(self, assessor: str) -> Task | None:
         """Take back the last answer of an assessor that still stands, and return what it was about."""
         name = tidy(assessor)
-        last = next((event for event in reversed(self._standing.values()) if event.assessor == name), None)
+        last = self._standing.last_of(name)
         if last is None:
             return None
-        self.log.append("undo", last.topic, last.document, undone=last.number, assessor=name)
-        del self._standing[last.number]
+        self._standing.add(self.log.append("undo", last.topic, last.document, undone=last.number, assessor=name))
         self._fold()
         return Task(self.find(last.topic, last.document), last.topic, last.document)
+
+    def revise(self, topic: str, document: str, grade: int, assessor: str, note: str = "") -> Event:
+        """Another grade in the place of one that this assessor gave; the old one stays in the log. A document that the
+        assessor skipped, and nobody graded, gets its first grade."""
+        index = self.find(topic, document)
+        self._check(grade)
+        name = tidy(assessor)
+        mine = [event for event in self._answers.get(index, ()) if event.kind == "grade" and event.assessor == name]
+        if not mine:
+            skipped = self._skipped.get(index)
+            if skipped is not None and skipped.assessor == name and index not in self._answers:
+                return self.grade(topic, document, grade, assessor, note)
+            raise FathomsError(f"topic {topic}, document {document} has no grade from {name} that could be revised")
+        (old,) = mine
+        if (old.grade, old.note) == (grade, tidy(note)):
+            raise FathomsError(f"topic {topic}, document {document} has grade {grade} from {name} already")
+        event = self.log.revise(old, grade=grade, assessor=name, note=tidy(note))
+        self._standing.add(event)
+        self._fold()
+        return event
 
     # -- what is known
 
@@ -284,11 +389,7 @@ class Session:
 
     def skips(self) -> list[Event]:
         """The documents left out, in order; not those that were graded later."""
-        return [
-            event
-            for index, event in self._skipped.items()
-            if index not in self._answers or event.number > self._answers[index][-1].number
-        ]
+        return list(self._left_out.values())
 
     def twice(self) -> list[Twice]:
         """The documents that two people judged, in order."""
@@ -301,7 +402,12 @@ class Session:
         return found
 
     def disagreements(self) -> list[Twice]:
-        return [one for one in self.twice() if one.first.grade != one.second.grade]
+        """Documents with two grades that differ, or with a final one that is neither, since grades were revised."""
+        return [
+            one
+            for one in self.twice()
+            if one.first.grade != one.second.grade or (one.final is not None and one.final.grade != one.first.grade)
+        ]
 
     def agreement(self) -> float | None:
         """Cohen's kappa of the documents judged twice."""
@@ -323,12 +429,12 @@ class Session:
     def second_grades(self) -> SecondGrades:
         """Second grades by first grade, of the documents that were drawn for it."""
         first, second = self._two_grades()
-        drawn = second if self.settings.kappa_error is None else self._drawn()
+        drawn = second if self.settings.kappa_error is None else self._drawn_for_two()
         return SecondGrades(Counter(first.values()), [(first[i], second[i]) for i in second if i in drawn])
 
     def second_judgments_left(self) -> int:
         """How many documents still wait for a second grade, of the documents judged so far."""
-        chosen = self._waiting if self.settings.kappa_error is None else self._drawn()
+        chosen = self._waiting if self.settings.kappa_error is None else self._drawn_for_two()
         return sum(index in chosen for index in self._waiting)
 
     def with_other_assessors(self, engine: Engine | None = None) -> list[OtherOpinion] | None:
@@ -362,12 +468,21 @@ class Session:
     @property
     def standing(self) -> list[Event]:
         """All answers that were not taken back, in order."""
-        return list(self._standing.values())
+        return list(self._standing)
+
+    def latest_of(self, assessor: str) -> Iterator[Event]:
+        """An assessor's grades and skips that stand, the last one first."""
+        name = tidy(assessor)
+        return (event for event in self._standing.backwards() if event.assessor == name and event.kind != "final")
+
+    def revised(self, event: Event) -> list[Event]:
+        """What an event that stands revised, in order; mostly nothing."""
+        return self._standing.before(event)
 
     @property
     def skipped(self) -> list[int]:
-        """Candidates that are not to be offered, since somebody skipped them."""
-        return list(self._skipped)
+        """Candidates that are not to be offered, since somebody skipped them, or has them in a batch."""
+        return [*self._skipped, *self.out]
 
     @property
     def judged(self) -> int:
@@ -380,7 +495,8 @@ class Session:
         return len(self._imported)
 
     def settled(self) -> bool:
-        """Whether judging may end: every pair is settled, and all that was to come first is answered."""
+        """Whether judging may end: every pair is settled (or enough found, with find-all), and all that was to come
+        first is answered."""
         return not self.asked_first() and self.settled_by(self.engine)
 
     def settled_by(self, engine: Engine) -> bool:
@@ -390,29 +506,41 @@ class Session:
         known = self.with_other_assessors(engine) is not None
         return known and all(pair.confidence >= self.settings.until for pair in self.pairs(engine))
 
+    def recall(self) -> RecallEstimate | None:
+        """How many relevant documents are found and left; None but for find-all, and where it is too early to say."""
+        engine = self.engine
+        return engine.recall_estimate() if isinstance(engine, FindAllEngine) else None
+
     def why_ended(self, settled: bool, budget: int | None, more: bool) -> str | None:
         """Why judging ends here, None where it does not: all is settled, or the budget used up, or no more there."""
+        if settled and isinstance(self._engine, FindAllEngine):
+            reached = f"The recall is estimated to be at least {self._engine.recall:g}"
+            return f"{reached}; --resume with a greater --recall goes on."
         if settled:
             return f"Every pair is settled at {self.settings.until:g}; --resume with a greater --confidence goes on."
         if budget is not None and self.judged >= budget:
             return f"The budget of {budget:,} judgments is used up."
         if more:
             return None
-        return "There is nothing left to judge" + (" but what was skipped." if self.skips() else ".")
+        left = [words for words, some in (("was skipped", self.skips()), ("is handed out", self.out)) if some]
+        nothing = "There is nothing left to judge" if self.sample is None else "Nothing of the sample is left to judge"
+        return nothing + (f" but what {' or '.join(left)}." if left else ".")
 
     def progress(self) -> Progress:
         grades = self.grades()
         pairs = self.pairs()
         still_open = [pair for pair in pairs if pair.confidence < self.settings.until]
+        in_all, settled = count_settled(pairs, self.settings.until)
         return Progress(
             judged=len(grades),
             relevant=sum(self.is_relevant(event.grade or 0) for event in grades),
             skipped=len(self.skips()),
             imported=self.imported,
-            pairs=len(pairs),
-            settled=len(pairs) - len(still_open),
+            pairs=in_all,
+            settled=settled,
             weakest=min(still_open, key=lambda pair: pair.confidence, default=None),
             forecast=self.engine.forecast(),
+            recall=self.recall(),
         )
 
     def pairs(self, engine: Engine | None = None) -> list[PairStanding]:
@@ -457,7 +585,7 @@ class Session:
 
     def reload(self) -> None:
         """Take everything from the log again."""
-        self._standing = standing(self.log.events())
+        self._standing = Standing(self.log.events())
         self._fold()
 
     # -- inside
@@ -473,6 +601,8 @@ class Session:
     def _open(self, topic: str, document: str, assessor: str) -> int:
         """The candidate, if it has no grade yet, or waits for a second one."""
         index = self.find(topic, document)
+        if self.sample is not None and self.sample.stratum[index] >= 0 and index not in self._drawn:
+            raise FathomsError(f"topic {topic}, document {document} is not in the sample that this session judges")
         answers = self._answers.get(index)
         if answers is not None and index not in self.waiting(assessor):
             event = _counting(answers)
@@ -489,26 +619,28 @@ class Session:
         before = self._judgments
         self._answers: dict[int, list[Event]] = {}  # grades and final grades by candidate, in order
         self._skipped: dict[int, Event] = {}
+        self._left_out: dict[int, Event] = {}  # those of them that nobody graded later
         self._waiting: dict[int, None] = {}  # for a second grade
         self._twice: dict[int, None] = {}  # those that have one
         self._for_two = None
         self._judgments = list(self._imported.items())
-        for event in self._standing.values():
+        for event in self._standing:
             self._put(self.find(event.topic, event.document), event)
         if self._judgments == before:
             self._judgments = before  # nothing to tell the engine
 
     def _add(self, index: int, event: Event) -> Event:
-        self._standing[event.number] = event
+        self._standing.add(event)
         self._put(index, event)
         return event
 
     def _put(self, index: int, event: Event) -> None:
         self._for_two = None
         if event.kind == "skip":
-            self._skipped[index] = event
+            self._skipped[index] = self._left_out[index] = event
             self._waiting.pop(index, None)
             return
+        self._left_out.pop(index, None)
         answers = self._answers.setdefault(index, [])
         answers.append(event)
         grade = _counting(answers).grade or 0
@@ -523,18 +655,35 @@ class Session:
             self._judgments = [(one, grade if one == index else other) for one, other in self._judgments]
 
 
+def count_settled(pairs: Sequence[PairStanding], until: float) -> tuple[int, int]:
+    """How many pairs of systems there are, and how many of them are settled by every measure."""
+    everyone = {frozenset((pair.better, pair.other)) for pair in pairs}
+    still_open = {frozenset((pair.better, pair.other)) for pair in pairs if pair.confidence < until}
+    return len(everyone), len(everyone) - len(still_open)
+
+
 def _counting(answers: list[Event]) -> Event:
     """The grade that counts: the last final one, else the first."""
     return answers[-1] if answers[-1].kind == "final" else answers[0]
 
 
 def _engine(
-    settings: JudgingSettings, candidates: Candidates, qrels: Qrels | None, labels: Floats | None = None
+    settings: JudgingSettings,
+    candidates: Candidates,
+    qrels: Qrels | None,
+    labels: Floats | None,
+    pool_depth: int,
+    sample: JudgingSample | None,
 ) -> Engine:
     grades = np.arange(settings.max_grade + 1.0)
     if qrels is not None:
         grades = distinct(np.append(grades, qrels.levels[qrels.levels > 0]))
-    return Engine(
+    kind, more = Engine, dict[str, Any]()
+    if sample is not None:
+        kind = SampleEngine
+    elif settings.strategy == "find-all":
+        kind, more = FindAllEngine, {"recall": settings.recall or DEFAULT_RECALL}
+    return kind(
         candidates,
         settings.strategy,
         until=settings.until,
@@ -545,6 +694,9 @@ def _engine(
         rel=settings.rel,
         labels=labels,
         elsewhere=None if qrels is None else candidates.judged_elsewhere(qrels, grades),
+        imported=0 if qrels is None else len(known(candidates, qrels)),
+        pool_depth=pool_depth,
+        **more,
     )
 
 

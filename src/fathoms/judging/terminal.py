@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from typing import TYPE_CHECKING
 
 from fathoms.errors import InputError
+from fathoms.judging.recall import RecallEstimate
 from fathoms.judging.session import Progress, Session, Task
 from fathoms.judging.texts import Entry, TextSources, marked, printable, terms
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -172,6 +175,11 @@ def upcoming(session: Session, budget: int | None, assessor: str) -> tuple[Task 
 def _standing(session: Session) -> str:
     """Where it stands and how far it is, in two lines."""
     now = session.progress()
+    if session.settings.strategy == "find-all":
+        return f"{now.judged:,} judged, {now.relevant:,} relevant.\n{recall_sentence(session, now.recall)}"
+    if session.sample is not None:
+        to_come = len(session.asked_first())
+        return f"{now.judged:,} judged, {to_come:,} of the sample left; {pairs_settled(now, session.settings.until)}."
     where = f"{now.judged:,} judged, {pairs_settled(now, session.settings.until)}."
     if now.weakest is None:
         return where
@@ -183,6 +191,23 @@ def _standing(session: Session) -> str:
         left = f"Some {low:,} to {high:,} more" if low < high else f"Some {low:,} more"
     by = f" by {measure}" if len(session.settings.measures) > 1 else ""
     return f"{where}\nLeast sure: {better} better than {other}{by} ({confidence:.2f}). {left}."
+
+
+def recall_sentence(session: Session, estimate: RecallEstimate | None) -> str:
+    """What is found and what is left, by estimate."""
+    if estimate is None:
+        return "Too early to say how many relevant documents are left."
+    found, depth = estimate.found, session.settings.depth
+    if not estimate.left_high:
+        return (
+            f"Found {pluralise(found, 'relevant document')}: all documents of these runs to depth {depth} are judged."
+        )
+    low, high = found + math.floor(estimate.left_low), found + math.ceil(estimate.left_high)
+    return (
+        f"Found {pluralise(found, 'relevant document')}; an estimated {round(estimate.total):,} ({low:,} to {high:,}) "
+        f"exist among the documents of these runs to depth {depth}; recall {estimate.recall:.2f}, at least "
+        f"{math.floor(100 * estimate.recall_low) / 100:.2f}."
+    )
 
 
 def pairs_settled(now: Progress, until: float) -> str:

@@ -11,10 +11,10 @@ import json
 import mmap
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from fathoms.data.files import decompress, is_packed, read_bytes
 from fathoms.errors import InputError
@@ -261,6 +261,71 @@ def marked(text: str, wanted: set[str]) -> list[str]:
             pieces += [text[end : match.start()], match[0]]
             end = match.end()
     return [*pieces, text[end:]]
+
+
+LONG = 3_000  # characters from which on a document has passages to begin with
+PASSAGE = 320  # characters of a passage, at most
+PASSAGES = 4
+
+
+class Passage(NamedTuple):
+    """A part of a paragraph: from where to where it goes."""
+
+    paragraph: int
+    start: int
+    end: int
+
+
+def passages(body: Sequence[str], wanted: set[str]) -> list[Passage]:
+    """The parts of a long text that have most of the wanted words, in the order of the text."""
+    if sum(map(len, body)) <= LONG:
+        return []
+    found = [one for number, paragraph in enumerate(body) for one in _windows(number, paragraph, wanted)]
+    found.sort(key=lambda one: (-one[0], -one[1], one[2]))
+    chosen: list[Passage] = []
+    for *_, passage in found:
+        if len(chosen) < PASSAGES and not any(_overlap(passage, other) for other in chosen):
+            chosen.append(passage)
+    return sorted(chosen)
+
+
+def _overlap(one: Passage, other: Passage) -> bool:
+    return one.paragraph == other.paragraph and one.start < other.end and other.start < one.end
+
+
+def _windows(number: int, paragraph: str, wanted: set[str]) -> Iterator[tuple[int, int, Passage]]:
+    """From each sentence with a wanted word on, as far as a passage goes; how many different ones it has, and how many
+    in all."""
+    sentences = list(_sentences(paragraph))
+    hits = [
+        [word for match in re.finditer(r"\w+", paragraph[start:end]) if (word := _bare(match[0])) in wanted]
+        for start, end in sentences
+    ]
+    for i, (start, end) in enumerate(sentences):
+        if not hits[i]:
+            continue
+        words = list(hits[i])
+        for j in range(i + 1, len(sentences)):
+            if sentences[j][1] - start > PASSAGE:
+                break
+            end = sentences[j][1]
+            words += hits[j]
+        yield len(set(words)), len(words), Passage(number, start, end)
+
+
+def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
+    """Where they start and end; one that is longer than a passage is cut at blanks."""
+    for sentence in re.finditer(r"\S.*?(?:[.!?][\"')\]]*(?=\s)|$)", paragraph, re.DOTALL):
+        yield from _cut(paragraph, sentence.start(), sentence.start() + len(sentence[0].rstrip()))
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > PASSAGE:
+        blank = text.rfind(" ", start + 1, start + PASSAGE)
+        stop = blank if blank > 0 else start + PASSAGE
+        yield start, stop
+        start = stop + (blank > 0)
+    yield start, end
 
 
 # -- TSV ----------------------------------------------------------------------------------------------------------

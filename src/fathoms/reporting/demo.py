@@ -136,8 +136,10 @@ def judge(
     to_the_end: bool = False,
 ) -> JudgingOutcome:
     """Judge by the truth until all pairs are settled or the budget is spent; `to_the_end` spends all of it."""
-    engine = Engine(found, strategy, elsewhere=found.judged_elsewhere(qrels, np.array([0.0, 1.0])))
-    engine.load(list(known(found, qrels).items()))
+    before = list(known(found, qrels).items())
+    elsewhere = found.judged_elsewhere(qrels, np.array([0.0, 1.0]))
+    engine = Engine(found, strategy, elsewhere=elsewhere, imported=len(before))
+    engine.load(before)
     made: list[int] = []
     while len(made) < budget and (to_the_end or not engine.settled()):
         number = engine.next()

@@ -263,6 +263,7 @@ def judging_of(experiment: BaseExperiment, names: Sequence[str], depth: int) -> 
     qrels, options = experiment.qrels, experiment.options
     settings = JudgingSettings(depth=depth, ties=options.ties, precision=options.used_precision, seed=options.seed)
     found = gathered(list(names), [experiment.ranked(name) for name in names], qrels.topics, settings.depth)
+    grades, pool = known(found, qrels), experiment.pool_assumed()
     engine = Engine(
         found,
         settings.strategy,
@@ -270,8 +271,10 @@ def judging_of(experiment: BaseExperiment, names: Sequence[str], depth: int) -> 
         baseline=names[0],
         seed=settings.seed,
         elsewhere=found.judged_elsewhere(qrels, np.array([0.0, float(settings.rel)])),
+        imported=len(grades),
+        pool_depth=pool.depth if pool.known else 0,
     )
-    engine.load(list(known(found, qrels).items()))
+    engine.load(list(grades.items()))
     block, open_pairs = engine.block, engine.open_pairs()
     weights, max_change = engine.weights(), engine.max_change()
     chance = np.zeros(block.number.shape)

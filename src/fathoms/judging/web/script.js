@@ -1,41 +1,25 @@
 "use strict";
-// The judging page. Texts and names go into text nodes and nowhere else: nothing that a document says becomes HTML.
+// The page for assessors.
 
-const watching = location.pathname === "/watch";
-const POLL = 3000;
-const MANY = 12; // systems from which the matrix has no numbers
-const MOST = 24; // systems in the matrix
-const $ = (id) => document.getElementById(id);
-const number = new Intl.NumberFormat("en");
-
+let about = null; // what does not change: grades, guidelines, what may be seen
 let name = "";
 let current = null; // the document at hand
+let revising = null; // a document that was judged before, shown in its place
+let lastTopic = null;
 let state = null;
 let busy = false;
 let active = true; // whether anybody did anything since the last poll
 
 // -- talking to the server
 
-async function ask(path, body) {
-  const options = body === undefined ? {} : {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
-  };
-  const response = await fetch(path, options);
-  const answer = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));
-  if (!response.ok) {
-    throw Object.assign(new Error(answer.error), { status: response.status });
-  }
-  return answer;
-}
-
-async function change(path, body) {
+async function change(path, body, done) {
   if (busy) return false;
   busy = true;
-  for (const button of document.querySelectorAll("#bar button")) button.disabled = true;
+  for (const one of document.querySelectorAll("#bar button")) one.disabled = true;
   try {
     const answer = await ask(path, { name, ...body });
     complain("");
-    show(answer);
+    (done || show)(answer);
     return true;
   } catch (error) {
     if (error.status) complain(sentence(error.message));
@@ -44,14 +28,14 @@ async function change(path, body) {
     return false;
   } finally {
     busy = false;
-    for (const button of document.querySelectorAll("#bar button")) button.disabled = false;
-    for (const button of document.querySelectorAll(".pressed")) button.classList.remove("pressed");
+    for (const one of document.querySelectorAll("#bar button")) one.disabled = false;
+    for (const one of document.querySelectorAll(".pressed")) one.classList.remove("pressed");
   }
 }
 
 async function renew() {
   try {
-    show(await ask("/api/next", { name }));
+    show(await ask("api/next", { name }));
   } catch (error) {
     if (error.status) complain(sentence(error.message));
     else lose("No connection to the server.");
@@ -60,21 +44,19 @@ async function renew() {
 
 async function poll() {
   if (!busy && !document.hidden) {
-    const waits = !watching && name && current === null;
+    const waits = name && current === null;
     busy = waits;
     try {
-      if (watching || !name) {
-        show(await ask("/api/state"));
-      } else if (waits) {
-        show(await ask("/api/next", { name }));
+      if (waits) {
+        show(await ask("api/next", { name }));
       } else {
-        show(active ? await ask("/api/keep", { name }) : await ask("/api/state"));
+        const idle = `api/state?${new URLSearchParams({ name })}`;
+        show(active && name ? await ask("api/keep", { name }) : await ask(idle));
       }
       active = false;
       if ($("alert").dataset.lost) complain("");
     } catch (error) {
-      if (error.status) complain(sentence(error.message));
-      else if (!$("alert").dataset.lost) lose("No connection to the server; trying again.");
+      report(error, "No connection to the server; trying again.");
     } finally {
       if (waits) busy = false;
     }
@@ -82,56 +64,7 @@ async function poll() {
   setTimeout(poll, POLL);
 }
 
-// -- showing
-
-function complain(text) {
-  $("alert").textContent = text;
-  $("alert").hidden = !text;
-  $("alert").dataset.lost = "";
-}
-
-function lose(text) {
-  // Gone when the connection is back.
-  complain(text);
-  $("alert").dataset.lost = "yes";
-}
-
-const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
-
-function element(tag, words, kind) {
-  const made = document.createElement(tag);
-  if (words !== undefined) made.textContent = words;
-  if (kind) made.className = kind;
-  return made;
-}
-
-function fill(target, pieces) {
-  // Every second piece is marked.
-  target.replaceChildren(...pieces.map((words, i) => (i % 2 ? element("mark", words) : document.createTextNode(words))));
-}
-
-function paragraphs(target, part) {
-  target.replaceChildren();
-  for (const pieces of part.body || []) {
-    const paragraph = element("p");
-    fill(paragraph, pieces);
-    target.append(paragraph);
-  }
-  if (part.cut) target.append(element("p", `The text goes on for ${number.format(part.cut)} characters.`, "none"));
-}
-
-function putDocument(task, title, label, body) {
-  label.textContent = task.document.id;
-  const has = task.document.title.join("");
-  if (has) fill(title, task.document.title);
-  else title.textContent = task.document.id;
-  paragraphs(body, task.document);
-  if (task.document.body === null) {
-    body.append(element("p", "No text available. You can still grade it if you know it, or skip it.", "none"));
-  } else if (!task.document.body.length) {
-    body.append(element("p", "The text is empty.", "none"));
-  }
-}
+// -- the document
 
 const key = (task) => (task ? JSON.stringify([task.topic.id, task.document.id]) : "");
 
@@ -140,42 +73,110 @@ function show(answer) {
   if (answer.document !== undefined) {
     const isNew = key(answer.document) !== key(current) || (answer.document === null && $("pause").hidden);
     current = answer.document;
-    if (isNew) showDocument();
+    if (isNew && !revising) showDocument();
   }
   showState();
 }
 
 function showDocument() {
-  $("task").hidden = current === null;
-  $("pause").hidden = current !== null;
+  const task = revising ? revising.task : current;
+  $("task").hidden = task === null;
+  $("pause").hidden = task !== null;
+  $("revising").hidden = !revising;
+  for (const id of ["undo", "skip"]) $(id).hidden = Boolean(revising);
   closeForms();
-  if (current === null) {
+  markGrade(revising ? revising.grade : null);
+  if (task === null) {
     showPause();
     $("pause-title").focus({ preventScroll: true });
     $("live").textContent = `${$("pause-title").textContent}. ${$("pause-text").textContent}`;
     return;
   }
-  $("topic-id").textContent = current.topic.id;
-  if (current.topic.title.join("")) fill($("topic-title"), current.topic.title);
-  else $("topic-title").textContent = current.topic.body ? "" : `Topic ${current.topic.id}`;
-  paragraphs($("topic-body"), current.topic);
-  if (current.topic.body === null) $("topic-body").append(element("p", "No text of the topic is available.", "muted"));
-  putDocument(current, $("doc-title"), $("doc-id"), $("doc-body"));
-  $("note-text").value = "";
+  showTopic(task.topic);
+  putDocument(task, $("doc-title"), $("doc-id"), $("doc-body"));
+  showPassages(task.document);
+  $("note-text").value = revising ? revising.note : "";
+  if (revising && revising.note) $("note-form").hidden = false;
   scrollTo(0, 0);
   $("doc-title").focus({ preventScroll: true });
-  $("live").textContent = `New document. Topic: ${$("topic-title").textContent}. Document: ${$("doc-title").textContent}.`;
+  $("live").textContent = `${revising ? $("revising-text").textContent : "New document."} `
+    + `${$("new-topic").hidden ? "Topic" : "New topic"}: ${$("topic-title").textContent}. `
+    + `Document: ${$("doc-title").textContent}.`;
+}
+
+function showTopic(topic) {
+  $("topic-id").textContent = topic.id;
+  if (topic.title.join("")) fill($("topic-title"), topic.title);
+  else $("topic-title").textContent = topic.body ? "" : `Topic ${topic.id}`;
+  paragraphs($("topic-body"), topic);
+  if (topic.body === null) $("topic-body").append(element("p", "No text of the topic is available.", "muted"));
+  $("new-topic").hidden = Boolean(revising) || lastTopic === null || lastTopic === topic.id;
+  if (!revising) lastTopic = topic.id;
+}
+
+function showPassages(part) {
+  // Those that match the topic, before a long text; each leads to its place.
+  const list = part.passages || [];
+  $("passages").hidden = !list.length;
+  const found = [];
+  [...list].reverse().forEach(([paragraph, start, end]) => { // from the end, so that places stay right
+    const parts = wrapped($("doc-body").children[paragraph], start, end, () => element("span", undefined, "place"));
+    found.unshift(parts);
+  });
+  $("passages-list").replaceChildren(...found.map((parts) => {
+    const item = element("li");
+    const link = button(undefined, "passage", () => {
+      for (const part of document.querySelectorAll(".place.shown")) part.classList.remove("shown");
+      for (const part of parts) part.classList.add("shown");
+      parts[0].scrollIntoView({ block: "center" });
+    });
+    for (const part of parts) link.append(...[...part.cloneNode(true).childNodes].map(cloned(part)));
+    link.title = "Show it in the text";
+    item.append(link);
+    return item;
+  }));
+}
+
+// A word that the topic has too stays marked where a passage is shown by itself.
+const cloned = (part) => (node) => {
+  if (part.parentElement.tagName !== "MARK") return node;
+  const marked = element("mark");
+  marked.append(node);
+  return marked;
+};
+
+function wrapped(root, start, end, make) {
+  // The text from start to end goes into elements of its own, one for each piece of text it is made of.
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const pieces = [];
+  let at = 0;
+  for (let node = walker.nextNode(); node && at < end; node = walker.nextNode()) {
+    const from = Math.max(start - at, 0), to = Math.min(end - at, node.length);
+    if (from < to) pieces.push([node, from, to]);
+    at += node.length;
+  }
+  return pieces.map(([node, from, to]) => {
+    const part = from ? node.splitText(from) : node;
+    if (to - from < part.length) part.splitText(to - from);
+    const made = make();
+    part.replaceWith(made);
+    made.append(part);
+    return made;
+  });
 }
 
 function showPause() {
-  const settled = state.pairs > 0 && state.settled === state.pairs && state.ended;
+  const all = state.standings;
+  const settled = all && all.pairs > 0 && all.settled === all.pairs && all.ended;
   $("pause-title").textContent = settled ? "All settled" : state.ended ? "That is all" : "One moment";
   $("pause-text").textContent = state.ended
-    ? state.ended.split(";")[0].replace(/\.?$/, ".") + ` ${number.format(state.judged)} documents were judged.`
+    ? `${state.ended.split(";")[0].replace(/\.?$/, ".")} You judged ${number.format(state.judged)} of the `
+      + `${number.format(state.all_judged)} documents. Thank you.`
     : "The documents that are left are with other people, or being chosen. This page looks again by itself.";
-  $("ranking").replaceChildren(...(state.ended ? state.systems : []).slice(0, MOST).map((system) => {
-    const item = element("li", system.name);
-    item.append(element("span", `expected MAP ${system.expected.toFixed(4)}`));
+  $("ranking").replaceChildren(...(state.ended && all ? all.systems : []).slice(0, MOST).map((system) => {
+    const item = element("li", middle(system.name, 40));
+    item.title = system.name;
+    item.append(element("span", `expected ${all.measures[0]} ${system.expected.toFixed(4)}`));
     return item;
   }));
 }
@@ -184,258 +185,270 @@ function showState() {
   if (!state) return;
   $("count").textContent = `${number.format(state.judged)} judged, ${number.format(state.relevant)} relevant`
     + (state.skipped ? `, ${number.format(state.skipped)} skipped` : "");
-  $("settled").textContent = `${number.format(state.settled)} of ${number.format(state.pairs)}`;
-  $("settled-of").textContent = `${state.pairs === 1 ? "pair" : "pairs"} settled at ${state.until}`;
-  const weakest = state.weakest;
-  $("weakest").textContent = weakest ? `Least sure: ${weakest[0]} better than ${weakest[1]} (0${rounded(weakest[2])})` : "";
-  $("forecast").textContent = forecast();
-  $("most").textContent = Math.min(state.max_grade, 9);
-  if ($("grades").children.length !== state.max_grade + 1) makeGrades();
-  drawCurve();
-  drawMatrix();
-  showPeople();
-  showDisagreements();
-  if (current === null && !$("pause").hidden) showPause();
+  $("count").title = `By you; ${number.format(state.all_judged)} by all together`;
+  if (state.standings) showStandings(state.standings);
+  if (current === null && !revising && !$("pause").hidden) showPause();
 }
 
-function forecast() {
-  if (state.ended) return sentence(state.ended.split(";")[0]) + (current ? " You may still finish what is at hand." : "");
-  if (!state.forecast) return "Too early to say how many more judgments it takes.";
-  const [low, high] = state.forecast;
-  if (!high) return "";
-  return `Some ${low < high ? `${number.format(low)} to ` : ""}${number.format(high)} more judgments may settle it`
-    + (state.budget ? `; the budget has ${number.format(Math.max(0, state.budget - state.judged))} left.` : ".");
-}
-
-function meaning(grade) {
-  if (grade < state.rel) return grade ? "Hardly" : "Not relevant";
-  return grade === state.max_grade && grade > state.rel ? "Highly relevant" : "Relevant";
-}
-
-function makeGrades() {
-  $("grades").replaceChildren(...Array.from({ length: state.max_grade + 1 }, (_, grade) => {
-    const button = element("button", undefined, grade >= state.rel ? "relevant" : "");
-    button.type = "button";
-    button.dataset.grade = grade;
-    button.setAttribute("aria-label", `Grade ${grade}: ${meaning(grade)}`);
-    if (grade < 10) button.setAttribute("aria-keyshortcuts", String(grade));
-    button.append(element("kbd", String(grade)));
-    button.append(element("span", state.max_grade > 3 ? `Grade ${grade}` : meaning(grade)));
-    button.addEventListener("click", () => give(grade));
-    return button;
-  }));
-}
-
-// -- pictures
-
-function drawn(tag, attributes, words) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
-  if (words !== undefined) made.textContent = words;
-  return made;
-}
-
-function drawCurve() {
-  const left = 26, right = 294, top = 8, bottom = 64;
-  const points = state.trace;
-  const first = points.length ? points[0][0] : 0;
-  const last = points.length ? Math.max(...points.map((point) => point[0])) : 0;
-  const x = (judged) => (last > first ? left + ((judged - first) / (last - first)) * (right - left) : left);
-  const y = (least) => bottom - (Math.max(least - 0.5, 0) / 0.5) * (bottom - top);
-  const goal = y(state.until);
-  const title = $("curve-title");
-  const now = points.length ? points[points.length - 1][1] : 0.5;
-  title.textContent = `Confidence of the least sure pair: ${now.toFixed(2)} after ${number.format(last)} judgments`;
-  const path = points.map((point, i) => `${i ? "L" : "M"}${x(point[0]).toFixed(1)} ${y(point[1]).toFixed(1)}`).join("");
-  $("curve").replaceChildren(
-    title,
-    drawn("line", { class: "floor", x1: left, x2: right, y1: bottom, y2: bottom }),
-    drawn("line", { class: "goal", x1: left, x2: right, y1: goal, y2: goal }),
-    drawn("text", { x: 0, y: goal + 3.5 }, String(state.until).replace(/^0/, "").slice(0, 4)),
-    drawn("text", { x: 0, y: bottom + 3.5 }, ".5"),
-    drawn("path", { class: "line", d: path }),
-    ...points.slice(-1).map((point) => drawn("circle", { class: "dot", r: 3.5, cx: x(point[0]), cy: y(point[1]) })),
-    drawn("text", { x: left, y: 80 }, "confidence of the least sure pair"),
-    drawn("text", { x: right, y: 80, "text-anchor": "end" }, `${number.format(last)} judged`),
-  );
-}
-
-function drawMatrix() {
-  const systems = state.systems.slice(0, MOST);
-  const table = $("matrix");
-  const many = systems.length > MANY;
-  table.className = many ? "matrix small" : "matrix";
-  const head = element("thead");
-  const names = element("tr");
-  names.append(element("td"));
-  for (const system of systems.slice(1)) {
-    const cell = element("th", system.name);
-    cell.scope = "col";
-    cell.title = system.name;
-    names.append(cell);
-  }
-  const map = element("th", "MAP");
-  map.scope = "col";
-  map.title = "expected MAP";
-  names.append(map);
-  head.append(names);
-  const rows = systems.map((system, i) => {
-    const row = element("tr");
-    const label = element("th", system.name);
-    label.scope = "row";
-    label.title = `${system.name}: expected MAP ${system.expected.toFixed(4)}`;
-    row.append(label);
-    for (let j = 1; j < systems.length; j++) {
-      const chance = state.confidence[i][j];
-      if (j <= i || chance === null) {
-        row.append(element("td"));
-        continue;
-      }
-      const sure = Math.max(chance, 1 - chance);
-      const cell = element("td", rounded(chance), sure >= state.until ? "settled" : "open");
-      cell.title = `${system.name} better than ${systems[j].name}: ${chance.toFixed(4)}`;
-      cell.setAttribute("aria-label", `${chance.toFixed(2)}, ${sure >= state.until ? "settled" : "open"}`);
-      row.append(cell);
-    }
-    row.append(element("td", system.expected.toFixed(3), "value"));
-    return row;
-  });
-  const body = element("tbody");
-  body.append(...rows);
-  table.replaceChildren(table.caption, head, body);
-  const more = state.systems.length - systems.length;
-  const entries = [["settled", "settled"], ["open", "open"]].map(([kind, words]) => {
-    const entry = element("span");
-    entry.append(element("i", "", kind), words);
-    return entry;
-  });
-  $("legend").replaceChildren(...entries, element("span", "row better than column" + (more ? `; ${more} systems more` : "")));
-}
-
-function rounded(chance) {
-  // Towards a half: 0.949 is not 0.95, and nothing is certain.
-  const part = chance > 0.5 ? Math.floor(chance * 100) : Math.ceil(chance * 100);
-  return chance > 0.99 ? ">.99" : chance < 0.01 ? "<.01" : (part / 100).toFixed(2).slice(1);
-}
-
-// -- people
-
-function showPeople() {
-  const people = state.assessors;
-  $("people-card").hidden = people.length < 2 && !state.double;
-  $("people").replaceChildren(...people.map((person) => {
+function showStandings(all) {
+  showComparison(all, current !== null);
+  const weakest = all.weakest;
+  $("weakest").textContent = weakest
+    ? `Least sure: ${middle(weakest[0], 24)} better than ${middle(weakest[1], 24)} (0${rounded(weakest[2])})` : "";
+  $("weakest").title = weakest ? `${weakest[0]} better than ${weakest[1]}` : "";
+  $("people-card").hidden = all.assessors.length < 2 && !all.double;
+  $("people").replaceChildren(...all.assessors.map((person) => {
     const item = element("li", undefined, person.here ? "here" : "");
     item.append(element("span", person.name + (person.name === name ? " (you)" : "")));
     item.append(element("b", number.format(person.judged)));
     if (person.here) item.title = "at work";
     return item;
   }));
-  $("agreement").textContent = !state.double ? "" : !state.twice
-    ? `${percent(state.double)} of the documents go to two people; none has two grades yet.`
-    : `${number.format(state.twice)} judged twice, ${number.format(state.agreed)} of them alike`
-      + (state.kappa === null ? "." : `; Cohen's kappa ${state.kappa.toFixed(2)}.`);
-}
-
-const percent = (share) => `${+(100 * share).toFixed(1)}%`;
-
-function showDisagreements() {
-  const list = state.disagreements;
-  $("differ-card").hidden = !list.length;
-  const now = JSON.stringify(list);
-  if ($("differ").dataset.shown === now) return; // whoever is at a button there stays there
-  $("differ").dataset.shown = now;
-  $("differ").replaceChildren(...list.map((one) => {
-    const item = element("li");
-    item.append(element("p", `Topic ${one.topic}, document ${one.document}`));
-    const words = one.grades.map(([who, grade, note]) => `${who}: ${grade}${note ? ` (${note})` : ""}`).join(", ");
-    item.append(element("p", words + (one.final ? `; final ${one.final[1]}, by ${one.final[0]}` : ""), "muted"));
-    if (watching) return item;
-    const row = element("div", undefined, "row");
-    const read = element("button", "Read", "quiet");
-    read.type = "button";
-    read.addEventListener("click", () => readAgain(one.topic, one.document));
-    row.append(read);
-    for (let grade = 0; grade <= state.max_grade; grade++) {
-      const kind = one.final && one.final[1] === grade ? "grade final" : "grade";
-      const button = element("button", String(grade), kind);
-      button.type = "button";
-      button.setAttribute("aria-label", `Final grade ${grade} for document ${one.document}`);
-      button.addEventListener("click", () => settle(one, grade));
-      row.append(button);
-    }
-    item.append(row);
-    return item;
-  }));
+  $("agreement").textContent = agreement(all);
+  $("differ-card").hidden = !all.disagreements.length;
+  showDisagreements(all.disagreements, about.max_grade, settle);
 }
 
 async function settle(one, grade) {
-  const done = await change("/api/settle", { topic: one.topic, document: one.document, grade });
+  const body = { topic: one.topic, document: one.document, grade };
+  const done = await change("api/settle", body, (answer) => show({ state: { ...state, standings: answer.state } }));
   if (done) $("live").textContent = `Final grade ${grade} saved.`;
 }
 
-async function readAgain(topic, id) {
-  try {
-    const task = await ask("/api/text", { topic, document: id });
-    $("reader-label").textContent = `Topic ${topic}: ${task.topic.title.join("")}`;
-    putDocument(task, $("reader-title"), element("span"), $("reader-body"));
-    $("reader").showModal();
-  } catch (error) {
-    complain(sentence(error.message));
+// -- grades
+
+function meaning(grade) {
+  if (about.grades.length) return about.grades[grade][0];
+  if (grade < about.rel) return grade ? "Hardly" : "Not relevant";
+  return grade === about.max_grade && grade > about.rel ? "Highly relevant" : "Relevant";
+}
+
+function makeGrades() {
+  const every = Array.from({ length: about.max_grade + 1 }, (_, grade) => grade);
+  $("grades").classList.toggle("many", about.max_grade > 4);
+  $("grades").replaceChildren(...every.map((grade) => {
+    const choice = button(undefined, grade >= about.rel ? "relevant" : "", () => give(grade));
+    choice.dataset.grade = grade;
+    const [, description] = about.grades[grade] || [];
+    choice.setAttribute("aria-label", `Grade ${grade}: ${meaning(grade)}`);
+    if (description) choice.title = description;
+    if (grade < 10) choice.setAttribute("aria-keyshortcuts", String(grade));
+    choice.append(element("kbd", String(grade)));
+    choice.append(element("span", about.max_grade > 3 && !about.grades.length ? `Grade ${grade}` : meaning(grade)));
+    return choice;
+  }));
+  $("help-grades").replaceChildren(...every.map((grade) => {
+    const [, description] = about.grades[grade] || [];
+    const row = element("div"), term = element("dt"), words = element("dd", meaning(grade));
+    term.append(grade < 10 ? element("kbd", String(grade)) : String(grade));
+    if (description) words.append(element("small", description));
+    row.append(term, words);
+    return row;
+  }));
+}
+
+function markGrade(grade) {
+  for (const one of $("grades").children) {
+    const is = grade !== null && Number(one.dataset.grade) === grade;
+    one.classList.toggle("given", is);
+    if (grade === null) one.removeAttribute("aria-pressed");
+    else one.setAttribute("aria-pressed", String(is));
   }
+}
+
+function showGuidelines() {
+  const blocks = about.guidelines;
+  $("guidelines").hidden = $("help-guidelines").hidden = !blocks.length;
+  const words = (target, pieces) => {
+    target.append(...pieces.map(([text, kind]) => (kind ? element(kind, text) : document.createTextNode(text))));
+    return target;
+  };
+  $("guidelines-body").replaceChildren(...blocks.map((block) => {
+    if (block.kind === "heading") return words(element(block.level < 3 ? "h3" : "h4"), block.words);
+    if (block.kind === "paragraph") return words(element("p"), block.words);
+    const list = element(block.kind === "ordered" ? "ol" : "ul");
+    list.append(...block.items.map((item) => words(element("li"), item)));
+    return list;
+  }));
 }
 
 // -- answering
 
 async function give(grade) {
-  if (!current || busy || grade > state.max_grade) return;
+  if (busy || grade > about.max_grade) return;
+  if (revising) {
+    await revise(grade);
+    return;
+  }
+  if (!current) return;
   const { topic, document: shown } = current;
-  const button = $("grades").children[grade];
-  if (button) button.classList.add("pressed");
+  const pressed = $("grades").children[grade];
+  if (pressed) pressed.classList.add("pressed");
   const body = { topic: topic.id, document: shown.id, grade, note: $("note-text").value };
-  if (await change("/api/grade", body)) say(`Saved: ${shown.id} as ${grade}`);
+  if (await change("api/grade", body)) said(`Saved: ${shown.id} as ${grade}`);
+}
+
+async function revise(grade) {
+  const { task, grade: before, note } = revising;
+  if (grade === before && $("note-text").value.trim() === note) {
+    leaveRevising();
+    said(`Unchanged: ${task.document.id} is ${grade}`);
+    return;
+  }
+  const body = { topic: task.topic.id, document: task.document.id, grade, note: $("note-text").value };
+  if (!await change("api/revise", body)) return;
+  leaveRevising();
+  said(`Changed: ${task.document.id} ${before === null ? "" : `from ${before} `}to ${grade}`);
 }
 
 async function skip() {
-  if (!current) return;
+  if (!current || revising) return;
   const { topic, document: shown } = current;
   const note = [$("note-text").value, $("skip-text").value].map((text) => text.trim()).filter(Boolean).join(" ");
-  if (await change("/api/skip", { topic: topic.id, document: shown.id, note })) say(`Skipped: ${shown.id}`);
+  if (await change("api/skip", { topic: topic.id, document: shown.id, note })) said(`Skipped: ${shown.id}`);
 }
 
 async function undo() {
-  if (await change("/api/undo", {})) say("Taken back.");
+  if (!revising && await change("api/undo", {})) said("Taken back.");
 }
 
-function say(text) {
+function said(text) {
   $("saved").textContent = text;
   $("live").textContent = `${text} ${$("live").textContent}`;
+  showHistory();
 }
 
+// -- what was judged before
+
+async function showHistory() {
+  if (!name || !$("history").open) return;
+  try {
+    const found = await ask("api/history", { name, topic: $("history-topic").value });
+    options($("history-topic"), found.topics.map(([id, title]) => [id, shortened(title ? `${id}: ${title}` : id, 48)]), "All topics");
+    $("history-list").replaceChildren(...found.judgments.filter((one) => one.kind !== "final").map((one) => {
+      const item = element("li");
+      const entry = button(undefined, "plain", () => openAgain(one));
+      const grade = element("b", one.kind === "skip" ? "–" : String(one.grade), one.grade >= about.rel ? "relevant" : "");
+      grade.title = one.kind === "skip" ? "skipped" : meaning(one.grade);
+      const words = element("span", one.title || one.document);
+      const below = [one.topic_title || `Topic ${one.topic}`];
+      if (one.revised_from.length) below.push(`changed from ${one.revised_from.join(", ")}`);
+      if (one.note) below.push(one.note);
+      words.append(element("small", below.join(" · ")));
+      entry.title = one.document;
+      entry.append(grade, words);
+      item.append(entry);
+      return item;
+    }));
+    if (!found.judgments.length) $("history-list").append(element("li", "Nothing yet.", "muted"));
+  } catch (error) {
+    report(error, "No connection to the server.");
+  }
+}
+
+async function openAgain(one) {
+  if (busy) return;
+  try {
+    const task = await ask("api/text", { topic: one.topic, document: one.document });
+    revising = { task, grade: one.grade, note: one.note };
+    $("revising-text").textContent = one.kind === "skip" ? "You skipped this document. Give it a grade, if you like."
+      : `You gave this document grade ${one.grade} (${meaning(one.grade)}). Choose another to change it.`;
+    showDocument();
+  } catch (error) {
+    report(error, "No connection to the server.");
+  }
+}
+
+function leaveRevising() {
+  revising = null;
+  $("revising").hidden = true;
+  showDocument();
+  $("new-topic").hidden = true;
+}
+
+// -- find in the document
+
+let hits = [], hit = -1;
+
+function find() {
+  clearHits();
+  const wanted = $("find-text").value.trim();
+  if (wanted) {
+    const pattern = new RegExp(wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/\s+/g, "\\s+"), "giu");
+    for (const block of [$("doc-title"), ...$("doc-body").children]) {
+      const places = [...block.textContent.matchAll(pattern)].map((match) => [match.index, match.index + match[0].length]);
+      const made = places.reverse().map(([start, end]) => wrapped(block, start, end, () => element("span", undefined, "hit")));
+      hits.push(...made.reverse());
+    }
+    hit = -1;
+    step(1);
+  }
+  $("find-count").textContent = !wanted ? "" : hits.length ? $("find-count").textContent : "not found";
+}
+
+function clearHits() {
+  for (const part of hits.flat()) {
+    const parent = part.parentNode;
+    if (!parent) continue;
+    part.replaceWith(...part.childNodes);
+    parent.normalize();
+  }
+  hits = [];
+  $("find-count").textContent = "";
+}
+
+function step(by) {
+  if (!hits.length) return;
+  for (const part of hits[hit] || []) part.classList.remove("now");
+  hit = (hit + by + hits.length) % hits.length;
+  for (const part of hits[hit]) part.classList.add("now");
+  hits[hit][0].scrollIntoView({ block: "center" });
+  $("find-count").textContent = `${number.format(hit + 1)} of ${number.format(hits.length)}`;
+}
+
+// -- fields and keys
+
 function closeForms() {
-  for (const which of ["note", "skip"]) {
+  for (const which of ["note", "skip", "find"]) {
     $(`${which}-form`).hidden = true;
     $(which).setAttribute("aria-expanded", "false");
   }
   $("skip-text").value = "";
+  clearHits();
 }
 
 function openForm(which) {
-  const hidden = !$(`${which}-form`).hidden && which === "skip";
+  const hidden = !$(`${which}-form`).hidden && which !== "note";
   const text = $("note-text").value;
   closeForms();
-  if (hidden) return;
   $("note-text").value = text;
-  $(`${which}-form`).hidden = false;
   if (text) $("note-form").hidden = false;
+  if (hidden) return;
+  $(`${which}-form`).hidden = false;
   $(which).setAttribute("aria-expanded", "true");
   $(`${which}-text`).focus({ preventScroll: true });
+  if (which === "find") {
+    $("find-text").select();
+    find();
+  }
 }
 
 function leave() {
   const kept = $("note-text").value.trim();
+  const wasOpen = ["note", "skip", "find"].some((which) => !$(`${which}-form`).hidden && $(`${which}-form`).contains(document.activeElement));
   closeForms();
   if (kept) $("note-form").hidden = false;
+  if (revising && !wasOpen) leaveRevising();
   $("doc-title").focus({ preventScroll: true });
+}
+
+function toggle(which, open = !$(which).open) {
+  if ($(which).hidden) return;
+  $(which).open = open;
+  if (open) {
+    $(which).querySelector("summary").focus();
+    $(which).scrollIntoView({ block: "nearest" });
+  }
 }
 
 function onKey(event) {
@@ -445,35 +458,61 @@ function onKey(event) {
     leave();
     return;
   }
-  if (event.target.closest("input") || event.repeat) return;
+  if (event.target.closest("input, select") || event.repeat) return;
   const pressed = event.key.toLowerCase();
   if (/^[0-9]$/.test(pressed)) give(Number(pressed));
+  else if (pressed === "?") $("help").showModal();
+  else if (pressed === "h") toggle("history");
+  else if (pressed === "g") toggle("guidelines");
   else if (pressed === "u") undo();
-  else if ((pressed === "s" || pressed === "n") && current) openForm(pressed === "s" ? "skip" : "note");
+  else if (pressed === "s" && current && !revising) openForm("skip");
+  else if (pressed === "n" && !$("task").hidden) openForm("note");
+  else if (pressed === "/" && !$("task").hidden) openForm("find");
   else return;
   event.preventDefault();
 }
 
 // -- begin
 
-function begin() {
-  if (watching) {
-    document.body.classList.add("watch");
-    document.title = "fathoms judge: watching";
-    poll();
-    return;
-  }
+function remembered(which, standard) {
+  // Open or closed, as it was left in this browser.
+  const stored = localStorage.getItem(`fathoms-${which}`);
+  $(which).open = stored === null ? standard : stored === "open";
+  $(which).addEventListener("toggle", () => {
+    localStorage.setItem(`fathoms-${which}`, $(which).open ? "open" : "closed");
+    if (which === "history") showHistory();
+  });
+}
+
+function listen() {
   for (const happening of ["pointerdown", "scroll", "wheel", "touchmove"]) {
     addEventListener(happening, () => { active = true; }, { passive: true });
   }
   addEventListener("keydown", onKey);
   $("undo").addEventListener("click", undo);
   $("undo-last").addEventListener("click", undo);
-  $("skip").addEventListener("click", () => openForm("skip"));
-  $("note").addEventListener("click", () => openForm("note"));
+  for (const which of ["skip", "note", "find"]) $(which).addEventListener("click", () => openForm(which));
   $("skip-form").addEventListener("submit", (event) => { event.preventDefault(); skip(); });
   $("note-form").addEventListener("submit", (event) => { event.preventDefault(); leave(); });
+  $("find-form").addEventListener("submit", (event) => { event.preventDefault(); step(1); });
+  $("find-text").addEventListener("input", find);
+  $("find-text").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !event.shiftKey) return;
+    event.preventDefault();
+    step(-1);
+  });
+  $("find-previous").addEventListener("click", () => step(-1));
+  $("revising-back").addEventListener("click", leaveRevising);
+  $("history-topic").addEventListener("change", showHistory);
   $("reader-close").addEventListener("click", () => $("reader").close());
+  $("help-open").addEventListener("click", () => $("help").showModal());
+  $("help-close").addEventListener("click", () => $("help").close());
+  for (const which of ["history", "guidelines"]) {
+    $(`help-${which}`).addEventListener("click", () => {
+      $("help").close();
+      toggle(which, true);
+    });
+  }
   $("who").addEventListener("click", meet);
   $("hello-form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -484,7 +523,29 @@ function begin() {
     welcome(given);
   });
   $("hello").addEventListener("cancel", (event) => { if (!name) event.preventDefault(); });
-  const known = localStorage.getItem("fathoms-name");
+}
+
+async function begin() {
+  try {
+    about = await ask("api/about");
+  } catch (error) {
+    report(error, "No connection to the server; trying again.");
+    setTimeout(begin, POLL);
+    return;
+  }
+  complain("");
+  listen();
+  makeGrades();
+  showGuidelines();
+  const wide = matchMedia("(min-width: 60.01rem)").matches;
+  remembered("guidelines", wide);
+  remembered("history", wide);
+  for (const one of document.querySelectorAll(".standings")) one.hidden = !about.standings;
+  const known = about.name || localStorage.getItem("fathoms-name");
+  if (about.name) {
+    $("who").disabled = true;
+    $("who").title = "This link is yours alone";
+  }
   if (known) welcome(known);
   else meet();
   setTimeout(poll, known ? POLL : 0);
@@ -500,6 +561,7 @@ async function welcome(given) {
   $("who").textContent = given;
   $("who").hidden = false;
   await renew();
+  showHistory();
 }
 
 begin();

@@ -1,39 +1,39 @@
 """The page's server: who may ask what, and answers in JSON.
 
-Every request is checked in this order: its host (against names that lead here from elsewhere), its token, for changes
-the origin of the page that sends it, size and form of its body. Files come from a fixed list, and texts leave as JSON
-that the script puts into text nodes, so that nothing in a document is ever HTML.
+Every request is checked in this order: its host (against names that lead here from elsewhere), for changes the origin
+of the page that sends it, its token, size and form of its body. Files come from a fixed list, and texts leave as JSON
+that the scripts put into text nodes, so that nothing in a document is ever HTML.
+
+Assessors get documents and their own progress. How systems compare, who judged what and the judgments themselves are
+for the organiser, who has another token; assessors get them only where that was asked for.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
-import ipaddress
 import json
-import re
-import secrets
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
-from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fathoms.errors import FathomsError, InputError
 from fathoms.judging.export import provenance_text, qrels_text
+from fathoms.judging.guidelines import GradeName, blocks
 from fathoms.judging.session import Session, Task
-from fathoms.judging.texts import Entry, Texts, marked, printable, terms
+from fathoms.judging.texts import Entry, Texts, marked, passages, printable, terms
+from fathoms.judging.web.access import Address, PageName, Visitor
 from fathoms.judging.web.service import JudgingService, Refused, name_of
 
 PATIENCE = 0.5  # seconds that an assessor waits for the engine to take the last answer in, at most
@@ -42,8 +42,12 @@ LARGEST = 32_768  # bytes of a request
 LONGEST = 400_000  # characters of a document that are shown
 LONGEST_NOTE = 2_000
 SWITCH = 0.0005  # seconds after which the engine's thread lets others in; every call of SQLite waits for it
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-PAGES = {"/style.css": "text/css", "/script.js": "text/javascript", "/icon.svg": "image/svg+xml"}
+LONGEST_TITLE = 160
+PAGES = {
+    "/style.css": "text/css",
+    **dict.fromkeys(("/common.js", "/standings.js", "/script.js", "/organise.js"), "text/javascript"),
+    "/icon.svg": "image/svg+xml",
+}
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -57,42 +61,12 @@ HEADERS = {
 
 
 @dataclass(frozen=True)
-class Address:
-    """Where the page is, and the tokens that open it: to judge, or only to watch."""
+class PageOptions:
+    """What the page shows: names of the grades, guidelines, and whether assessors see how systems compare."""
 
-    host: str = "127.0.0.1"
-    port: int = 8417
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(18))
-
-    def __post_init__(self) -> None:
-        if not re.fullmatch(r"[A-Za-z0-9._~-]{12,200}", self.token):
-            raise FathomsError("expected a token of 12 characters or more: letters, digits and - . _ ~")
-
-    @property
-    def watch_token(self) -> str:
-        """Follows from the other, which does not follow from it."""
-        return hmac.new(self.token.encode(), b"watch", hashlib.sha256).hexdigest()[:32]
-
-    @property
-    def shown_host(self) -> str:
-        host = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
-        return f"[{host}]" if ":" in host else host
-
-    def url(self, watch: bool = False) -> str:
-        base = f"http://{self.shown_host}:{self.port}"
-        return f"{base}/watch?token={self.watch_token}" if watch else f"{base}/?token={self.token}"
-
-    def knows(self, name: str) -> bool:
-        """Whether this is a name of ours. Who binds to all addresses has any number, and a few names."""
-        if name in (*LOOPBACK, self.host.lower()):
-            return True
-        if self.host not in ("0.0.0.0", "::"):
-            return False
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return name in (socket.gethostname().lower(), socket.getfqdn().lower())
-        return True
+    grades: Sequence[GradeName] = ()
+    guidelines: str = ""
+    show_standings: bool = False
 
 
 class Denied(FathomsError):
@@ -107,21 +81,37 @@ class Page:
     """The routes, over the judging service and the texts."""
 
     def __init__(
-        self, service: JudgingService, topics: Texts | None, documents: Texts | None, address: Address
+        self,
+        service: JudgingService,
+        topics: Texts | None,
+        documents: Texts | None,
+        address: Address,
+        options: PageOptions | None = None,
     ) -> None:
         self.service, self.topics, self.documents, self.address = service, topics, documents, address
+        self.options = options or PageOptions()
         folder = files("fathoms.judging.web")
         self._files = {path: (folder / path[1:]).read_bytes() for path in PAGES}
-        self._html = (folder / "page.html").read_bytes()
+        self._html = {page: (folder / f"{page}.html").read_bytes() for page in ("judge", "organise")}
+        self._about = self._described()
+        self._titles: dict[tuple[bool, str], str] = {}
 
-    def app(self) -> Starlette:
+    def app(self) -> ASGIApp:
         routes = [
             *(Route(path, self._guarded(self._static)) for path in PAGES),
             Route("/", self._guarded(self._home)),
-            Route("/watch", self._guarded(self._home)),
+            Route("/organise", self._guarded(self._home)),
             Route("/qrels.txt", self._guarded(self._qrels)),
             Route("/provenance.tsv", self._guarded(self._provenance)),
-            Route("/api/state", self._guarded(self._state)),
+            *(
+                Route(f"/api/{name}", self._guarded(work))
+                for name, work in (
+                    ("about", self._say_about),
+                    ("state", self._state),
+                    ("organise", self._organise),
+                    ("judgments", self._judgments),
+                )
+            ),
             *(
                 Route(f"/api/{name}", self._guarded(work), methods=["POST"])
                 for name, work in (
@@ -129,13 +119,15 @@ class Page:
                     ("grade", self._grade),
                     ("skip", self._skip),
                     ("undo", self._undo),
+                    ("revise", self._revise),
+                    ("history", self._history),
                     ("settle", self._settle),
                     ("keep", self._keep),
                     ("text", self._text),
                 )
             ),
         ]
-        return Starlette(routes=routes)
+        return _Beneath(Starlette(routes=routes), self.address.path)
 
     # -- who may
 
@@ -161,13 +153,8 @@ class Page:
 
     def _check_host(self, request: Request) -> None:
         found = request.headers.get("host", "")
-        try:
-            parts = urlsplit(f"//{found}")
-            name, port = parts.hostname or "", parts.port or 80
-        except ValueError:
-            name, port = "", 0
-        if port != self.address.port or not self.address.knows(name):
-            raise Denied(421, f"this page is not at {printable(found)!r}; expected {self.address.shown_host}")
+        if not self.address.is_at(found):
+            raise Denied(421, f"this page is not at {printable(found)!r}; expected {self.address.base}")
 
     def _check_origin(self, request: Request) -> None:
         """Other pages may not have this browser change anything here."""
@@ -177,44 +164,52 @@ class Page:
         if origin is None:
             if "authorization" not in request.headers:  # a browser says where it comes from
                 raise Denied(403, "the request does not say which page it comes from")
-        elif origin.lower().partition("://")[2] != request.headers.get("host", "").lower():
+        elif not self.address.is_own(origin, request.headers.get("host", "")):
             raise Denied(403, f"requests from {printable(origin)!r} are not accepted")
 
-    def _cookie(self, watch: bool) -> str:
-        """Browsers do not tell the ports of one host apart."""
-        return f"fathoms-{'watch' if watch else 'judge'}-{self.address.port}"
-
-    def _may(self, request: Request, watch: bool = False) -> bool:
-        wanted = self.address.watch_token if watch else self.address.token
+    def _visitor(self, request: Request, page: PageName) -> Visitor | None:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
-            given = request.cookies.get(self._cookie(watch), "")
-        return _same(given, wanted)
+            given = request.cookies.get(self.address.cookie(page), "")
+        return self.address.visitor(page, given)
 
-    def _check_judge(self, request: Request) -> None:
-        if not self._may(request):
-            raise Denied(401, "open the page by the address with the token that `fathoms judge` printed")
+    def _assessor(self, request: Request) -> Visitor:
+        found = self._visitor(request, "judge")
+        if found is None:
+            raise Denied(401, "open the page by the link with a token that `fathoms judge` printed")
+        return found
 
-    def _check_reader(self, request: Request) -> None:
-        if not self._may(request, watch=True):
-            self._check_judge(request)
+    def _check_organiser(self, request: Request) -> None:
+        """Whoever organises, or an assessor where assessors may see everything."""
+        if self._visitor(request, "organise") is not None:
+            return
+        self._assessor(request)
+        if not self.options.show_standings:
+            raise Denied(403, "this is for whoever organises the judging; it takes the organiser's token")
 
     # -- pages
 
     async def _home(self, request: Request) -> Response:
-        watch = request.url.path == "/watch"
+        page: PageName = "organise" if request.url.path.endswith("/organise") else "judge"
         given = request.query_params.get("token")
         if given is not None:  # out of the address at once, where it could be seen and passed on
-            if not _same(given, self.address.watch_token if watch else self.address.token):
+            if self.address.visitor(page, given) is None:
                 raise Denied(401, "this token is not the right one")
-            response: Response = RedirectResponse(request.url.path, 303)
-            response.set_cookie(self._cookie(watch), given, httponly=True, samesite="lax")
+            response: Response = RedirectResponse("organise" if page == "organise" else "./", 303)
+            response.set_cookie(
+                self.address.cookie(page),
+                given,
+                path=f"{self.address.path}/",
+                secure=self.address.is_secure,
+                httponly=True,
+                samesite="lax",
+            )
             return response
-        if watch:
-            self._check_reader(request)
-        else:
-            self._check_judge(request)
-        return Response(self._html, media_type="text/html")
+        if page == "judge":
+            self._assessor(request)
+        elif self._visitor(request, "organise") is None:
+            raise Denied(401, "open the page by the organiser's link, with the token that `fathoms judge` printed")
+        return Response(self._html[page], media_type="text/html")
 
     async def _static(self, request: Request) -> Response:
         return Response(self._files[request.url.path], media_type=PAGES[request.url.path])
@@ -226,54 +221,132 @@ class Page:
         return await self._file(request, provenance_text, "qrels.txt.provenance.tsv")
 
     async def _file(self, request: Request, write: Callable[[Session], str], name: str) -> Response:
-        self._check_reader(request)
+        self._check_organiser(request)
         content = (await self._ask(write, self.service.session)).encode(errors="surrogateescape")
         return Response(
             content, media_type="text/plain", headers={"Content-Disposition": f'attachment; filename="{name}"'}
         )
 
-    # -- what the script asks for
+    # -- what the scripts ask for
 
     async def _ask(self, work: Callable[..., Any], *args: Any) -> Any:
         return await asyncio.wrap_future(self.service.submit(work, *args))
 
+    def _described(self) -> dict[str, Any]:
+        """What does not change while the page is there."""
+        settings = self.service.session.settings
+        return {
+            "max_grade": settings.max_grade,
+            "rel": settings.rel,
+            "grades": [[one.name, one.description] for one in self.options.grades],
+            "guidelines": blocks(self.options.guidelines),
+            "standings": self.options.show_standings,
+        }
+
+    async def _say_about(self, request: Request) -> Response:
+        found = self._visitor(request, "judge") or self._visitor(request, "organise") or self._assessor(request)
+        return _json({"name": found.name, **self._about})
+
     async def _state(self, request: Request) -> Response:
-        self._check_reader(request)
+        """Of an assessor, or of nobody in particular."""
+        visitor = self._assessor(request)
+        given = request.query_params.get("name")
+        name = visitor.name or (name_of(given) if given else None)
+        return _json_text(f'{{"state":{await self._ask(self._state_of, name)}}}')
+
+    def _state_of(self, name: str | None) -> str:
+        """What an assessor is told. Whatever is about systems is not even sent, unless it is to be shown."""
+        own = self.service.own_state(name)
+        if not self.options.show_standings:
+            return _dumped(own)
+        return f'{_dumped(own)[:-1]},"standings":{self.service.state()}}}'
+
+    async def _organise(self, request: Request) -> Response:
+        self._check_organiser(request)
         return _json_text(f'{{"state":{await self._ask(self.service.state)}}}')
 
+    async def _judgments(self, request: Request) -> Response:
+        """Who judged what."""
+        self._check_organiser(request)
+        asked = request.query_params
+        return _json(await self._ask(self._listed, asked.get("assessor") or None, asked.get("topic") or None))
+
+    async def _history(self, request: Request) -> Response:
+        """An assessor's own answers."""
+        asked, name = await self._body(request, name=str, topic=str)
+        return _json(await self._ask(self._listed, name, asked["topic"] or None))
+
+    def _listed(self, assessor: str | None, topic: str | None) -> dict[str, Any]:
+        session = self.service.session
+        return {
+            "judgments": [
+                {
+                    "topic": event.topic,
+                    "topic_title": self._title(self.topics, event.topic),
+                    "document": event.document,
+                    "title": self._title(self.documents, event.document),
+                    "kind": event.kind,
+                    "grade": event.grade,
+                    "assessor": event.assessor,
+                    "time": event.time,
+                    "note": printable(event.note),
+                    "revised_from": [old.grade for old in session.revised(event)],
+                }
+                for event in self.service.recent(assessor, topic)
+            ],
+            "topics": [[one, self._title(self.topics, one)] for one in self.service.topics_judged(assessor)],
+        }
+
+    def _title(self, texts: Texts | None, name: str) -> str:
+        if texts is None:
+            return ""
+        known = (texts is self.topics, name)
+        if known not in self._titles:
+            entry = _read(texts, name)
+            self._titles[known] = "" if entry is None else printable(entry.title[:LONGEST_TITLE])
+        return self._titles[known]
+
     async def _next(self, request: Request) -> Response:
-        asked = await self._body(request, name=str)
-        return await self._then_next(name_of(asked["name"]), self.service.keep)
+        _, name = await self._body(request, name=str)
+        return await self._then_next(name, self.service.keep)
 
     async def _grade(self, request: Request) -> Response:
-        asked = await self._body(request, name=str, topic=str, document=str, grade=int, note=str)
+        asked, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str)
         answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"])
-        return await self._then_next(name_of(asked["name"]), self.service.grade, *answer)
+        return await self._then_next(name, self.service.grade, *answer)
 
     async def _skip(self, request: Request) -> Response:
-        asked = await self._body(request, name=str, topic=str, document=str, note=str)
+        asked, name = await self._body(request, name=str, topic=str, document=str, note=str)
         answer = asked["topic"], asked["document"], _note(asked["note"])
-        return await self._then_next(name_of(asked["name"]), self.service.skip, *answer)
+        return await self._then_next(name, self.service.skip, *answer)
 
     async def _undo(self, request: Request) -> Response:
-        asked = await self._body(request, name=str)
-        return await self._then_next(name_of(asked["name"]), self.service.undo)
+        _, name = await self._body(request, name=str)
+        return await self._then_next(name, self.service.undo)
+
+    async def _revise(self, request: Request) -> Response:
+        asked, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str)
+        answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"])
+        await self._ask(self.service.revise, name, *answer)
+        return _json_text(f'{{"state":{await self._ask(self._state_of, name)}}}')
 
     async def _settle(self, request: Request) -> Response:
-        asked = await self._body(request, name=str, topic=str, document=str, grade=int)
-        name = name_of(asked["name"])
+        self._check_organiser(request)
+        asked, name = await self._body(
+            request, self._visitor(request, "organise"), name=str, topic=str, document=str, grade=int
+        )
         await self._ask(self.service.settle, name, asked["topic"], asked["document"], asked["grade"])
         await self._patiently(PATIENCE)
         return _json_text(f'{{"state":{await self._ask(self.service.state)}}}')
 
     async def _keep(self, request: Request) -> Response:
-        asked = await self._body(request, name=str)
-        await self._ask(self.service.keep, name_of(asked["name"]))
-        return _json_text(f'{{"state":{await self._ask(self.service.state)}}}')
+        _, name = await self._body(request, name=str)
+        await self._ask(self.service.keep, name)
+        return _json_text(f'{{"state":{await self._ask(self._state_of, name)}}}')
 
     async def _text(self, request: Request) -> Response:
-        """A document that was handed out before, for those who settle a disagreement."""
-        asked = await self._body(request, topic=str, document=str)
+        """A document that was handed out before, for those who revise a grade or settle a disagreement."""
+        asked, _ = await self._body(request, self._visitor(request, "organise"), topic=str, document=str)
         return _json(await self._ask(self._shown, asked["topic"], asked["document"]))
 
     def _shown(self, topic: str, document: str) -> dict[str, Any]:
@@ -302,7 +375,7 @@ class Page:
         """An answer, and whether there is no point in asking again at once."""
         task = self.service.take(name)
         document = _dumped(None if task is None else self._document(task))
-        answer = f'{{"document":{document},"state":{self.service.state()}}}'
+        answer = f'{{"document":{document},"state":{self._state_of(name)}}}'
         return task is not None or self.service.why_ended() is not None, answer
 
     def _document(self, task: Task) -> dict[str, Any]:
@@ -313,9 +386,12 @@ class Page:
             "lease": self.service.seconds,
         }
 
-    async def _body(self, request: Request, **fields: type) -> dict[str, Any]:
-        """The JSON object that was sent, with these fields and no others."""
-        self._check_judge(request)
+    async def _body(
+        self, request: Request, visitor: Visitor | None = None, **fields: type
+    ) -> tuple[dict[str, Any], str]:
+        """The JSON object that was sent, with these fields and no others; and the name of whoever sent it, if that is
+        among them. It is an assessor's, unless some other visitor is known."""
+        visitor = visitor or self._assessor(request)
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Denied(415, "expected a body of type application/json")
         raw = b""
@@ -332,12 +408,15 @@ class Page:
         for name, kind in fields.items():
             if type(found[name]) is not kind:
                 raise Denied(400, f"expected {name} to be of type {kind.__name__}, found {found[name]!r:.80}")
-        return found
+        return found, self._name(visitor, found["name"]) if "name" in fields else ""
 
-
-def _same(given: str, wanted: str) -> bool:
-    """In a time that tells nothing about where they differ."""
-    return hmac.compare_digest(given.encode(errors="replace"), wanted.encode())
+    def _name(self, visitor: Visitor, given: str) -> str:
+        """A personal token has a name of its own."""
+        if visitor.name is None:
+            return name_of(given)
+        if given not in ("", visitor.name):
+            raise Denied(403, f"this link is for {visitor.name} alone, found the name {printable(given)!r:.80}")
+        return visitor.name
 
 
 def _note(text: str) -> str:
@@ -356,17 +435,33 @@ def _read(texts: Texts | None, name: str) -> Entry | None:
 
 
 def _parts(entry: Entry | None, wanted: set[str]) -> dict[str, Any]:
-    """Title and paragraphs in pieces, every second of which is marked; no paragraphs at all where there is no text."""
+    """Title and paragraphs in pieces, every second of which is marked; no paragraphs at all where there is no text.
+
+    Of a long text, the passages that have most of the wanted words: each as paragraph, start and end.
+    """
     if entry is None:
-        return {"title": [], "body": None, "cut": 0}
+        return {"title": [], "body": None, "cut": 0, "passages": []}
     room, body = LONGEST, []
     for paragraph in entry.body:
-        body.append(marked(paragraph[: max(room, 0)], wanted))
+        body.append(paragraph[: max(room, 0)])
         room -= len(paragraph)
         if room <= 0:
             break
     left = sum(map(len, entry.body)) - LONGEST
-    return {"title": marked(entry.title[:LONGEST], wanted), "body": body, "cut": max(left, 0)}
+    return {
+        "title": marked(entry.title[:LONGEST], wanted),
+        "body": [marked(paragraph, wanted) for paragraph in body],
+        "cut": max(left, 0),
+        "passages": [
+            [at.paragraph, _units(body[at.paragraph][: at.start]), _units(body[at.paragraph][: at.end])]
+            for at in passages(body, wanted)
+        ],
+    }
+
+
+def _units(text: str) -> int:
+    """Its length as browsers count it, in UTF-16."""
+    return len(text.encode("utf-16-le", errors="surrogatepass")) // 2
 
 
 def _dumped(content: Any) -> str:
@@ -380,6 +475,26 @@ def _json(content: Any, status: int = 200) -> Response:
 
 def _json_text(text: str, status: int = 200) -> Response:
     return Response(text, status, media_type="application/json")
+
+
+class _Beneath:
+    """The application, also under a path: proxies take it off, or leave it on."""
+
+    def __init__(self, app: ASGIApp, path: str) -> None:
+        self._app, self._path = app, path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        if scope["type"] == "http" and self._path:
+            if path == self._path:  # links on the page go from the slash
+                words = scope["query_string"].decode("latin-1")
+                response = RedirectResponse(f"{self._path}/" + (f"?{words}" if words else ""), 307, headers=HEADERS)
+                await response(scope, receive, send)
+                return
+            if path.startswith(f"{self._path}/"):
+                path = path.removeprefix(self._path)
+                scope = {**scope, "path": path, "raw_path": path.encode()}
+        await self._app(scope, receive, send)
 
 
 # -- running it ---------------------------------------------------------------------------------------------------
@@ -425,8 +540,14 @@ def bound(address: Address) -> socket.socket:
     return listener
 
 
-def serve(page: Page, listener: socket.socket, started: Callable[[], None]) -> None:
-    """Until a signal ends it."""
+def serve(
+    page: Page,
+    listener: socket.socket,
+    started: Callable[[], None],
+    certificate: str | None = None,
+    key: str | None = None,
+) -> None:
+    """Until a signal ends it; over TLS where there is a certificate."""
     config = uvicorn.Config(
         page.app(),
         log_level="warning",
@@ -435,6 +556,8 @@ def serve(page: Page, listener: socket.socket, started: Callable[[], None]) -> N
         proxy_headers=False,
         lifespan="off",
         timeout_graceful_shutdown=3,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
     )
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH)

@@ -6,6 +6,9 @@ is told of the judgments that are on disk and leaves a `View`, the documents to 
 Where it has little to do, the next document is chosen with all that is known. Where the model is fitted, or many judge
 at once, nobody waits: documents are then handed out from the last view. What the engine knows depends on the
 ordered log alone; how up to date it was when it chose is all that depends on time.
+
+Assessors stay on a topic for some documents, so the view has a queue for each topic on which somebody is, and one of
+all other topics for whoever begins another.
 """
 
 from __future__ import annotations
@@ -13,22 +16,27 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fathoms.errors import FathomsError
-from fathoms.judging.engine import last_fit
-from fathoms.judging.log import LogError, Point
-from fathoms.judging.session import Judgments, PairStanding, Session, Task, tidy
+from fathoms.judging.engine import Engine, last_fit
+from fathoms.judging.log import Event, LogError, Point
+from fathoms.judging.people import AssessorSummary, summaries
+from fathoms.judging.session import Judgments, PairStanding, Session, Task, count_settled, tidy
+from fathoms.judging.staying import BATCH, topic_to_stay_on
 
 AHEAD = 4  # documents chosen in advance for each assessor, and as many for all
 PRESENT = 60.0  # seconds for which somebody counts as present after a sign of life
+NEW_TOPICS = 5  # topics chosen in advance for those who begin another
 LONGEST_NAME = 60
-SHOWN = 200  # points of the curve
+SHOWN = 200  # points of the curve, and judgments in a list
+OPEN_PAIRS = 50  # in the list of those
 
 
 class Refused(FathomsError):
@@ -53,6 +61,8 @@ class View:
     pairs: list[PairStanding] = field(default_factory=list)
     expected: list[tuple[str, float]] = field(default_factory=list)
     forecast: tuple[int, int] | None = None
+    of_topic: dict[int, list[int]] = field(default_factory=dict)  # the same for topics on which somebody is
+    elsewhere: list[int] = field(default_factory=list)  # the best one of some of the others
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,16 @@ class _Order:
     first: list[int]  # candidates that come before those that the engine chooses
     leave: list[int]  # candidates that are not to be handed out
     wanted: int
+    topics: list[int]  # on which somebody is
+
+
+class _OwnWork(NamedTuple):
+    """What follows from an assessor's own answers."""
+
+    judged: int
+    relevant: int
+    skipped: int
+    stays_on: int | None  # a topic
 
 
 class _Request(NamedTuple):
@@ -83,11 +103,17 @@ class JudgingService:
         *,
         budget: int | None = None,
         lease: float = 600.0,
+        stay: int = BATCH,
+        names: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`stay` is the number of documents of a topic that an assessor judges before another topic comes, 0 or 1 for
+        none; `names` are assessors who are expected to come."""
         self.session, self.budget, self.seconds, self._clock = session, budget, lease, clock
+        self.stay, self.names = stay, names
         self._leases: dict[str, Lease] = {}  # by assessor; those that ran out stay until somebody takes the document
         self._seen: dict[str, float] = {}
+        self._own: dict[str, _OwnWork] = {}  # as of the assessor's last answer
         self._version = 0
         self._written = 0  # number of the last event
         self._trace = session.log.marks()
@@ -100,6 +126,7 @@ class JudgingService:
         self._waiters: list[tuple[int, Future[None]]] = []
         self.view = View(-1, 0, False, [])
         self._stated: tuple[Any, str] = (None, "")
+        self._summarised: tuple[Any, dict[str, AssessorSummary]] = (None, {})
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._writer, self._model_thread)]
 
     # -- life
@@ -176,6 +203,7 @@ class JudgingService:
         except Exception as error:
             self._written, self._leases = written, leases
             self.session.reload()
+            self._own.clear()
             failed = dict.fromkeys(range(len(batch)), error)
         if self._version > version:
             self._ask_model()
@@ -192,14 +220,15 @@ class JudgingService:
         self.session.log.mark(self._trace[self._marked : upto])
         self._marked = upto
 
-    def _wrote(self, event: int) -> None:
+    def _wrote(self, event: int, name: str) -> None:
+        self._own.pop(name, None)
         self._written = event
         self._version += 1
 
     # -- the model thread
 
     def _ask_model(self) -> None:
-        present = sum(self._clock() - seen < PRESENT for seen in self._seen.values())
+        present = sum(map(self._is_here, self._seen))
         held = [lease.task.candidate for lease in self._held().values()]
         order = _Order(
             self._version,
@@ -209,6 +238,7 @@ class JudgingService:
             self.session.asked_first(),
             [*self.session.skipped, *held],
             AHEAD * (present + 1),
+            list(self._topics_taken()),
         )
         with self._ordered:
             self._order = order  # the latest alone matters
@@ -238,19 +268,38 @@ class JudgingService:
         all_settled = session.settled_by(engine)
         settled = all_settled and not order.first
         queue = [index for index in order.first if index not in order.leave]
+        of_topic: dict[int, list[int]] = {}
+        elsewhere: list[int] = []
         if not all_settled:
             queue += engine.queue(order.wanted, skip=[*order.leave, *order.first])
+            if self.stay > 1:
+                of_topic, elsewhere = self._by_topic(engine, order, queue)
         pairs, expected = session.pairs(engine), session.expected(engine)
-        settled_pairs = sum(pair.confidence >= session.settings.until for pair in pairs)
+        _, settled_pairs = count_settled(pairs, session.settings.until)
         least = min((pair.confidence for pair in pairs), default=1.0)
         if not self._trace or self._trace[-1].event < order.event:
             self._trace.append(Point(order.event, order.n, settled_pairs, least))
-        view = View(order.version, order.n, settled, queue, pairs, expected, self.view.forecast)
+        view = View(order.version, order.n, settled, queue, pairs, expected, self.view.forecast, of_topic, elsewhere)
         self._publish(view)
         with self._ordered:
             is_idle = self._order is None
         if is_idle or settled or last_fit(order.n) == order.n:  # those who wait for a document need no forecast
             self._publish(replace(view, forecast=engine.forecast()))
+
+    def _by_topic(self, engine: Engine, order: _Order, queue: list[int]) -> tuple[dict[int, list[int]], list[int]]:
+        """What comes next on the topics on which somebody is, or will be; and on all topics on which nobody is."""
+        topic = self.session.candidates.topic
+        leave = [*order.leave, *order.first]
+        elsewhere: list[int] = []
+        taken = list(order.topics)
+        for _ in range(NEW_TOPICS):  # so many people may begin a topic before the next look
+            skip = [*leave, *np.flatnonzero(np.isin(topic, taken)).tolist()]
+            found = engine.queue(1, skip=skip)
+            elsewhere += found
+            taken += [int(topic[index]) for index in found]
+        soon = [int(topic[index]) for index in (*queue[:AHEAD], *elsewhere)]
+        topics = dict.fromkeys([*order.topics, *soon])
+        return {one: engine.queue(2 * AHEAD, skip=leave, topic=one) for one in topics}, elsewhere
 
     def _publish(self, view: View) -> None:
         with self._ordered:
@@ -274,19 +323,81 @@ class JudgingService:
         others = {lease.task.candidate for holder, lease in self._held().items() if holder != name}
         if mine is not None and mine.task.candidate not in others and self.session.may_grade(mine.task.candidate, name):
             return self._lend(name, mine.task)
-        second = [index for index in self.session.waiting(name) if index not in others]
-        ended = self.view.settled or self._is_budget_used(others)
-        if second and (ended or not self.session.seconds_come_last):
-            return self._lend(name, self.session.task(second[0]))
-        if ended:
-            return None
-        for index in self.view.queue:
-            if index not in others and self.session.is_open(index):
-                return self._lend(name, self.session.task(index))
-        if second and not self.view.queue and self.view.version >= 0:  # nothing else is left
-            return self._lend(name, self.session.task(second[0]))
-        self._version += 1  # have the model thread look again: somebody's time may be up
+        is_used = self._is_budget_used(others)
+        if is_used or not self._is_topic_unknown(name):
+            for index in self._offers(name, is_used):
+                if index not in others:
+                    return self._lend(name, self.session.task(index))
+        if not self.view.settled and not is_used:
+            self._version += 1  # have the model thread look again: somebody's time may be up
         return None
+
+    def _is_topic_unknown(self, name: str) -> bool:
+        """Whether the model thread has yet to look at the topic of somebody who has just come back."""
+        own = self._work_of(name).stays_on
+        view = self.view
+        is_latest = view.version >= self._version  # else it is looking now, and nobody should wait for that
+        return own is not None and is_latest and not view.settled and own not in view.of_topic
+
+    def _offers(self, name: str, only_second: bool) -> Iterator[int]:
+        """Candidates for this assessor, the best first: second grades (unless they come last), then those that were
+        asked for first, those of the topic on which the assessor stays, those of topics on which nobody else is, and
+        any others."""
+        session, view, topic = self.session, self.view, self.session.candidates.topic
+        own = self._work_of(name).stays_on
+        taken = set(self._topics_taken(but=name))
+        waiting = sorted(session.waiting(name), key=lambda index: topic[index] in taken)
+        if not session.seconds_come_last:
+            yield from (index for index in waiting if own in (None, topic[index]))
+        if not (view.settled or only_second):
+            queue = [index for index in view.queue if session.is_open(index)]
+            yield from session.asked_first()
+            if own is not None:
+                yield from filter(session.is_open, view.of_topic.get(own, ()))
+                yield from (index for index in queue if topic[index] == own)
+            yield from (index for index in queue if topic[index] not in taken)
+            yield from (index for index in view.elsewhere if topic[index] not in taken and session.is_open(index))
+            yield from queue
+            for others in (view.elsewhere, *view.of_topic.values()):
+                yield from filter(session.is_open, others)
+        yield from waiting
+
+    def _work_of(self, name: str) -> _OwnWork:
+        found = self._own.get(name)
+        if found is None:
+            found = self._own[name] = self._looked_up(name)
+        return found
+
+    def _looked_up(self, name: str) -> _OwnWork:
+        latest = list(self.session.latest_of(name))
+        rel = self.session.settings.rel
+        answers = [(event.topic, (event.grade or 0) >= rel) for event in reversed(latest)]
+        topic = topic_to_stay_on(answers, batch=self.stay) if self.stay > 1 else None
+        return _OwnWork(
+            judged=sum(event.kind == "grade" for event in latest),
+            relevant=sum(relevant for _, relevant in answers),
+            skipped=sum(event.kind == "skip" for event in latest),
+            stays_on=None if topic is None else self.session.candidates.topics.index(topic),
+        )
+
+    def _topics_taken(self, but: str | None = None) -> dict[int, None]:
+        """Topics on which somebody is now: has a document of it, or stays there."""
+        if self.stay < 2:
+            return {}
+        found = [
+            int(self.session.candidates.topic[lease.task.candidate])
+            for name, lease in self._held().items()
+            if name != but
+        ]
+        found += [
+            topic
+            for name in self._seen
+            if name != but and self._is_here(name) and (topic := self._work_of(name).stays_on) is not None
+        ]
+        return dict.fromkeys(found)
+
+    def _is_here(self, name: str) -> bool:
+        return self._clock() - self._seen.get(name, -1e9) < PRESENT
 
     def _is_budget_used(self, held: set[int]) -> bool:
         """Whether the documents in hand, once judged, use the budget up."""
@@ -315,12 +426,12 @@ class JudgingService:
 
     def grade(self, name: str, topic: str, document: str, grade: int, note: str) -> None:
         self._mine(name, topic, document)
-        self._wrote(self.session.grade(topic, document, grade, name, note).number)
+        self._wrote(self.session.grade(topic, document, grade, name, note).number, name)
         del self._leases[name]
 
     def skip(self, name: str, topic: str, document: str, note: str) -> None:
         self._mine(name, topic, document)
-        self._wrote(self.session.skip(topic, document, name, note).number)
+        self._wrote(self.session.skip(topic, document, name, note).number, name)
         del self._leases[name]
 
     def _mine(self, name: str, topic: str, document: str) -> None:
@@ -346,25 +457,51 @@ class JudgingService:
         task = self.session.undo(name)
         if task is None:
             raise Refused(f"there is no answer of {name} to take back")
-        self._wrote(self._written + 1)
+        self._wrote(self._written + 1, name)
         others = {lease.task.candidate for holder, lease in self._held().items() if holder != name}
         if task.candidate not in others and self.session.may_grade(task.candidate, name):
             self._lend(name, task)
 
-    def settle(self, name: str, topic: str, document: str, grade: int) -> None:
+    def revise(self, name: str, topic: str, document: str, grade: int, note: str) -> None:
+        """Another grade for a document that this assessor judged before; what is in hand stays there."""
         self._come(name)
-        self._wrote(self.session.settle(topic, document, grade, name).number)
+        self._wrote(self.session.revise(topic, document, grade, name, note).number, name)
+
+    def settle(self, name: str, topic: str, document: str, grade: int) -> None:
+        self._wrote(self.session.settle(topic, document, grade, name).number, name)
 
     # -- where it stands (work)
 
     def state(self) -> str:
-        """All that the page shows beside the document, as JSON; those who ask at once get the same."""
-        if self._failure is not None:
-            raise self._failure
+        """Everything about the session, as JSON, for whoever organises it; those who ask at once get the same."""
+        self._check_failure()
         as_of = (self._version, self.view, int(self._clock()))
         if self._stated[0] != as_of:
             self._stated = (as_of, json.dumps(self._state(), separators=(",", ":")))
         return self._stated[1]
+
+    def own_state(self, name: str | None) -> dict[str, Any]:
+        """What an assessor may know: how far the own work is, and nothing about systems or other people's grades."""
+        self._check_failure()
+        mine = _OwnWork(0, 0, 0, None) if name is None else self._work_of(name)
+        return {
+            "version": self._version,
+            "judged": mine.judged,
+            "relevant": mine.relevant,
+            "skipped": mine.skipped,
+            "all_judged": self.session.judged,
+            "budget": self.budget,
+            "ended": self._why_no_more(),
+        }
+
+    def _check_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _summaries(self) -> dict[str, AssessorSummary]:
+        if self._summarised[0] != self._version:
+            self._summarised = (self._version, summaries(self.session))
+        return self._summarised[1]
 
     def _state(self) -> dict[str, Any]:
         session, view, settings = self.session, self.view, self.session.settings
@@ -372,9 +509,10 @@ class JudgingService:
         shown = [pair for pair in view.pairs if pair.measure == settings.measures[0]]
         chance = {(pair.better, pair.other): pair.confidence for pair in shown}
         chance |= {(other, better): 1 - sure for (better, other), sure in chance.items()}
-        open_pairs = [pair for pair in view.pairs if pair.confidence < settings.until]
-        by_name = Counter(event.assessor for event in session.standing if event.kind == "grade")
-        now = self._clock()
+        in_all, settled = count_settled(view.pairs, settings.until)
+        open_pairs = sorted(
+            (pair for pair in view.pairs if pair.confidence < settings.until), key=lambda pair: pair.confidence
+        )
         twice, unlike = session.twice(), session.disagreements()
         return {
             "version": self._version,
@@ -386,21 +524,20 @@ class JudgingService:
             "max_grade": settings.max_grade,
             "rel": settings.rel,
             "budget": self.budget,
+            "measures": list(settings.measures),  # systems are shown by the first
             "systems": [{"name": name, "expected": value} for name, value in view.expected],
             "confidence": [[chance.get((one, other)) for other in names] for one in names],  # one is better
-            "pairs": len(view.pairs),
-            "settled": len(view.pairs) - len(open_pairs),
-            "weakest": min(open_pairs, key=lambda pair: pair.confidence, default=None),
+            "pairs": in_all,
+            "settled": settled,
+            "open": open_pairs[:OPEN_PAIRS],
+            "weakest": open_pairs[0] if open_pairs else None,
             "forecast": view.forecast,
             "ended": self.why_ended(),
             "trace": [[point.judged, point.least, point.settled] for point in thinned(self._trace)],
-            "assessors": [
-                {"name": name, "judged": by_name[name], "here": now - self._seen.get(name, -1e9) < PRESENT}
-                for name in sorted({*by_name, *self._seen})
-            ],
+            "assessors": [self._person(name) for name in sorted({*self._summaries(), *self._seen, *self.names})],
             "double": settings.double,
             "twice": len(twice),
-            "agreed": len(twice) - len(unlike),
+            "agreed": sum(one.first.grade == one.second.grade for one in twice),
             "kappa": session.agreement(),
             "disagreements": [
                 {
@@ -413,11 +550,40 @@ class JudgingService:
             ],
         }
 
+    def _person(self, name: str) -> dict[str, Any]:
+        """An assessor's work, where the assessor is, and seconds since the last sign of life."""
+        found = self._summaries().get(name) or AssessorSummary(name, 0, 0, 0, 0, None, None, None, 0, None)
+        seen, lease = self._seen.get(name), self._held().get(name)
+        return asdict(found) | {
+            "here": self._is_here(name),
+            "seen": None if seen is None else round(self._clock() - seen),
+            "topic": lease.task.topic if lease is not None and self._is_here(name) else None,
+        }
+
+    def recent(self, assessor: str | None, topic: str | None) -> list[Event]:
+        """The last answers that stand, the latest first, of one assessor or topic if that is asked for."""
+        wanted = (
+            event
+            for event in self.session.standing
+            if assessor in (None, event.assessor) and topic in (None, event.topic)
+        )
+        return sorted(wanted, key=lambda event: -event.number)[:SHOWN]
+
+    def topics_judged(self, assessor: str | None = None) -> list[str]:
+        """Topics of which something is judged, in the order of the runs."""
+        found = {event.topic for event in self.session.standing if assessor in (None, event.assessor)}
+        return [topic for topic in self.session.candidates.topics if topic in found]
+
     def why_ended(self) -> str | None:
         """Why no new document is handed out, None while there are some."""
         if self.view.version < 0:
             return None
         return self.session.why_ended(self.view.settled, self.budget, bool(self.view.queue) or bool(self._held()))
+
+    def _why_no_more(self) -> str | None:
+        """The same for assessors."""
+        why = self.why_ended()
+        return "All that is needed has been judged." if why is not None and self.view.settled else why
 
 
 def thinned(points: list[Point]) -> list[Point]:

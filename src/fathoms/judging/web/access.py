@@ -1,0 +1,238 @@
+"""Who may open the judging page, and where it is: tokens, personal links, host names, and a path behind a proxy."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+import re
+import secrets
+import socket
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from fathoms.data.files import read_bytes
+from fathoms.errors import FathomsError, InputError
+from fathoms.judging.log import Log
+from fathoms.judging.web.service import name_of
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+EVERYWHERE = ("0.0.0.0", "::")
+PORTS = {"http": 80, "https": 443}
+TOKEN = re.compile(r"[A-Za-z0-9._~-]{12,200}")
+BAD_TOKEN = "expected a token of 12 characters or more: letters, digits and - . _ ~"
+PageName = Literal["judge", "organise"]
+
+
+class Visitor(NamedTuple):
+    """Somebody with a token: whoever organises, or an assessor, whose name a personal token fixes."""
+
+    page: PageName
+    name: str | None = None
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(18)
+
+
+def same(given: str, wanted: str) -> bool:
+    """In a time that tells nothing about where they differ."""
+    return hmac.compare_digest(given.encode(errors="replace"), wanted.encode())
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the page is, and the tokens that open it: the one that assessors share, and the organiser's.
+
+    `people` have a token each, by name; then the shared one opens nothing. `public` is the address under which others
+    reach the page, where that is not its own.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8417
+    token: str = field(default_factory=new_token)
+    organiser_token: str = field(default_factory=new_token)  # nobody can work it out from the others
+    people: Mapping[str, str] = field(default_factory=dict)
+    public: str | None = None
+    tls: bool = False
+
+    def __post_init__(self) -> None:
+        if not TOKEN.fullmatch(self.token):
+            raise FathomsError(BAD_TOKEN)
+        if self.organiser_token in (self.token, *self.people.values()):
+            raise FathomsError("the organiser's token must not be an assessor's; choose another")
+        if self.public is not None:
+            check_public_url(self.public)
+
+    # -- who
+
+    def visitor(self, page: PageName, token: str) -> Visitor | None:
+        """Who has this token, on the page for assessors or the organiser's."""
+        if page == "organise":
+            return Visitor("organise") if same(token, self.organiser_token) else None
+        if not self.people:
+            return Visitor("judge") if same(token, self.token) else None
+        found = [name for name, theirs in self.people.items() if same(token, theirs)]
+        return Visitor("judge", found[0]) if found else None
+
+    # -- where
+
+    @property
+    def scheme(self) -> str:
+        return urlsplit(self.public).scheme if self.public else "https" if self.tls else "http"
+
+    @property
+    def is_secure(self) -> bool:
+        return self.scheme == "https"
+
+    @property
+    def path(self) -> str:
+        """The path under which others see the page; empty, or with a slash at its start and none at its end."""
+        return urlsplit(self.public).path.rstrip("/") if self.public else ""
+
+    @property
+    def base(self) -> str:
+        if self.public:
+            return self.public.rstrip("/")
+        return f"{self.scheme}://{self.shown_host}:{self.port}"
+
+    @property
+    def shown_host(self) -> str:
+        host = socket.gethostname() if self.host in EVERYWHERE else self.host
+        return f"[{host}]" if ":" in host else host
+
+    def url(self, name: str | None = None) -> str:
+        """The link for assessors: the shared one, or somebody's own."""
+        return f"{self.base}/?token={self.token if name is None else self.people[name]}"
+
+    @property
+    def organiser_url(self) -> str:
+        return f"{self.base}/organise?token={self.organiser_token}"
+
+    def cookie(self, page: PageName) -> str:
+        """Browsers do not tell the ports of one host apart."""
+        return f"fathoms-{page}-{self.port}"
+
+    def is_at(self, host: str) -> bool:
+        """Whether a request's host is ours: the public one, or this machine with the right port."""
+        try:
+            parts = urlsplit(f"//{host}")
+            name, port = parts.hostname or "", parts.port
+        except ValueError:
+            return False
+        if self.public:
+            public = urlsplit(self.public)
+            if name == public.hostname and (port or PORTS[public.scheme]) == (public.port or PORTS[public.scheme]):
+                return True
+        return (port or PORTS["https" if self.tls else "http"]) == self.port and self.knows(name)
+
+    def knows(self, name: str) -> bool:
+        """Whether this is a name of this machine. Who binds to all addresses has any number, and a few names."""
+        if name in (*LOOPBACK, self.host.lower()):
+            return True
+        if self.host not in EVERYWHERE:
+            return False
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return name in (socket.gethostname().lower(), socket.getfqdn().lower())
+        return True
+
+    def is_own(self, origin: str, host: str) -> bool:
+        """Whether a page of this origin is ours, where the request is for this host."""
+        if self.public:
+            parts = urlsplit(self.public)
+            if origin.lower() == f"{parts.scheme}://{parts.netloc}".lower():
+                return True
+        return origin.lower().partition("://")[2] == host.lower()
+
+
+def check_public_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme in PORTS and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_good = False
+    if not is_good or parts.query or parts.fragment or "@" in parts.netloc:
+        raise FathomsError(f"--public-url: expected an address such as https://host/path, found {url!r:.200}")
+    if not re.fullmatch(r"(/[A-Za-z0-9._~-]+)*/?", parts.path) or "/../" in f"{parts.path}/":
+        raise FathomsError(f"--public-url: expected a path of letters, digits and - . _ ~, found {parts.path!r:.200}")
+
+
+# -- personal links -----------------------------------------------------------------------------------------------
+
+
+def read_assessors(path: str) -> dict[str, str | None]:
+    """Names, one a line, each with a token after a tab where it is to have a certain one."""
+    found: dict[str, str | None] = {}
+    for number, line in enumerate(read_bytes(path).decode(errors="replace").splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        text, _, token = line.partition("\t")
+        token = token.strip()
+        try:
+            name = name_of(text)
+        except FathomsError as error:
+            raise InputError(str(error), path, number) from None
+        if name in found:
+            raise InputError(f"{name} is there twice", path, number)
+        if token and not TOKEN.fullmatch(token):
+            raise InputError(f"{BAD_TOKEN}, after a tab; found {token!r:.80}", path, number)
+        if token and token in found.values():
+            raise InputError(f"{name} has the token of somebody else", path, number)
+        found[name] = token or None
+    if not found:
+        raise InputError("has no names; expected one a line", path)
+    return found
+
+
+def kept_tokens(log: Log, wanted: Mapping[str, str | None] | None) -> dict[str, str]:
+    """The personal tokens of a session: those it has, new ones for new names. None leaves them as they are; whoever is
+    not wanted any more has none."""
+    before: dict[str, str] = log.meta().get("assessors", {})
+    if wanted is None:
+        return before
+    tokens = {name: token or before.get(name) or new_token() for name, token in wanted.items()}
+    if tokens != before:
+        log.change("assessors", tokens)
+    return tokens
+
+
+def kept_organiser_token(log: Log) -> str:
+    """The organiser's token of a session, the same each time."""
+    token: str | None = log.meta().get("organiser")
+    if token is None:
+        token = new_token()
+        log.change("organiser", token)
+    return token
+
+
+def write_links(path: Path, address: Address) -> None:
+    """A line for each link, in a file that nobody else can read."""
+    lines = [f"{name}\t{address.url(name)}\n" for name in address.people] or [f"assessors\t{address.url()}\n"]
+    try:
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(number, "w", encoding="utf-8") as file:
+            os.chmod(path, 0o600)  # it may have been there before
+            file.writelines([f"organiser\t{address.organiser_url}\n", *lines])
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", str(path)) from None
+
+
+def check_certificate(certificate: str, key: str) -> None:
+    """Find out before the work that they cannot be used."""
+
+    def ask() -> str:
+        raise FathomsError(f"{key}: is protected by a passphrase; expected a key without one")
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=ask)
+    except FathomsError:
+        raise
+    except (OSError, ssl.SSLError) as error:
+        why = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        raise FathomsError(f"--certificate {certificate}, --key {key}: cannot be used: {why}") from None

@@ -1,0 +1,138 @@
+"use strict";
+// What both pages use. Texts and names go into text nodes and nowhere else: nothing that a document says becomes HTML.
+
+const POLL = 3000;
+const $ = (id) => document.getElementById(id);
+const number = new Intl.NumberFormat("en");
+
+// -- talking to the server
+
+async function ask(path, body) {
+  const options = body === undefined ? {} : {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+  };
+  const response = await fetch(path, options); // relative, so that the page can stand under any path
+  const answer = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));
+  if (!response.ok) {
+    throw Object.assign(new Error(answer.error), { status: response.status });
+  }
+  return answer;
+}
+
+function complain(text) {
+  $("alert").textContent = text;
+  $("alert").hidden = !text;
+  $("alert").dataset.lost = "";
+}
+
+function lose(text) {
+  // Gone when the connection is back.
+  complain(text);
+  $("alert").dataset.lost = "yes";
+}
+
+function report(error, lost) {
+  if (error.status) complain(sentence(error.message));
+  else if (!$("alert").dataset.lost) lose(lost);
+}
+
+// -- showing
+
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+const percent = (share) => `${+(100 * share).toFixed(1)}%`;
+
+function element(tag, words, kind) {
+  const made = document.createElement(tag);
+  if (words !== undefined) made.textContent = words;
+  if (kind) made.className = kind;
+  return made;
+}
+
+function button(words, kind, work) {
+  const made = element("button", words, kind);
+  made.type = "button";
+  made.addEventListener("click", work);
+  return made;
+}
+
+function fill(target, pieces) {
+  // Every second piece is marked.
+  target.replaceChildren(...pieces.map((words, i) => (i % 2 ? element("mark", words) : document.createTextNode(words))));
+}
+
+function paragraphs(target, part) {
+  target.replaceChildren();
+  for (const pieces of part.body || []) {
+    const paragraph = element("p");
+    fill(paragraph, pieces);
+    target.append(paragraph);
+  }
+  if (part.cut) target.append(element("p", `The text goes on for ${number.format(part.cut)} characters.`, "none"));
+}
+
+function putDocument(task, title, label, body) {
+  label.textContent = task.document.id;
+  const has = task.document.title.join("");
+  if (has) fill(title, task.document.title);
+  else title.textContent = task.document.id;
+  paragraphs(body, task.document);
+  if (task.document.body === null) {
+    body.append(element("p", "No text available. You can still grade it if you know it, or skip it.", "none"));
+  } else if (!task.document.body.length) {
+    body.append(element("p", "The text is empty.", "none"));
+  }
+}
+
+async function readAgain(topic, id) {
+  try {
+    const task = await ask("api/text", { topic, document: id });
+    $("reader-label").textContent = `Topic ${topic}: ${task.topic.title.join("")}`;
+    putDocument(task, $("reader-title"), element("span"), $("reader-body"));
+    $("reader").showModal();
+  } catch (error) {
+    report(error, "No connection to the server.");
+  }
+}
+
+// Grades that differ, and buttons that set the final one.
+function showDisagreements(list, most, settle) {
+  const now = JSON.stringify(list);
+  if ($("differ").dataset.shown === now) return; // whoever is at a button there stays there
+  $("differ").dataset.shown = now;
+  $("differ").replaceChildren(...list.map((one) => {
+    const item = element("li");
+    item.append(element("p", `Topic ${one.topic}, document ${one.document}`));
+    const words = one.grades.map(([who, grade, note]) => `${who}: ${grade}${note ? ` (${note})` : ""}`).join(", ");
+    item.append(element("p", words + (one.final ? `; final ${one.final[1]}, by ${one.final[0]}` : ""), "muted"));
+    const row = element("div", undefined, "row");
+    row.append(button("Read", "quiet", () => readAgain(one.topic, one.document)));
+    for (let grade = 0; grade <= most; grade++) {
+      const kind = one.final && one.final[1] === grade ? "grade final" : "grade";
+      const choice = button(String(grade), kind, () => settle(one, grade));
+      choice.setAttribute("aria-label", `Final grade ${grade} for document ${one.document}`);
+      row.append(choice);
+    }
+    item.append(row);
+    return item;
+  }));
+}
+
+function options(select, entries, first) {
+  // Keeps what is chosen, as long as it is there.
+  const now = JSON.stringify(entries);
+  if (select.dataset.shown === now) return;
+  select.dataset.shown = now;
+  const chosen = select.value;
+  select.replaceChildren(...[["", first], ...entries].map(([value, words]) => {
+    const option = element("option", words);
+    option.value = value;
+    return option;
+  }));
+  select.value = entries.some(([value]) => value === chosen) ? chosen : "";
+}
+
+// Names of systems often differ at their ends alone.
+const middle = (text, most) => (text.length > most
+  ? `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}` : text);
+
+const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
