@@ -28,6 +28,7 @@ from fathoms.judging.other_assessors import ENOUGH, doubt_of, second_chances
 from fathoms.judging.session import Session
 from fathoms.judging.terminal import upcoming
 from tests.test_beliefs import GradedWorld, World
+from tests.test_web import Place
 
 Floats = NDArray[np.float64]
 OTHERS = np.array([[0.9, 0.08, 0.02], [0.25, 0.6, 0.15], [0.05, 0.2, 0.75]])  # P(h | g)
@@ -382,6 +383,21 @@ def test_second_grades_follow_at_the_end(begin: Callable[..., Session]) -> None:
     second(session)
     assert upcoming(session, 40, "bob") == (None, "The budget of 40 judgments is used up.")
     session.close()
+
+
+def test_second_grades_come_last_on_the_page(tmp_path: Path) -> None:
+    here = Place(tmp_path / "s.db", budget=4, kappa_error=0.3)
+    first: list[str] = []
+    for name in ("ann", "bob", "ann", "ann"):
+        document = here.take(name)
+        assert document is not None
+        assert document not in first
+        here.grade(name, document, len(first) % 2)
+        first.append(document)
+    again = here.take("bob")  # the budget is used up
+    assert again in (first[0], first[2], first[3])
+    assert here.take("ann") == first[1]
+    here.service.close()
 
 
 def test_what_is_said_of_agreement(begin: Callable[..., Session]) -> None:
