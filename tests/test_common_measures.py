@@ -643,10 +643,13 @@ def test_command_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
         "ties": "closed form",
         "estimate": "all methods",
         "difference": "exact",
-        "judging": "no",
+        "judging": "closed form",
         "description": "",
     }
-    assert [found["Q"]["range"], found["AP"]["judging"], found["INST"]["ties"]] == ["sound (exact)", "yes", "simulated"]
+    assert [found["Q"]["range"], found["INST"]["ties"]] == ["sound (exact)", "simulated"]
+    ways = {name: row["judging"] for name, row in found.items()}
+    assert {name for name, way in ways.items() if way == "closed form"} == {"P", "AP", "RBP", "DCG", "SDCG"}
+    assert {name for name, way in ways.items() if way == "draws"} == {"RR", "nDCG", "ERR", "Q"}
     assert [found["R"]["estimate"], found["R"]["difference"], found["NumQ"]["ties"]] == [
         "no gain models",
         "exact",

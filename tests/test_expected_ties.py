@@ -41,6 +41,7 @@ REFUSED: dict[str, list[list[str]]] = {
     "papers": [[paper, "-o", "out"] for paper in ("rm", "gain", "depth", "ties", "rtc")],
     "pool": [["--depth", "2"]],
     "labels": [["-m", "P@2"]],
+    "plan": [["-m", "P@2"]],
 }
 
 

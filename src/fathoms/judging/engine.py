@@ -341,16 +341,18 @@ class Engine:
 
     def settled(self) -> bool:
         """Whether every pair that matters has the confidence asked for. A model is not trusted before its first fit,
-        nor before it has seen as many topics (or all, where systems differ in fewer)."""
+        nor ours before it has seen as many topics (or all, where systems differ in fewer)."""
         enough = not self.strategy.learns or self.judged >= min(EVERY, self.size)
         return enough and self._seen_topics() and not self.open_pairs()
 
     def _seen_topics(self) -> bool:
-        """Whether there are judgments on enough of the topics in which systems differ."""
+        """Whether enough of the topics in which systems differ have judgments; MTC and RTC know no such rule."""
+        if not isinstance(self._learner, Grades):
+            return True
         column = self.block.column
         differ = (column != column[:, :1]).any(axis=(1, 2))
         seen = self._state.judged.any(axis=1)
-        return not self.strategy.learns or int((seen & differ).sum()) >= min(EVERY, int(differ.sum()))
+        return int((seen & differ).sum()) >= min(EVERY, int(differ.sum()))
 
     def forecast(self) -> tuple[int, int] | None:
         """How many more judgments it may take to settle every pair, from and to; None without a fitted model.
