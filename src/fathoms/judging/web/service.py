@@ -539,6 +539,7 @@ class JudgingService:
             "twice": len(twice),
             "agreed": sum(one.first.grade == one.second.grade for one in twice),
             "kappa": session.agreement(),
+            "kappa_interval": session.kappa_interval(),
             "disagreements": [
                 {
                     "topic": first.topic,

@@ -22,10 +22,12 @@ function forecast(now, at_hand) {
 }
 
 function agreement(now) {
-  return !now.double ? "" : !now.twice
-    ? `${percent(now.double)} of the documents go to two people; none has two grades yet.`
-    : `${number.format(now.twice)} judged twice, ${number.format(now.agreed)} of them alike`
-      + (now.kappa === null ? "." : `; Cohen's kappa ${now.kappa.toFixed(2)}.`);
+  if (!now.twice) {
+    return now.double ? `${percent(now.double)} of the documents go to two people; none has two grades yet.` : "";
+  }
+  const between = now.kappa_interval === null ? "" : ` (${now.kappa_interval.map((end) => end.toFixed(2)).join(" to ")})`;
+  return `${number.format(now.twice)} judged twice, ${number.format(now.agreed)} of them alike`
+    + (now.kappa === null ? "." : `; Cohen's kappa ${now.kappa.toFixed(2)}${between}.`);
 }
 
 function drawn(tag, attributes, words) {
