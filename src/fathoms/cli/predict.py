@@ -6,8 +6,8 @@ of the judgments is hidden, predicted and compared. --to-depth says how deep jud
 
 Other methods are points without an interval: simplistic, background, interpolated and smoothed pick one in each score's
 range (Ravana and Moffat 2010; --tune fits their constants); static, constant, linear, zipf, weibull and hybrid predict
-gain from rank, by topic (Lu, Moffat and Culpepper 2016); experts (Carterette 2007) and fusion, the model used while
-judging, take each document's probability of relevance. `--method all` shows all side by side.
+gain from rank, by topic (Lu, Moffat and Culpepper 2016); experts (Carterette 2007) and fusion, a regression on
+ranks alone, take each document's probability of relevance. `--method all` shows all side by side.
 """
 
 from __future__ import annotations
