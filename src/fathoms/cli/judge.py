@@ -184,12 +184,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _probability(text: str) -> float:
+    return _between(text, 0.5, 1.0, "a probability between 0.5 and 1")
+
+
+def _between(text: str, low: float, high: float, expected: str) -> float:
+    """A number between these ends, which are not allowed themselves."""
     try:
         value = float(text)
     except ValueError:
-        value = 0.0
-    if not 0.5 < value < 1:
-        raise ArgumentTypeError(f"expected a probability between 0.5 and 1, found {text!r}")
+        value = low
+    if not low < value < high:
+        raise ArgumentTypeError(f"expected {expected}, found {text!r}")
     return value
 
 
@@ -204,13 +209,7 @@ def _share(text: str) -> float:
 
 
 def _error(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1:
-        raise ArgumentTypeError(f"expected an error of kappa between 0 and 1, such as 0.1, found {text!r}")
-    return value
+    return _between(text, 0.0, 1.0, "an error of kappa between 0 and 1, such as 0.1")
 
 
 def run(args: Namespace) -> int:

@@ -14,14 +14,13 @@ import numpy as np
 
 from fathoms.data.qrels import JUDGED, UNJUDGED
 from fathoms.estimate.backtest import Hiding, fit_drift, hidings
-from fathoms.estimate.calibration import parts
+from fathoms.estimate.calibration import MOST
 from fathoms.estimate.grades import fit_grades
-from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.evidence.evidence import Bools, Ints
 from fathoms.judging.beliefs import Beliefs
 from fathoms.judging.models import UNKNOWN_DRIFT, Grades
 
 PRIOR_CASES = 10.0  # backtests of a run's mean that are as good as what other collections say: no widening
-MOST = 25.0  # squared standard errors that one case counts for at most
 
 
 def calibrate(learner: Grades, judged: Bools, level: Ints, beliefs: Sequence[Beliefs], seed: int) -> list[float]:
@@ -60,14 +59,11 @@ def _squares(learner: Grades, beliefs: Beliefs, judged: Bools, level: Ints, hidi
     beliefs.start(np.where(hidden, fit.chance, known), fit, seed)
     expected, covariance = beliefs.means(), beliefs.covariance()
     beliefs.start(known, fit, seed)
-    error = _apart(beliefs.means() - expected)
+    error = beliefs.means() - expected
+    error = error - error.mean()
     center = np.eye(len(error)) - 1 / len(error)
     variance = np.maximum(np.diag(center @ covariance @ center), 0.0)
     some = variance > 1e-18
     squares = np.minimum(error[some] ** 2 / variance[some], MOST)
     # Deviations from a mean over runs: one of them follows from the others.
     return squares.tolist()[: max(len(error) - 1, 0)]
-
-
-def _apart(means: Floats) -> Floats:
-    return np.asarray(parts(means[:, None])[1][:, 0])
