@@ -17,6 +17,8 @@ from typing import NamedTuple
 import polars as pl
 import pytest
 
+from fathoms import kernel
+from fathoms.version import __version__
 from tests.commands import Command
 from tests.test_reading import QRELS, RUN
 
@@ -268,7 +270,7 @@ def test_a_file_that_may_not_be_read(fathoms: Command) -> None:
 def test_help_and_version(fathoms: Command) -> None:
     assert fathoms().status == fathoms("--help").status == fathoms("eval", "--help").status == 0
     assert "fathoms eval qrels.txt runs/" in fathoms("eval", "--help").out
-    assert fathoms("--version").out.startswith("fathoms ")
+    assert fathoms("--version").out == f"fathoms {__version__} ({kernel.description()})\n"
 
 
 # -- formats ------------------------------------------------------------------------------------------------------

@@ -51,7 +51,8 @@ class Import(NamedTuple):
 
 def modules() -> dict[str, Path]:
     found = {}
-    for path in sorted((SOURCE / "fathoms").rglob("*.py")):
+    stubs = (SOURCE / "fathoms").rglob("*.pyi")  # of what is compiled
+    for path in sorted([*(SOURCE / "fathoms").rglob("*.py"), *stubs]):
         parts = path.relative_to(SOURCE).with_suffix("").parts
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found

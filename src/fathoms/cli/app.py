@@ -114,9 +114,14 @@ def _run(words: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"fathoms {__version__}")
+    parser.add_argument("--version", action="store_true", help="show the version, and what does the work")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     known = parser.parse_args(words[:1])
+    if known.version:
+        from fathoms import kernel
+
+        print(f"fathoms {__version__} ({kernel.description()})")
+        return 0
     if known.command is not None:
         parser.error(f"there is no command {known.command!r}; the commands are {', '.join(COMMANDS)}")
     parser.print_help()

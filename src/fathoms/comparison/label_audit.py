@@ -21,7 +21,7 @@ from fathoms.data.arrays import distinct
 from fathoms.data.document_values import read_values
 from fathoms.data.lines import Table
 from fathoms.data.qrels import Qrels
-from fathoms.data.topics import number_topics
+from fathoms.data.topics import topics_of
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
@@ -157,7 +157,7 @@ def _without_negative(table: Table, junk: float | None, notes: list[str]) -> Flo
 
 def _beside(table: Table, number: Floats, qrels: Qrels) -> tuple[Floats, keys.Keys]:
     """The label of each judged document, nan where there is none, and keys of the labelled documents not judged."""
-    topics, topic = number_topics(table.topic)
+    topics, topic = topics_of(table)
     of_topic = np.array([qrels.index.get(name, -1) for name in topics], dtype=np.int32)[topic]
     rows = np.flatnonzero((of_topic >= 0) & ~np.isnan(number))
     pair_keys = keys.topic_keys(keys.document_keys(table.document[rows]), of_topic[rows])

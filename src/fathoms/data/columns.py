@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fathoms import kernel
 from fathoms.data.column_names import KNOWN, NAMES
 from fathoms.data.lines import Layout, Table, Text
 from fathoms.data.topics import valid_text
@@ -37,21 +38,32 @@ def table_of_rows(rows: Sequence[Any], layout: Layout, source: str, *, lenient: 
             raise InputError(f"row {number}: expected a dict or a named tuple, found {type(row).__name__}", source)
     names = dict.fromkeys(str(name) for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
-    return table_of_frame(_from_columns(columns, source), layout, source, lenient=lenient)
+    return table_of_frame(frame_of_columns(columns, source), layout, source, lenient=lenient)
 
 
 def frame_of(data: Any, source: str) -> pl.DataFrame:
-    """A polars frame from one, lazy or not, or from a pandas frame."""
+    """A polars frame from one, lazy or not, from an Arrow table, or from a pandas frame."""
     if isinstance(data, pl.LazyFrame):
         data = data.collect()
     if isinstance(data, pl.DataFrame):
         return data
+    if hasattr(data, "column_names"):
+        repeated = [name for name in data.column_names if data.column_names.count(name) > 1]
+        if repeated:
+            _repeated_names(data.column_names, source)
+        return pl.DataFrame(data)
+    return frame_of_columns(pandas_columns(data, source), source)
+
+
+def pandas_columns(data: Any, source: str) -> dict[str, Any]:
+    """The columns of a pandas frame whose names are known, as arrays and lists."""
     if not data.columns.is_unique:
-        raise InputError(
-            f"has two columns of the same name; its columns are {', '.join(map(str, data.columns))}", source
-        )
-    columns = {str(name): _pandas_values(data[name]) for name in data.columns if str(name) in KNOWN}
-    return _from_columns(columns, source)
+        _repeated_names(data.columns, source)
+    return {str(name): _pandas_values(data[name]) for name in data.columns if str(name) in KNOWN}
+
+
+def _repeated_names(names: Iterable[Any], source: str) -> NoReturn:
+    raise InputError(f"has two columns of the same name; its columns are {', '.join(map(str, names))}", source)
 
 
 def _pandas_values(column: Any) -> Any:
@@ -61,7 +73,7 @@ def _pandas_values(column: Any) -> Any:
     return column.to_numpy(dtype=object, na_value=None).tolist()
 
 
-def _from_columns(columns: dict[str, Any], source: str) -> pl.DataFrame:
+def frame_of_columns(columns: Mapping[str, Any], source: str) -> pl.DataFrame:
     """Each column of one type; those of mixed types (ids such as 7 and "7a") as text."""
     series = []
     for name, values in columns.items():
@@ -75,6 +87,9 @@ def _from_columns(columns: dict[str, Any], source: str) -> pl.DataFrame:
             series.append(pl.Series(name, [None if value is None else str(value) for value in values]))
     if columns and not series:
         raise InputError(f"has no column that is known; its columns are {', '.join(columns)}", source)
+    if len({len(one) for one in series}) > 1:
+        lengths = ", ".join(f"{one.name} {len(one):,}" for one in series)
+        raise InputError(f"has columns of different lengths: {lengths}", source)
     return pl.DataFrame(series)
 
 
@@ -99,7 +114,7 @@ def _from_dict(data: Any, layout: Layout, source: str) -> pl.DataFrame:
         numbers += ranking.values()
     try:
         column = pl.Series(numbers, dtype=pl.Float64, strict=True)
-    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         # As text, so that it can be said later what was found where a number was expected.
         column = pl.Series([str(float(n)) if isinstance(n, np.number) else str(n) for n in numbers])
     return pl.DataFrame({"topic": topics, "document": documents, layout.number: column})
@@ -126,10 +141,10 @@ def table_of_frame(
     ids = {name: _ids(columns[name], source) for name in ("topic", "document")}
     # Topics stand together, so that they are few once equal neighbours are one.
     topics = ids["topic"].rle().struct
-    text = {
-        "topic": np.repeat(fixed_width(topics.field("value")), topics.field("len").to_numpy()),
-        "document": fixed_width(ids["document"]),
-    }
+    of_topics, topics_proper = fixed_width(topics.field("value"))
+    documents, documents_proper = fixed_width(ids["document"])
+    text = {"topic": np.repeat(of_topics, topics.field("len").to_numpy()), "document": documents}
+    proper = {"topic": topics_proper, "document": documents_proper}
     number = _numbers(columns[layout.number], source)
     rank = _numbers(columns["rank"], source) if "rank" in columns else None
 
@@ -140,7 +155,7 @@ def table_of_frame(
         for row in np.flatnonzero(layout.bad(number)).tolist()
     }
     for name, column in ids.items():
-        for row in _no_ids(column, text[name]):
+        for row in () if proper[name] else _no_ids(column, text[name]):
             complaints[row] = f"expected a {name}, found {_shown(column[row])}"
     skipped = []
     lines = None
@@ -185,13 +200,17 @@ def _ids(column: pl.Series, source: str) -> pl.Series:
     return column.cast(pl.String).fill_null("")
 
 
-def fixed_width(column: pl.Series) -> Text:
-    """Text or bytes as byte strings of a width that is a multiple of eight.
+def fixed_width(column: pl.Series) -> tuple[Text, bool]:
+    """Text or bytes as byte strings of a width that is a multiple of eight; and whether it was seen that all are
+    proper ids.
 
     The ids of many rows are joined to one and cut again by their lengths, so that Python never sees a single one; a
     block of rows at a time stays in the processor's cache.
     """
     lengths = (column.bin.size() if column.dtype == pl.Binary else column.str.len_bytes()).to_numpy()
+    cut = kernel.cut_ids(_joined(column), lengths) if kernel.compiled is not None else None
+    if cut is not None:
+        return cut
     width = max(8, -(-int(lengths.max(initial=0)) // 8) * 8)
     out = np.zeros((len(column), width), dtype=np.uint8)
     places = np.arange(width, dtype=lengths.dtype)
@@ -199,7 +218,7 @@ def fixed_width(column: pl.Series) -> Text:
         rows = slice(start, start + BLOCK)
         out[rows][places < lengths[rows, None]] = np.frombuffer(_joined(column[rows]), dtype=np.uint8)
     text: Text = out.view(f"S{width}").ravel()
-    return text
+    return text, False
 
 
 def _joined(column: pl.Series) -> bytes:

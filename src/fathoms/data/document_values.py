@@ -18,15 +18,15 @@ from fathoms.data.file_names import stem
 from fathoms.data.lines import VALUES, Table
 from fathoms.data.load import load
 from fathoms.data.runs import expand
-from fathoms.data.topics import number_topics
+from fathoms.data.topics import topics_of
 from fathoms.text import pluralise
 
 
 def read_values(source: Any, *, lenient: bool = False, name: str = "labels") -> Table:
     """Rows of topic, document and value, each document of a topic once; `name` is for messages on what is no file."""
     table = load(source, VALUES, lenient=lenient, name=name)
-    topics, topic = number_topics(table.topic)
-    first = keys.repeats(keys.topic_keys(keys.document_keys(table.document), topic), table.document)
+    topics, topic = topics_of(table)
+    first = keys.first_rows(table, keys.document_keys(table.document), topic)
     if not first.size:
         return table
     kept = first == np.arange(len(first))

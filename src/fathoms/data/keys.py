@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.lines import Text
+from fathoms import kernel
+from fathoms.data.lines import Table, Text
 
 Keys = NDArray[np.uint64]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -24,6 +25,9 @@ def words(text: Text) -> NDArray[np.uint64]:
 
 def document_keys(documents: Text) -> Keys:
     """One key a document, the same however wide the array is in which it stands."""
+    found = kernel.document_keys(documents)
+    if found is not None:
+        return found
     parts = words(documents)
     key = _mix(parts[:, 0])
     for i in range(1, parts.shape[1]):
@@ -101,11 +105,20 @@ class Lookup:
         return (keys >> self._shift).astype(np.int64)
 
 
+def first_rows(table: Table, documents: Keys, topic: NDArray[np.integer]) -> NDArray[np.int64]:
+    """As `repeats` of a table's rows, from the keys of its documents and the numbers of its topics."""
+    if table.distinct:
+        return np.empty(0, dtype=np.int64)
+    return repeats(topic_keys(documents, topic), table.document)
+
+
 def repeats(keys: Keys, documents: Text) -> NDArray[np.int64]:
     """For each row the first row of its (topic, document) pair, or an empty array where no pair occurs twice."""
+    none = np.empty(0, dtype=np.int64)
+    if kernel.has_repeats(keys) is False:
+        return none
     ordered = np.sort(keys)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    none = np.empty(0, dtype=np.int64)
     if not twice.size:
         return none
     first = np.arange(len(keys))

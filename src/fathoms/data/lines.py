@@ -3,6 +3,7 @@
 A `Layout` says which columns a line has. They may be separated by any blanks; ids stay the bytes they are in the file.
 One pass finds where each field starts and ends; topics and documents become fixed-width byte strings, eight bytes at a
 time, and numbers are computed digit by digit for all lines at once. Only lines that resist are looked at one by one.
+The compiled kernel, where there is one, does the same with plain lines.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms import kernel
 from fathoms.data.column_names import Kind
 from fathoms.errors import InputError
 from fathoms.text import pluralise
@@ -69,6 +71,8 @@ class Table:
     lines: Ints | None = None  # None: row i is line i + 1
     skipped: list[str] = field(default_factory=list)
     unit: str = "line"  # or "row", where the input is no text
+    numbered: tuple[list[str], NDArray[np.int32]] | None = None  # topics and each row's number, if known
+    distinct: bool = False  # whether it is known that no topic has a document twice
 
     def line(self, row: int) -> int:
         return row + 1 if self.lines is None else int(self.lines[row])
@@ -129,7 +133,7 @@ def _parsed(raw: bytes, bounds: list[tuple[int, int]], layout: Layout, source: s
         return [_Piece(raw, start, stop, layout, source) for start, stop in bounds]
     from concurrent.futures import ThreadPoolExecutor
 
-    # numpy works outside the interpreter's lock, so two pieces of a large file take little longer than one.
+    # All work is done outside the interpreter's lock, so two pieces of a large file take little longer than one.
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(lambda bound: _Piece(raw, bound[0], bound[1], layout, source), bounds))
 
@@ -155,6 +159,25 @@ class _Piece:
         self.layout = layout
         self.first_line = 1
         self.complaints: list[tuple[int, str]] = []
+        self.lines: Ints | None = None
+        if not self._take_plain(raw, start, stop):
+            self._parse(raw, start, stop, source)
+
+    def _take_plain(self, raw: bytes, start: int, stop: int) -> bool:
+        """Let the kernel do it; False where there is none, or something that needs words."""
+        columns, layout = self.layout.columns, self.layout
+        topic, document, number = (columns.index(name) for name in ("topic", "document", layout.number))
+        rank = columns.index("rank") if "rank" in columns else -1
+        wanted = (topic, document, number, rank)
+        found = kernel.parse_lines(raw, start, stop, len(columns), layout.rest_in_last, wanted)
+        if found is None or not len(found.number) or layout.bad(found.number).any():
+            return False
+        self.topic, self.document, self.number, self.rank = found[:4]
+        self.n_lines = len(self.number)
+        self.tag = _tag(raw, found.tag_at) if "tag" in columns else ""
+        return True
+
+    def _parse(self, raw: bytes, start: int, stop: int, source: str) -> None:
         # Zeros past the end, so that whole words may be read from any place.
         end_of_line = b"" if raw[stop - 1 : stop] == b"\n" else b"\n"
         padded = b"".join((memoryview(raw)[start:stop], end_of_line, bytes(ZERO_BYTES)))
@@ -169,7 +192,7 @@ class _Piece:
                 at = int(end[control.argmax()])
                 line = raw.count(b"\n", 0, start + at) + 1
                 found = f"holds binary data (byte {data[at]:#04x})"
-                raise InputError(f"{found}, expected a {layout.kind} file", source, line)
+                raise InputError(f"{found}, expected a {self.layout.kind} file", source, line)
         fields = self._plain_fields(data, end, separators) or self._any_fields(padded, data, blank)
         self.lines = fields.lines
         self._take(padded, fields)
@@ -236,8 +259,7 @@ class _Piece:
         self.rank = _numbers(*text("rank")) if "rank" in columns else np.empty(0)
         self.tag = ""
         if "tag" in columns and len(fields.end):
-            at = int(fields.start_of(len(columns) - 1)[0])
-            self.tag = padded[at : padded.index(b"\n", at)].decode(errors="replace").strip()
+            self.tag = _tag(padded, int(fields.start_of(len(columns) - 1)[0]))
 
         bad = self.layout.bad(self.number)
         if bad.any():
@@ -250,6 +272,12 @@ class _Piece:
             self.lines = numbers[~bad]
             self.number, self.topic, self.document = self.number[~bad], self.topic[~bad], self.document[~bad]
             self.rank = self.rank[~bad] if len(self.rank) else self.rank
+
+
+def _tag(raw: bytes, at: int) -> str:
+    """From there to the end of the line."""
+    end = raw.find(b"\n", at)
+    return raw[at : len(raw) if end < 0 else end].decode(errors="replace").strip()
 
 
 def _shown(padded: bytes, line_ends: Ints, line: int) -> str:

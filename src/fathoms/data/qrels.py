@@ -10,12 +10,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms import kernel
 from fathoms.data import keys
 from fathoms.data.arrays import distinct, identity_of
 from fathoms.data.export import Exported
 from fathoms.data.lines import QRELS, Text
 from fathoms.data.load import load
-from fathoms.data.topics import number_topics, topic_order
+from fathoms.data.topics import topic_order, topics_of
 from fathoms.errors import FathomsError, InputError
 from fathoms.text import pluralise
 
@@ -74,6 +75,16 @@ class Qrels(Exported):
     def lookup(self) -> keys.Lookup:
         return keys.Lookup(keys.topic_keys(keys.document_keys(self.documents), self.topic), self.documents)
 
+    @cached_property
+    def tables(self) -> kernel.Tables | None:
+        """The same for the compiled kernel, where there is one."""
+        return kernel.judgment_tables(self.topic, self.documents, self.codes, len(self.topics))
+
+    def prepare_lookup(self) -> None:
+        """Make what documents are looked up in; done before a fork, its copies need not make it each."""
+        if self.tables is None:
+            _ = self.lookup
+
     def identity(self) -> str:
         """A hash of all topics and judgments."""
         return identity_of(self.topics, self.topic, self.documents, self.grades)
@@ -119,7 +130,7 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
         return source
     table = load(source, QRELS, lenient=lenient)
     notes = list(table.skipped)
-    topics, topic = number_topics(table.topic)
+    topics, topic = topics_of(table)
     documents, grades = table.document, table.number
     if "all" in topics:
         row = int((topic == topics.index("all")).argmax())
@@ -128,7 +139,7 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
             raise table.error(row, f"{message}; rename it (--lenient goes on)")
         notes.append(f"{table.source}: {message}")
 
-    first = keys.repeats(keys.topic_keys(keys.document_keys(documents), topic), documents)
+    first = keys.first_rows(table, keys.document_keys(documents), topic)
     if first.size:
         conflict = np.flatnonzero(grades != grades[first])
         if conflict.size:

@@ -22,7 +22,7 @@ from fathoms.data.formats import registry
 from fathoms.data.formats.base import HEAD, Content, Match
 from fathoms.data.lines import RUN, Table, Text
 from fathoms.data.load import load
-from fathoms.data.topics import number_topics
+from fathoms.data.topics import topics_of
 from fathoms.errors import FathomsError, InputError
 from fathoms.text import pluralise
 
@@ -204,11 +204,11 @@ def _read_part(path: str, name: str, format: str, place: tuple[Any, ...]) -> Run
 
 
 def _run_of(table: Table, name: str, lenient: bool) -> Run:
-    topics, topic = number_topics(table.topic)
+    topics, topic = topics_of(table)
     documents, scores, ranks = table.document, table.number, table.rank
     document_keys = keys.document_keys(documents)
     notes = list(table.skipped)
-    first = keys.repeats(keys.topic_keys(document_keys, topic), documents)
+    first = keys.first_rows(table, document_keys, topic)
     if first.size:
         kept = first == np.arange(len(first))
         row = int((~kept).argmax())

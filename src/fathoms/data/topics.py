@@ -5,11 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.lines import Text
+from fathoms.data.lines import Table, Text
+
+
+def topics_of(table: Table) -> tuple[list[str], NDArray[np.int32]]:
+    """The distinct topics of a table in order of appearance, and for each row the number of its topic."""
+    return number_topics(table.topic) if table.numbered is None else table.numbered
 
 
 def number_topics(column: Text) -> tuple[list[str], NDArray[np.int32]]:
-    """The distinct topics in order of appearance, and for each row the number of its topic."""
+    """The same for a column of topics, or of other ids that are few."""
     new = np.ones(len(column), dtype=bool)  # a topic's lines nearly always stand together
     parts = column.view("<u8").reshape(len(column), -1)  # words compare faster than strings
     new[1:] = (parts[1:] != parts[:-1]).any(axis=1)

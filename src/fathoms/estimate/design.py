@@ -22,7 +22,7 @@ from fathoms.data.files import read_bytes
 from fathoms.data.formats.base import BOM, Content
 from fathoms.data.lines import Layout, Table, Text, parse
 from fathoms.data.qrels import Qrels
-from fathoms.data.topics import number_topics, topic_order
+from fathoms.data.topics import number_topics, topic_order, topics_of
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.evidence import Bools, Floats
 
@@ -80,7 +80,7 @@ def read_design(source: str | os.PathLike[str]) -> SamplingDesign:
     columns, raw = _columns(raw, path)
     last = "probability" if "probability" in columns else "grade" if "grade" in columns else "stratum"
     table = _parsed(raw, columns, path, number="" if last == "stratum" else last)
-    topics, topic = number_topics(table.topic)
+    topics, topic = topics_of(table)
     _check_once(table, topics, topic)
     stratum, strata = None, [""]
     if "stratum" in columns:
@@ -142,7 +142,7 @@ class _NoNumber(Layout):
 
 
 def _check_once(table: Table, topics: list[str], topic: NDArray[np.int32]) -> None:
-    first = keys.repeats(keys.topic_keys(keys.document_keys(table.document), topic), table.document)
+    first = keys.first_rows(table, keys.document_keys(table.document), topic)
     if first.size:
         row = int((first != np.arange(len(first))).argmax())
         document = table.document[row].decode(errors="replace")

@@ -21,7 +21,7 @@ from fathoms.data.arrays import distinct, row_sums
 from fathoms.data.document_values import read_values
 from fathoms.data.lines import Table
 from fathoms.data.qrels import JUDGED, UNJUDGED, Qrels
-from fathoms.data.topics import number_topics
+from fathoms.data.topics import topics_of
 from fathoms.errors import FathomsError, InputError
 from fathoms.estimate.relevance import RELEVANCE_MODELS, Model, Scale
 from fathoms.evidence.candidates import Block, Candidates, gathered
@@ -197,7 +197,7 @@ def label_columns(tables: Sequence[Table], found: Candidates, judged: Bools | No
 
 def _label_column(table: Table, found: Candidates, judged: Bools | None, notes: list[str]) -> Floats:
     """The values of a table by candidate, nan where it has none. Where nothing is judged yet that is not said."""
-    topics, topic = number_topics(table.topic)
+    topics, topic = topics_of(table)
     numbers = {name: number for number, name in enumerate(found.topics)}
     of_topic = np.array([numbers.get(name, -1) for name in topics], dtype=np.int32)[topic]
     rows = np.flatnonzero(of_topic >= 0)

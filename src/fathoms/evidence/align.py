@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms import kernel
 from fathoms.data import keys
 from fathoms.data.qrels import EXCLUDED, PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.evidence.evidence import Evidence
-from fathoms.evidence.order import Precision, Ties, default_precision, order_rows
+from fathoms.evidence.order import Precision, Ties, default_precision, given_ranks, order_rows
 
 if TYPE_CHECKING:
     from fathoms.evidence.pool import Pool
@@ -121,6 +122,9 @@ class Ranked:
 def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     of_topic = np.array([qrels.index.get(topic, -1) for topic in run.topics], dtype=np.int32)
     topic = of_topic[run.topic]
+    found = _compiled_rank(run, qrels, topic, ties, precision)
+    if found is not None:
+        return Ranked(run, *found)
     rows = np.flatnonzero(topic >= 0)
     rows, tied = order_rows(run, rows, topic[rows], ties, precision)
     topic = topic[rows]
@@ -129,6 +133,28 @@ def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     # The last code answers for index -1: not judged.
     codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
     return Ranked(run, rows, topic, _from_one(topic, len(qrels.topics)), tied, pair_keys, judgment, codes)
+
+
+def _compiled_rank(
+    run: Run, qrels: Qrels, topic: NDArray[np.int32], ties: Ties, precision: Precision
+) -> kernel.RankedRows | None:
+    """What `rank` finds, in one pass of the kernel; None where there is none."""
+    tables = qrels.tables
+    if tables is None:
+        return None
+    by_rank = ties == "rank"
+    return kernel.rank_rows(
+        tables,
+        topic,
+        given_ranks(run) if by_rank else run.scores,
+        run.documents,
+        run.keys,
+        sorts=ties != "run",
+        descending=not by_rank,
+        single=not by_rank and precision == "float32",
+        break_ties="documents" if ties in ("trec", "expected") else "second" if ties == "score-rank" else "none",
+        second=given_ranks(run) if ties == "score-rank" else None,
+    )
 
 
 def reranked(ranked: Ranked, ties: Ties, precision: Precision) -> Ranked:

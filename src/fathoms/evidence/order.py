@@ -48,7 +48,7 @@ def order_rows(
     keys: tuple[NDArray[Any], ...]
     primary: NDArray[Any]
     if ties == "rank":
-        primary = _ranks(run)[rows]
+        primary = given_ranks(run)[rows]
         keys = (primary, topic)
     elif ties == "run":
         keys, primary = (topic,), -scores
@@ -62,7 +62,7 @@ def order_rows(
     if ties in ("trec", "expected") and tied.any():
         rows = _documents_descending(run.documents, rows, tied)
     elif ties == "score-rank":
-        rows = _ranks_ascending(_ranks(run), rows, tied)
+        rows = _ranks_ascending(given_ranks(run), rows, tied)
     return rows, tied
 
 
@@ -73,7 +73,8 @@ def tied_with_above(values: NDArray[Any], topic: NDArray[np.int32]) -> NDArray[n
     return tied
 
 
-def _ranks(run: Run) -> NDArray[np.float64]:
+def given_ranks(run: Run) -> NDArray[np.float64]:
+    """The rank column, all of which has to hold numbers."""
     if run.ranks is None:
         raise InputError("has no rank column, so --ties rank and score-rank do not apply", run.source)
     bad = np.isnan(run.ranks)

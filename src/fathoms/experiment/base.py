@@ -299,7 +299,7 @@ class BaseExperiment:
         self.runs.read_streams()
         missing = [name for name in self.runs if self.keeps(name) and name not in self._ranked]
         if missing:
-            _ = self.qrels.lookup  # made here, so that forks need not make it each
+            self.qrels.prepare_lookup()
             for name, ranked in zip(missing, self.map(self.ranked, missing), strict=True):
                 self._ranked[name] = ranked
 
@@ -388,7 +388,7 @@ class BaseExperiment:
         self.runs.read_streams()
         names = list(self.runs)
         groups = [names[start::GROUPS] for start in range(min(GROUPS, len(names)))]
-        _ = self.qrels.lookup  # made here, so that forks need not make it each
+        self.qrels.prepare_lookup()
 
         def work(group: list[str]) -> tuple[list[Survey], UnjudgedKeys | None]:
             found: list[Survey] = []

@@ -67,11 +67,7 @@ class RunScores:
 
     def mean(self, measure: Measure) -> dict[str, float | None]:
         """Each column over topics: the mean, or as the measure aggregates."""
-        scores = self.scores[measure]
-        means = {name: aggregate(measure, getattr(scores, name)) for name in Scores.COLUMNS}
-        if measure.aggregate == "geometric" and means["tie_low"] != means["tie_high"]:
-            means["tie_expected"] = None  # the mean of a geometric mean is not that of its topics' means
-        return means
+        return mean_scores(measure, self.scores[measure])
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +139,13 @@ class Evaluation(Result):
         numbers = (*POINTS, "estimate", "likely_low", "likely_high")
         schema: Any = {"place": pl.Int64, "run": pl.String, **dict.fromkeys(numbers, pl.Float64)}
         return pl.DataFrame(points, schema=schema | {"tooltip": pl.String}, orient="row")
+
+
+def mean_scores(measure: Measure, scores: Scores) -> dict[str, float | None]:
+    means = {name: aggregate(measure, getattr(scores, name)) for name in Scores.COLUMNS}
+    if measure.aggregate == "geometric" and means["tie_low"] != means["tie_high"]:
+        means["tie_expected"] = None  # the mean of a geometric mean is not that of its topics' means
+    return means
 
 
 def aggregate(measure: Measure, column: Floats | None) -> float | None:

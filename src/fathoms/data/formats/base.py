@@ -114,6 +114,7 @@ class Format:
     about: ClassVar[str]  # one line for the docs
     reads: ClassVar[tuple[Kind, ...]] = ()
     writes: ClassVar[tuple[Kind, ...]] = ()
+    carries: ClassVar[frozenset[str]] = frozenset(RUN_PARTS)  # of a run, beside its documents
 
 
 class FileFormat(Format):
@@ -122,7 +123,6 @@ class FileFormat(Format):
     container: ClassVar[Container] = "text"
     endings: ClassVar[tuple[str, ...]] = ()  # that ask for it when something is written; the first is the usual one
     part_bytes: ClassVar[int | None] = None  # of a part of some whole topics; None: it is read as a whole only
-    carries: ClassVar[frozenset[str]] = frozenset(RUN_PARTS)  # of a run, beside its documents
     loses: ClassVar[str] = ""  # of judgments
     fills: ClassVar[frozenset[str]] = frozenset()  # what of a run is always written, made up where it is missing
     no_iteration: ClassVar[str] = "does not carry it"  # what becomes of the second column of judgments

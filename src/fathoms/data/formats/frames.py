@@ -1,11 +1,11 @@
-"""What Python programs have in memory: polars and pandas frames, dicts by topic, rows as dicts or named tuples."""
+"""What Python programs have in memory: frames of polars, pandas and Arrow, dicts by topic, columns, rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fathoms.data.column_names import Kind
+from fathoms.data.column_names import NAMES, Kind
 from fathoms.data.formats.base import ObjectFormat
 
 if TYPE_CHECKING:
@@ -52,12 +52,29 @@ class Polars(ObjectFormat):
         return found
 
 
+class Arrow(Polars):
+    name = "arrow"
+    about = "an Arrow table or record batch"
+
+    def recognise(self, data: Any) -> bool:
+        return package_of(data) == "pyarrow" and hasattr(type(data), "column_names")
+
+    def write(self, data: Run | Qrels) -> Any:
+        return super().write(data).to_arrow()
+
+
 class Pandas(Polars):
     name = "pandas"
     about = "a pandas frame"
 
     def recognise(self, data: Any) -> bool:
-        return hasattr(type(data), "columns") and package_of(data) != "polars"
+        return hasattr(type(data), "columns") and package_of(data) not in ("polars", "pyarrow")
+
+    def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+        from fathoms.data import columns, in_memory
+
+        found = columns.pandas_columns(data, source)
+        return in_memory.table_of_columns(found, layout, source, lenient=lenient)
 
     def write(self, data: Run | Qrels) -> Any:
         from fathoms.data.arrays import pandas_frame
@@ -74,12 +91,12 @@ class Dict(ObjectFormat):
     def recognise(self, data: Any) -> bool:
         from fathoms.data.formats.mteb import is_mteb
 
-        return isinstance(data, Mapping) and not is_mteb(data)
+        return isinstance(data, Mapping) and not is_mteb(data) and not _holds_lists(data)
 
     def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
-        from fathoms.data import columns
+        from fathoms.data import in_memory
 
-        return columns.table_of_dict(data, layout, source, lenient=lenient)
+        return in_memory.table_of_dict(data, layout, source, lenient=lenient)
 
     def write(self, data: Run | Qrels) -> dict[str, dict[str, float]]:
         from fathoms.data import columns
@@ -87,9 +104,52 @@ class Dict(ObjectFormat):
         return columns.nested(data)
 
 
+class Rankings(ObjectFormat):
+    name = "rankings"
+    about = "a dict {topic: [document, ...]}, best first"
+    reads = ("run",)
+    carries = frozenset({"ranks"})
+
+    def recognise(self, data: Any) -> bool:
+        return isinstance(data, Mapping) and _holds_lists(data) and not _names_columns(data)
+
+    def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+        from fathoms.data import in_memory
+
+        return in_memory.table_of_rankings(data, layout, source, lenient=lenient)
+
+
+class Columns(ObjectFormat):
+    name = "columns"
+    about = "a dict of columns by name, each a list or an array; or an array with named fields"
+    reads = ALL
+
+    def recognise(self, data: Any) -> bool:
+        if package_of(data) == "numpy":
+            return bool(getattr(getattr(data, "dtype", None), "names", None))
+        return isinstance(data, Mapping) and _holds_lists(data) and _names_columns(data)
+
+    def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+        from fathoms.data import in_memory
+
+        names = data if isinstance(data, Mapping) else data.dtype.names
+        columns = {name: data[name] for name in names}
+        return in_memory.table_of_columns(columns, layout, source, lenient=lenient)
+
+
+def _holds_lists(data: Mapping[Any, Any]) -> bool:
+    """Whether there are lists or arrays where a dict of rankings has dicts; the first value tells."""
+    first = next(iter(data.values()), None)
+    return isinstance(first, list | tuple) or package_of(first) == "numpy"
+
+
+def _names_columns(data: Mapping[Any, Any]) -> bool:
+    return any(name in data for name in NAMES["topic"]) and any(name in data for name in NAMES["document"])
+
+
 class Rows(ObjectFormat):
     name = "rows"
-    about = "rows as dicts or named tuples, such as those of ir_measures"
+    about = "rows as dicts or named tuples, such as those of ir_measures, or as tuples (topic, document, number)"
     reads = ALL
 
     def recognise(self, data: Any) -> bool:
@@ -97,22 +157,35 @@ class Rows(ObjectFormat):
             isinstance(data, Iterable)
             and not isinstance(data, str | bytes | Mapping)
             and not hasattr(type(data), "columns")
-            and package_of(data) != "ranx"
+            and package_of(data) not in ("ranx", "numpy")
             and (not isinstance(data, list | tuple) or all(map(_is_row, data)))
         )
 
     def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
         from fathoms.data import columns
 
-        rows = [row._asdict() if hasattr(row, "_asdict") else row for row in data]
+        rows = [_record(row, layout) for row in data]
         return columns.table_of_rows(rows, layout, source, lenient=lenient)
 
 
 def _is_row(row: Any) -> bool:
-    return isinstance(row, Mapping) or hasattr(row, "_asdict")
+    return isinstance(row, Mapping) or hasattr(row, "_asdict") or _is_triple(row)
+
+
+def _is_triple(row: Any) -> bool:
+    return isinstance(row, list | tuple) and len(row) == 3
+
+
+def _record(row: Any, layout: Layout) -> Any:
+    if hasattr(row, "_asdict"):
+        return row._asdict()
+    return dict(zip(("topic", "document", layout.number), row, strict=True)) if _is_triple(row) else row
 
 
 POLARS = Polars()
+ARROW = Arrow()
 PANDAS = Pandas()
 DICT = Dict()
+RANKINGS: ObjectFormat = Rankings()
+COLUMNS: ObjectFormat = Columns()
 ROWS: ObjectFormat = Rows()

@@ -75,10 +75,10 @@ def _is_nested(data: dict[str, Any]) -> bool:
 
 def table_of(data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
     """Rows of an object of rankings by topic, or of a list of records."""
-    from fathoms.data import columns
+    from fathoms.data import columns, in_memory
 
     if isinstance(data, Mapping) and not is_record(data):
-        return columns.table_of_dict(data, layout, source, lenient=lenient)
+        return in_memory.table_of_dict(data, layout, source, lenient=lenient)
     rows = [data] if isinstance(data, Mapping) else data
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise InputError("expected a list of records or an object {topic: {document: number}}", source)

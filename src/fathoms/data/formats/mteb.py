@@ -44,14 +44,14 @@ class MtebDict(ObjectFormat):
         return isinstance(data, Mapping) and is_mteb(data)
 
     def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
-        from fathoms.data import columns
+        from fathoms.data import in_memory
 
-        return columns.table_of_dict(ranking(data, source), layout, source, lenient=lenient)
+        return in_memory.table_of_dict(ranking(data, source), layout, source, lenient=lenient)
 
 
 def is_mteb(data: Mapping[Any, Any]) -> bool:
     """Four levels deep, whatever is called what; runs have two, and several runs three."""
-    depth, inner = 0, {name: part for name, part in data.items() if name != MODEL}
+    depth, inner = 1, next((part for name, part in data.items() if name != MODEL), None)
     while isinstance(inner, Mapping) and inner:
         depth, inner = depth + 1, next(iter(inner.values()))
     return depth == 4

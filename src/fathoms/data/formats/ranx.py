@@ -25,9 +25,9 @@ class Ranx(ObjectFormat):
         return package_of(data) == "ranx"
 
     def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
-        from fathoms.data import columns
+        from fathoms.data import in_memory
 
-        return columns.table_of_dict(data.to_dict(), layout, source, lenient=lenient)
+        return in_memory.table_of_dict(data.to_dict(), layout, source, lenient=lenient)
 
     def write(self, data: Run | Qrels) -> Any:
         """It orders equal scores in a way of its own, and has neither ranks nor tags."""

@@ -30,12 +30,12 @@ FILES: tuple[FileFormat, ...] = (TREC, PARQUET, JSON, JSONL, MSMARCO, BEIR, NAME
 @cache
 def objects() -> tuple[ObjectFormat, ...]:
     """Formats of what is in memory, or has a name that is not that of a file."""
-    from fathoms.data.formats.frames import DICT, PANDAS, POLARS, ROWS
+    from fathoms.data.formats.frames import ARROW, COLUMNS, DICT, PANDAS, POLARS, RANKINGS, ROWS
     from fathoms.data.formats.irds import IRDS
     from fathoms.data.formats.mteb import MTEB_DICT
     from fathoms.data.formats.ranx import RANX
 
-    return POLARS, PANDAS, DICT, ROWS, RANX, MTEB_DICT, IRDS
+    return POLARS, PANDAS, ARROW, DICT, RANKINGS, COLUMNS, ROWS, RANX, MTEB_DICT, IRDS
 
 
 def recognise(content: Content, kinds: Iterable[Kind]) -> tuple[FileFormat, Match]:

@@ -1,0 +1,1226 @@
+/* What numpy does in many passes over a run, done in one: lines of text to columns, dicts to columns, keys of documents,
+ * order within topics, look-up among the judgments, counting distinct documents.
+ *
+ * fathoms/kernel.py says who calls this and stands between the two. Every function here has a twin in numpy, which is
+ * the reference: it gives the same arrays, or says None, and then numpy does the work or finds the words for what is
+ * wrong. Nothing here makes an error message for a user.
+ *
+ * The stable ABI of Python 3.11 and C11 are all it needs. Arrays come as buffers whose sizes are checked, and leave as
+ * bytearrays. The interpreter's lock is released wherever no Python object is touched.
+ */
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "texts are read as little-endian words; numpy does the work on this machine"
+#endif
+#if !defined(__GNUC__) /* gcc and clang: bit counts and integers of 128 bits */
+#error "needs gcc or clang; numpy does the work elsewhere"
+#endif
+
+#define ONES 0x0101010101010101ULL
+#define HIGH 0x8080808080808080ULL
+#define LOW7 0x7F7F7F7F7F7F7F7FULL
+#define ODD 0x9E3779B97F4A7C15ULL
+
+#define MOST_COLUMNS 16
+#define BLOCK 64 /* bytes looked at together for blanks */
+
+static inline uint64_t word_at(const uint8_t *p)
+{
+    uint64_t word;
+    memcpy(&word, p, 8);
+    return word;
+}
+
+/* -- buffers ------------------------------------------------------------------------------------------------------- */
+
+static int has_size(const Py_buffer *buffer, Py_ssize_t n, Py_ssize_t itemsize)
+{
+    if (n < 0 || (itemsize && n > PY_SSIZE_T_MAX / itemsize) || buffer->len != n * itemsize) {
+        PyErr_SetString(PyExc_ValueError, "a buffer has the wrong size");
+        return 0;
+    }
+    return 1;
+}
+
+static void *allocated(size_t n, size_t itemsize)
+{
+    if (itemsize && n > (size_t)PY_SSIZE_T_MAX / itemsize)
+        return NULL;
+    return malloc(n && itemsize ? n * itemsize : 1);
+}
+
+static PyObject *new_bytes(size_t n, size_t itemsize)
+{
+    if (itemsize && n > (size_t)PY_SSIZE_T_MAX / itemsize)
+        return PyErr_NoMemory();
+    return PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(n * itemsize));
+}
+
+/* -- texts as words of eight bytes, zeros past their end ------------------------------------------------------------- */
+
+static inline Py_ssize_t words_for(size_t longest)
+{
+    return longest ? (Py_ssize_t)((longest + 7) / 8) : 1;
+}
+
+/* Writes n_words words; `stop` is where reading has to end. */
+static inline void put_text(uint8_t *to, Py_ssize_t n_words, const uint8_t *from, size_t length, const uint8_t *stop)
+{
+    for (Py_ssize_t i = 0; i < n_words; i++) {
+        uint64_t word = 0;
+        if (length >= 8) {
+            word = word_at(from);
+            from += 8;
+            length -= 8;
+        } else if (length) {
+            if (stop - from >= 8)
+                word = word_at(from) & ((1ULL << 8 * length) - 1);
+            else
+                memcpy(&word, from, length);
+            length = 0;
+        }
+        memcpy(to + 8 * i, &word, 8);
+    }
+}
+
+/* -- lines of text --------------------------------------------------------------------------------------------------- */
+
+/* The blanks among eight bytes, those up to 32, as eight bits. */
+static inline uint64_t blank_bits(uint64_t word)
+{
+    uint64_t above = (word & LOW7) + (0x7F - 32) * ONES;
+    return (((~(above | word) & HIGH) >> 7) * 0x0102040810204080ULL) >> 56;
+}
+
+static inline uint64_t blanks_of_block(const uint8_t *p)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < BLOCK / 8; i++)
+        bits |= blank_bits(word_at(p + 8 * i)) << (8 * i);
+    return bits;
+}
+
+enum { TOPIC, DOCUMENT, NUMBER, RANK, KINDS };
+
+typedef struct {
+    uint32_t start[KINDS], end[KINDS];
+} Row;
+
+typedef struct {
+    Row *rows;
+    size_t n, room;
+    size_t longest[KINDS];
+    size_t tag; /* where the last column of the first row starts */
+} Rows;
+
+typedef struct {
+    int n_columns;
+    int rest_in_last;
+    int column[KINDS]; /* -1: there is no such column */
+} Layout;
+
+enum { PLAIN, IRREGULAR, NO_MEMORY };
+
+static int add_row(Rows *found, const Layout *layout, const uint32_t *start, const uint32_t *end)
+{
+    if (found->n == found->room) {
+        size_t room = found->room * 2;
+        if (room > (size_t)PY_SSIZE_T_MAX / sizeof(Row))
+            return NO_MEMORY;
+        Row *rows = realloc(found->rows, room * sizeof(Row));
+        if (rows == NULL)
+            return NO_MEMORY;
+        found->rows = rows;
+        found->room = room;
+    }
+    Row *row = &found->rows[found->n];
+    for (int kind = 0; kind < KINDS; kind++) {
+        int column = layout->column[kind];
+        if (column < 0) {
+            row->start[kind] = row->end[kind] = 0;
+            continue;
+        }
+        size_t length = end[column] - start[column];
+        row->start[kind] = start[column];
+        row->end[kind] = end[column];
+        if (length > found->longest[kind])
+            found->longest[kind] = length;
+    }
+    if (found->n++ == 0)
+        found->tag = start[layout->n_columns - 1];
+    return PLAIN;
+}
+
+/* Where the columns of each line are. Any number of blanks may separate them; an empty line, a comment, a line that
+ * lacks columns, and bytes that are no text are irregular. */
+static int split_lines(const uint8_t *data, size_t size, const Layout *layout, Rows *found)
+{
+    uint32_t start[MOST_COLUMNS], end[MOST_COLUMNS];
+    uint8_t last[BLOCK];
+    int column = 0;
+    size_t begin = 0;
+    /* The end of the text ends its last line. */
+    for (size_t block = 0; block <= size; block += BLOCK) {
+        const uint8_t *bytes = data + block;
+        if (block + BLOCK > size) {
+            memset(last, 'x', BLOCK);
+            memcpy(last, data + block, size - block);
+            last[size - block] = '\n';
+            bytes = last;
+        }
+        uint64_t blanks = blanks_of_block(bytes);
+        while (blanks) {
+            int place = __builtin_ctzll(blanks);
+            size_t at = block + (size_t)place;
+            uint8_t blank = bytes[place];
+            blanks &= blanks - 1;
+            if (at > begin) {
+                if (column < layout->n_columns) {
+                    start[column] = (uint32_t)begin;
+                    end[column] = (uint32_t)at;
+                }
+                column++;
+            }
+            begin = at + 1;
+            if (blank == ' ' || blank == '\t')
+                continue;
+            if (blank != '\n') {
+                if (blank < 11 || blank > 13) /* other blanks: \v, \f, \r */
+                    return IRREGULAR;
+                continue;
+            }
+            if (column == 0) {
+                if (at < size)
+                    return IRREGULAR;
+                continue;
+            }
+            if (data[start[0]] == '#' || column < layout->n_columns ||
+                (column > layout->n_columns && !layout->rest_in_last))
+                return IRREGULAR;
+            int outcome = add_row(found, layout, start, end);
+            if (outcome != PLAIN)
+                return outcome;
+            column = 0;
+        }
+    }
+    return PLAIN;
+}
+
+static const double TEN[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                             1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+#define MOST_TENS 22 /* powers that a double holds exactly */
+#define MOST_DIGITS 19
+
+/* whole / 10^tens for 2^53 <= whole and 1 <= tens <= 19, rounded once, to the nearest double and half way to even. */
+static double long_quotient(uint64_t whole, int tens)
+{
+    uint64_t divisor = 1;
+    for (int i = 0; i < tens; i++)
+        divisor *= 10;
+    unsigned __int128 above = (unsigned __int128)whole << 64;
+    unsigned __int128 quotient = above / divisor; /* at least 2^53, so one bit more than a double has, or more */
+    int inexact = above % divisor != 0;
+    uint64_t high = (uint64_t)(quotient >> 64);
+    int bits = high ? 128 - __builtin_clzll(high) : 64 - __builtin_clzll((uint64_t)quotient);
+    int extra = bits - 53; /* at least 1 */
+    uint64_t kept = (uint64_t)(quotient >> extra);
+    unsigned __int128 half = (unsigned __int128)1 << (extra - 1);
+    unsigned __int128 rest = quotient & (((unsigned __int128)1 << extra) - 1);
+    if (rest > half || (rest == half && (inexact || (kept & 1))))
+        kept++; /* up to 2^53, which is a double too */
+    uint64_t power = (uint64_t)(1023 + extra - 64) << 52;
+    double scale;
+    memcpy(&scale, &power, 8);
+    return (double)kept * scale;
+}
+
+/* A decimal number, rounded as Python's float does; 0 where that is left to Python. */
+static int plain_number(const uint8_t *p, const uint8_t *end, double *number)
+{
+    int negative = p < end && *p == '-';
+    p += negative;
+    uint64_t whole = 0;
+    const uint8_t *digits = p;
+    while (p < end && (uint8_t)(*p - '0') < 10)
+        whole = whole * 10 + (uint64_t)(*p++ - '0');
+    long n_digits = (long)(p - digits), tens = 0;
+    if (p < end && *p == '.') {
+        const uint8_t *point = p++;
+        while (p < end && (uint8_t)(*p - '0') < 10)
+            whole = whole * 10 + (uint64_t)(*p++ - '0');
+        tens = (long)(p - point) - 1;
+        n_digits += tens;
+    }
+    if (n_digits == 0 || n_digits > MOST_DIGITS)
+        return 0;
+    if (p < end && (*p | 32) == 'e') {
+        p++;
+        int below = p < end && *p == '-';
+        if (p < end && (*p == '-' || *p == '+'))
+            p++;
+        if (p == end || end - p > 3)
+            return 0;
+        long exponent = 0;
+        while (p < end && (uint8_t)(*p - '0') < 10)
+            exponent = exponent * 10 + (*p++ - '0');
+        tens += below ? exponent : -exponent;
+    }
+    if (p != end)
+        return 0;
+    double value;
+    if (tens == 0 || whole == 0)
+        value = (double)whole;
+#if FLT_EVAL_METHOD == 0 /* operations round once */
+    else if (whole <= 1ULL << 53 && tens > 0 && tens <= MOST_TENS)
+        value = (double)whole / TEN[tens];
+    else if (whole <= 1ULL << 53 && tens < 0 && tens >= -MOST_TENS)
+        value = (double)whole * TEN[-tens];
+    else if (whole > 1ULL << 53 && tens > 0 && tens <= MOST_DIGITS)
+        value = long_quotient(whole, (int)tens);
+#endif
+    else
+        return 0;
+    *number = negative ? -value : value;
+    return 1;
+}
+
+/* What plain_number leaves: infinities, many digits, and what is no number, which is nan. Needs the lock. */
+static int hard_number(const uint8_t *from, size_t length, double *number)
+{
+    char small[64], *text = small, *end;
+    *number = (double)NAN;
+    if (memchr(from, '_', length) != NULL) /* Python's own separators are none of ours */
+        return 1;
+    if (length >= sizeof small && (text = malloc(length + 1)) == NULL) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    memcpy(text, from, length);
+    text[length] = 0;
+    if (memchr(text, 0, length) == NULL) {
+        double value = PyOS_string_to_double(text, &end, NULL);
+        if (PyErr_Occurred())
+            PyErr_Clear();
+        else if (end == text + length)
+            *number = value;
+    }
+    if (text != small)
+        free(text);
+    return 1;
+}
+
+typedef struct {
+    size_t *rows;
+    size_t n, room;
+} Hard;
+
+static int add_hard(Hard *hard, size_t row)
+{
+    if (hard->n == hard->room) {
+        size_t room = hard->room ? 2 * hard->room : 64;
+        size_t *rows = realloc(hard->rows, room * sizeof(size_t));
+        if (rows == NULL)
+            return 0;
+        hard->rows = rows;
+        hard->room = room;
+    }
+    hard->rows[hard->n++] = row;
+    return 1;
+}
+
+static int fill_numbers(const uint8_t *data, const Rows *found, int kind, double *numbers, Hard *hard)
+{
+    for (size_t i = 0; i < found->n; i++) {
+        const Row *row = &found->rows[i];
+        if (!plain_number(data + row->start[kind], data + row->end[kind], &numbers[i]) && !add_hard(hard, i))
+            return 0;
+    }
+    return 1;
+}
+
+static PyObject *parse_lines(PyObject *module, PyObject *args)
+{
+    Py_buffer text;
+    Py_ssize_t from, stop;
+    Layout layout;
+    if (!PyArg_ParseTuple(args, "y*nnip(iiii)", &text, &from, &stop, &layout.n_columns, &layout.rest_in_last,
+                          &layout.column[TOPIC], &layout.column[DOCUMENT], &layout.column[NUMBER],
+                          &layout.column[RANK]))
+        return NULL;
+    PyObject *answer = NULL, *out[KINDS] = {NULL, NULL, NULL, NULL};
+    Rows found = {NULL, 0, 0, {0, 0, 0, 0}, 0};
+    Hard hard[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
+    int sound = from >= 0 && from <= stop && stop <= text.len && layout.n_columns > 0;
+    for (int kind = 0; kind < KINDS; kind++)
+        sound = sound && layout.column[kind] < layout.n_columns && (kind == RANK || layout.column[kind] >= 0);
+    if (!sound) {
+        PyErr_SetString(PyExc_ValueError, "no such columns or places");
+        goto done;
+    }
+    const uint8_t *data = (const uint8_t *)text.buf + from;
+    size_t size = (size_t)(stop - from);
+    if (size > UINT32_MAX - BLOCK || layout.n_columns > MOST_COLUMNS) {
+        answer = Py_NewRef(Py_None);
+        goto done;
+    }
+
+    found.room = size / 32 + 16;
+    found.rows = allocated(found.room, sizeof(Row));
+    int outcome = found.rows == NULL ? NO_MEMORY : PLAIN;
+    if (outcome == PLAIN) {
+        Py_BEGIN_ALLOW_THREADS
+        outcome = split_lines(data, size, &layout, &found);
+        Py_END_ALLOW_THREADS
+    }
+    if (outcome == NO_MEMORY) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    if (outcome == IRREGULAR) {
+        answer = Py_NewRef(Py_None);
+        goto done;
+    }
+
+    Py_ssize_t n_words[2] = {words_for(found.longest[TOPIC]), words_for(found.longest[DOCUMENT])};
+    int has_rank = layout.column[RANK] >= 0;
+    out[TOPIC] = new_bytes(found.n, 8 * (size_t)n_words[TOPIC]);
+    out[DOCUMENT] = new_bytes(found.n, 8 * (size_t)n_words[DOCUMENT]);
+    out[NUMBER] = new_bytes(found.n, sizeof(double));
+    out[RANK] = new_bytes(has_rank ? found.n : 0, sizeof(double));
+    if (out[TOPIC] == NULL || out[DOCUMENT] == NULL || out[NUMBER] == NULL || out[RANK] == NULL)
+        goto done;
+    uint8_t *texts[2] = {(uint8_t *)PyByteArray_AsString(out[TOPIC]), (uint8_t *)PyByteArray_AsString(out[DOCUMENT])};
+    double *numbers[2] = {(double *)PyByteArray_AsString(out[NUMBER]), (double *)PyByteArray_AsString(out[RANK])};
+    Py_BEGIN_ALLOW_THREADS
+    for (size_t i = 0; i < found.n; i++) {
+        const Row *row = &found.rows[i];
+        for (int kind = TOPIC; kind <= DOCUMENT; kind++)
+            put_text(texts[kind] + 8 * i * (size_t)n_words[kind], n_words[kind], data + row->start[kind],
+                     row->end[kind] - row->start[kind], data + size);
+    }
+    sound = fill_numbers(data, &found, NUMBER, numbers[0], &hard[0]) &&
+            (!has_rank || fill_numbers(data, &found, RANK, numbers[1], &hard[1]));
+    Py_END_ALLOW_THREADS
+    if (!sound) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (int which = 0; which < 2; which++)
+        for (size_t i = 0; i < hard[which].n; i++) {
+            const Row *row = &found.rows[hard[which].rows[i]];
+            int kind = which ? RANK : NUMBER;
+            if (!hard_number(data + row->start[kind], row->end[kind] - row->start[kind],
+                             &numbers[which][hard[which].rows[i]]))
+                goto done;
+        }
+    answer = Py_BuildValue("nnnnOOOO", (Py_ssize_t)found.n, n_words[TOPIC], n_words[DOCUMENT], (Py_ssize_t)found.tag,
+                           out[TOPIC], out[DOCUMENT], out[NUMBER], out[RANK]);
+
+done:
+    for (int kind = 0; kind < KINDS; kind++)
+        Py_XDECREF(out[kind]);
+    free(found.rows);
+    free(hard[0].rows);
+    free(hard[1].rows);
+    PyBuffer_Release(&text);
+    return answer;
+}
+
+/* -- dicts {topic: {document: number}} ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const uint8_t *text; /* of a str that the dict holds */
+    size_t length;
+    double number;
+} Item;
+
+static int is_one_of(PyObject *type, PyObject *types)
+{
+    Py_ssize_t n = PyTuple_Size(types);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (PyTuple_GetItem(types, i) == type)
+            return 1;
+    return 0;
+}
+
+/* The UTF-8 of an id that is a str, not empty, and holds no zero byte; NULL where it is something else. */
+static const uint8_t *id_text(PyObject *id, size_t *length)
+{
+    Py_ssize_t size;
+    if (!PyUnicode_CheckExact(id))
+        return NULL;
+    const char *text = PyUnicode_AsUTF8AndSize(id, &size);
+    if (text == NULL) { /* half a character */
+        PyErr_Clear();
+        return NULL;
+    }
+    if (size == 0 || memchr(text, 0, (size_t)size) != NULL)
+        return NULL;
+    *length = (size_t)size;
+    return (const uint8_t *)text;
+}
+
+/* No type outside the list gets a say, so no Python code runs that could change the dict. */
+static int number_of(PyObject *object, PyObject *types, double *number)
+{
+    if (!PyFloat_CheckExact(object)) {
+        int whole = PyLong_CheckExact(object);
+        if (!whole && !is_one_of((PyObject *)Py_TYPE(object), types))
+            return 0;
+    }
+    *number = PyFloat_AsDouble(object);
+    if (*number == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    return 1;
+}
+
+static PyObject *dict_columns(PyObject *module, PyObject *args)
+{
+    PyObject *data, *dict_types, *number_types;
+    if (!PyArg_ParseTuple(args, "OO!O!", &data, &PyTuple_Type, &dict_types, &PyTuple_Type, &number_types))
+        return NULL;
+    PyObject *answer = NULL, *topics = NULL, *counts = NULL, *documents = NULL, *numbers = NULL;
+    Item *items = NULL;
+    if (!is_one_of((PyObject *)Py_TYPE(data), dict_types))
+        return Py_NewRef(Py_None);
+
+    /* Made first: making a list may start Python's garbage collector, and with it code that changes the dict. */
+    size_t most_topics = (size_t)PyDict_Size(data);
+    topics = PyList_New(0);
+    counts = new_bytes(most_topics, sizeof(int64_t));
+    if (topics == NULL || counts == NULL)
+        goto done;
+    PyObject *topic, *ranking, *id, *value;
+    Py_ssize_t place = 0;
+    size_t total = 0, length, longest = 0, n = 0, n_topics = 0;
+    while (PyDict_Next(data, &place, &topic, &ranking)) {
+        if (!is_one_of((PyObject *)Py_TYPE(ranking), dict_types))
+            goto irregular;
+        total += (size_t)PyDict_Size(ranking);
+    }
+    items = allocated(total, sizeof(Item));
+    if (items == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    int64_t *count = (int64_t *)PyByteArray_AsString(counts);
+    place = 0;
+    while (PyDict_Next(data, &place, &topic, &ranking)) {
+        if (id_text(topic, &length) == NULL || n_topics == most_topics)
+            goto irregular;
+        size_t before = n;
+        Py_ssize_t inner = 0;
+        while (PyDict_Next(ranking, &inner, &id, &value)) {
+            if (n == total)
+                goto irregular;
+            Item *item = &items[n];
+            item->text = id_text(id, &item->length);
+            if (item->text == NULL || !number_of(value, number_types, &item->number))
+                goto irregular;
+            if (item->length > longest)
+                longest = item->length;
+            n++;
+        }
+        if (n == before) /* a topic without documents has no rows, and so no number */
+            continue;
+        count[n_topics++] = (int64_t)(n - before);
+        if (PyList_Append(topics, topic) < 0)
+            goto done;
+    }
+    Py_ssize_t n_words = words_for(longest);
+    documents = new_bytes(n, 8 * (size_t)n_words);
+    numbers = new_bytes(n, sizeof(double));
+    if (documents == NULL || numbers == NULL)
+        goto done;
+    uint8_t *to = (uint8_t *)PyByteArray_AsString(documents);
+    double *number = (double *)PyByteArray_AsString(numbers);
+    for (size_t i = 0; i < n; i++) {
+        /* A str's text ends in a zero byte, but nothing is sure to lie after that. */
+        put_text(to + 8 * i * (size_t)n_words, n_words, items[i].text, items[i].length,
+                 items[i].text + items[i].length);
+        number[i] = items[i].number;
+    }
+    answer = Py_BuildValue("nnOOOO", (Py_ssize_t)n, n_words, topics, counts, documents, numbers);
+    goto done;
+
+irregular:
+    answer = Py_NewRef(Py_None);
+done:
+    free(items);
+    Py_XDECREF(topics);
+    Py_XDECREF(counts);
+    Py_XDECREF(documents);
+    Py_XDECREF(numbers);
+    return answer;
+}
+
+/* -- ids in a list --------------------------------------------------------------------------------------------------- */
+
+static PyObject *list_ids(PyObject *module, PyObject *args)
+{
+    PyObject *list;
+    if (!PyArg_ParseTuple(args, "O!", &PyList_Type, &list))
+        return NULL;
+    Py_ssize_t n = PyList_Size(list);
+    size_t length, longest = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (id_text(PyList_GetItem(list, i), &length) == NULL)
+            return Py_NewRef(Py_None);
+        if (length > longest)
+            longest = length;
+    }
+    Py_ssize_t n_words = words_for(longest);
+    PyObject *out = new_bytes((size_t)n, 8 * (size_t)n_words);
+    if (out == NULL)
+        return NULL;
+    uint8_t *to = (uint8_t *)PyByteArray_AsString(out);
+    /* Nothing above runs Python code, so the list is what it was. */
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const uint8_t *text = id_text(PyList_GetItem(list, i), &length);
+        put_text(to + 8 * (size_t)i * (size_t)n_words, n_words, text, length, text + length);
+    }
+    PyObject *answer = Py_BuildValue("nO", n_words, out);
+    Py_DECREF(out);
+    return answer;
+}
+
+/* -- ids that were joined to one text, of lengths known --------------------------------------------------------------- */
+
+static PyObject *cut_ids(PyObject *module, PyObject *args)
+{
+    Py_buffer joined, lengths;
+    if (!PyArg_ParseTuple(args, "y*y*", &joined, &lengths))
+        return NULL;
+    PyObject *answer = NULL, *out = NULL;
+    size_t n = (size_t)lengths.len / sizeof(uint32_t), longest = 0, total = 0;
+    const uint32_t *length = lengths.buf;
+    const uint8_t *from = joined.buf, *stop = from + joined.len;
+    int sound = 1; /* no id is empty */
+    for (size_t i = 0; i < n; i++) {
+        total += length[i];
+        sound = sound && length[i] > 0;
+        if (length[i] > longest)
+            longest = length[i];
+    }
+    if (total != (size_t)joined.len) {
+        PyErr_SetString(PyExc_ValueError, "the lengths do not add up to the text");
+        goto done;
+    }
+    sound = sound && (joined.len == 0 || memchr(from, 0, (size_t)joined.len) == NULL);
+    Py_ssize_t n_words = words_for(longest);
+    out = new_bytes(n, 8 * (size_t)n_words);
+    if (out == NULL)
+        goto done;
+    uint8_t *to = (uint8_t *)PyByteArray_AsString(out);
+    Py_BEGIN_ALLOW_THREADS
+    for (size_t i = 0; i < n; i++) {
+        put_text(to + 8 * i * (size_t)n_words, n_words, from, length[i], stop);
+        from += length[i];
+    }
+    Py_END_ALLOW_THREADS
+    answer = Py_BuildValue("nOi", n_words, out, sound);
+done:
+    Py_XDECREF(out);
+    PyBuffer_Release(&joined);
+    PyBuffer_Release(&lengths);
+    return answer;
+}
+
+/* -- keys of documents ------------------------------------------------------------------------------------------------ */
+
+static inline uint64_t mix(uint64_t key)
+{
+    key *= ODD;
+    key ^= key >> 29;
+    return key * ODD;
+}
+
+static PyObject *document_keys(PyObject *module, PyObject *args)
+{
+    Py_buffer texts, keys;
+    Py_ssize_t n_words;
+    if (!PyArg_ParseTuple(args, "y*nw*", &texts, &n_words, &keys))
+        return NULL;
+    PyObject *answer = NULL;
+    Py_ssize_t n = keys.len / 8;
+    if (n_words < 1 || n_words > PY_SSIZE_T_MAX / 8 || !has_size(&keys, n, 8) || !has_size(&texts, n, 8 * n_words)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "no words");
+        goto done;
+    }
+    const uint8_t *from = texts.buf;
+    uint64_t *key = keys.buf;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < n; i++, from += 8 * n_words) {
+        uint64_t found = mix(word_at(from));
+        for (Py_ssize_t j = 1; j < n_words; j++) {
+            uint64_t word = word_at(from + 8 * j);
+            if (word)
+                found = mix(found ^ word);
+        }
+        key[i] = found;
+    }
+    Py_END_ALLOW_THREADS
+    answer = Py_NewRef(Py_None);
+done:
+    PyBuffer_Release(&texts);
+    PyBuffer_Release(&keys);
+    return answer;
+}
+
+static inline uint64_t topic_key(uint64_t document, int64_t topic)
+{
+    return mix(document ^ ((uint64_t)topic + 1) * ODD);
+}
+
+/* A set of keys: a table of a size that is a power of two, at least twice as many places as keys, 0 for a free one.
+ * The key 0 itself is kept beside it. */
+typedef struct {
+    uint64_t *places;
+    int bits;
+    int has_zero;
+} KeySet;
+
+static int bits_for(size_t n)
+{
+    int bits = 4;
+    while (bits < 62 && ((size_t)1 << bits) < 2 * n)
+        bits++;
+    return bits;
+}
+
+/* 1 where the key is new. */
+static inline int add_key(KeySet *set, uint64_t key)
+{
+    if (key == 0) {
+        int new = !set->has_zero;
+        set->has_zero = 1;
+        return new;
+    }
+    uint64_t mask = ((uint64_t)1 << set->bits) - 1, place = key >> (64 - set->bits);
+    while (set->places[place]) {
+        if (set->places[place] == key)
+            return 0;
+        place = (place + 1) & mask;
+    }
+    set->places[place] = key;
+    return 1;
+}
+
+/* Whether some key occurs twice. */
+static PyObject *has_repeats(PyObject *module, PyObject *args)
+{
+    Py_buffer keys;
+    if (!PyArg_ParseTuple(args, "y*", &keys))
+        return NULL;
+    PyObject *answer = NULL;
+    KeySet set = {NULL, 0, 0};
+    Py_ssize_t n = keys.len / 8;
+    if (!has_size(&keys, n, 8))
+        goto done;
+    set.bits = bits_for((size_t)n);
+    size_t size = (size_t)1 << set.bits;
+    set.places = size > (size_t)PY_SSIZE_T_MAX / 8 ? NULL : calloc(size, 8);
+    if (set.places == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    const uint64_t *key = keys.buf;
+    int repeats = 0;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < n && !repeats; i++)
+        repeats = !add_key(&set, key[i]);
+    Py_END_ALLOW_THREADS
+    answer = PyBool_FromLong(repeats);
+done:
+    free(set.places);
+    PyBuffer_Release(&keys);
+    return answer;
+}
+
+/* How many distinct keys there are: the keys of several runs, each a buffer, in which those of one topic have been
+ * given by where they start and end. */
+static PyObject *count_distinct(PyObject *module, PyObject *args)
+{
+    PyObject *parts;
+    Py_buffer bounds;
+    if (!PyArg_ParseTuple(args, "O!y*", &PyList_Type, &parts, &bounds))
+        return NULL;
+    PyObject *answer = NULL;
+    KeySet set = {NULL, 0, 0};
+    Py_ssize_t n = PyList_Size(parts), held = 0;
+    Py_buffer *keys = allocated((size_t)n, sizeof(Py_buffer));
+    if (keys == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    if (!has_size(&bounds, n, 2 * sizeof(int64_t)))
+        goto done;
+    const int64_t *bound = bounds.buf;
+    size_t total = 0;
+    for (; held < n; held++) {
+        if (PyObject_GetBuffer(PyList_GetItem(parts, held), &keys[held], PyBUF_SIMPLE) < 0)
+            goto done;
+        int64_t from = bound[2 * held], stop = bound[2 * held + 1];
+        if (from < 0 || from > stop || stop > keys[held].len / 8) {
+            held++;
+            PyErr_SetString(PyExc_ValueError, "no such places");
+            goto done;
+        }
+        total += (size_t)(stop - from);
+    }
+    set.bits = bits_for(total);
+    size_t size = (size_t)1 << set.bits, distinct = 0;
+    set.places = size > (size_t)PY_SSIZE_T_MAX / 8 ? NULL : calloc(size, 8);
+    if (set.places == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const uint64_t *key = keys[i].buf;
+        for (int64_t j = bound[2 * i]; j < bound[2 * i + 1]; j++)
+            distinct += (size_t)add_key(&set, key[j]);
+    }
+    Py_END_ALLOW_THREADS
+    answer = PyLong_FromSize_t(distinct);
+done:
+    for (Py_ssize_t i = 0; i < held; i++)
+        PyBuffer_Release(&keys[i]);
+    free(keys);
+    free(set.places);
+    PyBuffer_Release(&bounds);
+    return answer;
+}
+
+/* -- the judgments, a table for each topic ----------------------------------------------------------------------------- */
+
+/* A place of a table: a row of the judgments, and some bits of its key, which tell most other keys from it. */
+typedef struct {
+    int32_t row; /* -1 where the place is free */
+    uint32_t hint;
+} Slot;
+
+static int table_bits(int64_t places)
+{
+    return places ? __builtin_ctzll((uint64_t)places) : 0;
+}
+
+static inline size_t first_place(uint64_t key, int bits)
+{
+    return bits ? (size_t)(key >> (64 - bits)) : 0;
+}
+
+/* Where each topic's table starts, and the tables, a quarter full at the most. */
+static PyObject *index_judgments(PyObject *module, PyObject *args)
+{
+    Py_buffer topics, keys;
+    Py_ssize_t n_topics;
+    if (!PyArg_ParseTuple(args, "y*y*n", &topics, &keys, &n_topics))
+        return NULL;
+    PyObject *answer = NULL, *starts = NULL, *slots = NULL;
+    Py_ssize_t n = keys.len / 8;
+    if (!has_size(&keys, n, 8) || !has_size(&topics, n, 4))
+        goto done;
+    const int32_t *topic = topics.buf;
+    const uint64_t *key = keys.buf;
+    int sound = n_topics >= 0 && n < INT32_MAX;
+    for (Py_ssize_t i = 0; i < n && sound; i++)
+        sound = topic[i] >= 0 && topic[i] < n_topics;
+    if (!sound) {
+        PyErr_SetString(PyExc_ValueError, "no such topic, or too many judgments");
+        goto done;
+    }
+    starts = new_bytes((size_t)n_topics + 1, sizeof(int64_t));
+    if (starts == NULL)
+        goto done;
+    int64_t *start = (int64_t *)PyByteArray_AsString(starts);
+    memset(start, 0, ((size_t)n_topics + 1) * sizeof(int64_t));
+    for (Py_ssize_t i = 0; i < n; i++)
+        start[topic[i] + 1]++;
+    for (Py_ssize_t t = 0; t < n_topics; t++) {
+        int64_t count = start[t + 1], places = 0;
+        if (count)
+            for (places = 4; places < 4 * count; places *= 2)
+                ;
+        start[t + 1] = start[t] + places;
+    }
+    slots = new_bytes((size_t)start[n_topics], sizeof(Slot));
+    if (slots == NULL)
+        goto done;
+    Slot *slot = (Slot *)PyByteArray_AsString(slots);
+    memset(slot, 0xFF, (size_t)start[n_topics] * sizeof(Slot));
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Slot *table = slot + start[topic[i]];
+        int64_t places = start[topic[i] + 1] - start[topic[i]];
+        size_t place = first_place(key[i], table_bits(places));
+        while (table[place].row >= 0)
+            place = (place + 1) & (size_t)(places - 1);
+        table[place] = (Slot){(int32_t)i, (uint32_t)key[i]};
+    }
+    answer = Py_BuildValue("OO", starts, slots);
+done:
+    Py_XDECREF(starts);
+    Py_XDECREF(slots);
+    PyBuffer_Release(&topics);
+    PyBuffer_Release(&keys);
+    return answer;
+}
+
+/* Texts of different widths are the same if what one has more is zeros. */
+static inline int same_text(const uint8_t *a, Py_ssize_t a_words, const uint8_t *b, Py_ssize_t b_words)
+{
+    Py_ssize_t i, both = a_words < b_words ? a_words : b_words;
+    for (i = 0; i < both; i++)
+        if (word_at(a + 8 * i) != word_at(b + 8 * i))
+            return 0;
+    for (; i < a_words; i++)
+        if (word_at(a + 8 * i))
+            return 0;
+    for (; i < b_words; i++)
+        if (word_at(b + 8 * i))
+            return 0;
+    return 1;
+}
+
+/* -- order within topics ------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    uint64_t key;
+    int64_t row;
+} Keyed;
+
+/* Numbers as integers of the same order; 0 and -0 are one number. */
+static inline uint64_t ordered_bits(double value)
+{
+    uint64_t bits;
+    value += 0.0;
+    memcpy(&bits, &value, 8);
+    return bits >> 63 ? ~bits : bits | 1ULL << 63;
+}
+
+#define FEW 48
+#define DIGIT_BITS 11
+#define DIGITS (1 << DIGIT_BITS)
+
+/* Stable, by key. `other` has room for as many. */
+static void sort_keyed(Keyed *items, Keyed *other, size_t n)
+{
+    if (n < FEW) {
+        for (size_t i = 1; i < n; i++) {
+            Keyed moved = items[i];
+            size_t j = i;
+            for (; j > 0 && items[j - 1].key > moved.key; j--)
+                items[j] = items[j - 1];
+            items[j] = moved;
+        }
+        return;
+    }
+    uint64_t all = ~0ULL, any = 0;
+    for (size_t i = 0; i < n; i++) {
+        all &= items[i].key;
+        any |= items[i].key;
+    }
+    uint64_t differing = all ^ any;
+    Keyed *from = items, *to = other;
+    for (int shift = 0; shift < 64; shift += DIGIT_BITS) {
+        if (!((differing >> shift) & (DIGITS - 1)))
+            continue;
+        uint32_t count[DIGITS] = {0}, sum = 0;
+        for (size_t i = 0; i < n; i++)
+            count[(from[i].key >> shift) & (DIGITS - 1)]++;
+        for (int digit = 0; digit < DIGITS; digit++) {
+            uint32_t here = count[digit];
+            count[digit] = sum;
+            sum += here;
+        }
+        for (size_t i = 0; i < n; i++)
+            to[count[(from[i].key >> shift) & (DIGITS - 1)]++] = from[i];
+        Keyed *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != items)
+        memcpy(items, from, n * sizeof(Keyed));
+}
+
+enum { AS_THEY_ARE, DOCUMENTS_DESCENDING, SECOND_ASCENDING };
+
+typedef struct {
+    int how;
+    const uint8_t *documents;
+    Py_ssize_t n_words;
+    const double *second;
+} TieBreak;
+
+/* Whether b belongs before a. */
+static inline int wrong_order(const TieBreak *ties, int64_t a, int64_t b)
+{
+    if (ties->how == SECOND_ASCENDING)
+        return ties->second[b] < ties->second[a];
+    size_t width = 8 * (size_t)ties->n_words;
+    return memcmp(ties->documents + (size_t)a * width, ties->documents + (size_t)b * width, width) < 0;
+}
+
+/* A stable merge sort of rows that are tied. */
+static void sort_tied(Keyed *items, Keyed *other, size_t n, const TieBreak *ties)
+{
+    if (n < 12) {
+        for (size_t i = 1; i < n; i++) {
+            Keyed moved = items[i];
+            size_t j = i;
+            for (; j > 0 && wrong_order(ties, items[j - 1].row, moved.row); j--)
+                items[j] = items[j - 1];
+            items[j] = moved;
+        }
+        return;
+    }
+    size_t half = n / 2, i = 0, j = half, k = 0;
+    sort_tied(items, other, half, ties);
+    sort_tied(items + half, other + half, n - half, ties);
+    while (i < half && j < n)
+        other[k++] = wrong_order(ties, items[i].row, items[j].row) ? items[j++] : items[i++];
+    while (i < half)
+        other[k++] = items[i++];
+    while (j < n)
+        other[k++] = items[j++];
+    memcpy(items, other, n * sizeof(Keyed));
+}
+
+typedef struct {
+    Py_ssize_t n, n_topics;
+    const int32_t *topic;
+    const double *primary;
+    int sorts, descending, single;
+    TieBreak ties;
+    const uint64_t *keys;
+    /* the judgments */
+    const int64_t *start;
+    const Slot *slot;
+    const uint64_t *judged_keys;
+    const uint8_t *judged_documents;
+    Py_ssize_t judged_words, n_judged;
+    const int16_t *judged_codes;
+    /* what is found, a place for each row */
+    int64_t *row, *rank;
+    int32_t *topic_of, *judgment;
+    uint8_t *tied;
+    uint64_t *pair_key;
+    int16_t *code;
+} Ranking;
+
+static int32_t find_judgment(const Ranking *r, int32_t topic, int64_t row)
+{
+    int64_t places = r->start[topic + 1] - r->start[topic];
+    if (!places)
+        return -1;
+    const Slot *table = r->slot + r->start[topic];
+    uint64_t key = r->keys[row];
+    size_t place = first_place(key, table_bits(places));
+    /* Whatever the table holds, the search ends, and reads nothing that is not there. */
+    for (int64_t steps = 0; steps < places; steps++) {
+        int32_t found = table[place].row;
+        if (found < 0 || found >= r->n_judged)
+            return -1;
+        if (table[place].hint == (uint32_t)key && r->judged_keys[found] == key &&
+            same_text(r->ties.documents + 8 * row * r->ties.n_words, r->ties.n_words,
+                      r->judged_documents + 8 * found * r->judged_words, r->judged_words))
+            return found;
+        place = (place + 1) & (size_t)(places - 1);
+    }
+    return -1;
+}
+
+#define UNJUDGED 1
+
+/* The rows of judged topics by topic and in the order asked for; how many there are, or -1 without memory. */
+static Py_ssize_t rank_all(const Ranking *r)
+{
+    Py_ssize_t known = 0, most = 0;
+    size_t *start = calloc((size_t)r->n_topics + 1, sizeof(size_t));
+    if (start == NULL)
+        return -1;
+    for (Py_ssize_t i = 0; i < r->n; i++)
+        if (r->topic[i] >= 0)
+            start[r->topic[i] + 1]++;
+    for (Py_ssize_t t = 0; t < r->n_topics; t++) {
+        if ((Py_ssize_t)start[t + 1] > most)
+            most = (Py_ssize_t)start[t + 1];
+        start[t + 1] += start[t];
+    }
+    known = (Py_ssize_t)start[r->n_topics];
+    /* Rows by topic; `start` moves to where each topic ends. */
+    for (Py_ssize_t i = 0; i < r->n; i++)
+        if (r->topic[i] >= 0)
+            r->row[start[r->topic[i]]++] = i;
+    Keyed *items = allocated((size_t)most, sizeof(Keyed)), *other = allocated((size_t)most, sizeof(Keyed));
+    if (items == NULL || other == NULL) {
+        known = -1;
+        goto done;
+    }
+    size_t from = 0;
+    for (Py_ssize_t t = 0; t < r->n_topics; t++) {
+        size_t n = start[t] - from;
+        if (!n)
+            continue;
+        int in_order = 1;
+        for (size_t i = 0; i < n; i++) {
+            int64_t row = r->row[from + i];
+            double value = r->single ? (double)(float)r->primary[row] : r->primary[row];
+            items[i].row = row;
+            items[i].key = ordered_bits(r->descending ? -value : value);
+            in_order = in_order && (i == 0 || items[i - 1].key <= items[i].key);
+        }
+        if (r->sorts && !in_order)
+            sort_keyed(items, other, n);
+        if (r->ties.how != AS_THEY_ARE)
+            for (size_t i = 0, stop; i < n; i = stop) {
+                for (stop = i + 1; stop < n && items[stop].key == items[i].key; stop++)
+                    ;
+                if (stop > i + 1)
+                    sort_tied(items + i, other, stop - i, &r->ties);
+            }
+        for (size_t i = 0; i < n; i++) {
+            size_t at = from + i;
+            int64_t row = items[i].row;
+            int32_t found = find_judgment(r, (int32_t)t, row);
+            r->row[at] = row;
+            r->rank[at] = (int64_t)i + 1;
+            r->topic_of[at] = (int32_t)t;
+            r->tied[at] = i > 0 && items[i].key == items[i - 1].key;
+            r->pair_key[at] = topic_key(r->keys[row], t);
+            r->judgment[at] = found;
+            r->code[at] = found < 0 ? UNJUDGED : r->judged_codes[found];
+        }
+        from = start[t];
+    }
+done:
+    free(items);
+    free(other);
+    free(start);
+    return known;
+}
+
+enum {
+    TOPICS, PRIMARY, SECOND, DOCUMENTS, KEYS, STARTS, SLOTS, JUDGED_KEYS, JUDGED_DOCUMENTS, JUDGED_CODES,
+    OUT_ROW, OUT_TOPIC, OUT_RANK, OUT_TIED, OUT_KEY, OUT_JUDGMENT, OUT_CODE, BUFFERS
+};
+
+/* Whether all that is an index points to something. */
+static int is_sound(const Ranking *r, Py_ssize_t n_slots)
+{
+    if (r->start[0] != 0 || r->start[r->n_topics] != n_slots)
+        return 0;
+    for (Py_ssize_t t = 0; t < r->n_topics; t++) {
+        int64_t places = r->start[t + 1] - r->start[t];
+        if (places < 0 || (places & (places - 1)) || r->start[t + 1] > n_slots)
+            return 0;
+    }
+    for (Py_ssize_t i = 0; i < r->n; i++)
+        if (r->topic[i] >= r->n_topics)
+            return 0;
+    return 1;
+}
+
+static PyObject *rank_rows(PyObject *module, PyObject *args)
+{
+    Py_buffer b[BUFFERS];
+    Ranking r;
+    memset(&r, 0, sizeof r);
+    memset(b, 0, sizeof b);
+    if (!PyArg_ParseTuple(args, "nnpppiy*y*y*y*y*y*y*y*y*y*w*w*w*w*w*w*w*", &r.ties.n_words, &r.judged_words, &r.sorts,
+                          &r.descending, &r.single, &r.ties.how, &b[TOPICS], &b[PRIMARY], &b[SECOND], &b[DOCUMENTS],
+                          &b[KEYS], &b[STARTS], &b[SLOTS], &b[JUDGED_KEYS], &b[JUDGED_DOCUMENTS], &b[JUDGED_CODES],
+                          &b[OUT_ROW], &b[OUT_TOPIC], &b[OUT_RANK], &b[OUT_TIED], &b[OUT_KEY], &b[OUT_JUDGMENT],
+                          &b[OUT_CODE]))
+        return NULL;
+    PyObject *answer = NULL;
+    r.n = b[TOPICS].len / 4;
+    r.n_topics = b[STARTS].len / 8 - 1;
+    r.n_judged = b[JUDGED_KEYS].len / 8;
+    Py_ssize_t n_slots = b[SLOTS].len / (Py_ssize_t)sizeof(Slot), n_second = r.ties.how == SECOND_ASCENDING ? r.n : b[SECOND].len / 8;
+    Py_ssize_t most = PY_SSIZE_T_MAX / 8;
+    if (r.ties.n_words < 1 || r.ties.n_words > most || r.judged_words < 1 || r.judged_words > most ||
+        r.n_topics < 0 || r.n_topics >= INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "no words or topics");
+        goto done;
+    }
+    if (!has_size(&b[TOPICS], r.n, 4) || !has_size(&b[PRIMARY], r.n, 8) || !has_size(&b[SECOND], n_second, 8) ||
+        !has_size(&b[DOCUMENTS], r.n, 8 * r.ties.n_words) || !has_size(&b[KEYS], r.n, 8) ||
+        !has_size(&b[STARTS], r.n_topics + 1, 8) || !has_size(&b[SLOTS], n_slots, sizeof(Slot)) ||
+        !has_size(&b[JUDGED_KEYS], r.n_judged, 8) || !has_size(&b[JUDGED_DOCUMENTS], r.n_judged, 8 * r.judged_words) ||
+        !has_size(&b[JUDGED_CODES], r.n_judged, 2) || !has_size(&b[OUT_ROW], r.n, 8) ||
+        !has_size(&b[OUT_TOPIC], r.n, 4) || !has_size(&b[OUT_RANK], r.n, 8) || !has_size(&b[OUT_TIED], r.n, 1) ||
+        !has_size(&b[OUT_KEY], r.n, 8) || !has_size(&b[OUT_JUDGMENT], r.n, 4) || !has_size(&b[OUT_CODE], r.n, 2))
+        goto done;
+    r.topic = b[TOPICS].buf;
+    r.primary = b[PRIMARY].buf;
+    r.ties.second = b[SECOND].buf;
+    r.ties.documents = b[DOCUMENTS].buf;
+    r.keys = b[KEYS].buf;
+    r.start = b[STARTS].buf;
+    r.slot = b[SLOTS].buf;
+    r.judged_keys = b[JUDGED_KEYS].buf;
+    r.judged_documents = b[JUDGED_DOCUMENTS].buf;
+    r.judged_codes = b[JUDGED_CODES].buf;
+    r.row = b[OUT_ROW].buf;
+    r.topic_of = b[OUT_TOPIC].buf;
+    r.rank = b[OUT_RANK].buf;
+    r.tied = b[OUT_TIED].buf;
+    r.pair_key = b[OUT_KEY].buf;
+    r.judgment = b[OUT_JUDGMENT].buf;
+    r.code = b[OUT_CODE].buf;
+    if (!is_sound(&r, n_slots)) {
+        PyErr_SetString(PyExc_ValueError, "a table of judgments or a topic's number is wrong");
+        goto done;
+    }
+    Py_ssize_t known;
+    Py_BEGIN_ALLOW_THREADS
+    known = rank_all(&r);
+    Py_END_ALLOW_THREADS
+    answer = known < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(known);
+done:
+    for (int i = 0; i < BUFFERS; i++)
+        PyBuffer_Release(&b[i]);
+    return answer;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------------ */
+
+static PyMethodDef methods[] = {
+    {"parse_lines", parse_lines, METH_VARARGS, "Columns of a text, or None where its lines are not plain."},
+    {"dict_columns", dict_columns, METH_VARARGS, "Columns of a dict of dicts, or None where its values are not plain."},
+    {"list_ids", list_ids, METH_VARARGS, "A list of ids as words, or None where some are no proper ids."},
+    {"cut_ids", cut_ids, METH_VARARGS, "Ids that were joined to one text, as words."},
+    {"document_keys", document_keys, METH_VARARGS, "A key for each text."},
+    {"has_repeats", has_repeats, METH_VARARGS, "Whether a key occurs twice."},
+    {"count_distinct", count_distinct, METH_VARARGS, "How many distinct keys several lists of them have."},
+    {"index_judgments", index_judgments, METH_VARARGS, "A table for each topic to look its judgments up in."},
+    {"rank_rows", rank_rows, METH_VARARGS, "Rows in order of topic and score, with what is known of each."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "fathoms._kernel", "Many passes of numpy in one.", 0, methods, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__kernel(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,150 @@
+"""Tables of what Python programs hold in memory: dicts of dicts, and columns that are lists or arrays.
+
+What is plain (ids that are text, numbers that are numbers) is taken in as a whole, without a look at each item in
+Python. All else goes the way of frames (`columns.py`), where ids and numbers may be of any kind, and where it is said
+what is wrong with them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from fathoms import kernel
+from fathoms.data.column_names import NAMES
+from fathoms.data.lines import Floats, Layout, Table, Text
+from fathoms.errors import InputError
+
+DICTS = (dict, defaultdict)  # others may have an order of their own, or make up what they hold
+NUMBERS = (np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32)
+
+
+def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+    """The rows of {topic: {document: number}}."""
+    found = kernel.dict_columns(data, DICTS, NUMBERS) or _dict_columns(data)
+    if found is None or not len(found.number) or layout.bad(found.number).any():
+        from fathoms.data import columns
+
+        return columns.table_of_dict(data, layout, source, lenient=lenient)
+    topics = _ids(found.topics)
+    assert topics is not None
+    return Table(
+        topic=np.repeat(topics, found.counts),
+        document=found.document,
+        number=found.number,
+        source=source,
+        unit="row",
+        numbered=(found.topics, np.repeat(np.arange(len(found.topics), dtype=np.int32), found.counts)),
+        distinct=True,
+    )
+
+
+def _dict_columns(data: Any) -> kernel.DictColumns | None:
+    """What the kernel finds, where there is none."""
+    if type(data) not in DICTS or not _all_of(data.values(), DICTS) or _ids(list(data)) is None:
+        return None
+    rankings = {topic: ranking for topic, ranking in data.items() if ranking}
+    documents = _ids([document for ranking in rankings.values() for document in ranking])
+    numbers = _numbers([number for ranking in rankings.values() for number in ranking.values()])
+    if documents is None or numbers is None:
+        return None
+    counts = np.array([len(ranking) for ranking in rankings.values()], dtype=np.int64)
+    return kernel.DictColumns(list(rankings), counts, documents, numbers)
+
+
+def table_of_rankings(data: Mapping[Any, Any], layout: Layout, source: str, *, lenient: bool) -> Table:
+    """The rows of {topic: [document, ...]}, best first: of n documents the first has score n, the last 1."""
+    for topic, ranking in data.items():
+        if not isinstance(ranking, list | tuple | np.ndarray):
+            found = f"found {type(ranking).__name__} for {topic!r}"
+            raise InputError(f"expected {{topic: [document, ...]}}, {found}", source)
+    lengths = [len(ranking) for ranking in data.values()]
+    columns = {
+        "topic": [topic for topic, n in zip(data, lengths, strict=True) for _ in range(n)],
+        "document": [document for ranking in data.values() for document in ranking],
+        "score": [float(n - i) for n in lengths for i in range(n)],
+        "rank": [i + 1 for n in lengths for i in range(n)],
+    }
+    return table_of_columns(columns, layout, source, lenient=lenient)
+
+
+def table_of_columns(data: Mapping[str, Any], layout: Layout, source: str, *, lenient: bool) -> Table:
+    """Rows from columns by their names, each a list or an array."""
+    return _plain_table(data, layout, source) or _frame_table(data, layout, source, lenient)
+
+
+def _frame_table(data: Mapping[str, Any], layout: Layout, source: str, lenient: bool) -> Table:
+    from fathoms.data import columns
+
+    return columns.table_of_frame(columns.frame_of_columns(data, source), layout, source, lenient=lenient)
+
+
+def _plain_table(data: Mapping[str, Any], layout: Layout, source: str) -> Table | None:
+    names = {wanted: next((name for name in NAMES[wanted] if name in data), None) for wanted in ("topic", "document")}
+    number_name = next((name for name in NAMES[layout.number] if name in data), None)
+    if None in names.values() or number_name is None:
+        return None
+    topic, document = (_ids(data[name or ""]) for name in names.values())
+    number = _numbers(data[number_name])
+    has_rank = "rank" in layout.columns and "rank" in data
+    rank = _numbers(data["rank"]) if has_rank else None
+    if topic is None or document is None or number is None or (has_rank and rank is None):
+        return None
+    columns = [topic, document, number] + ([] if rank is None else [rank])
+    if not len(number) or {len(column) for column in columns} != {len(number)} or layout.bad(number).any():
+        return None
+    if rank is not None and np.isnan(rank).any():
+        return None
+    tags = data["tag"] if "tag" in layout.columns and "tag" in data else [""]
+    return Table(topic, document, number, source, rank=rank, tag=str(tags[0]), unit="row")
+
+
+def _ids(values: Any) -> Text | None:
+    """Ids as text of a width that is a multiple of eight; None unless all are proper ones."""
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1 or values.dtype.kind not in "OUiu":
+            return None
+        values = list(map(str, values.tolist())) if values.dtype.kind in "iu" else values.tolist()
+    if type(values) is not list:
+        return None
+    return _joined_ids(values) if kernel.compiled is None else kernel.list_ids(values)
+
+
+def _joined_ids(ids: list[Any]) -> Text | None:
+    """The ids as one text, cut again by their lengths."""
+    if not _all_of(ids, [str]):
+        return None
+    try:
+        joined = "".join(ids).encode()
+    except UnicodeEncodeError:
+        return None
+    lengths = list(map(len, ids))
+    if sum(lengths) != len(joined):  # some characters take more than a byte
+        lengths = [len(id.encode()) for id in ids]
+    size = np.array(lengths, dtype=np.int64)
+    if 0 in joined or not size.all():
+        return None
+    width = max(8, -(-int(size.max(initial=0)) // 8) * 8)
+    out = np.zeros((len(size), width), dtype=np.uint8)
+    out[np.arange(width) < size[:, None]] = np.frombuffer(joined, dtype=np.uint8)
+    text: Text = out.view(f"S{width}").ravel()
+    return text
+
+
+def _numbers(values: Any) -> Floats | None:
+    """Numbers as floats; None where some are something else."""
+    if isinstance(values, np.ndarray):
+        return values.astype(np.float64) if values.ndim == 1 and values.dtype.kind in "iuf" else None
+    if type(values) is not list or not _all_of(values, (float, int, *NUMBERS)):
+        return None
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError:
+        return None
+
+
+def _all_of(values: Any, types: Collection[type]) -> bool:
+    return set(map(type, values)) <= set(types)
