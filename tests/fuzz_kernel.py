@@ -78,8 +78,21 @@ def odd_dict(draw: random.Random) -> Any:
 
     import numpy as np
 
-    odd_ids = ["", "a\0", "\udcff", "ü" * draw.randint(1, 9), 7, 7.5, None, b"x", ("t",), "all", np.str_("n"), "x" * 99]
-    odd_values = [
+    odd_ids: list[Any] = [
+        "",
+        "a\0",
+        "\udcff",
+        "ü" * draw.randint(1, 9),
+        7,
+        7.5,
+        None,
+        b"x",
+        ("t",),
+        "all",
+        np.str_("n"),
+        "x" * 99,
+    ]
+    odd_values: list[Any] = [
         True,
         None,
         "1",
@@ -201,8 +214,8 @@ def try_one(draw: random.Random) -> None:
                 rows = [{"topic": t, "document": d, "grade": n} for t, d, n in names if t.strip("\0") and d.strip("\0")]
                 if rows:
                     qrels = fm.read_qrels(rows, lenient=True)
-                    policy = draw.choice(["trec", "run", "rank", "score-rank", "expected"])
-                    precision = draw.choice(["float32", "float64"])
+                    policy: Any = draw.choice(["trec", "run", "rank", "score-rank", "expected"])
+                    precision: Any = draw.choice(["float32", "float64"])
                     compare((raw, judgments, policy), lambda: rank(read, qrels, policy, precision))
         case "garbage":
             try_garbage(draw)

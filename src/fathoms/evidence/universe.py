@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms import kernel
 from fathoms.data.arrays import distinct
 from fathoms.data.keys import Keys
 from fathoms.data.qrels import NEGATIVE, UNJUDGED
@@ -70,6 +71,20 @@ def union(parts: Sequence[UnjudgedKeys]) -> UnjudgedKeys:
     none = np.empty(0, dtype=np.uint64)
     found = [distinct(np.concatenate(of_topic)) if of_topic else none for of_topic in by_topic]
     return UnjudgedKeys(np.concatenate(found), np.array([len(of_topic) for of_topic in found]))
+
+
+def union_counts(parts: Sequence[UnjudgedKeys]) -> Ints:
+    """How many documents of each topic all parts have together."""
+    if kernel.compiled is None:
+        return union(parts).counts
+    ends = np.array([np.cumsum(part.counts) for part in parts])
+    starts = ends - np.array([part.counts for part in parts])
+    keys = [part.keys for part in parts]
+
+    def of_topic(topic: int) -> int:
+        return kernel.count_distinct(keys, np.stack([starts[:, topic], ends[:, topic]], axis=1)) or 0
+
+    return np.array([of_topic(topic) for topic in range(ends.shape[1])], dtype=np.int64)
 
 
 def gathered(parts: Iterable[UnjudgedKeys]) -> UnjudgedKeys:

@@ -16,7 +16,7 @@ from fathoms.data.topics import valid_text
 from fathoms.evidence.align import Alignment, Ranked, reranked
 from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.evidence.order import Ties, contradictions, default_precision
-from fathoms.evidence.universe import UnjudgedKeys, union, unjudged_keys
+from fathoms.evidence.universe import UnjudgedKeys, union_counts, unjudged_keys
 from fathoms.experiment.base import BaseExperiment, Part
 from fathoms.experiment.remarks import remarks
 from fathoms.experiment.result import Result
@@ -205,7 +205,7 @@ def run_evaluation(
         by_run.append([scoring.score(experiment.ranked(name))] if sound is None else sound)
     universe = align.unjudged_in_universe
     if waits:
-        universe = union([part.waiting.keys for of_run in by_run for part in of_run if part.waiting]).counts
+        universe = union_counts([part.waiting.keys for of_run in by_run for part in of_run if part.waiting])
         by_run = scoring.with_ranges(by_run, universe)
     scored = [scoring.whole(of_run) for of_run in by_run]
     notes += [note for run in scored for note in run.notes]

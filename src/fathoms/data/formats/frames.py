@@ -140,7 +140,7 @@ class Columns(ObjectFormat):
 def _holds_lists(data: Mapping[Any, Any]) -> bool:
     """Whether there are lists or arrays where a dict of rankings has dicts; the first value tells."""
     first = next(iter(data.values()), None)
-    return isinstance(first, list | tuple) or package_of(first) == "numpy"
+    return isinstance(first, list | tuple) or package_of(first) in ("numpy", "polars", "pandas", "pyarrow")
 
 
 def _names_columns(data: Mapping[Any, Any]) -> bool:
