@@ -23,6 +23,8 @@ from typing import NamedTuple
 from eval import PEERS
 from timing import HEADER
 
+from fathoms import kernel
+
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("fathoms", "numpy", "scipy", "polars", "pytrec-eval-terrier", "ir_measures", "ranx", "pandas", "pyarrow")
 INTRODUCTION = """# Benchmarks
@@ -55,9 +57,17 @@ def benchmarks(args: argparse.Namespace) -> list[Benchmark]:
             "eval",
             "Evaluation",
             "AP, nDCG@10, P@10, RBP(p=0.8) and RR, from files on disk to a file of means; start-up and all included. "
-            "Ours has the ranges and the tie values too, the others have the scores. `trec_eval` is the C program, "
-            "two at a time; it has no RBP. `polars scan` reads topic, document and score, and evaluates nothing.",
+            "Ours has the ranges and the tie values too, the others have the scores; `numpy alone` is ours without the "
+            "compiled kernel. `trec_eval` is the C program, two at a time; it has no RBP. `polars scan` reads topic, "
+            "document and score, and evaluates nothing.",
             ["--peers", args.peers, *files],
+        ),
+        Benchmark(
+            "in_process",
+            "In process",
+            "`fm.Evaluator` with judgments prepared once: topics x documents of a run in memory in, a dict of AP, "
+            "nDCG@10, P@10 and RR by topic out.",
+            ["--numpy"],
         ),
         Benchmark(
             "big",
@@ -145,7 +155,7 @@ def machine() -> dict[str, str]:
             versions.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             continue
-    return found | {"versions": ", ".join(versions)}
+    return found | {"versions": ", ".join(versions), "kernel": kernel.description()}
 
 
 def main() -> int:

@@ -5,10 +5,11 @@
 Each tool evaluates the same files in a process of its own, the tools take turns, and the best of the repeats counts.
 Seconds and peak memory are those of the whole process: start-up, parsing, evaluation. Ours computes more than the
 peers do (the ranges and the tie values of every measure), but for the row of scores alone, which is `--format
-trec_eval`. `polars scan` is the floor: it reads topic, document and score, and evaluates nothing. A peer that lives
-in another environment is named with its interpreter: `--peers pytrec_eval,ranx=/path/to/python` (give ir_measures one
-without ranx, which it would import); the C program, which runs on two cores, is the one on the PATH or
-`trec_eval=/path/to/trec_eval`. The files are kept in DIR and used again: remove it after a change to the simulator.
+trec_eval`; `numpy alone` is without the compiled kernel. `polars scan` is the floor: it reads topic, document and
+score, and evaluates nothing. A peer that lives in another environment is named with its interpreter: `--peers
+pytrec_eval,ranx=/path/to/python` (give ir_measures one without ranx, which it would import); the C program, which runs
+on two cores, is the one on the PATH, `trec_eval=/path/to/trec_eval`, or `trec_eval=/path/to/its/sources`, which are
+then built with `make`. The files are kept in DIR and used again: remove it after a change to the simulator.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 import csv
 import json
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -96,6 +98,17 @@ print("score sum", runs.select("topic", "doc", "score").collect()["score"].sum()
 TREC_EVAL = """ls -d "$2"/* | xargs -P 2 -I RUN "$0" -m map -m ndcg_cut.10 -m P.10 -m recip_rank "$1" RUN"""
 
 
+def built(sources: Path, folder: Path) -> str:
+    """The C program from a folder of its sources, made in a copy of them."""
+    target = folder / "trec_eval-build"
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(sources, target)
+    done = subprocess.run(["make", "trec_eval"], cwd=target, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"trec_eval could not be built: {done.stderr.strip()[-500:]}")
+    return str(target / "trec_eval")
+
+
 def evaluating(tool: str, program: str, files: list[str]) -> list[str]:
     if tool == "trec_eval":
         return ["sh", "-c", TREC_EVAL, program, *files]
@@ -154,6 +167,8 @@ def main() -> int:
     if unknown := (set(cases) - CASES.keys()) | (programs.keys() - SNIPPETS.keys() - {"trec_eval"}):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     args.dir.mkdir(parents=True, exist_ok=True)
+    if "trec_eval" in programs and Path(programs["trec_eval"]).is_dir():
+        programs["trec_eval"] = built(Path(programs["trec_eval"]), args.dir)
 
     start = {tool: starting(tool, program) for tool, program in programs.items()}
     found, _ = best_of(start, 1, args.timeout)
@@ -174,11 +189,17 @@ def main() -> int:
         commands = {
             "fathoms": [*ours, "--format", "tsv", "-o", str(result)],
             "fathoms, scores alone": [*ours, "--format", "trec_eval", "-o", str(folder / "ours.eval")],
+            "fathoms, numpy alone": [
+                *("env", "FATHOMS_KERNEL=0", *ours, "--format", "tsv", "-o", str(folder / "numpy.tsv"))
+            ],
         }
         commands |= {tool: evaluating(tool, programs[tool], files) for tool in tools if tool in programs}
         timings, failures = best_of(commands, args.repeat, args.timeout)
         show_all(NAMES[case], list(commands), timings)
         notes += [f"case {case}: {line}" for line in failures]
+        if {"fathoms", "fathoms, numpy alone"} <= timings.keys():
+            alike = result.read_bytes() == (folder / "numpy.tsv").read_bytes()
+            notes.append(f"case {case}: {'the same bytes' if alike else 'FAILED: other bytes'} with numpy alone")
         if case in CHECKED and {"fathoms", "pytrec_eval"} <= timings.keys():
             worst = disagreement(result, json.loads(timings["pytrec_eval"].output))
             verdict = "agrees" if worst <= TOLERANCE else "FAILED: differs"

@@ -3,9 +3,9 @@
     python bench/in_process.py [--cases 10x10,50x100,1000x100,50x1000,1000x1000] [--repeat 7] [--numpy]
 
 The judgments are prepared once, as people do it in notebooks and training loops; what is timed is a call with a run:
-a dict {topic: {document: score}}, or a frame. All give AP, nDCG@10, P@10 and RR of each topic. The tools take turns, and
-the best of the repeats counts. `--numpy` shows fathoms without its compiled kernel too. All values of dicts are compared
-with those of pytrec_eval.
+a dict {topic: {document: score}}, or a frame. All give AP, nDCG@10, P@10 and RR of each topic. The tools take turns,
+and the best of the repeats counts. `--numpy` shows fathoms without its compiled kernel too. All values of dicts are
+compared with those of pytrec_eval.
 """
 
 from __future__ import annotations
