@@ -49,7 +49,10 @@ def metadata(wheel: zipfile.ZipFile) -> Message:
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     inside = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert inside == {name.removeprefix("src/") for name in files("src/fathoms")}
+    compiled = {name for name in inside if Path(name).stem.startswith("_kernel") and not name.endswith(".pyi")}
+    sources = {name.removeprefix("src/") for name in files("src/fathoms") if not name.endswith((".c", ".so", ".pyd"))}
+    assert inside - compiled == sources
+    assert len(compiled) == (importlib.util.find_spec("fathoms._kernel") is not None)
     assert {"fathoms/py.typed", "fathoms/reporting/page.css", "fathoms/judging/web/organise.html"} <= inside
     about = {name.partition(".dist-info/")[2] for name in wheel.namelist()} - {""}
     assert about == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
@@ -88,7 +91,7 @@ def test_the_source_archive_can_be_tested(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(ROOT)
     with tarfile.open(tmp_path / build.build_sdist(str(tmp_path))) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
-    wanted = files("src", "tests", "docs", "bench")
+    wanted = {name for name in files("src", "tests", "docs", "bench", "release") if not name.endswith((".so", ".pyd"))}
     wanted |= {
         "README.md",
         "CHANGELOG.md",
@@ -96,6 +99,7 @@ def test_the_source_archive_can_be_tested(tmp_path: Path, monkeypatch: pytest.Mo
         "CITATION.cff",
         "LICENSE",
         "mkdocs.yml",
+        "hatch_build.py",
         "pyproject.toml",
     }
     assert wanted - inside == set()
