@@ -339,6 +339,26 @@ def test_a_frame_of_several_runs(lazy: bool) -> None:
         assert cells(runs["y"]) == SCORES
 
 
+def test_a_dict_of_runs_in_lists() -> None:
+    rows = [(topic, document, score) for topic, ranking in RUN_DICT.items() for document, score in ranking.items()]
+    topics, documents, scores = (list(column) for column in zip(*rows, strict=True))
+    fields = [("qid", "U9"), ("docno", "U9"), ("score", "f8")]
+    runs = fm.read_runs(
+        {
+            "tuples": rows,
+            "columns": {"qid": topics, "docno": documents, "score": np.array(scores)},
+            "fields": np.array(rows, dtype=fields),
+            "arrow": pl.DataFrame({"qid": topics, "docno": documents, "score": scores}).to_arrow(),
+        }
+    )
+    assert [cells(runs[name]) for name in runs] == [SCORES] * 4
+    ranked = {topic: sorted(ranking, key=lambda d: -ranking[d]) for topic, ranking in RUN_DICT.items()}
+    ranked_runs = fm.read_runs({"a": ranked, "b": ranked})
+    assert list(ranked_runs) == ["a", "b"]
+    assert ranked_runs["a"].to_dict() == {t: {d: len(r) - i for i, d in enumerate(r)} for t, r in ranked.items()}
+    assert list(fm.read_runs(ranked)) == ["run"]
+
+
 def test_a_dict_of_runs(tmp_path: Path) -> None:
     runs = fm.read_runs({"x": RUN_DICT, "y": str(file(tmp_path, RUN)), "z": frame("score", SCORES)})
     assert [cells(runs[name]) for name in runs] == [SCORES] * 3

@@ -284,7 +284,11 @@ def scan_runs(source: Any, *, names: Names = "file", lenient: bool = False) -> R
 def _is_run_like(value: Any) -> bool:
     """Not the ranking of one topic, so the dict that holds it is one of runs."""
     if isinstance(value, Mapping):
-        return any(isinstance(inner, Mapping) for inner in value.values())
+        return any(isinstance(inner, Mapping | list | tuple | np.ndarray) for inner in value.values())
+    if isinstance(value, list | tuple):  # rows; a ranked list has ids
+        return bool(value) and isinstance(value[0], Mapping | list | tuple)
+    if isinstance(value, np.ndarray):
+        return bool(value.dtype.names)
     return isinstance(value, Run | str | os.PathLike) or hasattr(type(value), "columns") or _is_ranx(value)
 
 
