@@ -246,6 +246,37 @@ static double long_quotient(uint64_t whole, int tens)
     return (double)kept * scale;
 }
 
+#define POINTS (0x2E * ONES)
+#define ZEROS (0x30 * ONES)
+#define UPPER (0xF0 * ONES) /* the upper half of each byte, which is 3 in digits */
+
+/* Up to eight digits, with a point or without, as most scores and ranks are; all of them are worked on at once. 0 where
+ * there is anything else. Eight bytes are read from p. */
+static inline int short_number(const uint8_t *p, size_t length, double *number)
+{
+    /* The last character to the highest byte; below the first there are zeros. */
+    uint64_t word = word_at(p) << (8 * (8 - length));
+    uint64_t others = word ^ POINTS, points = (others - ONES) & ~others & HIGH;
+    int tens = 0;
+    size_t digits = length;
+    if (points) { /* the lowest bit set is at the first point, which the characters before it close up to */
+        uint64_t before = ((points & -points) >> 7) - 1; /* a mask of them */
+        tens = 7 - (__builtin_ctzll(points) >> 3);
+        word = ((word & before) << 8) | (word & ~before & ~(0xFFULL << (8 * (7 - tens))));
+        digits--;
+    }
+    if (digits < 8)
+        word |= ZEROS >> (8 * digits);
+    if (!digits || (word & UPPER) != ZEROS || ((word + 6 * ONES) & UPPER) != ZEROS)
+        return 0;
+    /* Neighbours are put together, three times. */
+    uint64_t whole = ((word & 0x0F0F0F0F0F0F0F0FULL) * (10 * 256 + 1)) >> 8;
+    whole = ((whole & 0x00FF00FF00FF00FFULL) * (100 * 65536 + 1)) >> 16;
+    whole = ((whole & 0x0000FFFF0000FFFFULL) * (10000ULL * 4294967296ULL + 1)) >> 32;
+    *number = tens ? (double)whole / TEN[tens] : (double)whole;
+    return 1;
+}
+
 /* A decimal number, rounded as Python's float does; 0 where that is left to Python. */
 static int plain_number(const uint8_t *p, const uint8_t *end, double *number)
 {
@@ -340,11 +371,16 @@ static int add_hard(Hard *hard, size_t row)
     return 1;
 }
 
-static int fill_numbers(const uint8_t *data, const Rows *found, int kind, double *numbers, Hard *hard)
+static int fill_numbers(const uint8_t *data, const uint8_t *stop, const Rows *found, int kind, double *numbers,
+                        Hard *hard)
 {
     for (size_t i = 0; i < found->n; i++) {
         const Row *row = &found->rows[i];
-        if (!plain_number(data + row->start[kind], data + row->end[kind], &numbers[i]) && !add_hard(hard, i))
+        const uint8_t *from = data + row->start[kind], *to = data + row->end[kind];
+        size_t length = (size_t)(to - from);
+        if (FLT_EVAL_METHOD == 0 && length <= 8 && stop - from >= 8 && short_number(from, length, &numbers[i]))
+            continue;
+        if (!plain_number(from, to, &numbers[i]) && !add_hard(hard, i))
             return 0;
     }
     return 1;
@@ -410,8 +446,8 @@ static PyObject *parse_lines(PyObject *module, PyObject *args)
             put_text(texts[kind] + 8 * i * (size_t)n_words[kind], n_words[kind], data + row->start[kind],
                      row->end[kind] - row->start[kind], data + size);
     }
-    sound = fill_numbers(data, &found, NUMBER, numbers[0], &hard[0]) &&
-            (!has_rank || fill_numbers(data, &found, RANK, numbers[1], &hard[1]));
+    sound = fill_numbers(data, data + size, &found, NUMBER, numbers[0], &hard[0]) &&
+            (!has_rank || fill_numbers(data, data + size, &found, RANK, numbers[1], &hard[1]));
     Py_END_ALLOW_THREADS
     if (!sound) {
         PyErr_NoMemory();
