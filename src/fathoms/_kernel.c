@@ -1,5 +1,5 @@
-/* What numpy does in many passes over a run, done in one: lines of text to columns, dicts to columns, keys of documents,
- * order within topics, look-up among the judgments, counting distinct documents.
+/* What numpy does in many passes over a run, done in one: lines of text to columns, dicts to columns, keys of
+ * documents, order within topics, look-up among the judgments, counting distinct documents.
  *
  * fathoms/kernel.py says who calls this and stands between the two. Every function here has a twin in numpy, which is
  * the reference: it gives the same arrays, or says None, and then numpy does the work or finds the words for what is
@@ -43,7 +43,7 @@ static inline uint64_t word_at(const uint8_t *p)
     return word;
 }
 
-/* -- buffers ------------------------------------------------------------------------------------------------------- */
+/* -- buffers --------------------------------------------------------------------------------------------------- */
 
 static int has_size(const Py_buffer *buffer, Py_ssize_t n, Py_ssize_t itemsize)
 {
@@ -68,7 +68,7 @@ static PyObject *new_bytes(size_t n, size_t itemsize)
     return PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(n * itemsize));
 }
 
-/* -- texts as words of eight bytes, zeros past their end ------------------------------------------------------------- */
+/* -- texts as words of eight bytes, zeros past their end ------------------------------------------------------- */
 
 static inline Py_ssize_t words_for(size_t longest)
 {
@@ -95,7 +95,7 @@ static inline void put_text(uint8_t *to, Py_ssize_t n_words, const uint8_t *from
     }
 }
 
-/* -- lines of text --------------------------------------------------------------------------------------------------- */
+/* -- lines of text --------------------------------------------------------------------------------------------- */
 
 /* The blanks among eight bytes, those up to 32, as eight bits. */
 static inline uint64_t blank_bits(uint64_t word)
@@ -474,7 +474,7 @@ done:
     return answer;
 }
 
-/* -- dicts {topic: {document: number}} ------------------------------------------------------------------------------- */
+/* -- dicts {topic: {document: number}} ------------------------------------------------------------------------- */
 
 typedef struct {
     const uint8_t *text; /* of a str that the dict holds */
@@ -604,7 +604,7 @@ done:
     return answer;
 }
 
-/* -- ids in a list --------------------------------------------------------------------------------------------------- */
+/* -- ids in a list --------------------------------------------------------------------------------------------- */
 
 static PyObject *list_ids(PyObject *module, PyObject *args)
 {
@@ -634,7 +634,7 @@ static PyObject *list_ids(PyObject *module, PyObject *args)
     return answer;
 }
 
-/* -- ids that were joined to one text, of lengths known --------------------------------------------------------------- */
+/* -- ids that were joined to one text, of lengths known -------------------------------------------------------- */
 
 static PyObject *cut_ids(PyObject *module, PyObject *args)
 {
@@ -676,7 +676,7 @@ done:
     return answer;
 }
 
-/* -- keys of documents ------------------------------------------------------------------------------------------------ */
+/* -- keys of documents ----------------------------------------------------------------------------------------- */
 
 static inline uint64_t mix(uint64_t key)
 {
@@ -843,7 +843,7 @@ done:
     return answer;
 }
 
-/* -- the judgments, a table for each topic ----------------------------------------------------------------------------- */
+/* -- the judgments, a table for each topic --------------------------------------------------------------------- */
 
 /* A place of a table: a row of the judgments, and some bits of its key, which tell most other keys from it. */
 typedef struct {
@@ -933,7 +933,7 @@ static inline int same_text(const uint8_t *a, Py_ssize_t a_words, const uint8_t 
     return 1;
 }
 
-/* -- order within topics ------------------------------------------------------------------------------------------------ */
+/* -- order within topics --------------------------------------------------------------------------------------- */
 
 typedef struct {
     uint64_t key;
@@ -1188,7 +1188,8 @@ static PyObject *rank_rows(PyObject *module, PyObject *args)
     r.n = b[TOPICS].len / 4;
     r.n_topics = b[STARTS].len / 8 - 1;
     r.n_judged = b[JUDGED_KEYS].len / 8;
-    Py_ssize_t n_slots = b[SLOTS].len / (Py_ssize_t)sizeof(Slot), n_second = r.ties.how == SECOND_ASCENDING ? r.n : b[SECOND].len / 8;
+    Py_ssize_t n_slots = b[SLOTS].len / (Py_ssize_t)sizeof(Slot);
+    Py_ssize_t n_second = r.ties.how == SECOND_ASCENDING ? r.n : b[SECOND].len / 8;
     Py_ssize_t most = PY_SSIZE_T_MAX / 8;
     if (r.ties.n_words < 1 || r.ties.n_words > most || r.judged_words < 1 || r.judged_words > most ||
         r.n_topics < 0 || r.n_topics >= INT32_MAX) {
@@ -1235,7 +1236,7 @@ done:
     return answer;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
     {"parse_lines", parse_lines, METH_VARARGS, "Columns of a text, or None where its lines are not plain."},

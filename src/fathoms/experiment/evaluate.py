@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms import kernel
 from fathoms.data.qrels import Qrels
 from fathoms.data.topics import valid_text
 from fathoms.evidence.align import Alignment, Ranked, reranked
@@ -195,6 +196,7 @@ def run_evaluation(
         scheduler=options.scheduler,
         folder=resume,
         heavy=runs.bytes_on_disk > HEAVY and not all(map(experiment.keeps, runs)),
+        unlocked=kernel.compiled is not None,
         settings="" if resume is None else _identity(scoring),
         identity=lambda part: repr((part[0], runs.identity(part[0]), getattr(part[1], "args", ()))),
         progress=lambda part: progress(part[0]),
@@ -322,7 +324,10 @@ class Scoring:
             return [_range(measure, evidence, part.scores[measure].score) for measure in late]
 
         parts = [part for of_run in by_run for part in of_run]
-        found = parallel_map(ranges, parts, workers=options.workers, scheduler=options.scheduler)
+        unlocked = kernel.compiled is not None
+        found = parallel_map(
+            ranges, parts, workers=options.workers, scheduler=options.scheduler, unlocked=unlocked
+        )
         ranged = iter(
             replace(part, waiting=None, scores=part.scores | _with_range(part.scores, late, of_part))
             for part, of_part in zip(parts, found, strict=True)

@@ -32,14 +32,16 @@ def parallel_map(
     settings: str = "",
     identity: Callable[[Item], str] = repr,
     heavy: bool = False,
+    unlocked: bool = False,
     progress: Callable[[Item], None] = lambda item: None,
 ) -> list[Result]:
     """`work` on every item, the results in their order; `progress` hears here of each item that is done.
 
     For a scheduler `work` needs to be picklable, and what it refers to is sent to each worker once. With a folder,
     results are kept there some at a time, as by `run_batches`, and those found there are not worked for again; they
-    are known by `settings` and what `identity` says of each item. What is `heavy` has new processes where forks are
-    not safe: they take a second to start, and what `work` refers to goes to them some times.
+    are known by `settings` and what `identity` says of each item. What is `unlocked` does most of its work outside the
+    interpreter's lock, and so has threads, which need not send each other what they find. What is `heavy` has new
+    processes where forks are not safe: they take a second to start, and what `work` refers to goes to them some times.
     """
     items = list(items)
     if folder is not None:
@@ -57,9 +59,9 @@ def parallel_map(
     workers = min(workers, len(items))
     if workers <= 1:
         return [one(item) for item in items]
-    if may_fork():
+    if not unlocked and may_fork():
         return each_on_forks(work, items, workers, progress)
-    if heavy:
+    if heavy and not unlocked:
         pieces = _pieces(items, workers)
         return _in_order(pieces, on_processes(_Mapped(work), pieces, workers), progress)
     from concurrent.futures import ThreadPoolExecutor
