@@ -14,7 +14,8 @@ from fathoms.evidence.pairs import ALONE, PairEvidence
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.differences import at_ranks, greatest_pairwise, same_group, taken
 from fathoms.measures.gains import Binary
-from fathoms.measures.ideal import Normalised, variant_of_R
+from fathoms.measures.ideal import Normalised, any_rows, variant_of_R
+from fathoms.measures.stretches import PARTS, Around, Stretches
 from fathoms.measures.ties import pair_change
 
 
@@ -42,35 +43,34 @@ class AP(Binary, Normalised):
     variant: str = variant_of_R()
 
     def value(self, evidence: Evidence) -> Floats:
-        relevant = self._known(evidence)
-        ranks = np.arange(1, relevant.shape[1] + 1)
-        found = np.cumsum(relevant, axis=1)
-        return ratio((found * relevant) @ (1 / ranks), self._norm(self._R(evidence)))
+        return ratio(self._sum(evidence), self._norm(self._R(evidence)))
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         n = self.depth_read(evidence)
         open_, never, V = self.unknowns(evidence, n, self.needs_pool)
         low, high = score.copy(), score.copy()
-        rows = (open_ | never).any(axis=1) | (V > 0)
-        if not rows.any() or not self.can_be_relevant(evidence):
+        rows = any_rows((open_ | never).any(axis=1) | (V > 0))
+        if rows is None or not self.can_be_relevant(evidence):
             return low, high
-        known, R = self._known(evidence)[rows], self._R(evidence)[rows]
+        known, R, total = self._known(evidence)[rows], self._R(evidence)[rows], self._sum(evidence)[rows]
+        open_, never, V = open_[rows], never[rows], V[rows]
         if self.bounds == "rm":
-            missing = R - (known & ~never[rows]).sum(axis=1)
-            filled = known | (open_[rows] & (np.cumsum(open_[rows], axis=1) <= missing[:, None]))
-            top = (np.cumsum(filled, axis=1) * filled) @ (1 / np.arange(1, n + 1))
-            high[rows] = ratio(top, self._norm(R))
+            missing = R - (known & ~never).sum(axis=1)
+            filled = known | (open_ & (np.cumsum(open_, axis=1) <= missing[:, None]))
+            high[rows] = ratio(_sum_of_precisions(filled), self._norm(R))
             return low, high
-        found = known | never[rows]
-        high[rows] = self._greatest(found, open_[rows], R)
+        stretches = Stretches(open_)
+        in_k = known_around = stretches.around(known)
+        most = total
+        if self.needs_pool:
+            found = known | never
+            in_k, most = stretches.around(found), _sum_of_precisions(found)
+        high[rows] = self._greatest(stretches, in_k, R, most)
         if self.needs_pool:
             # Found outside a pool without relevant documents: they count once anything in the pool is relevant.
-            alone = (R == 0) & (V[rows] > 0)
-            high[rows] = np.maximum(
-                high[rows], alone * ((found * np.cumsum(found, axis=1)) @ (1 / np.arange(1, n + 1)))
-            )
+            high[rows] = np.maximum(high[rows], np.where((R == 0) & (V > 0), most, 0.0))
         # Where nothing is known relevant, judging everything else not relevant leaves the score 0 of no R.
-        low[rows] = np.where(R > 0, self._least(known, open_[rows], R + V[rows]), 0.0)
+        low[rows] = np.where(R > 0, self._least(stretches, known_around, R + V, total), 0.0)
         return low, high
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
@@ -152,7 +152,12 @@ class AP(Binary, Normalised):
         return score + ratio(sums, self._norm(self._R(evidence)))
 
     def _known(self, evidence: Evidence) -> Bools:
-        return self.relevant(evidence)[evidence.codes[:, : self.depth_read(evidence)]] > 0
+        return evidence.worth_something(self.relevant(evidence), self.depth_read(evidence))
+
+    def _sum(self, evidence: Evidence) -> Floats:
+        """The sum of precisions."""
+        found = evidence.holding(self.relevant(evidence), self.depth_read(evidence))
+        return found.sums(found.number / (found.column + 1))
 
     def _R(self, evidence: Evidence) -> Floats:
         counts = self.counts(evidence, self.needs_pool)
@@ -161,28 +166,59 @@ class AP(Binary, Normalised):
     def _norm(self, R: Floats) -> Floats:
         return np.minimum(R, self.k) if self.variant == "b" and self.k is not None else R
 
-    def _greatest(self, known: Bools, open_: Bools, R: Floats) -> Floats:
-        """max over m of N_up(m) / (R + m), the m shallowest open places relevant."""
-        inverse = 1 / np.arange(1, known.shape[1] + 1)
-        K, U = np.cumsum(known, axis=1), np.cumsum(open_, axis=1)
-        reciprocal = np.cumsum(known * inverse, axis=1)
-        base = (known * K) @ inverse
-        # Making place q relevant adds its own precision, and 1/rank to each known relevant place below it.
-        gain = open_ * ((K + U) * inverse + reciprocal[:, -1:] - reciprocal)
-        scan = ratio(base[:, None] + np.cumsum(gain, axis=1), self._norm(R[:, None] + U))
-        return np.maximum(scan.max(axis=1), ratio(base, self._norm(R)))
+    def _greatest(self, open_: Stretches, known: Around, R: Floats, total: Floats) -> Floats:
+        """max over m of N_up(m) / (R + m), the m shallowest open places relevant; `total` is N(0).
 
-    def _least(self, known: Bools, open_: Bools, R: Floats) -> Floats:
-        """min over m of N_down(m) / (R + V + m), the m deepest open places relevant; R includes V here."""
-        inverse = 1 / np.arange(1, known.shape[1] + 1)
-        K = np.cumsum(known, axis=1)
-        below = np.cumsum((known | open_) * inverse, axis=1)
-        base = (known * K) @ inverse
-        gain = open_ * ((K + 1) * inverse + below[:, -1:] - below)
-        from_below = np.cumsum(gain[:, ::-1], axis=1)[:, ::-1]
-        m = np.cumsum(open_[:, ::-1], axis=1)[:, ::-1]
-        scan = ratio(base[:, None] + from_below, self._norm(R[:, None] + m))
-        return np.minimum(scan.min(axis=1), ratio(base, self._norm(R)))
+        The j-th place after `above` others, of which c are relevant, adds (c + j) / (above + j), and 1/rank to each
+        known relevant place below it. Over a stretch that rises with j, so the ratio is greatest at one of its ends.
+        """
+        relevant = open_.down_to(open_.length)
+        added = (known.above + relevant - open_.last) * open_.reciprocals
+        added += open_.length * known.below
+        added += open_.length
+        ratios = open_.down_to(open_.summable(added)) / open_.parts
+        ratios += open_.of_row(total)
+        ratios /= self._norm(open_.of_row(R) + relevant)
+        greatest = open_.extreme(ratios, np.maximum, ratio(total, self._norm(R)))
+        if self.needs_pool:
+            # Without any in the pool there is no ratio before the first one, and that may be the greatest.
+            rows, first = open_.first_of_rows
+            one = total[rows] + (known.above[first] + 1) / (open_.above[first] + 1) + known.below[first]
+            greatest[rows] = np.maximum(greatest[rows], one / self._norm(R[rows] + 1))
+        return greatest
+
+    def _least(self, open_: Stretches, known: Around, R: Floats, total: Floats) -> Floats:
+        """min over m of N_down(m) / (R + V + m), the m deepest open places relevant; R includes V here.
+
+        Going up a stretch, the place of rank q adds (K + 1) / q, K known relevant above it, and 1/rank to each relevant
+        place below it. That rises too, so the ratio falls first, if at all, and its least value may be inside.
+        """
+        below = open_.below(open_.reciprocals_in_parts) / PARTS
+        below += known.below
+        added = (known.above - open_.above) * open_.reciprocals
+        added += open_.length * below
+        added += open_.length
+        before = open_.below(open_.summable(added)) / open_.parts
+        before += open_.of_row(total)
+        R_before = open_.of_row(R) + open_.below(open_.length)
+        R_after = R_before + open_.length
+        after = (before + added) / self._norm(R_after)
+        least = open_.extreme(after, np.minimum, ratio(total, self._norm(R)))
+        falls = ((known.above + 1) / open_.last + below) * self._norm(R_before) < before
+        rises = known.above / (open_.above + 1) + below + open_.reciprocals > after
+        inside = np.flatnonzero(falls & (rises | (self._norm(R_after) < R_after)))
+        if len(inside):
+            of, m = open_.expanded(inside)
+            rank = open_.last[of] - m  # of the place above the m lowest ones
+            sums = (known.above[of] - rank) * open_.reciprocals_below(of, rank)
+            sums += m * (below[of] + 1) + before[of]
+            np.minimum.at(least, open_.row[of], sums / self._norm(R_before[of] + m))
+        return least
+
+
+def _sum_of_precisions(relevant: Bools) -> Floats:
+    sums: Floats = (relevant * np.cumsum(relevant, axis=1)) @ (1 / np.arange(1, relevant.shape[1] + 1))
+    return sums
 
 
 class GMAP(AP):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -215,7 +215,7 @@ class Measure(ABC):
             evidence = evidence.condensed
         score = self.value(evidence)
         low, high = (None, None) if condensed or not with_range else self.range(evidence, score)
-        return self._with_ties(evidence, Scores(score, low, high))
+        return Scores(score, low, high, *self._over_ties(evidence, score))
 
     @abstractmethod
     def value(self, evidence: Evidence) -> Floats:
@@ -324,14 +324,14 @@ class Measure(ABC):
         """Mean over all orders of tied documents, in closed form; None leaves it to simulation."""
         return None
 
-    def _with_ties(self, evidence: Evidence, scores: Scores) -> Scores:
-        score = scores.score
-        mixed = None
-        if self.depends_on_order:
-            values = self.tie_value(evidence)
-            mixed = evidence.mixed(values, self._tie_places(evidence))
+    def _over_ties(self, evidence: Evidence, score: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
+        """The least, the greatest and the mean value over orders of tied documents; the last column of `Scores`."""
+        if not self.depends_on_order or not evidence.has_ties:
+            return score, score, score, None
+        values = self.tie_value(evidence)
+        mixed = evidence.mixed(values, self._tie_places(evidence))
         if mixed is None:
-            return replace(scores, tie_low=score, tie_high=score, tie_expected=score)
+            return score, score, score, None
         rows = mixed.rows
         tie_low, tie_high = score.copy(), score.copy()
         for best in (False, True):
@@ -344,14 +344,8 @@ class Measure(ABC):
             mean, error, least, most = simulated(self.value, evidence, score, mixed)
             expected = mean if expected is None else expected
             tie_low, tie_high = np.minimum(tie_low, least), np.maximum(tie_high, most)
-        return replace(
-            scores,
-            tie_low=tie_low,
-            tie_high=tie_high,
-            # Rounding may put a closed form a last digit outside.
-            tie_expected=np.clip(expected, tie_low, tie_high),
-            tie_error=error,
-        )
+        # Rounding may put a closed form a last digit outside.
+        return tie_low, tie_high, np.minimum(np.maximum(expected, tie_low), tie_high), error
 
     def _tie_places(self, evidence: Evidence) -> int:
         """Groups that start below this place cannot change the score."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,11 +18,22 @@ from fathoms.measures.differences import greatest_sum, weight_differences
 from fathoms.measures.gains import Graded, code_table
 from fathoms.measures.ties import expected_sum
 
+if TYPE_CHECKING:
+    from fathoms.measures.normalised import NormalisedSum
+
 
 def discounts(kind: str, n: int) -> Floats:
     """D(i) for i = 1..n: 1/log2(i+1), or Zipf's 1/i (LMC-depth section 2)."""
     ranks = np.arange(1, n + 1)
     return 1 / np.log2(ranks + 1) if kind == "log2" else 1 / ranks
+
+
+@lru_cache(maxsize=16)
+def weights_of(measure: Weighted | NormalisedSum, n: int) -> Floats:
+    """A measure's `weight`, made once for runs of the same length."""
+    weights = measure.weight(n)
+    weights.flags.writeable = False
+    return weights
 
 
 def padded(weights: Floats, n: int) -> Floats:
@@ -52,7 +64,7 @@ class Weighted(Graded):
 
     def weights(self, evidence: Evidence) -> Floats:
         n = self.depth_read(evidence)
-        return self.weight(n) / self.normaliser(n if self.k is None else int(self.k), evidence)
+        return weights_of(self, n) / self.normaliser(n if self.k is None else int(self.k), evidence)
 
     def largest(self, evidence: Evidence) -> Floats:
         """The greatest gain at every place: at all k, or where there is no cut-off at those of the run."""
@@ -66,7 +78,8 @@ class Weighted(Graded):
         return self._sum(evidence, self.table(evidence))
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
-        extra = self._sum(evidence, self._unknown(evidence)) + self.tail(evidence)
+        weights = self.weights(evidence)
+        extra = evidence.unjudged[:, : len(weights)] @ weights + self.tail(evidence)
         return score, score + self.top_gain(evidence) * extra
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
@@ -107,7 +120,9 @@ class Weighted(Graded):
         return expected_sum(evidence, score, mixed, self.table(evidence), self.weights(evidence))
 
     def _sum(self, evidence: Evidence, table: Floats) -> Floats:
-        return table[evidence.codes[:, : self.depth_read(evidence)]] @ self.weights(evidence)
+        weights = self.weights(evidence)
+        found = evidence.holding(table, len(weights))
+        return found.sums(table[found.code] * weights[found.column])
 
     def _expected_sum(self, evidence: Evidence, table: Floats) -> Floats:
         total = self._sum(evidence, table)
