@@ -192,11 +192,9 @@ class Evidence:
     @cached_property
     def _neighbours_tied(self) -> tuple[Ints, NDArray[Any], NDArray[Any]]:
         """Places, numbered through the block, with the score of the place above but another code; the codes of both."""
-        codes = self.codes
-        places = np.flatnonzero(self.tied[:, 1:] & (codes[:, 1:] != codes[:, :-1]))
-        places += places // max(1, self.width - 1) + 1  # numbered without the first column so far
-        flat = codes.ravel()
-        return places, flat[places - 1], flat[places]
+        codes, tied = self.codes.ravel(), self.tied.ravel()  # a row's first place is not tied
+        places = np.flatnonzero(tied[1:] & (codes[1:] != codes[:-1]))
+        return places + 1, codes[places], codes[places + 1]
 
 
 def _groups_of_different(evidence: Evidence, value: Floats) -> tuple[Ints, Ints]:
@@ -205,7 +203,7 @@ def _groups_of_different(evidence: Evidence, value: Floats) -> tuple[Ints, Ints]
     places = places[value[above] != value[here]]
     if not len(places):
         return places, places
-    tied = np.append(evidence.tied.ravel(), False)  # a row's first place is not tied
+    tied = np.append(evidence.tied.ravel(), False)
     edges = np.flatnonzero(tied[1:] != tied[:-1])
     top, last = edges[::2], edges[1::2]
     group = distinct(np.searchsorted(last, places))

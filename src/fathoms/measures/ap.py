@@ -15,7 +15,7 @@ from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.differences import at_ranks, greatest_pairwise, same_group, taken
 from fathoms.measures.gains import Binary
 from fathoms.measures.ideal import Normalised, any_rows, variant_of_R
-from fathoms.measures.stretches import PARTS, Around, Stretches
+from fathoms.measures.stretches import Around, Stretches
 from fathoms.measures.ties import pair_change
 
 
@@ -160,8 +160,7 @@ class AP(Binary, Normalised):
         return found.sums(found.number / (found.column + 1))
 
     def _R(self, evidence: Evidence) -> Floats:
-        counts = self.counts(evidence, self.needs_pool)
-        return counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
+        return self.known_relevant(evidence, self.counts(evidence, self.needs_pool))
 
     def _norm(self, R: Floats) -> Floats:
         return np.minimum(R, self.k) if self.variant == "b" and self.k is not None else R
@@ -172,12 +171,10 @@ class AP(Binary, Normalised):
         The j-th place after `above` others, of which c are relevant, adds (c + j) / (above + j), and 1/rank to each
         known relevant place below it. Over a stretch that rises with j, so the ratio is greatest at one of its ends.
         """
-        relevant = open_.down_to(open_.length)
+        relevant = open_.places_down_to
         added = (known.above + relevant - open_.last) * open_.reciprocals
-        added += open_.length * known.below
-        added += open_.length
-        ratios = open_.down_to(open_.summable(added)) / open_.parts
-        ratios += open_.of_row(total)
+        added += open_.length * (known.below + 1)
+        ratios = open_.of_row(total) + open_.down_to(added)
         ratios /= self._norm(open_.of_row(R) + relevant)
         greatest = open_.extreme(ratios, np.maximum, ratio(total, self._norm(R)))
         if self.needs_pool:
@@ -193,25 +190,22 @@ class AP(Binary, Normalised):
         Going up a stretch, the place of rank q adds (K + 1) / q, K known relevant above it, and 1/rank to each relevant
         place below it. That rises too, so the ratio falls first, if at all, and its least value may be inside.
         """
-        below = open_.below(open_.reciprocals_in_parts) / PARTS
-        below += known.below
+        below = open_.reciprocals_below + known.below
         added = (known.above - open_.above) * open_.reciprocals
-        added += open_.length * below
-        added += open_.length
-        before = open_.below(open_.summable(added)) / open_.parts
-        before += open_.of_row(total)
-        R_before = open_.of_row(R) + open_.below(open_.length)
+        added += open_.length * (below + 1)
+        before = open_.of_row(total) + open_.below(added)
+        R_before = open_.of_row(R) + open_.places_below
         R_after = R_before + open_.length
         after = (before + added) / self._norm(R_after)
         least = open_.extreme(after, np.minimum, ratio(total, self._norm(R)))
         falls = ((known.above + 1) / open_.last + below) * self._norm(R_before) < before
         rises = known.above / (open_.above + 1) + below + open_.reciprocals > after
-        inside = np.flatnonzero(falls & (rises | (self._norm(R_after) < R_after)))
+        if self.variant == "b":
+            rises |= self._norm(R_after) < R_after
+        inside = np.flatnonzero(falls & rises)
         if len(inside):
-            of, m = open_.expanded(inside)
-            rank = open_.last[of] - m  # of the place above the m lowest ones
-            sums = (known.above[of] - rank) * open_.reciprocals_below(of, rank)
-            sums += m * (below[of] + 1) + before[of]
+            of, m, reciprocals = open_.upwards(inside)
+            sums = before[of] + (known.above[of] - open_.last[of] + m) * reciprocals + m * (below[of] + 1)
             np.minimum.at(least, open_.row[of], sums / self._norm(R_before[of] + m))
         return least
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from fathoms.data.qrels import JUDGED, NEGATIVE, UNJUDGED
 from fathoms.errors import FathomsError
-from fathoms.evidence.evidence import Evidence, Floats
+from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.measures.base import Measure
 from fathoms.measures.params import param
 
@@ -97,9 +97,10 @@ class Binary(Condensable):
         """The chance of each place to hold a relevant document: 0 or 1 where judged."""
         return np.where(evidence.unjudged, gains[:, : evidence.width], self.relevant(evidence)[evidence.codes])
 
-    def known_relevant(self, evidence: Evidence) -> Floats:
-        """R: judged relevant documents of each topic."""
-        return evidence.counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
+    def known_relevant(self, evidence: Evidence, counts: Ints | None = None) -> Floats:
+        """R: judged relevant documents of each topic, or as many as there are in other counts by level."""
+        R: Floats = (evidence.counts if counts is None else counts) @ self.relevant(evidence)[JUDGED:]
+        return R
 
 
 class Graded(Condensable):

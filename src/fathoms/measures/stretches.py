@@ -25,7 +25,7 @@ PARTS = 2.0**58  # of 1, for sums of reciprocal ranks, which stay below 32 for a
 def reciprocals(n: int) -> tuple[Ints, Ints]:
     """1/i for i = 1 .. n, and their sums from i = 0 on, in PARTS."""
     each = np.rint(PARTS / np.arange(1, n + 1)).astype(np.int64)
-    sums = np.append(0, np.cumsum(each))
+    sums = sums_from_zero(each)
     for table in (each, sums):
         table.flags.writeable = False
     return each, sums
@@ -34,7 +34,7 @@ def reciprocals(n: int) -> tuple[Ints, Ints]:
 class Around(NamedTuple):
     """Known places around each stretch."""
 
-    above: Ints  # how many stand above it
+    above: Floats  # how many stand above it
     below: Floats  # the sum of the reciprocal ranks of those below it
 
 
@@ -50,34 +50,54 @@ class Stretches:
         at = change // (n + 2)
         ranks = (change - at * (n + 2)).reshape(-1, 2)
         self.row: Ints = at[::2]
-        self.above: Ints = ranks[:, 0].copy()  # places above the first one
-        self.last: Ints = ranks[:, 1].copy()  # rank of the last one
-        self.length: Ints = self.last - self.above
-        self.parts = 2.0 ** (62 - n.bit_length())  # of 1, for sums that are at most n
+        self._above, self._last = np.ascontiguousarray(ranks.T)
+        self._length = self._last - self._above
+        # As numbers to reckon with; whole numbers would be turned into such at every step.
+        self.above = self._above.astype(np.float64)  # places above the first one
+        self.last = self._last.astype(np.float64)  # rank of the last one
+        self.length = self.last - self.above
         self._width = n
+        self._parts = 2.0 ** (62 - n.bit_length())  # of 1, for sums that are at most n
         self._start = np.searchsorted(self.row, np.arange(rows + 1))
         self._each = np.diff(self._start)  # stretches of each row
         self._sums = reciprocals(n)[1]
-        self.reciprocals_in_parts: Ints = self._sums[self.last] - self._sums[self.above]
-        self.reciprocals: Floats = self.reciprocals_in_parts / PARTS  # the sum over the stretch
+        self._reciprocals = self._sums[self._last] - self._sums[self._above]
+        self.reciprocals = self._reciprocals / PARTS  # the sum over the stretch
 
     def of_row(self, values: NDArray[Number]) -> NDArray[Number]:
         """For each stretch the value of its row."""
         return np.repeat(values, self._each)
 
-    def down_to(self, values: Ints) -> Ints:
-        """The sum over a row's stretches from the first one to each one."""
-        total = np.append(0, np.cumsum(values))
+    def down_to(self, values: Floats) -> Floats:
+        """The sum over a row's stretches from the first one to each one, of values with a sum of at most n."""
+        return self._down_to(np.rint(values * self._parts).astype(np.int64)) / self._parts
+
+    def below(self, values: Floats) -> Floats:
+        """The sum over a row's stretches that lie below each one, of values with a sum of at most n."""
+        return self._below(np.rint(values * self._parts).astype(np.int64)) / self._parts
+
+    @cached_property
+    def places_down_to(self) -> Floats:
+        """Places in a row's stretches from the first one to each one."""
+        return self._down_to(self._length).astype(np.float64)
+
+    @cached_property
+    def places_below(self) -> Floats:
+        """Places in the stretches that lie below each one."""
+        return self._below(self._length).astype(np.float64)
+
+    @cached_property
+    def reciprocals_below(self) -> Floats:
+        """The sum of the reciprocal ranks of these."""
+        return self._below(self._reciprocals) / PARTS
+
+    def _down_to(self, values: Ints) -> Ints:
+        total = sums_from_zero(values)
         return total[1:] - self.of_row(total[self._start[:-1]])
 
-    def below(self, values: Ints) -> Ints:
-        """The sum over a row's stretches that lie below each one."""
-        total = np.append(0, np.cumsum(values))
+    def _below(self, values: Ints) -> Ints:
+        total = sums_from_zero(values)
         return self.of_row(total[self._start[1:]]) - total[1:]
-
-    def summable(self, values: Floats) -> Ints:
-        """As whole numbers of `parts`, for `down_to` and `below`."""
-        return np.rint(values * self.parts).astype(np.int64)
 
     def extreme(self, values: Floats, best: np.ufunc, otherwise: Floats) -> Floats:
         """The greatest or the least value of each row, that of `otherwise` included."""
@@ -99,17 +119,23 @@ class Stretches:
         place = np.flatnonzero(known)
         row = place // n
         start = np.searchsorted(row, np.arange(len(known) + 1))
-        above = np.cumsum(known.ravel().view(np.int8), dtype=np.int32)[self.row * n + self.above]
-        sums = np.append(0, np.cumsum(reciprocals(n)[0][place - row * n]))
+        above = np.cumsum(known.ravel().view(np.int8), dtype=np.int32)[self.row * n + self._above]
+        sums = sums_from_zero(reciprocals(n)[0][place - row * n])
         below = (self.of_row(sums[start[1:]]) - sums[above]) / PARTS
-        return Around(above - self.of_row(start[:-1]), below)
+        return Around((above - self.of_row(start[:-1])).astype(np.float64), below)
 
-    def expanded(self, chosen: Ints) -> tuple[Ints, Ints]:
-        """For each place of the chosen stretches: its stretch, and which it is, from 1."""
-        length = self.length[chosen]
+    def upwards(self, chosen: Ints) -> tuple[Ints, Ints, Floats]:
+        """For each place of the chosen stretches: its stretch, which it is from below, from 1, and the sum of the
+        reciprocal ranks from there down to the last."""
+        length = self._length[chosen]
         end = np.cumsum(length)
-        return np.repeat(chosen, length), np.arange(1, end[-1] + 1) - np.repeat(end - length, length)
+        of = np.repeat(chosen, length)
+        number = np.arange(1, end[-1] + 1) - np.repeat(end - length, length)
+        last = self._last[of]
+        return of, number, (self._sums[last] - self._sums[last - number]) / PARTS
 
-    def reciprocals_below(self, of: Ints, rank: Ints) -> Floats:
-        """The sum over the places of some stretches that lie below these ranks."""
-        return (self._sums[self.last[of]] - self._sums[rank]) / PARTS
+
+def sums_from_zero(values: Ints) -> Ints:
+    sums = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum(values, out=sums[1:])
+    return sums

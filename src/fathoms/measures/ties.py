@@ -19,17 +19,19 @@ DRAWS = 200  # seeded shuffles of tied documents where no closed form is known
 
 def arranged(evidence: Evidence, tie_value: Floats, mixed: MixedGroups, *, best: bool) -> Evidence:
     """The topics that mixed groups concern, tied documents sorted by their value (YMT-ties section 2)."""
-    key = ("arranged", id(mixed), best)
-    if key not in evidence._cache:
-        codes = evidence.codes[mixed.row, mixed.column]
-        values = distinct(tie_value)
-        place = np.searchsorted(values, tie_value)
-        in_group = (len(values) - place if best else place)[codes]
-        order = np.argsort(mixed.group * (len(values) + 1) + in_group, kind="stable")
-        affected = evidence.select(mixed.rows)  # with codes of its own
-        affected.codes[mixed.local, mixed.column] = codes[order]
-        evidence._cache[key] = affected
-    found: Evidence = evidence._cache[key]
+    cache, key = evidence._cache, ("arranged", id(mixed), best)
+    if key not in cache:
+        if ("affected", id(mixed)) not in cache:
+            cache["affected", id(mixed)] = evidence.select(mixed.rows)
+        affected: Evidence = cache["affected", id(mixed)]
+        codes = affected.codes.copy()
+        tied = codes[mixed.local, mixed.column]
+        place = np.searchsorted(np.sort(tie_value), tie_value)
+        in_group = (len(place) - place if best else place)[tied]
+        order = np.argsort(mixed.group * (len(place) + 1) + in_group, kind="stable")
+        codes[mixed.local, mixed.column] = tied[order]
+        cache[key] = affected._with(codes=codes)
+    found: Evidence = cache[key]
     return found
 
 
