@@ -45,7 +45,10 @@ class Scores:
 class Measure(ABC):
     """Base of all measures. A measure is its class, its parameters and its cut-off, and compares as such."""
 
+    __slots__ = ("__dict__", "__weakref__", "_hash")  # the hash is asked for often, and is none of its values
+
     k: float | None
+    _hash: int
 
     # -- what a class states ----------------------------------------------------------------------------------
     # Its docstring is for users: a sentence that describes the measure, then its definition.
@@ -149,7 +152,15 @@ class Measure(ABC):
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
-        return hash((type(self), *self.__dict__.values()))
+        try:
+            found: int = self._hash
+        except AttributeError:
+            found = hash((type(self), *self.__dict__.values()))
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__  # another process has other hashes
 
     def __repr__(self) -> str:
         return self.name

@@ -42,7 +42,10 @@ def outside(evidence: Evidence, n: int, universe: str | float) -> Floats:
     return evidence.unjudged_in_universe - evidence.unjudged[:, :n].sum(axis=1) + unseen
 
 
-def any_rows(wanted: Bools) -> Bools | slice | None:
+Rows = Bools | slice
+
+
+def any_rows(wanted: Bools) -> Rows | None:
     """The rows that are wanted, to select them by: all of them without a copy, or None where there is none."""
     if wanted.all():
         return slice(None) if len(wanted) else None

@@ -15,7 +15,7 @@ from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import JudgingKind, RangeKind
 from fathoms.measures.differences import greatest_ratio, largest_first, weight_differences
 from fathoms.measures.gains import code_table
-from fathoms.measures.ideal import LayeredGains, any_rows, from_zero, outside, running
+from fathoms.measures.ideal import LayeredGains, Rows, any_rows, from_zero, outside, running
 from fathoms.measures.params import param
 from fathoms.measures.ties import expected_sum, sorted_codes
 from fathoms.measures.weighted import padded, weights_of
@@ -43,38 +43,33 @@ class NormalisedSum(LayeredGains):
         """The weights of the first n ranks. The range is exact if they do not rise from rank to rank."""
 
     def value(self, evidence: Evidence) -> Floats:
-        n = self.depth_read(evidence)
-        table, weights = self.table(evidence), weights_of(self, n)
-        found = evidence.holding(table, n)
-        return ratio(found.sums(table[found.code] * weights[found.column]), self._ideal(evidence))
+        return ratio(self._sum(evidence), self._ideal(evidence))
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         n = self.depth_read(evidence)
         open_, never, V = self.unknowns(evidence, n, self.needs_pool)
         low, high = score.copy(), score.copy()
         rows = any_rows((open_ | never).any(axis=1) | (V > 0))
-        top = self.top_gain(evidence)
-        if rows is None or top == 0:
+        if rows is None or self.top_gain(evidence) == 0:
             return low, high
-        gains = self.table(evidence)[evidence.codes[rows, :n]]
         if self.bounds == "rm":
             block = evidence.select(rows)
+            gains = self.table(block)[block.codes[:, :n]]
             filled = self.filled_gains(block, gains, open_[rows], self.counts(block, self.needs_pool))
             high[rows] = ratio(filled @ weights_of(self, n), self._ideal(block))
             return low, high
-        open_, never, V = open_[rows], never[rows], V[rows]
-        found = np.where(never, top, gains) if self.needs_pool else gains
+        open_, V = open_[rows], V[rows]
         R = self.in_layer(evidence, self.counts(evidence, self.needs_pool))[rows]
-        high[rows] = self._greatest(evidence, found, open_, R)
+        high[rows] = self._greatest(evidence, rows, open_, never, R)
         nothing = R[:, 0] == 0  # has a gain, as far as is known
         if self.needs_pool:
             # Found outside a pool without relevant documents: they count once anything in the pool is relevant.
-            R[:, 0] += 1
-            with_one = np.maximum(high[rows], self._greatest(evidence, found, open_, R))
+            one = np.append(1.0, np.zeros(R.shape[1] - 1))
+            with_one = np.maximum(high[rows], self._greatest(evidence, rows, open_, never, R + one))
             high[rows] = np.where(nothing & (V > 0), with_one, high[rows])
-            R[:, 0] -= 1
-        low[rows] = np.where(nothing, 0.0, self._least(evidence, gains, open_, R, V))
-        return low, high
+        low[rows] = np.where(nothing, 0.0, self._least(evidence, self._sum(evidence)[rows], open_, R, V))
+        # What is scored is one of the judgings, and rounding shall not say otherwise.
+        return np.minimum(low, score), np.maximum(high, score)
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
         """Exact. Where A can be ahead, layers of gain choose their own number of documents, as in `_greatest`; they
@@ -167,37 +162,43 @@ class NormalisedSum(LayeredGains):
     def _capped(self, count: Floats) -> Ints:
         return (count if self.k is None else np.minimum(count, self.k)).astype(np.int64)
 
-    def _least(self, evidence: Evidence, gains: Floats, open_: Bools, R: Floats, V: Floats) -> Floats:
+    def _sum(self, evidence: Evidence) -> Floats:
+        """The weighted sum of the gains."""
+        n, table = self.depth_read(evidence), self.table(evidence)
+        found = evidence.holding(table, n)
+        return found.sums(table[found.code] * weights_of(self, n)[found.column])
+
+    def _least(self, evidence: Evidence, total: Floats, open_: Bools, R: Floats, V: Floats) -> Floats:
         """min over m, the m deepest open places and all V of the greatest gain; R has the documents of each layer.
 
         Exact: raising a gain helps the ideal more the higher it is already, so no grade in between pays.
         """
         if self.k is None and np.isinf(V).any():
-            return np.zeros(len(gains))  # an ideal without end
-        D = weights_of(self, gains.shape[1])
-        m, added = (running(part[:, ::-1]) for part in (open_, open_ * D))
-        above = (gains @ D)[:, None] + self.top_gain(evidence) * added
-        ideal = self._ideals(evidence, R + V[:, None], m)
-        return ratio(above, ideal).min(axis=1)
+            return np.zeros(len(total))  # an ideal without end
+        m, added = (running(part[:, ::-1]) for part in (open_, open_ * weights_of(self, open_.shape[1])))
+        above = total[:, None] + self.top_gain(evidence) * added
+        return ratio(above, self._ideals(evidence, R + V[:, None], m)).min(axis=1)
 
-    def _greatest(self, evidence: Evidence, gains: Floats, open_: Bools, R: Floats) -> Floats:
+    def _greatest(self, evidence: Evidence, rows: Rows, open_: Bools, never: Bools, R: Floats) -> Floats:
         """The greatest ratio over all grades of the open places, exact, by Dinkelbach's method over layers.
 
         For a trial value x, numerator - x ideal is a sum over layers, each of which takes its own best number m of
         shallowest open places. A lower layer holds more judged documents, so another one costs its ideal less and
         it takes at least as many: the layers nest, and the optimum is an assignment of grades in use. R has the
-        judged documents of each layer.
+        judged documents of each layer. Documents that are `never` in R have the greatest gain.
         """
-        D, steps, thickness = weights_of(self, gains.shape[1]), self.steps(evidence), self.thickness(evidence)
+        D, steps = weights_of(self, open_.shape[1]), self.steps(evidence)
         m, added = (running(part) for part in (open_, open_ * D))
-        together = (gains @ D)[:, None] + self.top_gain(evidence) * added
-        best = ratio(together, self._ideals(evidence, R, m)).max(axis=1)  # all layers with the same m: a start
+        total = self._sum(evidence)[rows] + self.top_gain(evidence) * (never[rows] @ D)
+        above = total[:, None] + self.top_gain(evidence) * added
+        best = ratio(above, self._ideals(evidence, R, m)).max(axis=1)  # all layers with the same m: a start
         if len(steps) == 1:
             return best
+        gains = self.table(evidence)[evidence.codes[rows, : open_.shape[1]]]
         C = self._cumulated(self._capped(R[:, 0] + m[:, -1]).max(initial=0))
-        above = [((gains >= step) @ D)[:, None] + added for step in steps]
+        of_layers = [((gains >= step) | never[rows]) @ D for step in steps]
         below = [C[self._capped(R[:, layer, None] + m)] for layer in range(len(steps))]
-        return _dinkelbach(thickness, above, below, best)
+        return _dinkelbach(self.thickness(evidence), [sums[:, None] + added for sums in of_layers], below, best)
 
     def _ideals(self, evidence: Evidence, R: Floats, m: Ints) -> Floats:
         """The ideal sums of R documents in each layer and m more of the greatest gain, [row, m]."""

@@ -64,7 +64,10 @@ class Weighted(Graded):
 
     def weights(self, evidence: Evidence) -> Floats:
         n = self.depth_read(evidence)
-        return weights_of(self, n) / self.normaliser(n if self.k is None else int(self.k), evidence)
+        return weights_of(self, n) / self._normaliser(evidence)
+
+    def _normaliser(self, evidence: Evidence) -> float:
+        return self.normaliser(evidence.width if self.k is None else int(self.k), evidence)
 
     def largest(self, evidence: Evidence) -> Floats:
         """The greatest gain at every place: at all k, or where there is no cut-off at those of the run."""
@@ -78,8 +81,8 @@ class Weighted(Graded):
         return self._sum(evidence, self.table(evidence))
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
-        weights = self.weights(evidence)
-        extra = evidence.unjudged[:, : len(weights)] @ weights + self.tail(evidence)
+        n = self.depth_read(evidence)
+        extra = evidence.unjudged[:, :n] @ weights_of(self, n) / self._normaliser(evidence) + self.tail(evidence)
         return score, score + self.top_gain(evidence) * extra
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
@@ -120,9 +123,9 @@ class Weighted(Graded):
         return expected_sum(evidence, score, mixed, self.table(evidence), self.weights(evidence))
 
     def _sum(self, evidence: Evidence, table: Floats) -> Floats:
-        weights = self.weights(evidence)
-        found = evidence.holding(table, len(weights))
-        return found.sums(table[found.code] * weights[found.column])
+        n = self.depth_read(evidence)
+        found = evidence.holding(table, n)
+        return found.sums(table[found.code] * weights_of(self, n)[found.column]) / self._normaliser(evidence)
 
     def _expected_sum(self, evidence: Evidence, table: Floats) -> Floats:
         total = self._sum(evidence, table)
