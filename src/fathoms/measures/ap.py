@@ -198,11 +198,14 @@ class AP(Binary, Normalised):
         R_after = R_before + open_.length
         after = (before + added) / self._norm(R_after)
         least = open_.extreme(after, np.minimum, ratio(total, self._norm(R)))
-        falls = ((known.above + 1) / open_.last + below) * self._norm(R_before) < before
-        rises = known.above / (open_.above + 1) + below + open_.reciprocals > after
+        # The few stretches in which less could be found still, and of these the ones where the ratio falls and rises.
+        some = np.flatnonzero(before / self._norm(R_after) < open_.of_row(least))
+        above, under = known.above[some], below[some]
+        falls = ((above + 1) / open_.last[some] + under) * self._norm(R_before[some]) < before[some]
+        rises = above / (open_.above[some] + 1) + under + open_.reciprocals[some] > after[some]
         if self.variant == "b":
-            rises |= self._norm(R_after) < R_after
-        inside = np.flatnonzero(falls & rises)
+            rises |= self._norm(R_after[some]) < R_after[some]
+        inside = some[falls & rises]
         if len(inside):
             of, m, reciprocals = open_.upwards(inside)
             sums = before[of] + (known.above[of] - open_.last[of] + m) * reciprocals + m * (below[of] + 1)

@@ -20,7 +20,7 @@ from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.evidence.listed import Listed
 from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.params import Param, check_value, normal_value, show_value
-from fathoms.measures.ties import arranged, simulated
+from fathoms.measures.ties import arranged, simulated, worst_and_best
 
 Basis = Literal["recall", "utility", "neither"]
 RangeKind = Literal["exact", "sound", "approximate", "none"]
@@ -344,11 +344,10 @@ class Measure(ABC):
         if mixed is None:
             return score, score, score, None
         rows = mixed.rows
+        worst, best = self.value(worst_and_best(evidence, values, mixed)).reshape(2, -1)
         tie_low, tie_high = score.copy(), score.copy()
-        for best in (False, True):
-            value = self.value(arranged(evidence, values, mixed, best=best))
-            tie_low[rows] = np.minimum(tie_low[rows], value)
-            tie_high[rows] = np.maximum(tie_high[rows], value)
+        tie_low[rows] = np.minimum(score[rows], np.minimum(worst, best))
+        tie_high[rows] = np.maximum(score[rows], np.maximum(worst, best))
         expected = self.expected(evidence, score, mixed)
         error = None
         if expected is None or not self.sorting_is_optimal:

@@ -147,12 +147,8 @@ class Normalised(Measure):
 def _count(evidence: Evidence, topic: NDArray[Any], level: NDArray[Any]) -> Ints:
     """How often each level occurs in each topic of the block, from rows of the whole collection."""
     here = evidence.topic_numbers
-    place = np.full(max(int(topic.max(initial=0)), int(here.max(initial=0))) + 1, -1)
-    place[here] = np.arange(len(here))
-    row = place[topic]
-    width = len(evidence.levels)
-    cells = row[row >= 0] * width + level[row >= 0]
-    return np.bincount(cells, minlength=len(evidence) * width).reshape(len(evidence), width)
+    n, width = max(int(topic.max(initial=0)), int(here.max(initial=0))) + 1, len(evidence.levels)
+    return np.bincount(topic.astype(np.int64) * width + level, minlength=n * width).reshape(n, width)[here]
 
 
 # -- layers of gain -------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -152,7 +153,7 @@ class NormalisedSum(LayeredGains):
 
     def _cumulated(self, n: float) -> Floats:
         """C(0) .. C(n), weights cumulated."""
-        return np.append(0.0, np.cumsum(weights_of(self, int(n))))
+        return cumulated_of(self, int(n))
 
     def _ideal(self, evidence: Evidence) -> Floats:
         R = self._capped(self.in_layer(evidence, self.counts(evidence, self.needs_pool)))
@@ -203,8 +204,11 @@ class NormalisedSum(LayeredGains):
     def _ideals(self, evidence: Evidence, R: Floats, m: Ints) -> Floats:
         """The ideal sums of R documents in each layer and m more of the greatest gain, [row, m]."""
         C = self._cumulated(self._capped(R[:, 0] + m[:, -1]).max(initial=0))
-        layers = (step * C[self._capped(R[:, layer, None] + m)] for layer, step in enumerate(self.thickness(evidence)))
-        return np.asarray(sum(layers))
+        thickness = self.thickness(evidence)
+        ideals = thickness[0] * C[self._capped(R[:, :1] + m)]
+        for layer in range(1, len(thickness)):
+            ideals += thickness[layer] * C[self._capped(R[:, layer, None] + m)]
+        return ideals
 
     def joint_high(self, evidence: Evidence, high: Floats) -> Floats:
         """Exact with one positive gain. With more, each layer has its own documents in front, then the unjudged.
@@ -273,6 +277,14 @@ class NormalisedSum(LayeredGains):
         ideal = sum(step * C[self._capped(R[:, layer, None] + m + V[:, None])] for layer, step in enumerate(thickness))
         anew[rows] = np.minimum(low[rows], ratio(sums, np.asarray(ideal)).min(axis=1))
         return anew
+
+
+@lru_cache(maxsize=16)
+def cumulated_of(measure: NormalisedSum, n: int) -> Floats:
+    """A measure's weights cumulated, made once for ideals of the same length."""
+    sums = np.append(0.0, np.cumsum(measure.weight(n)))
+    sums.flags.writeable = False
+    return sums
 
 
 def _dinkelbach(thickness: Floats, above: list[Floats], below: list[Floats], best: Floats) -> Floats:

@@ -47,10 +47,9 @@ class Stretches:
         edge[:, 1:-1] = mask
         flat = edge.ravel()
         change = np.flatnonzero(flat[1:] != flat[:-1])
-        at = change // (n + 2)
-        ranks = (change - at * (n + 2)).reshape(-1, 2)
-        self.row: Ints = at[::2]
-        self._above, self._last = np.ascontiguousarray(ranks.T)
+        self.row: Ints = change[::2] // (n + 2)
+        ends = self.row * (n + 2)
+        self._above, self._last = change[::2] - ends, change[1::2] - ends
         self._length = self._last - self._above
         # As numbers to reckon with; whole numbers would be turned into such at every step.
         self.above = self._above.astype(np.float64)  # places above the first one

@@ -19,19 +19,22 @@ DRAWS = 200  # seeded shuffles of tied documents where no closed form is known
 
 def arranged(evidence: Evidence, tie_value: Floats, mixed: MixedGroups, *, best: bool) -> Evidence:
     """The topics that mixed groups concern, tied documents sorted by their value (YMT-ties section 2)."""
-    cache, key = evidence._cache, ("arranged", id(mixed), best)
-    if key not in cache:
-        if ("affected", id(mixed)) not in cache:
-            cache["affected", id(mixed)] = evidence.select(mixed.rows)
-        affected: Evidence = cache["affected", id(mixed)]
-        codes = affected.codes.copy()
-        tied = codes[mixed.local, mixed.column]
+    both, half = worst_and_best(evidence, tie_value, mixed), len(mixed.rows)
+    return both.select(slice(half, None) if best else slice(half))
+
+
+def worst_and_best(evidence: Evidence, tie_value: Floats, mixed: MixedGroups) -> Evidence:
+    """The topics that mixed groups concern, twice: first in their worst order, then in their best one."""
+    key = ("worst and best", id(mixed))
+    if key not in evidence._cache:
+        twice = evidence.select(np.concatenate([mixed.rows, mixed.rows]))  # with codes of its own
+        codes = evidence.codes[mixed.row, mixed.column]
         place = np.searchsorted(np.sort(tie_value), tie_value)
-        in_group = (len(place) - place if best else place)[tied]
-        order = np.argsort(mixed.group * (len(place) + 1) + in_group, kind="stable")
-        codes[mixed.local, mixed.column] = tied[order]
-        cache[key] = affected._with(codes=codes)
-    found: Evidence = cache[key]
+        for shift, ascending in ((0, place), (len(mixed.rows), len(place) - place)):
+            order = np.argsort(mixed.group * (len(place) + 1) + ascending[codes], kind="stable")
+            twice.codes[mixed.local + shift, mixed.column] = codes[order]
+        evidence._cache[key] = twice
+    found: Evidence = evidence._cache[key]
     return found
 
 
