@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
+MANY_GRADES = 32  # beyond which grades that nobody has given are not tried
+ALONE = -1  # the group of a document that is in no tie group shared by two runs
 CHUNK_CELLS = 1 << 17  # a block of this many cells stays in a core's cache through a measure's arithmetic
 
 
@@ -159,7 +161,7 @@ class Evidence:
         """
         key = ("holding", (worth > 0).tobytes(), n)
         if key not in self._cache:
-            self._cache[key] = Places.of(self.codes[:, :n], self.worth_something(worth, n))
+            self._cache[key] = Places(self.codes[:, :n], self.worth_something(worth, n))
         found: Places = self._cache[key]
         return found
 
@@ -185,7 +187,7 @@ class Evidence:
             if k < self.width:
                 early = top % self.width < k
                 top, size = top[early], size[early]
-            self._cache[key] = MixedGroups.of(top, size, self.width) if len(top) else None
+            self._cache[key] = MixedGroups(top, size, self.width) if len(top) else None
         found: MixedGroups | None = self._cache[key]
         return found
 
@@ -213,22 +215,17 @@ def _groups_of_different(evidence: Evidence, value: Floats) -> tuple[Ints, Ints]
 FIELDS = [one.name for one in fields(Evidence)]
 
 
-@dataclass(frozen=True, eq=False)
 class Places:
     """Some places of a block, row by row and from the top down."""
 
-    row: Ints
-    column: Ints  # rank - 1
-    code: NDArray[Any]
-    start: Ints  # one a row, and one more: where its places start in the arrays above
-
-    @classmethod
-    def of(cls, codes: NDArray[Any], there: Bools) -> Places:
+    def __init__(self, codes: NDArray[Any], there: Bools) -> None:
         rows, width = codes.shape
         place = np.flatnonzero(there)
-        row = place // width
-        start = np.searchsorted(row, np.arange(rows + 1))
-        return cls(row, place - row * width, codes.ravel()[place], start)
+        self.row: Ints = place // width
+        self.column: Ints = place - self.row * width  # rank - 1
+        self.code = codes.ravel()[place]
+        # One a row, and one more: where its places start in the arrays above.
+        self.start: Ints = np.searchsorted(self.row, np.arange(rows + 1))
 
     @cached_property
     def number(self) -> Ints:
@@ -247,25 +244,18 @@ class Places:
         return sums
 
 
-@dataclass(frozen=True, eq=False)
 class MixedGroups:
     """The places of some tie groups, one after another, each group from its top place down."""
 
-    row: Ints  # one a place: the topic's row
-    column: Ints  # one a place: rank - 1
-    group: Ints  # one a place: number of its group
-    start: Ints  # one a group: where its places start in the arrays above
-    size: Ints  # one a group
-
-    @classmethod
-    def of(cls, top: Ints, size: Ints, width: int) -> MixedGroups:
+    def __init__(self, top: Ints, size: Ints, width: int) -> None:
         """From the first places, numbered through a block of this width, and sizes."""
         end = np.cumsum(size)
-        start = end - size
-        group = np.repeat(np.arange(len(top)), size)
         row = top // width
-        column = np.arange(end[-1]) + (top - row * width - start)[group]
-        return cls(row[group], column, group, start, size)
+        self.size = size  # one a group
+        self.start: Ints = end - size  # one a group: where its places start in the arrays below
+        self.group: Ints = np.repeat(np.arange(len(top)), size)  # one a place: number of its group
+        self.row: Ints = row[self.group]  # one a place: the topic's row
+        self.column: Ints = np.arange(end[-1]) + (top - row * width - self.start)[self.group]  # one a place: rank - 1
 
     @cached_property
     def within(self) -> Ints:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
-from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.listed import Listed
-from fathoms.evidence.pairs import ALONE, PairEvidence
+from fathoms.evidence.evidence import ALONE, Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
-from fathoms.measures.differences import at_ranks, greatest_pairwise, same_group, taken
 from fathoms.measures.gains import Binary
 from fathoms.measures.ideal import Normalised, any_rows, variant_of_R
 from fathoms.measures.stretches import Around, Stretches
 from fathoms.measures.ties import pair_change
+
+if TYPE_CHECKING:
+    from fathoms.evidence.listed import Listed
+    from fathoms.evidence.pairs import PairEvidence
 
 
 class AP(Binary, Normalised):
@@ -75,6 +76,8 @@ class AP(Binary, Normalised):
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
         """c_ij = 1/max(rA_i, rA_j) - 1/max(rB_i, rB_j): what two relevant documents add to the sums of precisions."""
+        from fathoms.measures.differences import at_ranks, greatest_pairwise, same_group, taken
+
         if self.needs_pool:
             return None
         one = pair.one

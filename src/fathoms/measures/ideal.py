@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from fathoms.data.arrays import distinct, ratio
 from fathoms.data.qrels import JUDGED
 from fathoms.errors import FathomsError
-from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
-from fathoms.evidence.pairs import MANY_GRADES
+from fathoms.evidence.evidence import MANY_GRADES, Bools, Evidence, Floats, Ints
 from fathoms.measures.base import Basis, Measure
 from fathoms.measures.gains import Graded, of_grades
 from fathoms.measures.params import param

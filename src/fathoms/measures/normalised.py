@@ -5,21 +5,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.listed import Listed
-from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import JudgingKind, RangeKind
-from fathoms.measures.differences import greatest_ratio, largest_first, weight_differences
 from fathoms.measures.gains import code_table
 from fathoms.measures.ideal import LayeredGains, Rows, any_rows, from_zero, outside, running
 from fathoms.measures.params import param
 from fathoms.measures.ties import expected_sum, sorted_codes
 from fathoms.measures.weighted import padded, weights_of
+
+if TYPE_CHECKING:
+    from fathoms.evidence.listed import Listed
+    from fathoms.evidence.pairs import PairEvidence
 
 
 class NormalisedSum(LayeredGains):
@@ -76,6 +77,8 @@ class NormalisedSum(LayeredGains):
         """Exact. Where A can be ahead, layers of gain choose their own number of documents, as in `_greatest`; they
         nest, since a lower layer holds more judged documents. Where B is ahead however one judges, gains between 0 and
         the greatest do not pay, as in `_least`, and all layers take the same documents."""
+        from fathoms.measures.differences import greatest_ratio, largest_first, weight_differences
+
         if self.needs_pool:
             return None
         one, thickness, steps = pair.one, self.thickness(pair.one), self.steps(pair.one)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.cascade import stopping_effects, stopping_terms
-from fathoms.measures.differences import greatest_of_best
 from fathoms.measures.gains import Binary
+
+if TYPE_CHECKING:
+    from fathoms.evidence.pairs import PairEvidence
 
 
 class RR(Binary):
@@ -53,6 +54,8 @@ class RR(Binary):
         return effects
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        from fathoms.measures.differences import greatest_of_best
+
         n = pair.topic.place.shape[1] if self.k is None else int(self.k)
         if not self.can_be_relevant(pair.one):
             limits = np.zeros_like(limits)

@@ -10,7 +10,7 @@ above it, and whole numbers are added up several times as fast.
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +31,12 @@ def reciprocals(n: int) -> tuple[Ints, Ints]:
     return each, sums
 
 
-class Around(NamedTuple):
+class Around:
     """Known places around each stretch."""
 
-    above: Floats  # how many stand above it
-    below: Floats  # the sum of the reciprocal ranks of those below it
+    def __init__(self, above: Floats, below: Floats) -> None:
+        self.above = above  # how many stand above it
+        self.below = below  # the sum of the reciprocal ranks of those below it
 
 
 class Stretches:

@@ -11,14 +11,13 @@ import numpy as np
 
 from fathoms.data.arrays import columns_at
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.listed import Listed
-from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
-from fathoms.measures.differences import greatest_sum, weight_differences
 from fathoms.measures.gains import Graded, code_table
 from fathoms.measures.ties import expected_sum
 
 if TYPE_CHECKING:
+    from fathoms.evidence.listed import Listed
+    from fathoms.evidence.pairs import PairEvidence
     from fathoms.measures.normalised import NormalisedSum
 
 
@@ -86,6 +85,8 @@ class Weighted(Graded):
         return score, score + self.top_gain(evidence) * extra
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        from fathoms.measures.differences import greatest_sum, weight_differences
+
         n = pair.topic.place.shape[1] if self.k is None else int(self.k)
         weights = self.weight(n) / self.normaliser(n, pair.one)
         difference = weight_differences(pair, weights)
