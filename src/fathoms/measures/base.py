@@ -29,7 +29,7 @@ RangeKind = Literal["exact", "sound", "approximate", "none"]
 JudgingKind = Literal["closed form", "draws", "none"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scores:
     """One value a topic in each column; None where a column makes no sense for the measure."""
 
