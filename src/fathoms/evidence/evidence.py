@@ -56,6 +56,9 @@ class Evidence:
     seed: int = 0  # for what can only be simulated
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_cache", {})  # what is remembered of other codes is of no use to a changed copy
+
     @property
     def width(self) -> int:
         return self.codes.shape[1]
@@ -187,7 +190,7 @@ class Evidence:
             if k < self.width:
                 early = top % self.width < k
                 top, size = top[early], size[early]
-            self._cache[key] = MixedGroups(top, size, self.width) if len(top) else None
+            self._cache[key] = MixedGroups(self.codes, top, size) if len(top) else None
         found: MixedGroups | None = self._cache[key]
         return found
 
@@ -232,6 +235,11 @@ class Places:
         """Which of its row each one is, from 1."""
         return np.arange(1, len(self.row) + 1) - self.start[self.row]
 
+    @cached_property
+    def precisions(self) -> Floats:
+        """The sum of each row of the precision at each place."""
+        return self.sums(self.number / (self.column + 1))
+
     def sums(self, values: Floats) -> Floats:
         """The sum of each row of values given for each place."""
         return row_sums(self.row, values, len(self.start) - 1)
@@ -247,15 +255,17 @@ class Places:
 class MixedGroups:
     """The places of some tie groups, one after another, each group from its top place down."""
 
-    def __init__(self, top: Ints, size: Ints, width: int) -> None:
-        """From the first places, numbered through a block of this width, and sizes."""
+    def __init__(self, codes: NDArray[Any], top: Ints, size: Ints) -> None:
+        """From the first places of groups, numbered through a block, and their sizes."""
+        width = codes.shape[1]
         end = np.cumsum(size)
-        row = top // width
         self.size = size  # one a group
         self.start: Ints = end - size  # one a group: where its places start in the arrays below
         self.group: Ints = np.repeat(np.arange(len(top)), size)  # one a place: number of its group
-        self.row: Ints = row[self.group]  # one a place: the topic's row
-        self.column: Ints = np.arange(end[-1]) + (top - row * width - self.start)[self.group]  # one a place: rank - 1
+        place = np.arange(end[-1]) + (top - self.start)[self.group]
+        self.row: Ints = (top // width)[self.group]  # one a place: the topic's row
+        self.column: Ints = place - self.row * width  # one a place: rank - 1
+        self.code = codes.ravel()[place]  # one a place
 
     @cached_property
     def within(self) -> Ints:
@@ -280,4 +290,6 @@ class MixedGroups:
     @cached_property
     def local(self) -> Ints:
         """One a place: which of the topics concerned it belongs to."""
-        return np.searchsorted(self.rows, self.row)
+        place = np.empty(int(self.rows[-1]) + 1, dtype=np.int64)
+        place[self.rows] = np.arange(len(self.rows))
+        return place[self.row]

@@ -159,8 +159,7 @@ class AP(Binary, Normalised):
 
     def _sum(self, evidence: Evidence) -> Floats:
         """The sum of precisions."""
-        found = evidence.holding(self.relevant(evidence), self.depth_read(evidence))
-        return found.sums(found.number / (found.column + 1))
+        return evidence.holding(self.relevant(evidence), self.depth_read(evidence)).precisions
 
     def _R(self, evidence: Evidence) -> Floats:
         return self.known_relevant(evidence, self.counts(evidence, self.needs_pool))

@@ -78,7 +78,7 @@ class RR(Binary):
         row = mixed.row[mixed.start]
         first = first[mixed.local[mixed.start]]
         concerned = (top <= first) & (first < top + mixed.size)
-        found = mixed.totals(relevant[evidence.codes[mixed.row, mixed.column]])[concerned]
+        found = mixed.totals(relevant[mixed.code])[concerned]
         size, top, row = mixed.size[concerned].astype(float), top[concerned], row[concerned]
         expected = score.copy()
         if not len(row):

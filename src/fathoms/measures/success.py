@@ -52,7 +52,7 @@ class Success(Counting):
         n = self.depth_read(evidence)
         relevant = self.relevant(evidence)
         top, row = mixed.column[mixed.start], mixed.row[mixed.start]
-        t, s = mixed.totals(relevant[evidence.codes[mixed.row, mixed.column]]), mixed.size
+        t, s = mixed.totals(relevant[mixed.code]), mixed.size
         cut = top + s > n  # only a group across the cut can lose its relevant documents
         found = from_zero(np.cumsum(relevant[evidence.codes[:, :n]], axis=1))
         above = found[row[cut], top[cut]]

@@ -28,11 +28,11 @@ def worst_and_best(evidence: Evidence, tie_value: Floats, mixed: MixedGroups) ->
     key = ("worst and best", id(mixed))
     if key not in evidence._cache:
         twice = evidence.select(np.concatenate([mixed.rows, mixed.rows]))  # with codes of its own
-        codes = evidence.codes[mixed.row, mixed.column]
+        flat, at = twice.codes.reshape(-1), mixed.local * twice.width + mixed.column
         place = np.searchsorted(np.sort(tie_value), tie_value)
-        for shift, ascending in ((0, place), (len(mixed.rows), len(place) - place)):
-            order = np.argsort(mixed.group * (len(place) + 1) + ascending[codes], kind="stable")
-            twice.codes[mixed.local + shift, mixed.column] = codes[order]
+        for shift, ascending in ((0, place), (flat.size // 2, len(place) - place)):
+            order = np.argsort(mixed.group * (len(place) + 1) + ascending[mixed.code], kind="stable")
+            flat[at + shift] = mixed.code[order]
         evidence._cache[key] = twice
     found: Evidence = evidence._cache[key]
     return found
@@ -53,7 +53,7 @@ def sorted_codes(evidence: Evidence, tie_value: Floats, k: int, *, best: bool) -
 
 def expected_sum(evidence: Evidence, total: Floats, mixed: MixedGroups, table: Floats, weights: Floats) -> Floats:
     """A weighted sum's mean over tie orders: each place of a group gets the group's mean gain."""
-    gains = table[evidence.codes[mixed.row, mixed.column]]
+    gains = table[mixed.code]
     surplus = (mixed.totals(gains) / mixed.size)[mixed.group] - gains
     read = mixed.column < len(weights)
     change = surplus[read] * weights[mixed.column[read]]
@@ -66,8 +66,7 @@ def pair_change(evidence: Evidence, mixed: MixedGroups, n: int, flag: Floats, ga
     b = `flag`, g = `gain`, tables over codes. Two places of a group of s hold an ordered pair of different
     documents, so E[b_i g_j] = (sum b sum g - sum b g) / (s (s-1)). Places past n count nothing.
     """
-    codes = evidence.codes[mixed.row, mixed.column]
-    b, g = flag[codes], gain[codes]
+    b, g = flag[mixed.code], gain[mixed.code]
     known = evidence.holding(gain, evidence.width)
     top = mixed.start
     before = known.sums_above(gain[known.code], mixed.row[top], mixed.column[top], evidence.width)
@@ -104,12 +103,11 @@ def simulated(
     """Mean, its standard error, least and greatest value over seeded shuffles of the tied documents."""
     rows = mixed.rows
     affected = evidence.select(rows)
-    codes = evidence.codes[mixed.row, mixed.column]
     draws = np.empty((DRAWS, len(rows)))
     for number, draw in enumerate(draws):
         shuffled = affected.codes.copy()
         keys = _shuffle_keys(evidence.seed, number, evidence.topic_numbers[mixed.row], mixed.column)
-        shuffled[mixed.local, mixed.column] = codes[np.lexsort((keys, mixed.group))]
+        shuffled[mixed.local, mixed.column] = mixed.code[np.lexsort((keys, mixed.group))]
         draw[:] = value(affected._with(codes=shuffled))
     mean, error, least, most = (score.copy() for _ in range(4))
     mean[rows], least[rows], most[rows] = draws.mean(axis=0), draws.min(axis=0), draws.max(axis=0)
