@@ -369,16 +369,21 @@ def _contradicts_itself(ranked: Ranked) -> bool:
     run = ranked.run
     if run.ranks is None:
         return False
-    ranks, scores = run.ranks[ranked.rows], run.scores[ranked.rows]
+    ranks = run.ranks[ranked.rows]
     same_topic = ranked.topic[1:] == ranked.topic[:-1]
     if ((ranks[1:] > ranks[:-1]) | ~same_topic).all():
         return False  # as most runs are: in the order of both
+    if np.isnan(ranks).any():
+        return bool(contradictions(run).any())
     tied = ranked.tied[1:]
-    if np.isnan(ranks).any() or (tied & (scores[1:] != scores[:-1])).any():
-        return bool(contradictions(run).any())  # tied by fewer digits than the file has
-    top = np.flatnonzero(np.append(True, ~tied))
-    least, greatest = np.minimum.reduceat(ranks, top), np.maximum.reduceat(ranks, top)
-    return bool(((least[1:] < greatest[:-1]) & same_topic[top[1:] - 1]).any())
+    in_group = np.append(False, tied) | np.append(tied, False)
+    if (same_topic & (ranks[1:] < ranks[:-1]) & ~in_group[1:] & ~in_group[:-1]).any():
+        return True
+    # Equal scores go by rank; and what is tied as float32 may have different scores still.
+    places = np.flatnonzero(in_group)
+    group, scores = np.cumsum(~ranked.tied[places]), run.scores[ranked.rows[places]]
+    ranks[places] = ranks[places[np.lexsort((ranks[places], -scores, group))]]
+    return bool((same_topic & (ranks[1:] < ranks[:-1])).any())
 
 
 Range = tuple[Floats | None, Floats | None]
