@@ -7,6 +7,8 @@ on their own.
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -174,3 +176,58 @@ def test_it_is_known_when_a_module_is_imported() -> None:
         "fathoms.errors": "at once",
         "fathoms.text": "when called",
     }
+
+
+# -- what a command loads -------------------------------------------------------------------------------------------
+
+COMMAND = """
+import sys
+from fathoms.cli.app import main
+try:
+    main({words!r})
+except SystemExit as end:
+    assert not end.code, end.code
+print(*sorted(sys.modules), file=sys.stderr)
+"""
+# Modules of Python that a command could load without anybody noticing but the clock.
+SLOW = (
+    *("asyncio", "bz2", "concurrent.futures", "csv", "decimal", "email", "fractions", "importlib.metadata", "json"),
+    *("logging", "lzma", "multiprocessing", "random", "shutil", "socket", "subprocess", "tempfile"),
+    *("unittest", "xml"),
+)
+# Our own that scoring one run has no use for.
+UNUSED = (
+    *("fathoms.charts", "fathoms.comparison.compare", "fathoms.estimate.predict", "fathoms.evidence.listed"),
+    *("fathoms.evidence.pairs", "fathoms.experiment.evaluator", "fathoms.irm", "fathoms.judging"),
+    *("fathoms.measures.differences", "fathoms.measures.normalised", "fathoms.papers", "fathoms.reporting"),
+)
+
+
+def loaded(words: list[str]) -> set[str]:
+    code = COMMAND.format(words=words)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_eval_of_one_run_loads_what_it_uses(tmp_path: Path) -> None:
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "a.run"
+    qrels.write_text("1 0 a 1\n1 0 b 0\n")
+    run.write_text("1 Q0 a 1 2.0 r\n1 Q0 b 2 1.0 r\n1 Q0 c 3 0.5 r\n")
+    found = loaded(["eval", str(qrels), str(run), "-m", "AP"])
+    python = loaded_by_python()
+    packages = {name.partition(".")[0] for name in found - python} - set(sys.stdlib_module_names)
+    assert packages == {"fathoms", "numpy"}
+    assert sorted(found & set(SLOW) - python) == []
+    assert sorted(found & set(UNUSED)) == []
+
+
+def loaded_by_python() -> set[str]:
+    """What is there before anything of ours, which site-packages may add to."""
+    code = "import sys; print(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_help_loads_no_numpy() -> None:
+    found = loaded([]) - loaded_by_python()
+    assert sorted(found & {"numpy", "rich", "polars", *SLOW}) == []

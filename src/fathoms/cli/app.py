@@ -47,6 +47,25 @@ ABOUT = """Evaluate search systems when judgments are incomplete: every score wi
 once unjudged documents are judged and ties are broken another way."""
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """As wide as the terminal. argparse asks for one whenever it parses, and would import shutil, and with that all
+    kinds of compression, to find out how wide that is."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    """As `shutil.get_terminal_size` has it."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):
+        return 80
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit: 0 done, 1 a check failed, 2 bad usage or input (one message, no traceback)."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -98,7 +117,7 @@ def _run(words: list[str]) -> int:
             prog=f"fathoms {name}",
             description=module.__doc__,
             epilog=module.EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Help,
             allow_abbrev=False,
         )
         module.add_arguments(parser)
@@ -111,7 +130,7 @@ def _run(words: list[str]) -> int:
         usage="fathoms COMMAND ...",
         description=f"{ABOUT}\n\ncommands:\n{listing}",
         epilog="`fathoms COMMAND --help` says more.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="show the version, and what does the work")

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import check_writable, whole_file
@@ -18,9 +18,6 @@ from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import trec_eval_name
 from fathoms.text import pluralise
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 BAR = 24  # characters in which a range is drawn
 
@@ -211,14 +208,70 @@ def _topic_values(run: RunScores, measure: Measure, i: int) -> dict[str, float |
 # -- the table ------------------------------------------------------------------------------------------------
 
 
+class Block(NamedTuple):
+    """A title and a table under it; text columns come first, and a drawing may be the last one."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+    words: int  # text columns
+    drawn: bool
+
+
 def table(result: Evaluation, *, wide: bool, quiet: bool) -> str:
     """One block a measure, best run first, the range drawn; under it what else a reader should know."""
+    blocks = [_block(result, measure) for measure in result.measures]
+    sentences = [] if quiet else result.sentences
+    on_terminal = sys.stdout.isatty() and not wide
+    texts = [*sentences, *(cell for block in blocks for row in block.rows for cell in row[: block.words])]
+    # Terminals have a width and fat letters, and other letters than these may be wider or none; rich knows of all that.
+    if on_terminal or not all(text.isascii() and text.isprintable() for text in texts):
+        return _by_rich(blocks, sentences, on_terminal)
+    return "\n".join([*map(_plain, blocks), ""]) + "".join(f"{sentence}\n" for sentence in sentences)
+
+
+def _block(result: Evaluation, measure: Measure) -> Block:
+    rows = _table_rows(result, measure)
+    words = ["run", "topic"] if result.by_topic else ["run"]
+    if measure.aggregate == "sum":
+        names, has_range, greatest = ["score"], any(values["high"] is not None for _, _, values in rows), 0.0
+    else:
+        names = [name for name in COLUMNS[3:] if any(values[name] is not None for _, _, values in rows)]
+        has_range = "high" in names
+        greatest = max([1.0] + [values["high"] or values["score"] or 0 for _, _, values in rows])
+    header = [*words, *names, *([f"0{'':{BAR - 2}}{greatest:g}"] if has_range else [])]
+    cells = [
+        [
+            *(run, topic)[: len(words)],
+            *(_digits(values[name], measure) for name in names),
+            *([_bar(values, greatest)] if has_range else []),
+        ]
+        for run, topic, values in rows
+    ]
+    return Block(f"{measure.name}, {_over(measure, result)}", header, cells, len(words), has_range)
+
+
+def _plain(block: Block) -> str:
+    lines = [block.header, *block.rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    last = len(widths) - block.drawn
+
+    def line(cells: list[str]) -> str:
+        return "  ".join(
+            cell.rjust(width) if block.words <= i < last else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+
+    return "".join(f"{text}\n" for text in (block.title, *map(line, lines)))
+
+
+def _by_rich(blocks: list[Block], sentences: list[str], on_terminal: bool) -> str:
     import io
 
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    on_terminal = sys.stdout.isatty() and not wide
     buffer = io.StringIO()
     # Names are data, so nothing in them is markup; and what goes to a file is never cut to fit.
     console = Console(
@@ -229,32 +282,21 @@ def table(result: Evaluation, *, wide: bool, quiet: bool) -> str:
         markup=False,
         emoji=False,
     )
-    for measure in result.measures:
-        rows = _table_rows(result, measure)
-        greatest = max([1.0] + [v["high"] or v["score"] or 0 for _, _, v in rows]) if measure.aggregate != "sum" else 0
-        has_range = any(values["high"] is not None for _, _, values in rows)
-        console.print(f"{measure.name}, {_over(measure, result)}", style="bold")
+    for block in blocks:
+        console.print(block.title, style="bold")
         grid = Table(box=None, pad_edge=False)
-        for name in ("run", "topic") if result.by_topic else ("run",):
-            grid.add_column(name, overflow="fold")
-        names = [name for name in COLUMNS[3:] if any(values[name] is not None for _, _, values in rows)]
-        if measure.aggregate == "sum":
-            names = ["score"]
-        for name in names:
-            grid.add_column(name, justify="right", no_wrap=True)
-        if has_range:
-            grid.add_column(f"0{'':{BAR - 2}}{greatest:g}", no_wrap=True)
-        for run, topic, values in rows:
-            cells: list[str | Text] = [run, topic] if result.by_topic else [run]
-            cells += [_digits(values[name], measure) for name in names]
-            if has_range:
-                cells.append(_bar(values, greatest))
-            grid.add_row(*cells)
+        for i, name in enumerate(block.header):
+            if i < block.words:
+                grid.add_column(name, overflow="fold")
+            else:
+                drawn = block.drawn and i == len(block.header) - 1
+                grid.add_column(name, justify="left" if drawn else "right", no_wrap=True)
+        for row in block.rows:
+            grid.add_row(*(Text(cell) if i >= block.words else cell for i, cell in enumerate(row)))
         console.print(grid)
         console.print()
-    if not quiet:
-        for line in result.sentences:
-            console.print(line, soft_wrap=True)
+    for sentence in sentences:
+        console.print(sentence, soft_wrap=True)
     return buffer.getvalue()
 
 
@@ -279,17 +321,15 @@ def _digits(value: float | None, measure: Measure) -> str:
     return "" if value is None else f"{value:,.0f}" if measure.aggregate == "sum" else f"{value:.4f}"
 
 
-def _bar(values: dict[str, float | None], greatest: float) -> Text:
+def _bar(values: dict[str, float | None], greatest: float) -> str:
     """`···├──●────┤···`: where in 0..greatest the score and its range lie."""
-    from rich.text import Text
-
     score, low, high = values["score"], values["low"], values["high"]
     if score is None or low is None or high is None:
-        return Text("")
+        return ""
     at = [min(BAR - 1, int(value / greatest * BAR)) for value in (low, score, high)]
     cells = ["·"] * BAR
     cells[at[0] : at[2] + 1] = "─" * (at[2] + 1 - at[0])
     if at[0] < at[2]:
         cells[at[0]], cells[at[2]] = "├", "┤"
     cells[at[1]] = "●"
-    return Text("".join(cells))
+    return "".join(cells)

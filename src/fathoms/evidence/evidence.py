@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import distinct
+from fathoms.data.arrays import distinct, row_sums
 from fathoms.data.qrels import JUDGED, NEGATIVE, PADDING, UNJUDGED
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
+MANY_GRADES = 32  # beyond which grades that nobody has given are not tried
+ALONE = -1  # the group of a document that is in no tie group shared by two runs
 CHUNK_CELLS = 1 << 17  # a block of this many cells stays in a core's cache through a measure's arithmetic
 
 
@@ -54,6 +56,9 @@ class Evidence:
     seed: int = 0  # for what can only be simulated
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_cache", {})  # what is remembered of other codes is of no use to a changed copy
+
     @property
     def width(self) -> int:
         return self.codes.shape[1]
@@ -64,19 +69,23 @@ class Evidence:
     def select(self, rows: Any) -> Evidence:
         """The same for some of the topics (a mask, indices or a slice)."""
         index = np.arange(len(self))[rows]
-        pool = None if self.pool is None else replace(self.pool, depth=self.pool.depth[index])
-        return replace(
-            self,
-            topics=[self.topics[i] for i in index],
+        return self._with(
+            topics=[self.topics[i] for i in index.tolist()],
             codes=self.codes[rows],
             tied=self.tied[rows],
             lengths=self.lengths[rows],
             counts=self.counts[rows],
             topic_numbers=self.topic_numbers[index],
             unjudged_in_universe=None if self.unjudged_in_universe is None else self.unjudged_in_universe[rows],
-            pool=pool,
-            _cache={},
+            pool=None if self.pool is None else replace(self.pool, depth=self.pool.depth[index]),
         )
+
+    def _with(self, **changes: Any) -> Evidence:
+        """As `replace`, with nothing remembered, in a third of the time."""
+        made = object.__new__(Evidence)
+        values = self.__dict__
+        made.__dict__.update({name: values[name] for name in FIELDS}, _cache={}, **changes)
+        return made
 
     def chunks(self) -> Iterator[Evidence]:
         """Blocks of topics small enough to be worked on in cache."""
@@ -93,12 +102,16 @@ class Evidence:
     def cut(self, width: int) -> Evidence:
         """The first `width` places of each ranking."""
         pool = None if self.pool is None else replace(self.pool, depth=self.pool.depth[:, :width])
-        return replace(self, codes=self.codes[:, :width], tied=self.tied[:, :width], pool=pool, _cache={})
+        return self._with(codes=self.codes[:, :width], tied=self.tied[:, :width], pool=pool)
 
     @cached_property
     def unjudged(self) -> Bools:
         """Places with a document that may yet be judged."""
         return (self.codes == UNJUDGED) | (self.codes == NEGATIVE)
+
+    @cached_property
+    def has_ties(self) -> bool:
+        return bool(self.tied.any())
 
     @cached_property
     def not_judged(self) -> Bools:
@@ -143,29 +156,118 @@ class Evidence:
             _cache={},
         )
 
+    def holding(self, worth: Floats, n: int) -> Places:
+        """The places among the first n whose documents are worth something; `worth` is a table over codes.
+
+        A thousand ranked documents hold a few dozen relevant ones, so sums over these places are quick. Measures that
+        look at the same places share them.
+        """
+        key = ("holding", (worth > 0).tobytes(), n)
+        if key not in self._cache:
+            self._cache[key] = Places(self.codes[:, :n], self.worth_something(worth, n))
+        found: Places = self._cache[key]
+        return found
+
+    def worth_something(self, worth: Floats, n: int) -> Bools:
+        """Whether each of the first n places holds a document that is worth something, by a table over codes."""
+        counts, codes = worth > 0, self.codes[:, :n]
+        first = int(counts.argmax())
+        # Mostly it is all grades from some grade on, and comparing is quicker than looking up.
+        found: Bools = codes >= first if counts[first:].all() else counts[codes]
+        return found
+
     def mixed(self, value: Floats, k: int) -> MixedGroups | None:
         """Tie groups that start above place k and hold documents of different value, or None.
 
         `value` gives each code's worth to a measure. Only such groups let another order change a score.
         """
-        key = ("mixed", value.tobytes(), k)
+        worth = value.tobytes()
+        key = ("mixed", worth, min(k, self.width))
         if key not in self._cache:
-            self._cache[key] = _mixed_groups(self, value, k)
+            if ("groups", worth) not in self._cache:
+                self._cache["groups", worth] = _groups_of_different(self, value)
+            top, size = self._cache["groups", worth]
+            if k < self.width:
+                early = top % self.width < k
+                top, size = top[early], size[early]
+            self._cache[key] = MixedGroups(self.codes, top, size) if len(top) else None
         found: MixedGroups | None = self._cache[key]
         return found
 
+    @cached_property
+    def _neighbours_tied(self) -> tuple[Ints, NDArray[Any], NDArray[Any]]:
+        """Places, numbered through the block, with the score of the place above but another code; the codes of both."""
+        codes, tied = self.codes.ravel(), self.tied.ravel()  # a row's first place is not tied
+        places = np.flatnonzero(tied[1:] & (codes[1:] != codes[:-1]))
+        return places + 1, codes[places], codes[places + 1]
 
-@dataclass(frozen=True, eq=False)
+
+def _groups_of_different(evidence: Evidence, value: Floats) -> tuple[Ints, Ints]:
+    """First places, numbered through the block, and sizes of the tie groups that hold documents of different value."""
+    places, above, here = evidence._neighbours_tied
+    places = places[value[above] != value[here]]
+    if not len(places):
+        return places, places
+    tied = np.append(evidence.tied.ravel(), False)
+    edges = np.flatnonzero(tied[1:] != tied[:-1])
+    top, last = edges[::2], edges[1::2]
+    group = distinct(np.searchsorted(last, places))
+    return top[group], (last - top)[group] + 1
+
+
+FIELDS = [one.name for one in fields(Evidence)]
+
+
+class Places:
+    """Some places of a block, row by row and from the top down."""
+
+    def __init__(self, codes: NDArray[Any], there: Bools) -> None:
+        rows, width = codes.shape
+        place = np.flatnonzero(there)
+        self.row: Ints = place // width
+        self.column: Ints = place - self.row * width  # rank - 1
+        self.code = codes.ravel()[place]
+        # One a row, and one more: where its places start in the arrays above.
+        self.start: Ints = np.searchsorted(self.row, np.arange(rows + 1))
+
+    @cached_property
+    def number(self) -> Ints:
+        """Which of its row each one is, from 1."""
+        return np.arange(1, len(self.row) + 1) - self.start[self.row]
+
+    @cached_property
+    def precisions(self) -> Floats:
+        """The sum of each row of the precision at each place."""
+        return self.sums(self.number / (self.column + 1))
+
+    def sums(self, values: Floats) -> Floats:
+        """The sum of each row of values given for each place."""
+        return row_sums(self.row, values, len(self.start) - 1)
+
+    def sums_above(self, values: Floats, row: Ints, column: Ints, width: int) -> Floats:
+        """For other places of a block of this width: the sum of what stands above them in their row."""
+        total = np.append(0.0, np.cumsum(values))
+        at = np.searchsorted(self.row * width + self.column, row * width + column)
+        sums: Floats = total[at] - total[self.start[row]]
+        return sums
+
+
 class MixedGroups:
     """The places of some tie groups, one after another, each group from its top place down."""
 
-    row: Ints  # one a place: the topic's row
-    column: Ints  # one a place: rank - 1
-    group: Ints  # one a place: number of its group
-    start: Ints  # one a group: where its places start in the arrays above
-    size: Ints  # one a group
+    def __init__(self, codes: NDArray[Any], top: Ints, size: Ints) -> None:
+        """From the first places of groups, numbered through a block, and their sizes."""
+        width = codes.shape[1]
+        end = np.cumsum(size)
+        self.size = size  # one a group
+        self.start: Ints = end - size  # one a group: where its places start in the arrays below
+        self.group: Ints = np.repeat(np.arange(len(top)), size)  # one a place: number of its group
+        place = np.arange(end[-1]) + (top - self.start)[self.group]
+        self.row: Ints = (top // width)[self.group]  # one a place: the topic's row
+        self.column: Ints = place - self.row * width  # one a place: rank - 1
+        self.code = codes.ravel()[place]  # one a place
 
-    @property
+    @cached_property
     def within(self) -> Ints:
         """Place inside the group, from 0."""
         return np.arange(len(self.row)) - self.start[self.group]
@@ -175,46 +277,19 @@ class MixedGroups:
         sums: Floats = np.add.reduceat(values, self.start)
         return sums
 
+    def running(self, values: Floats) -> Floats:
+        """Sums from the top of each group down to each place, of values given for each place."""
+        total = np.cumsum(values)
+        return total - (total - values)[self.start][self.group]
+
     @cached_property
     def rows(self) -> Ints:
         """The topics concerned."""
-        return distinct(self.row)
+        return distinct(self.row[self.start])
 
-
-def _mixed_groups(evidence: Evidence, value: Floats, k: int) -> MixedGroups | None:
-    tied = evidence.tied
-    if k < evidence.width:
-        # A group that starts in the first k places may go on below them.
-        goes_on = tied[:, k:]
-        beyond = np.where(goes_on.all(axis=1), goes_on.shape[1], goes_on.argmin(axis=1))
-        width = k + int(beyond.max(initial=0))
-        tied = tied[:, :width].copy()
-        past_group = np.arange(width) >= k + beyond[:, None]
-        tied[past_group] = False
-    else:
-        width = evidence.width
-        past_group = None
-    if not tied.any():
-        return None
-    worth = value[evidence.codes[:, :width]]
-    differs = tied[:, 1:] & (worth[:, 1:] != worth[:, :-1])
-    if past_group is not None:
-        differs &= ~past_group[:, 1:]
-    if not differs.any():
-        return None
-    group = np.cumsum(~tied.ravel()) - 1
-    is_mixed = np.zeros(int(group[-1]) + 1, dtype=bool)
-    rows, columns = np.nonzero(differs)
-    is_mixed[group[rows * width + columns + 1]] = True
-    places = np.flatnonzero(is_mixed[group])
-    numbers = group[places]
-    first = np.ones(len(places), dtype=bool)
-    first[1:] = numbers[1:] != numbers[:-1]
-    start = np.flatnonzero(first)
-    return MixedGroups(
-        row=places // width,
-        column=places % width,
-        group=np.cumsum(first) - 1,
-        start=start,
-        size=np.diff(np.append(start, len(places))),
-    )
+    @cached_property
+    def local(self) -> Ints:
+        """One a place: which of the topics concerned it belongs to."""
+        place = np.empty(int(self.rows[-1]) + 1, dtype=np.int64)
+        place[self.rows] = np.arange(len(self.rows))
+        return place[self.row]

@@ -18,15 +18,14 @@ from fathoms.data.arrays import distinct
 from fathoms.data.keys import topic_keys
 from fathoms.data.qrels import EXCLUDED, JUDGED, NEGATIVE, PADDING, UNJUDGED, Qrels
 from fathoms.evidence.align import Ranked
-from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
+from fathoms.evidence.evidence import ALONE as ALONE
+from fathoms.evidence.evidence import MANY_GRADES, Bools, Evidence, Floats, Ints
 
 ABSENT = np.inf  # the rank of a document that the run did not retrieve
-MANY_GRADES = 32  # beyond which grades that nobody has given are not tried
 BY_ROW = (  # what a PairEvidence holds for each row
     *("a", "b", "documents", "codes", "rank_a", "rank_b", "columns_a", "columns_b"),
     *("length_a", "length_b", "others"),
 )
-ALONE = -1  # the group of a document that is in no group shared by both runs
 
 
 @dataclass(frozen=True, eq=False)

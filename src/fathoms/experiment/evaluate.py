@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -284,7 +284,7 @@ class Scoring:
         evidence, measures = aligned.evidence, self.measures
         scores = score_all(evidence, measures, options.ties, scores_only=self.scores_only, late=self._late)
         differs = False
-        if options.ties not in ("rank", "run") and not self.scores_only and contradictions(run).any():
+        if options.ties not in ("rank", "run") and not self.scores_only and _contradicts_itself(ranked):
             by_rank = reranked(ranked, "rank", options.precision or default_precision("rank"))
             by_ranks = self.align.of(by_rank, present=True).evidence
             others = score_all(by_ranks, measures, options.ties, scores_only=True)
@@ -299,9 +299,9 @@ class Scoring:
             scores=scores,
             missing=aligned.missing,
             unknown=aligned.unknown,
-            unjudged=int(evidence.not_judged[:, :depth].sum()),
+            unjudged=int(np.count_nonzero(evidence.not_judged[:, :depth])),
             read=int(np.minimum(evidence.lengths, depth).sum()),
-            unjudged_anywhere=int(evidence.unjudged.sum()),
+            unjudged_anywhere=int(np.count_nonzero(evidence.unjudged)),
             rank_order_differs=differs,
             notes=run.notes,
             waiting=self._waiting(ranked, evidence) if self._late else None,
@@ -321,7 +321,7 @@ class Scoring:
         def ranges(part: RunScores) -> list[Range]:
             assert part.waiting is not None
             evidence = align.evidence(part.waiting.topics, part.waiting.lengths, part.waiting.codes)
-            return [_range(measure, evidence, part.scores[measure].score) for measure in late]
+            return _ranges(late, evidence, [part.scores[measure].score for measure in late])
 
         parts = [part for of_run in by_run for part in of_run]
         unlocked = kernel.compiled is not None
@@ -345,11 +345,15 @@ class Scoring:
             topics += missing
             empty = self.align.empty(missing)
             blocks.append(score_all(empty, self.measures, options.ties, scores_only=self.scores_only))
-        order = np.argsort([qrels.index[topic] for topic in topics], kind="stable")
+        place = [qrels.index[topic] for topic in topics]
+        order = None
+        if any(below < above for above, below in pairwise(place)):
+            order = np.argsort(place, kind="stable")
+            topics = [topics[i] for i in order.tolist()]
         return RunScores(
             run=parts[0].run,
             tag=parts[0].tag,
-            topics=[topics[i] for i in order],
+            topics=topics,
             scores={measure: _joined([block[measure] for block in blocks], order) for measure in self.measures},
             missing=missing,
             unknown=[topic for part in parts for topic in part.unknown],
@@ -368,18 +372,42 @@ def _fitting(parts: Sequence[RunScores | None]) -> list[RunScores] | None:
     return scored if len(scored) == len(parts) and len(set(topics)) == len(topics) else None
 
 
+def _contradicts_itself(ranked: Ranked) -> bool:
+    """Whether a document stands above one with a greater score, by the rank column, in a topic that is judged."""
+    run = ranked.run
+    if run.ranks is None:
+        return False
+    ranks = run.ranks[ranked.rows]
+    same_topic = ranked.topic[1:] == ranked.topic[:-1]
+    if ((ranks[1:] > ranks[:-1]) | ~same_topic).all():
+        return False  # as most runs are: in the order of both
+    if np.isnan(ranks).any():
+        return bool(contradictions(run).any())
+    tied = ranked.tied[1:]
+    in_group = np.append(False, tied) | np.append(tied, False)
+    if (same_topic & (ranks[1:] < ranks[:-1]) & ~in_group[1:] & ~in_group[:-1]).any():
+        return True
+    # Equal scores go by rank; and what is tied as float32 may have different scores still.
+    places = np.flatnonzero(in_group)
+    group, scores = np.cumsum(~ranked.tied[places]), run.scores[ranked.rows[places]]
+    ranks[places] = ranks[places[np.lexsort((ranks[places], -scores, group))]]
+    return bool((same_topic & (ranks[1:] < ranks[:-1])).any())
+
+
 Range = tuple[Floats | None, Floats | None]
 
 
-def _range(measure: Measure, evidence: Evidence, score: Floats) -> Range:
-    """The range of each topic, chunk by chunk as scores are made."""
-    found, start = [], 0
+def _ranges(measures: list[Measure], evidence: Evidence, scores: list[Floats]) -> list[Range]:
+    """Each measure's range of each topic, chunk by chunk as scores are made."""
+    found: list[list[Scores]] = [[] for _ in measures]
+    start = 0
     for chunk in evidence.chunks():
-        low, high = measure.range(chunk, score[start : start + len(chunk)])
-        found.append(Scores(score[start : start + len(chunk)], low, high))
+        part = slice(start, start + len(chunk))
+        for measure, score, ranges in zip(measures, scores, found, strict=True):
+            ranges.append(Scores(score[part], *measure.range(chunk, score[part])))
         start += len(chunk)
-    joined = _joined(found)
-    return joined.low, joined.high
+    joined = map(_joined, found)
+    return [(one.low, one.high) for one in joined]
 
 
 def _with_range(scores: dict[Measure, Scores], late: list[Measure], ranges: list[Range]) -> dict[Measure, Scores]:
@@ -408,7 +436,7 @@ def _score_chunk(
         return [Scores(measure.value(measure.prepared(chunk))) for measure in measures]
     found = []
     for measure in measures:
-        scores = measure.scores(chunk, with_range=measure not in late)
+        scores = measure.scores(chunk, with_range=not late or measure not in late)
         if ties == "expected":
             low, high = (None, None)
             if scores.low is not None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
-from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.listed import Listed
-from fathoms.evidence.pairs import ALONE, PairEvidence
+from fathoms.evidence.evidence import ALONE, Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
-from fathoms.measures.differences import at_ranks, greatest_pairwise, same_group, taken
 from fathoms.measures.gains import Binary
-from fathoms.measures.ideal import Normalised, variant_of_R
+from fathoms.measures.ideal import Normalised, any_rows, variant_of_R
+from fathoms.measures.stretches import Around, Stretches
 from fathoms.measures.ties import pair_change
+
+if TYPE_CHECKING:
+    from fathoms.evidence.listed import Listed
+    from fathoms.evidence.pairs import PairEvidence
 
 
 class AP(Binary, Normalised):
@@ -42,39 +44,40 @@ class AP(Binary, Normalised):
     variant: str = variant_of_R()
 
     def value(self, evidence: Evidence) -> Floats:
-        relevant = self._known(evidence)
-        ranks = np.arange(1, relevant.shape[1] + 1)
-        found = np.cumsum(relevant, axis=1)
-        return ratio((found * relevant) @ (1 / ranks), self._norm(self._R(evidence)))
+        return ratio(self._sum(evidence), self._norm(self._R(evidence)))
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         n = self.depth_read(evidence)
         open_, never, V = self.unknowns(evidence, n, self.needs_pool)
         low, high = score.copy(), score.copy()
-        rows = (open_ | never).any(axis=1) | (V > 0)
-        if not rows.any() or not self.can_be_relevant(evidence):
+        rows = any_rows((open_ | never).any(axis=1) | (V > 0))
+        if rows is None or not self.can_be_relevant(evidence):
             return low, high
-        known, R = self._known(evidence)[rows], self._R(evidence)[rows]
+        known, R, total = self._known(evidence)[rows], self._R(evidence)[rows], self._sum(evidence)[rows]
+        open_, never, V = open_[rows], never[rows], V[rows]
         if self.bounds == "rm":
-            missing = R - (known & ~never[rows]).sum(axis=1)
-            filled = known | (open_[rows] & (np.cumsum(open_[rows], axis=1) <= missing[:, None]))
-            top = (np.cumsum(filled, axis=1) * filled) @ (1 / np.arange(1, n + 1))
-            high[rows] = ratio(top, self._norm(R))
+            missing = R - (known & ~never).sum(axis=1)
+            filled = known | (open_ & (np.cumsum(open_, axis=1) <= missing[:, None]))
+            high[rows] = ratio(_sum_of_precisions(filled), self._norm(R))
             return low, high
-        found = known | never[rows]
-        high[rows] = self._greatest(found, open_[rows], R)
+        stretches = Stretches(open_)
+        in_k = known_around = stretches.around(known)
+        most = total
+        if self.needs_pool:
+            found = known | never
+            in_k, most = stretches.around(found), _sum_of_precisions(found)
+        high[rows] = self._greatest(stretches, in_k, R, most)
         if self.needs_pool:
             # Found outside a pool without relevant documents: they count once anything in the pool is relevant.
-            alone = (R == 0) & (V[rows] > 0)
-            high[rows] = np.maximum(
-                high[rows], alone * ((found * np.cumsum(found, axis=1)) @ (1 / np.arange(1, n + 1)))
-            )
+            high[rows] = np.maximum(high[rows], np.where((R == 0) & (V > 0), most, 0.0))
         # Where nothing is known relevant, judging everything else not relevant leaves the score 0 of no R.
-        low[rows] = np.where(R > 0, self._least(known, open_[rows], R + V[rows]), 0.0)
+        low[rows] = np.where(R > 0, self._least(stretches, known_around, R + V, total), 0.0)
         return low, high
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
         """c_ij = 1/max(rA_i, rA_j) - 1/max(rB_i, rB_j): what two relevant documents add to the sums of precisions."""
+        from fathoms.measures.differences import at_ranks, greatest_pairwise, same_group, taken
+
         if self.needs_pool:
             return None
         one = pair.one
@@ -152,37 +155,69 @@ class AP(Binary, Normalised):
         return score + ratio(sums, self._norm(self._R(evidence)))
 
     def _known(self, evidence: Evidence) -> Bools:
-        return self.relevant(evidence)[evidence.codes[:, : self.depth_read(evidence)]] > 0
+        return evidence.worth_something(self.relevant(evidence), self.depth_read(evidence))
+
+    def _sum(self, evidence: Evidence) -> Floats:
+        """The sum of precisions."""
+        return evidence.holding(self.relevant(evidence), self.depth_read(evidence)).precisions
 
     def _R(self, evidence: Evidence) -> Floats:
-        counts = self.counts(evidence, self.needs_pool)
-        return counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
+        return self.known_relevant(evidence, self.counts(evidence, self.needs_pool))
 
     def _norm(self, R: Floats) -> Floats:
         return np.minimum(R, self.k) if self.variant == "b" and self.k is not None else R
 
-    def _greatest(self, known: Bools, open_: Bools, R: Floats) -> Floats:
-        """max over m of N_up(m) / (R + m), the m shallowest open places relevant."""
-        inverse = 1 / np.arange(1, known.shape[1] + 1)
-        K, U = np.cumsum(known, axis=1), np.cumsum(open_, axis=1)
-        reciprocal = np.cumsum(known * inverse, axis=1)
-        base = (known * K) @ inverse
-        # Making place q relevant adds its own precision, and 1/rank to each known relevant place below it.
-        gain = open_ * ((K + U) * inverse + reciprocal[:, -1:] - reciprocal)
-        scan = ratio(base[:, None] + np.cumsum(gain, axis=1), self._norm(R[:, None] + U))
-        return np.maximum(scan.max(axis=1), ratio(base, self._norm(R)))
+    def _greatest(self, open_: Stretches, known: Around, R: Floats, total: Floats) -> Floats:
+        """max over m of N_up(m) / (R + m), the m shallowest open places relevant; `total` is N(0).
 
-    def _least(self, known: Bools, open_: Bools, R: Floats) -> Floats:
-        """min over m of N_down(m) / (R + V + m), the m deepest open places relevant; R includes V here."""
-        inverse = 1 / np.arange(1, known.shape[1] + 1)
-        K = np.cumsum(known, axis=1)
-        below = np.cumsum((known | open_) * inverse, axis=1)
-        base = (known * K) @ inverse
-        gain = open_ * ((K + 1) * inverse + below[:, -1:] - below)
-        from_below = np.cumsum(gain[:, ::-1], axis=1)[:, ::-1]
-        m = np.cumsum(open_[:, ::-1], axis=1)[:, ::-1]
-        scan = ratio(base[:, None] + from_below, self._norm(R[:, None] + m))
-        return np.minimum(scan.min(axis=1), ratio(base, self._norm(R)))
+        The j-th place after `above` others, of which c are relevant, adds (c + j) / (above + j), and 1/rank to each
+        known relevant place below it. Over a stretch that rises with j, so the ratio is greatest at one of its ends.
+        """
+        relevant = open_.places_down_to
+        added = (known.above + relevant - open_.last) * open_.reciprocals
+        added += open_.length * (known.below + 1)
+        ratios = open_.of_row(total) + open_.down_to(added)
+        ratios /= self._norm(open_.of_row(R) + relevant)
+        greatest = open_.extreme(ratios, np.maximum, ratio(total, self._norm(R)))
+        if self.needs_pool:
+            # Without any in the pool there is no ratio before the first one, and that may be the greatest.
+            rows, first = open_.first_of_rows
+            one = total[rows] + (known.above[first] + 1) / (open_.above[first] + 1) + known.below[first]
+            greatest[rows] = np.maximum(greatest[rows], one / self._norm(R[rows] + 1))
+        return greatest
+
+    def _least(self, open_: Stretches, known: Around, R: Floats, total: Floats) -> Floats:
+        """min over m of N_down(m) / (R + V + m), the m deepest open places relevant; R includes V here.
+
+        Going up a stretch, the place of rank q adds (K + 1) / q, K known relevant above it, and 1/rank to each relevant
+        place below it. That rises too, so the ratio falls first, if at all, and its least value may be inside.
+        """
+        below = open_.reciprocals_below + known.below
+        added = (known.above - open_.above) * open_.reciprocals
+        added += open_.length * (below + 1)
+        before = open_.of_row(total) + open_.below(added)
+        R_before = open_.of_row(R) + open_.places_below
+        R_after = R_before + open_.length
+        after = (before + added) / self._norm(R_after)
+        least = open_.extreme(after, np.minimum, ratio(total, self._norm(R)))
+        # The few stretches in which less could be found still, and of these the ones where the ratio falls and rises.
+        some = np.flatnonzero(before / self._norm(R_after) < open_.of_row(least))
+        above, under = known.above[some], below[some]
+        falls = ((above + 1) / open_.last[some] + under) * self._norm(R_before[some]) < before[some]
+        rises = above / (open_.above[some] + 1) + under + open_.reciprocals[some] > after[some]
+        if self.variant == "b":
+            rises |= self._norm(R_after[some]) < R_after[some]
+        inside = some[falls & rises]
+        if len(inside):
+            of, m, reciprocals = open_.upwards(inside)
+            sums = before[of] + (known.above[of] - open_.last[of] + m) * reciprocals + m * (below[of] + 1)
+            np.minimum.at(least, open_.row[of], sums / self._norm(R_before[of] + m))
+        return least
+
+
+def _sum_of_precisions(relevant: Bools) -> Floats:
+    sums: Floats = (relevant * np.cumsum(relevant, axis=1)) @ (1 / np.arange(1, relevant.shape[1] + 1))
+    return sums
 
 
 class GMAP(AP):

@@ -10,24 +10,26 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.listed import Listed
-from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.params import Param, check_value, normal_value, show_value
-from fathoms.measures.ties import arranged, simulated
+from fathoms.measures.ties import arranged, simulated, worst_and_best
+
+if TYPE_CHECKING:
+    from fathoms.evidence.listed import Listed
+    from fathoms.evidence.pairs import PairEvidence
 
 Basis = Literal["recall", "utility", "neither"]
 RangeKind = Literal["exact", "sound", "approximate", "none"]
 JudgingKind = Literal["closed form", "draws", "none"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scores:
     """One value a topic in each column; None where a column makes no sense for the measure."""
 
@@ -45,7 +47,10 @@ class Scores:
 class Measure(ABC):
     """Base of all measures. A measure is its class, its parameters and its cut-off, and compares as such."""
 
+    __slots__ = ("__dict__", "__weakref__", "_hash")  # the hash is asked for often, and is none of its values
+
     k: float | None
+    _hash: int
 
     # -- what a class states ----------------------------------------------------------------------------------
     # Its docstring is for users: a sentence that describes the measure, then its definition.
@@ -149,7 +154,15 @@ class Measure(ABC):
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
-        return hash((type(self), *self.__dict__.values()))
+        try:
+            found: int = self._hash
+        except AttributeError:
+            found = hash((type(self), *self.__dict__.values()))
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__  # another process has other hashes
 
     def __repr__(self) -> str:
         return self.name
@@ -215,7 +228,7 @@ class Measure(ABC):
             evidence = evidence.condensed
         score = self.value(evidence)
         low, high = (None, None) if condensed or not with_range else self.range(evidence, score)
-        return self._with_ties(evidence, Scores(score, low, high))
+        return Scores(score, low, high, *self._over_ties(evidence, score))
 
     @abstractmethod
     def value(self, evidence: Evidence) -> Floats:
@@ -324,34 +337,27 @@ class Measure(ABC):
         """Mean over all orders of tied documents, in closed form; None leaves it to simulation."""
         return None
 
-    def _with_ties(self, evidence: Evidence, scores: Scores) -> Scores:
-        score = scores.score
-        mixed = None
-        if self.depends_on_order:
-            values = self.tie_value(evidence)
-            mixed = evidence.mixed(values, self._tie_places(evidence))
+    def _over_ties(self, evidence: Evidence, score: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
+        """The least, the greatest and the mean value over orders of tied documents; the last column of `Scores`."""
+        if not self.depends_on_order or not evidence.has_ties:
+            return score, score, score, None
+        values = self.tie_value(evidence)
+        mixed = evidence.mixed(values, self._tie_places(evidence))
         if mixed is None:
-            return replace(scores, tie_low=score, tie_high=score, tie_expected=score)
+            return score, score, score, None
         rows = mixed.rows
+        worst, best = self.value(worst_and_best(evidence, values, mixed)).reshape(2, -1)
         tie_low, tie_high = score.copy(), score.copy()
-        for best in (False, True):
-            value = self.value(arranged(evidence, values, mixed, best=best))
-            tie_low[rows] = np.minimum(tie_low[rows], value)
-            tie_high[rows] = np.maximum(tie_high[rows], value)
+        tie_low[rows] = np.minimum(score[rows], np.minimum(worst, best))
+        tie_high[rows] = np.maximum(score[rows], np.maximum(worst, best))
         expected = self.expected(evidence, score, mixed)
         error = None
         if expected is None or not self.sorting_is_optimal:
             mean, error, least, most = simulated(self.value, evidence, score, mixed)
             expected = mean if expected is None else expected
             tie_low, tie_high = np.minimum(tie_low, least), np.maximum(tie_high, most)
-        return replace(
-            scores,
-            tie_low=tie_low,
-            tie_high=tie_high,
-            # Rounding may put a closed form a last digit outside.
-            tie_expected=np.clip(expected, tie_low, tie_high),
-            tie_error=error,
-        )
+        # Rounding may put a closed form a last digit outside.
+        return tie_low, tie_high, np.minimum(np.maximum(expected, tie_low), tie_high), error
 
     def _tie_places(self, evidence: Evidence) -> int:
         """Groups that start below this place cannot change the score."""

@@ -41,7 +41,7 @@ class Bpref(Binary):
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         """Of the n judged non-relevant documents in its group, 0..n stand above a relevant one, equally likely."""
         relevant, other = self.relevant(evidence), self._non_relevant(evidence)
-        codes = evidence.codes[mixed.row, mixed.column]
+        codes = mixed.code
         above = np.cumsum(other[evidence.codes], axis=1)[mixed.row, mixed.column]
         before = (above - other[codes])[mixed.start]
         R, limit = self._limits(evidence)

@@ -19,14 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data.arrays import ratio
-from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.evidence.pairs import ALONE, PairEvidence
+from fathoms.evidence.evidence import ALONE, Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from fathoms.evidence.pairs import PairEvidence
 
 ANY = np.iinfo(np.int64).max // 4  # a limit that limits nothing
 NO_LIMIT = np.array([ANY])

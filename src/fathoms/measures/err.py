@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data.arrays import ratio
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.cascade import Cascade
 from fathoms.measures.gains import gain_param
 from fathoms.measures.ideal import outside, universe_param
+
+if TYPE_CHECKING:
+    from fathoms.evidence.pairs import PairEvidence
 
 
 class ERR(Cascade):

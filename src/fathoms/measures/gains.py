@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from fathoms.data.qrels import JUDGED, NEGATIVE, UNJUDGED
 from fathoms.errors import FathomsError
-from fathoms.evidence.evidence import Evidence, Floats
+from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.measures.base import Measure
 from fathoms.measures.params import param
 
 GAINS = ("binary", "raw", "linear", "exp")
+MANY = 1000  # small tables to keep
+M = TypeVar("M", bound=Measure)
+T = TypeVar("T")
 
 
 def code_table(levels: Floats, unknown: float = 0.0) -> Floats:
@@ -22,6 +27,26 @@ def code_table(levels: Floats, unknown: float = 0.0) -> Floats:
     table[UNJUDGED] = table[NEGATIVE] = unknown
     table[JUDGED:] = levels
     return table
+
+
+def of_grades(method: Callable[[M, Evidence], T]) -> Callable[[M, Evidence], T]:
+    """Keep what a method makes of the grades alone, which are the same for all runs of a collection."""
+    kept: dict[Any, T] = {}
+
+    @wraps(method)
+    def get(self: M, evidence: Evidence) -> T:
+        key = (self, evidence.levels.tobytes(), evidence.max_grade)
+        found = kept.get(key)
+        if found is None:
+            found = method(self, evidence)
+            if isinstance(found, np.ndarray):
+                found.flags.writeable = False  # many will look at it
+            if len(kept) >= MANY:
+                kept.clear()
+            kept[key] = found
+        return found
+
+    return get
 
 
 def rel_param() -> Any:
@@ -49,6 +74,7 @@ class Binary(Condensable):
 
     rel: float = rel_param()
 
+    @of_grades
     def relevant(self, evidence: Evidence) -> Floats:
         """1 for the codes that are relevant, 0 for the others."""
         return code_table((evidence.levels >= self.rel).astype(np.float64))
@@ -71,9 +97,10 @@ class Binary(Condensable):
         """The chance of each place to hold a relevant document: 0 or 1 where judged."""
         return np.where(evidence.unjudged, gains[:, : evidence.width], self.relevant(evidence)[evidence.codes])
 
-    def known_relevant(self, evidence: Evidence) -> Floats:
-        """R: judged relevant documents of each topic."""
-        return evidence.counts[:, evidence.levels >= self.rel].sum(axis=1).astype(np.float64)
+    def known_relevant(self, evidence: Evidence, counts: Ints | None = None) -> Floats:
+        """R: judged relevant documents of each topic, or as many as there are in other counts by level."""
+        R: Floats = (evidence.counts if counts is None else counts) @ self.relevant(evidence)[JUDGED:]
+        return R
 
 
 class Graded(Condensable):
@@ -138,6 +165,7 @@ class Graded(Condensable):
             return (2.0**grades - 1) / (2.0**top if self.exp_is_scaled else 1.0)
         return grades.astype(np.float64)
 
+    @of_grades
     def level_gains(self, evidence: Evidence) -> Floats:
         """The gain of each grade in use."""
         gains = self.gain_of(evidence.levels, self.top_grade(evidence))
@@ -152,6 +180,7 @@ class Graded(Condensable):
             )
         return gains
 
+    @of_grades
     def top_gain(self, evidence: Evidence) -> float:
         """The gain of the greatest grade an unjudged document could have."""
         top = self.top_grade(evidence)
@@ -162,7 +191,11 @@ class Graded(Condensable):
         return np.where(evidence.unjudged, gains[:, : evidence.width], self.table(evidence)[evidence.codes])
 
     def table(self, evidence: Evidence, unknown: float = 0.0) -> Floats:
-        return code_table(self.level_gains(evidence), unknown)
+        return code_table(self.level_gains(evidence), unknown) if unknown else self._table(evidence)
+
+    @of_grades
+    def _table(self, evidence: Evidence) -> Floats:
+        return code_table(self.level_gains(evidence))
 
     def tie_value(self, evidence: Evidence) -> Floats:
         return self.table(evidence)

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from fathoms.data.arrays import distinct, ratio
 from fathoms.data.qrels import JUDGED
 from fathoms.errors import FathomsError
-from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
-from fathoms.evidence.pairs import MANY_GRADES
+from fathoms.evidence.evidence import MANY_GRADES, Bools, Evidence, Floats, Ints
 from fathoms.measures.base import Basis, Measure
-from fathoms.measures.gains import Graded
+from fathoms.measures.gains import Graded, of_grades
 from fathoms.measures.params import param
 
 # -- the universe -------------------------------------------------------------------------------------------------
@@ -42,9 +41,29 @@ def outside(evidence: Evidence, n: int, universe: str | float) -> Floats:
     return evidence.unjudged_in_universe - evidence.unjudged[:, :n].sum(axis=1) + unseen
 
 
+Rows = Bools | slice
+
+
+def any_rows(wanted: Bools) -> Rows | None:
+    """The rows that are wanted, to select them by: all of them without a copy, or None where there is none."""
+    if wanted.all():
+        return slice(None) if len(wanted) else None
+    return wanted if wanted.any() else None
+
+
 def from_zero(sums: NDArray[Any]) -> NDArray[Any]:
     """Running sums with the sum of nothing in front."""
     return np.hstack([np.zeros((len(sums), 1), dtype=sums.dtype), sums])
+
+
+def running(values: NDArray[Any]) -> NDArray[Any]:
+    """Running sums along the rows, with the sum of nothing in front; counts where values are True and False."""
+    if values.dtype == bool:
+        values = values.view(np.int8)
+    kind = np.int32 if values.dtype == np.int8 else values.dtype
+    sums = np.zeros((values.shape[0], values.shape[1] + 1), dtype=kind)
+    np.cumsum(values, axis=1, dtype=kind, out=sums[:, 1:])
+    return sums
 
 
 # -- R, and the pool ----------------------------------------------------------------------------------------------
@@ -127,12 +146,8 @@ class Normalised(Measure):
 def _count(evidence: Evidence, topic: NDArray[Any], level: NDArray[Any]) -> Ints:
     """How often each level occurs in each topic of the block, from rows of the whole collection."""
     here = evidence.topic_numbers
-    place = np.full(max(int(topic.max(initial=0)), int(here.max(initial=0))) + 1, -1)
-    place[here] = np.arange(len(here))
-    row = place[topic]
-    width = len(evidence.levels)
-    cells = row[row >= 0] * width + level[row >= 0]
-    return np.bincount(cells, minlength=len(evidence) * width).reshape(len(evidence), width)
+    n, width = max(int(topic.max(initial=0)), int(here.max(initial=0))) + 1, len(evidence.levels)
+    return np.bincount(topic.astype(np.int64) * width + level, minlength=n * width).reshape(n, width)[here]
 
 
 # -- layers of gain -------------------------------------------------------------------------------------------
@@ -149,6 +164,7 @@ class LayeredGains(Graded, Normalised):
 
     exp_is_scaled: ClassVar[bool] = False
 
+    @of_grades
     def steps(self, evidence: Evidence) -> Floats:
         """The positive gains a document may have, ascending: of the grades in use, and of those that could be."""
         top = self.top_grade(evidence)
@@ -161,13 +177,19 @@ class LayeredGains(Graded, Normalised):
         gains = self.gain_of(grades, top)
         return distinct(gains[gains > 0])
 
+    @of_grades
     def thickness(self, evidence: Evidence) -> Floats:
+        """How much gain each layer adds to the one below it."""
         return np.diff(self.steps(evidence), prepend=0.0)
 
     def in_layer(self, evidence: Evidence, counts: Ints) -> Floats:
         """R_l: judged documents in each layer, [topic, layer]."""
-        inside = self.level_gains(evidence)[:, None] >= self.steps(evidence)[None, :]
-        return (counts @ inside).astype(np.float64)
+        return (counts @ self._inside(evidence)).astype(np.float64)
+
+    @of_grades
+    def _inside(self, evidence: Evidence) -> Bools:
+        """Whether each grade in use lies in each layer."""
+        return self.level_gains(evidence)[:, None] >= self.steps(evidence)[None, :]
 
     def joint_tie_value(self, evidence: Evidence, best: bool) -> Floats:
         """Unjudged documents between those with a gain and those without, as for binary measures."""

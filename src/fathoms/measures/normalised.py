@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.listed import Listed
-from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import JudgingKind, RangeKind
-from fathoms.measures.differences import greatest_ratio, largest_first, weight_differences
 from fathoms.measures.gains import code_table
-from fathoms.measures.ideal import LayeredGains, from_zero, outside
+from fathoms.measures.ideal import LayeredGains, Rows, any_rows, from_zero, outside, running
 from fathoms.measures.params import param
 from fathoms.measures.ties import expected_sum, sorted_codes
-from fathoms.measures.weighted import padded
+from fathoms.measures.weighted import padded, weights_of
+
+if TYPE_CHECKING:
+    from fathoms.evidence.listed import Listed
+    from fathoms.evidence.pairs import PairEvidence
 
 
 class NormalisedSum(LayeredGains):
@@ -43,41 +45,40 @@ class NormalisedSum(LayeredGains):
         """The weights of the first n ranks. The range is exact if they do not rise from rank to rank."""
 
     def value(self, evidence: Evidence) -> Floats:
-        n = self.depth_read(evidence)
-        found = self.table(evidence)[evidence.codes[:, :n]] @ self.weight(n)
-        return ratio(found, self._ideal(evidence))
+        return ratio(self._sum(evidence), self._ideal(evidence))
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         n = self.depth_read(evidence)
         open_, never, V = self.unknowns(evidence, n, self.needs_pool)
         low, high = score.copy(), score.copy()
-        rows = (open_ | never).any(axis=1) | (V > 0)
-        top = self.top_gain(evidence)
-        if not rows.any() or top == 0:
+        rows = any_rows((open_ | never).any(axis=1) | (V > 0))
+        if rows is None or self.top_gain(evidence) == 0:
             return low, high
-        evidence, open_, never, V = evidence.select(rows), open_[rows], never[rows], V[rows]
-        gains = self.table(evidence)[evidence.codes[:, :n]]
-        D = self.weight(n)
         if self.bounds == "rm":
-            filled = self.filled_gains(evidence, gains, open_, self.counts(evidence, self.needs_pool))
-            high[rows] = ratio(filled @ D, self._ideal(evidence))
+            block = evidence.select(rows)
+            gains = self.table(block)[block.codes[:, :n]]
+            filled = self.filled_gains(block, gains, open_[rows], self.counts(block, self.needs_pool))
+            high[rows] = ratio(filled @ weights_of(self, n), self._ideal(block))
             return low, high
-        found = np.where(never, top, gains)
-        ideal = self._ideal(evidence)
-        high[rows] = self._greatest(evidence, found, open_, D)
+        open_, V = open_[rows], V[rows]
+        R = self.in_layer(evidence, self.counts(evidence, self.needs_pool))[rows]
+        high[rows] = self._greatest(evidence, rows, open_, never, R)
+        nothing = R[:, 0] == 0  # has a gain, as far as is known
         if self.needs_pool:
             # Found outside a pool without relevant documents: they count once anything in the pool is relevant.
-            alone = (ideal == 0) & (V > 0)
-            high[rows] = np.where(
-                alone, np.maximum(high[rows], self._greatest(evidence, found, open_, D, others=1)), high[rows]
-            )
-        low[rows] = np.where(ideal > 0, self._least(evidence, gains, open_, V, D), 0.0)
-        return low, high
+            one = np.append(1.0, np.zeros(R.shape[1] - 1))
+            with_one = np.maximum(high[rows], self._greatest(evidence, rows, open_, never, R + one))
+            high[rows] = np.where(nothing & (V > 0), with_one, high[rows])
+        low[rows] = np.where(nothing, 0.0, self._least(evidence, self._sum(evidence)[rows], open_, R, V))
+        # What is scored is one of the judgings, and rounding shall not say otherwise.
+        return np.minimum(low, score), np.maximum(high, score)
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
         """Exact. Where A can be ahead, layers of gain choose their own number of documents, as in `_greatest`; they
         nest, since a lower layer holds more judged documents. Where B is ahead however one judges, gains between 0 and
         the greatest do not pay, as in `_least`, and all layers take the same documents."""
+        from fathoms.measures.differences import greatest_ratio, largest_first, weight_differences
+
         if self.needs_pool:
             return None
         one, thickness, steps = pair.one, self.thickness(pair.one), self.steps(pair.one)
@@ -150,12 +151,12 @@ class NormalisedSum(LayeredGains):
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         n = self.depth_read(evidence)
         zero = np.zeros(len(evidence))
-        change = expected_sum(evidence, zero, mixed, self.table(evidence), self.weight(n))
+        change = expected_sum(evidence, zero, mixed, self.table(evidence), weights_of(self, n))
         return score + ratio(change, self._ideal(evidence))
 
     def _cumulated(self, n: float) -> Floats:
         """C(0) .. C(n), weights cumulated."""
-        return np.append(0.0, np.cumsum(self.weight(int(n))))
+        return cumulated_of(self, int(n))
 
     def _ideal(self, evidence: Evidence) -> Floats:
         R = self._capped(self.in_layer(evidence, self.counts(evidence, self.needs_pool)))
@@ -163,44 +164,54 @@ class NormalisedSum(LayeredGains):
         return ideal
 
     def _capped(self, count: Floats) -> Ints:
-        return np.minimum(count, np.inf if self.k is None else self.k).astype(np.int64)
+        return (count if self.k is None else np.minimum(count, self.k)).astype(np.int64)
 
-    def _least(self, evidence: Evidence, gains: Floats, open_: Bools, V: Floats, D: Floats) -> Floats:
-        """min over m, the m deepest open places and all V of the greatest gain.
+    def _sum(self, evidence: Evidence) -> Floats:
+        """The weighted sum of the gains."""
+        n, table = self.depth_read(evidence), self.table(evidence)
+        found = evidence.holding(table, n)
+        return found.sums(table[found.code] * weights_of(self, n)[found.column])
+
+    def _least(self, evidence: Evidence, total: Floats, open_: Bools, R: Floats, V: Floats) -> Floats:
+        """min over m, the m deepest open places and all V of the greatest gain; R has the documents of each layer.
 
         Exact: raising a gain helps the ideal more the higher it is already, so no grade in between pays.
         """
         if self.k is None and np.isinf(V).any():
-            return np.zeros(len(gains))  # an ideal without end
-        R, thickness = self.in_layer(evidence, self.counts(evidence, self.needs_pool)), self.thickness(evidence)
-        found = gains @ D
-        m = np.cumsum(open_[:, ::-1], axis=1)[:, ::-1]
-        above = found[:, None] + self.top_gain(evidence) * np.cumsum((open_ * D)[:, ::-1], axis=1)[:, ::-1]
-        above, m = np.hstack([above, found[:, None]]), np.hstack([m, np.zeros((len(m), 1))])
-        C = self._cumulated(self._capped(R.max(axis=1) + m.max(axis=1) + V).max(initial=0))
-        ideal = sum(step * C[self._capped(R[:, layer, None] + m + V[:, None])] for layer, step in enumerate(thickness))
-        return ratio(above, np.asarray(ideal)).min(axis=1)
+            return np.zeros(len(total))  # an ideal without end
+        m, added = (running(part[:, ::-1]) for part in (open_, open_ * weights_of(self, open_.shape[1])))
+        above = total[:, None] + self.top_gain(evidence) * added
+        return ratio(above, self._ideals(evidence, R + V[:, None], m)).min(axis=1)
 
-    def _greatest(self, evidence: Evidence, gains: Floats, open_: Bools, D: Floats, others: int = 0) -> Floats:
+    def _greatest(self, evidence: Evidence, rows: Rows, open_: Bools, never: Bools, R: Floats) -> Floats:
         """The greatest ratio over all grades of the open places, exact, by Dinkelbach's method over layers.
 
         For a trial value x, numerator - x ideal is a sum over layers, each of which takes its own best number m of
         shallowest open places. A lower layer holds more judged documents, so another one costs its ideal less and
-        it takes at least as many: the layers nest, and the optimum is an assignment of grades in use. `others` is
-        a number of documents outside the ranking of the least positive gain.
+        it takes at least as many: the layers nest, and the optimum is an assignment of grades in use. R has the
+        judged documents of each layer. Documents that are `never` in R have the greatest gain.
         """
-        R, thickness = self.in_layer(evidence, self.counts(evidence, self.needs_pool)), self.thickness(evidence)
-        R[:, 0] += others
-        m = np.hstack([np.zeros((len(gains), 1), dtype=np.int64), np.cumsum(open_, axis=1)])
-        added = np.hstack([np.zeros((len(gains), 1)), np.cumsum(open_ * D, axis=1)])
-        C = self._cumulated(self._capped(R.max(axis=1) + m[:, -1]).max(initial=0))
-        steps = self.steps(evidence)
-        above = [((gains >= step) @ D)[:, None] + added for step in steps]
+        D, steps = weights_of(self, open_.shape[1]), self.steps(evidence)
+        m, added = (running(part) for part in (open_, open_ * D))
+        total = self._sum(evidence)[rows] + self.top_gain(evidence) * (never[rows] @ D)
+        above = total[:, None] + self.top_gain(evidence) * added
+        best = ratio(above, self._ideals(evidence, R, m)).max(axis=1)  # all layers with the same m: a start
+        if len(steps) == 1:
+            return best
+        gains = self.table(evidence)[evidence.codes[rows, : open_.shape[1]]]
+        C = self._cumulated(self._capped(R[:, 0] + m[:, -1]).max(initial=0))
+        of_layers = [((gains >= step) | never[rows]) @ D for step in steps]
         below = [C[self._capped(R[:, layer, None] + m)] for layer in range(len(steps))]
-        together = sum(step * part for step, part in zip(thickness, above, strict=True))
-        ideal = sum(step * part for step, part in zip(thickness, below, strict=True))
-        best = ratio(np.asarray(together), np.asarray(ideal)).max(axis=1)  # all layers with the same m: a start
-        return best if len(steps) == 1 else _dinkelbach(thickness, above, below, best)
+        return _dinkelbach(self.thickness(evidence), [sums[:, None] + added for sums in of_layers], below, best)
+
+    def _ideals(self, evidence: Evidence, R: Floats, m: Ints) -> Floats:
+        """The ideal sums of R documents in each layer and m more of the greatest gain, [row, m]."""
+        C = self._cumulated(self._capped(R[:, 0] + m[:, -1]).max(initial=0))
+        thickness = self.thickness(evidence)
+        ideals = thickness[0] * C[self._capped(R[:, :1] + m)]
+        for layer in range(1, len(thickness)):
+            ideals += thickness[layer] * C[self._capped(R[:, layer, None] + m)]
+        return ideals
 
     def joint_high(self, evidence: Evidence, high: Floats) -> Floats:
         """Exact with one positive gain. With more, each layer has its own documents in front, then the unjudged.
@@ -269,6 +280,14 @@ class NormalisedSum(LayeredGains):
         ideal = sum(step * C[self._capped(R[:, layer, None] + m + V[:, None])] for layer, step in enumerate(thickness))
         anew[rows] = np.minimum(low[rows], ratio(sums, np.asarray(ideal)).min(axis=1))
         return anew
+
+
+@lru_cache(maxsize=16)
+def cumulated_of(measure: NormalisedSum, n: int) -> Floats:
+    """A measure's weights cumulated, made once for ideals of the same length."""
+    sums = np.append(0.0, np.cumsum(measure.weight(n)))
+    sums.flags.writeable = False
+    return sums
 
 
 def _dinkelbach(thickness: Floats, above: list[Floats], below: list[Floats], best: Floats) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from fathoms.data.arrays import columns_at, ratio, row_sums
 from fathoms.data.qrels import JUDGED
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import JudgingKind, RangeKind
-from fathoms.measures.differences import greatest_pairwise, taken
 from fathoms.measures.ideal import LayeredGains, from_zero, variant_of_R
 from fathoms.measures.params import param
 from fathoms.measures.scan import EXACT, greatest, least
 from fathoms.measures.ties import arranged, pair_change, sorted_codes
+
+if TYPE_CHECKING:
+    from fathoms.evidence.pairs import PairEvidence
 
 LOOSE = 1e-4  # how much wider than need be a range may be that is only sound anyway
 
@@ -110,6 +111,8 @@ class Q(LayeredGains):
         The ideal G* lies between that of the known gains and that with all unjudged documents of the greatest gain;
         where both systems have the pair's deeper document in one place, w is the same in both.
         """
+        from fathoms.measures.differences import greatest_pairwise
+
         one = pair.one
         if self.needs_pool or ((self.level_gains(one) > 0) & (one.levels < self.rel)).any():
             return None
@@ -406,6 +409,8 @@ class Documents:
 
     def at(self, rows: Ints, columns: Ints) -> Documents:
         """Some columns of each of the rows; for column -1 a document that no system has."""
+        from fathoms.measures.differences import taken
+
         last = np.iinfo(np.int32).max
         nowhere = (last, last, last, last, 0.0, 0.0, 0.0, 1.0, 1.0)
         values = [getattr(self, field.name) for field in fields(self)]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fathoms.data.arrays import columns_at, ratio
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import RangeKind
 from fathoms.measures.counting import CountingOfAll
-from fathoms.measures.differences import greatest_ratio, largest_first, weight_differences
+
+if TYPE_CHECKING:
+    from fathoms.evidence.pairs import PairEvidence
 
 
 class R(CountingOfAll):
@@ -39,6 +40,8 @@ class R(CountingOfAll):
         return ratio(found, total + self.outside(evidence)), ratio(found + unknown, total + unknown)
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        from fathoms.measures.differences import greatest_ratio, largest_first, weight_differences
+
         n = pair.topic.place.shape[1] if self.k is None else int(self.k)
         difference = weight_differences(pair, np.ones(n))
         total = self.known_relevant(pair.one)[:, None]

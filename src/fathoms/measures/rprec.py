@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fathoms.data.arrays import ratio, row_sums
-from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.pairs import ALONE, PairEvidence
+from fathoms.evidence.evidence import ALONE, Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import RangeKind
 from fathoms.measures.counting import CountingOfAll
 from fathoms.measures.ideal import from_zero
+
+if TYPE_CHECKING:
+    from fathoms.evidence.pairs import PairEvidence
 
 
 class Rprec(CountingOfAll):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.pairs import PairEvidence
+from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.cascade import stopping_effects, stopping_terms
-from fathoms.measures.differences import greatest_of_best
-from fathoms.measures.gains import Binary, code_table
+from fathoms.measures.gains import Binary
+
+if TYPE_CHECKING:
+    from fathoms.evidence.pairs import PairEvidence
 
 
 class RR(Binary):
@@ -27,17 +28,19 @@ class RR(Binary):
     difference_claim: ClassVar[RangeKind] = "exact"
     judging: ClassVar[JudgingKind] = "draws"
 
-    def _first(self, evidence: Evidence, relevant: Floats) -> Floats:
-        found = relevant[evidence.codes[:, : self.depth_read(evidence)]] > 0
+    def _first(self, found: Bools) -> Floats:
         return np.where(found.any(axis=1), 1 / (found.argmax(axis=1) + 1), 0.0)
 
+    def _found(self, evidence: Evidence) -> Bools:
+        return evidence.worth_something(self.relevant(evidence), self.depth_read(evidence))
+
     def value(self, evidence: Evidence) -> Floats:
-        return self._first(evidence, self.relevant(evidence))
+        return self._first(self._found(evidence))
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         if not self.can_be_relevant(evidence):
             return score, score
-        return score, self._first(evidence, code_table((evidence.levels >= self.rel).astype(float), unknown=1.0))
+        return score, self._first(self._found(evidence) | evidence.unjudged[:, : self.depth_read(evidence)])
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         chances = self.chances(evidence, gains)[:, : self.depth_read(evidence)]
@@ -51,6 +54,8 @@ class RR(Binary):
         return effects
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        from fathoms.measures.differences import greatest_of_best
+
         n = pair.topic.place.shape[1] if self.k is None else int(self.k)
         if not self.can_be_relevant(pair.one):
             limits = np.zeros_like(limits)
@@ -58,7 +63,7 @@ class RR(Binary):
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).cut(max(depths))
-        first = self.replace(k=None)._first(evidence, self.relevant(evidence))
+        first = self.replace(k=None).value(evidence)
         return np.where(first[:, None] * np.asarray(depths) >= 1 - 1e-9, first[:, None], 0.0)
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
@@ -67,11 +72,13 @@ class RR(Binary):
         P(first at j) = C(s-1-j, t-1) / C(s, t), from j = 0.
         """
         relevant = self.relevant(evidence)
-        first = relevant[evidence.codes[:, : mixed.column.max() + 1]].argmax(axis=1)
+        known = evidence.holding(relevant, evidence.width)
+        first = known.column[known.start[mixed.rows]]  # a group that is mixed holds a relevant document
         top = mixed.column[mixed.start]
         row = mixed.row[mixed.start]
-        concerned = (top <= first[row]) & (first[row] < top + mixed.size)
-        found = mixed.totals(relevant[evidence.codes[mixed.row, mixed.column]])[concerned]
+        first = first[mixed.local[mixed.start]]
+        concerned = (top <= first) & (first < top + mixed.size)
+        found = mixed.totals(relevant[mixed.code])[concerned]
         size, top, row = mixed.size[concerned].astype(float), top[concerned], row[concerned]
         expected = score.copy()
         if not len(row):

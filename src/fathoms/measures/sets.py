@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fathoms.data.arrays import ratio
 from fathoms.evidence.evidence import Evidence, Floats, Ints
-from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.counting import Counting, CountingOfAll
-from fathoms.measures.differences import greatest_sum
 from fathoms.measures.params import param
 from fathoms.measures.recall import R
+
+if TYPE_CHECKING:
+    from fathoms.evidence.pairs import PairEvidence
 
 
 class SetP(Counting):
@@ -33,6 +34,8 @@ class SetP(Counting):
         return score, ratio(self.found(evidence) + self.unknown(evidence), evidence.lengths)
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        from fathoms.measures.differences import greatest_sum
+
         in_a, in_b = np.isfinite(pair.rank_a), np.isfinite(pair.rank_b)
         difference = ratio(in_a, pair.length_a[:, None]) - ratio(in_b, pair.length_b[:, None])
         base = (difference * self.relevant(pair.one)[pair.codes]).sum(axis=1)

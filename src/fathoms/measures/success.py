@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fathoms.data.arrays import columns_at
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.counting import Counting
-from fathoms.measures.differences import greatest_of_best
 from fathoms.measures.ideal import from_zero
+
+if TYPE_CHECKING:
+    from fathoms.evidence.pairs import PairEvidence
 
 
 class Success(Counting):
@@ -34,6 +35,8 @@ class Success(Counting):
         return score, ((self.found(evidence) + self.unknown(evidence)) > 0).astype(np.float64)
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        from fathoms.measures.differences import greatest_of_best
+
         n = pair.topic.place.shape[1] if self.k is None else int(self.k)
         if not self.can_be_relevant(pair.one):
             limits = np.zeros_like(limits)
@@ -49,7 +52,7 @@ class Success(Counting):
         n = self.depth_read(evidence)
         relevant = self.relevant(evidence)
         top, row = mixed.column[mixed.start], mixed.row[mixed.start]
-        t, s = mixed.totals(relevant[evidence.codes[mixed.row, mixed.column]]), mixed.size
+        t, s = mixed.totals(relevant[mixed.code]), mixed.size
         cut = top + s > n  # only a group across the cut can lose its relevant documents
         found = from_zero(np.cumsum(relevant[evidence.codes[:, :n]], axis=1))
         above = found[row[cut], top[cut]]

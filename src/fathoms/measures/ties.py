@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +19,21 @@ DRAWS = 200  # seeded shuffles of tied documents where no closed form is known
 
 def arranged(evidence: Evidence, tie_value: Floats, mixed: MixedGroups, *, best: bool) -> Evidence:
     """The topics that mixed groups concern, tied documents sorted by their value (YMT-ties section 2)."""
-    key = ("arranged", id(mixed), best)
+    both, half = worst_and_best(evidence, tie_value, mixed), len(mixed.rows)
+    return both.select(slice(half, None) if best else slice(half))
+
+
+def worst_and_best(evidence: Evidence, tie_value: Floats, mixed: MixedGroups) -> Evidence:
+    """The topics that mixed groups concern, twice: first in their worst order, then in their best one."""
+    key = ("worst and best", id(mixed))
     if key not in evidence._cache:
-        codes = evidence.codes[mixed.row, mixed.column]
-        order = np.lexsort((-tie_value[codes] if best else tie_value[codes], mixed.group))
-        rows = mixed.rows
-        affected = evidence.select(rows)
-        affected = replace(affected, codes=affected.codes.copy())
-        affected.codes[np.searchsorted(rows, mixed.row), mixed.column] = codes[order]
-        evidence._cache[key] = affected
+        twice = evidence.select(np.concatenate([mixed.rows, mixed.rows]))  # with codes of its own
+        flat, at = twice.codes.reshape(-1), mixed.local * twice.width + mixed.column
+        place = np.searchsorted(np.sort(tie_value), tie_value)
+        for shift, ascending in ((0, place), (flat.size // 2, len(place) - place)):
+            order = np.argsort(mixed.group * (len(place) + 1) + ascending[mixed.code], kind="stable")
+            flat[at + shift] = mixed.code[order]
+        evidence._cache[key] = twice
     found: Evidence = evidence._cache[key]
     return found
 
@@ -48,7 +53,7 @@ def sorted_codes(evidence: Evidence, tie_value: Floats, k: int, *, best: bool) -
 
 def expected_sum(evidence: Evidence, total: Floats, mixed: MixedGroups, table: Floats, weights: Floats) -> Floats:
     """A weighted sum's mean over tie orders: each place of a group gets the group's mean gain."""
-    gains = table[evidence.codes[mixed.row, mixed.column]]
+    gains = table[mixed.code]
     surplus = (mixed.totals(gains) / mixed.size)[mixed.group] - gains
     read = mixed.column < len(weights)
     change = surplus[read] * weights[mixed.column[read]]
@@ -61,15 +66,15 @@ def pair_change(evidence: Evidence, mixed: MixedGroups, n: int, flag: Floats, ga
     b = `flag`, g = `gain`, tables over codes. Two places of a group of s hold an ordered pair of different
     documents, so E[b_i g_j] = (sum b sum g - sum b g) / (s (s-1)). Places past n count nothing.
     """
-    codes = evidence.codes[:, : mixed.column.max() + 1]
-    total = np.cumsum(gain[codes], axis=1)
-    b, g = flag[codes[mixed.row, mixed.column]], gain[codes[mixed.row, mixed.column]]
-    before = (total[mixed.row, mixed.column] - g)[mixed.start]  # what stands above each group
+    b, g = flag[mixed.code], gain[mixed.code]
+    known = evidence.holding(gain, evidence.width)
+    top = mixed.start
+    before = known.sums_above(gain[known.code], mixed.row[top], mixed.column[top], evidence.width)
     size = mixed.size.astype(np.float64)
     sum_b, sum_g, sum_bg = mixed.totals(b), mixed.totals(g), mixed.totals(b * g)
     pair = (sum_b * sum_g - sum_bg) / np.maximum(size * (size - 1), 1)
     expected = ((sum_b * before + sum_bg) / size)[mixed.group] + mixed.within * pair[mixed.group]
-    as_ranked = b * total[mixed.row, mixed.column]
+    as_ranked = b * (before[mixed.group] + mixed.running(g))
     return np.where(mixed.column < n, expected - as_ranked, 0.0)
 
 
@@ -98,14 +103,12 @@ def simulated(
     """Mean, its standard error, least and greatest value over seeded shuffles of the tied documents."""
     rows = mixed.rows
     affected = evidence.select(rows)
-    local = np.searchsorted(rows, mixed.row)
-    codes = evidence.codes[mixed.row, mixed.column]
     draws = np.empty((DRAWS, len(rows)))
     for number, draw in enumerate(draws):
         shuffled = affected.codes.copy()
         keys = _shuffle_keys(evidence.seed, number, evidence.topic_numbers[mixed.row], mixed.column)
-        shuffled[local, mixed.column] = codes[np.lexsort((keys, mixed.group))]
-        draw[:] = value(replace(affected, codes=shuffled, _cache={}))
+        shuffled[mixed.local, mixed.column] = mixed.code[np.lexsort((keys, mixed.group))]
+        draw[:] = value(affected._with(codes=shuffled))
     mean, error, least, most = (score.copy() for _ in range(4))
     mean[rows], least[rows], most[rows] = draws.mean(axis=0), draws.min(axis=0), draws.max(axis=0)
     error[:] = 0.0

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fathoms.data.arrays import columns_at
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
-from fathoms.evidence.listed import Listed
-from fathoms.evidence.pairs import PairEvidence
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
-from fathoms.measures.differences import greatest_sum, weight_differences
 from fathoms.measures.gains import Graded, code_table
 from fathoms.measures.ties import expected_sum
+
+if TYPE_CHECKING:
+    from fathoms.evidence.listed import Listed
+    from fathoms.evidence.pairs import PairEvidence
+    from fathoms.measures.normalised import NormalisedSum
 
 
 def discounts(kind: str, n: int) -> Floats:
     """D(i) for i = 1..n: 1/log2(i+1), or Zipf's 1/i (LMC-depth section 2)."""
     ranks = np.arange(1, n + 1)
     return 1 / np.log2(ranks + 1) if kind == "log2" else 1 / ranks
+
+
+@lru_cache(maxsize=16)
+def weights_of(measure: Weighted | NormalisedSum, n: int) -> Floats:
+    """A measure's `weight`, made once for runs of the same length."""
+    weights = measure.weight(n)
+    weights.flags.writeable = False
+    return weights
 
 
 def padded(weights: Floats, n: int) -> Floats:
@@ -52,7 +63,10 @@ class Weighted(Graded):
 
     def weights(self, evidence: Evidence) -> Floats:
         n = self.depth_read(evidence)
-        return self.weight(n) / self.normaliser(n if self.k is None else int(self.k), evidence)
+        return weights_of(self, n) / self._normaliser(evidence)
+
+    def _normaliser(self, evidence: Evidence) -> float:
+        return self.normaliser(evidence.width if self.k is None else int(self.k), evidence)
 
     def largest(self, evidence: Evidence) -> Floats:
         """The greatest gain at every place: at all k, or where there is no cut-off at those of the run."""
@@ -66,10 +80,13 @@ class Weighted(Graded):
         return self._sum(evidence, self.table(evidence))
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
-        extra = self._sum(evidence, self._unknown(evidence)) + self.tail(evidence)
+        n = self.depth_read(evidence)
+        extra = evidence.unjudged[:, :n] @ weights_of(self, n) / self._normaliser(evidence) + self.tail(evidence)
         return score, score + self.top_gain(evidence) * extra
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
+        from fathoms.measures.differences import greatest_sum, weight_differences
+
         n = pair.topic.place.shape[1] if self.k is None else int(self.k)
         weights = self.weight(n) / self.normaliser(n, pair.one)
         difference = weight_differences(pair, weights)
@@ -107,7 +124,9 @@ class Weighted(Graded):
         return expected_sum(evidence, score, mixed, self.table(evidence), self.weights(evidence))
 
     def _sum(self, evidence: Evidence, table: Floats) -> Floats:
-        return table[evidence.codes[:, : self.depth_read(evidence)]] @ self.weights(evidence)
+        n = self.depth_read(evidence)
+        found = evidence.holding(table, n)
+        return found.sums(table[found.code] * weights_of(self, n)[found.column]) / self._normaliser(evidence)
 
     def _expected_sum(self, evidence: Evidence, table: Floats) -> Floats:
         total = self._sum(evidence, table)

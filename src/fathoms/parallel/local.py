@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +28,8 @@ def may_fork() -> bool:
     The system is asked, since Python does not know of all threads: importing polars starts some. Those of linear
     algebra, which bear the name of the process itself, are prepared for this and do not count.
     """
+    import threading
+
     if sys.platform != "linux" or threading.active_count() > 1:
         return False
     try:
