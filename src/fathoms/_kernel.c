@@ -1059,14 +1059,11 @@ typedef struct {
     int16_t *code;
 } Ranking;
 
-static int32_t find_judgment(const Ranking *r, int32_t topic, int64_t row)
+/* The judgment of a row's document in the table of its topic, -1 where there is none. */
+static inline int32_t find_judgment(const Ranking *r, const Slot *table, int64_t places, int bits, int64_t row)
 {
-    int64_t places = r->start[topic + 1] - r->start[topic];
-    if (!places)
-        return -1;
-    const Slot *table = r->slot + r->start[topic];
     uint64_t key = r->keys[row];
-    size_t place = first_place(key, table_bits(places));
+    size_t place = first_place(key, bits);
     /* Whatever the table holds, the search ends, and reads nothing that is not there. */
     for (int64_t steps = 0; steps < places; steps++) {
         int32_t found = table[place].row;
@@ -1082,6 +1079,7 @@ static int32_t find_judgment(const Ranking *r, int32_t topic, int64_t row)
 }
 
 #define UNJUDGED 1
+#define AHEAD 12 /* documents whose places in the table are fetched before they are needed */
 
 /* The rows of judged topics by topic and in the order asked for; how many there are, or -1 without memory. */
 static Py_ssize_t rank_all(const Ranking *r)
@@ -1130,10 +1128,15 @@ static Py_ssize_t rank_all(const Ranking *r)
                 if (stop > i + 1)
                     sort_tied(items + i, other, stop - i, &r->ties);
             }
+        const Slot *table = r->slot + r->start[t];
+        int64_t places = r->start[t + 1] - r->start[t];
+        int bits = table_bits(places);
         for (size_t i = 0; i < n; i++) {
+            if (places && i + AHEAD < n)
+                __builtin_prefetch(table + first_place(r->keys[items[i + AHEAD].row], bits));
             size_t at = from + i;
             int64_t row = items[i].row;
-            int32_t found = find_judgment(r, (int32_t)t, row);
+            int32_t found = find_judgment(r, table, places, bits, row);
             r->row[at] = row;
             r->rank[at] = (int64_t)i + 1;
             r->topic_of[at] = (int32_t)t;

@@ -171,15 +171,19 @@ def canonical(run: Run, ties: Ties, precision: Precision) -> Run:
 # -- what a file says against itself (YMT-ties section 3) ------------------------------------------------------
 
 
+def in_both_orders(run: Run) -> bool:
+    """Whether the rows are by topic, falling score and rising rank as they are."""
+    assert run.ranks is not None
+    return _sorted((-run.scores, run.topic)) and _sorted((run.ranks, run.topic))
+
+
 def contradicting(run: Run) -> Rows:
     """Rows whose rank is less than that of the row above them in score order, where equal scores go by rank."""
     if run.ranks is None:
         return np.empty(0, dtype=np.int64)
-    rows = np.arange(len(run))
-    if not _sorted((-run.scores, run.topic)):
-        rows = np.lexsort((-run.scores, run.topic))
-    elif _sorted((run.ranks, run.topic)):
+    if in_both_orders(run):
         return np.empty(0, dtype=np.int64)
+    rows = np.lexsort((-run.scores, run.topic))
     rows = _ranks_ascending(run.ranks, rows, tied_with_above(run.scores[rows], run.topic[rows]))
     ranks, topic = run.ranks[rows], run.topic[rows]
     return rows[1:][(topic[1:] == topic[:-1]) & (ranks[1:] < ranks[:-1])]

@@ -16,7 +16,7 @@ from fathoms.data.qrels import Qrels
 from fathoms.data.topics import valid_text
 from fathoms.evidence.align import Alignment, Ranked, reranked
 from fathoms.evidence.evidence import Evidence, Floats, Ints
-from fathoms.evidence.order import Ties, contradictions, default_precision
+from fathoms.evidence.order import Ties, contradictions, default_precision, in_both_orders
 from fathoms.evidence.universe import UnjudgedKeys, union_counts, unjudged_keys
 from fathoms.experiment.base import BaseExperiment, Part
 from fathoms.experiment.remarks import remarks
@@ -325,9 +325,7 @@ class Scoring:
 
         parts = [part for of_run in by_run for part in of_run]
         unlocked = kernel.compiled is not None
-        found = parallel_map(
-            ranges, parts, workers=options.workers, scheduler=options.scheduler, unlocked=unlocked
-        )
+        found = parallel_map(ranges, parts, workers=options.workers, scheduler=options.scheduler, unlocked=unlocked)
         ranged = iter(
             replace(part, waiting=None, scores=part.scores | _with_range(part.scores, late, of_part))
             for part, of_part in zip(parts, found, strict=True)
@@ -381,6 +379,8 @@ def _contradicts_itself(ranked: Ranked) -> bool:
     same_topic = ranked.topic[1:] == ranked.topic[:-1]
     if ((ranks[1:] > ranks[:-1]) | ~same_topic).all():
         return False  # as most runs are: in the order of both
+    if in_both_orders(run):
+        return False  # and as the others are that have ties
     if np.isnan(ranks).any():
         return bool(contradictions(run).any())
     tied = ranked.tied[1:]
