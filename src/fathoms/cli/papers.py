@@ -69,10 +69,12 @@ def run(args: Namespace) -> int:
     check_folder(args.output)
     precision: Precision = args.score_precision or "float64"
     order: Ties = args.ties or ("run" if args.paper == "ties" else "trec")
-    args.ties = order
-    exp = options.experiment(args, memory_mb=0)
+    args.ties, args.score_precision = order, precision
+    reads_itself = args.paper in ("ties", "rtc")
+    exp = options.experiment(args, memory_mb=0 if reads_itself else None)
     exp.needs_an_order(f"papers {args.paper}")
-    notes = exp.topic_notes()  # an error where judgments and runs have no topic in common
+    if reads_itself:
+        exp.topic_notes()  # an error where judgments and runs have no topic in common
     qrels, runs, pooled = exp.qrels, exp.runs, exp.options.pooled
 
     where: dict[str, Any] = {"workers": args.workers, "scheduler": args.scheduler}
@@ -82,11 +84,9 @@ def run(args: Namespace) -> int:
             print(f"fathoms: {what}", file=sys.stderr)
 
     if args.paper == "rm":
-        settings = rm.RMSettings(order, precision, args.prefix_order, seed=args.seed, **where)
-        study = rm.study(qrels, runs, pooled, settings, progress=progress)
+        study = rm.study(exp, rm.RMSettings(args.prefix_order), progress=progress)
     elif args.paper == "depth":
-        settings_of_depth = depth.DepthSettings(order, precision, args.depth, exp.groups, **where)
-        study = depth.study(qrels, runs, pooled, settings_of_depth, progress=progress)
+        study = depth.study(exp, depth.DepthSettings(args.depth), progress=progress)
     elif args.paper == "ties":
         study = ties.study(qrels, runs, ties.TiesSettings(order, precision, **where), progress=progress)
     elif args.paper == "rtc":
@@ -97,13 +97,11 @@ def run(args: Namespace) -> int:
         with output.progress(-(-args.trials // rtc.BATCH), args.quiet, "trials") as step:
             study = rtc.study(qrels, chosen, trials, progress=progress, step=partial(step, ""))
     else:
-        study = gain.study(
-            qrels, runs, pooled, gain.GainSettings(order, precision, args.depth, **where), progress=progress
-        )
-    undrawn = write_study(study, args.output)
+        study = gain.study(exp, gain.GainSettings(args.depth), progress=progress)
+    undrawn = write_study(study, args.output, args.workers)
     finished(args.output)
     if not args.quiet:
-        output.warn([*notes, *exp.notes, *qrels.notes])
+        output.warn([*exp.topic_notes(), *exp.notes, *qrels.notes])
         if undrawn and not any(exhibit.chart is not None for exhibit in study.exhibits):
             print("fathoms: figures are written as data only; install fathoms[report] to draw them", file=sys.stderr)
         print(f"fathoms: {len(study.exhibits)} tables and figures; read {args.output}/index.md", file=sys.stderr)
