@@ -182,9 +182,8 @@ def test_without_other_runs_the_contributing_ones_are_not_called_others(made: Co
 def test_table_4_has_every_pair(tmp_path: Path, made: Collection) -> None:
     """Also those of systems that have most documents in common, and copies."""
     runs = {**made.runs, "copy": made.runs["sys1"]}
-    qrels = fm.read_qrels(made.truth)
     settings = rtc.RTCSettings(depth=20, trials=3, systems=6, methods=("MTC",), workers=1)
-    study = rtc.study(qrels, fm.scan_runs(runs), settings)
+    study = rtc.study(fm.Experiment(made.truth, runs), settings)
     table = next(one for one in study.exhibits if one.name == "table4")
     pairs = next(row for row in table.rows if row[1] == "pairs")
     assert sum(pairs[2:]) == 3 * 15

@@ -304,7 +304,7 @@ class APBeliefs(ClosedForm):
     def _set(self) -> None:
         self._moments.set(np.where(self.block.present, np.tensordot(self.relevant, self.chance, axes=1), 0.0))
         self.expectation, self._of_topics = self._moments.expectation, self._moments.covariance
-        if self.block.shape[1] <= DENSE:
+        if self.block.shape[1] <= DENSE and not self.fit.certain:  # directions will ask for all of them
             self._effects = self._all_effects()
 
     def _all_effects(self) -> dict[int, TopicEffects]:

@@ -134,11 +134,11 @@ class MTCWeight(InformativeWeight):
 
     def _assumed(self, topic: int, level: int) -> Floats:
         """Chances [level, column] with all that is not judged at one level."""
-        chance = self.state.chance[:, topic].copy()
+        chance = self.state.chance[:, topic]
         open_ = ~self.state.judged[topic] & self.state.block.present[topic]
-        chance[:, open_] = 0.0
-        chance[level, open_] = 1.0
-        return chance
+        assumed = np.zeros((len(chance), 1))
+        assumed[level] = 1.0
+        return np.where(open_, assumed, chance)
 
 
 class ExpectedWeight(InformativeWeight):
