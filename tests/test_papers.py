@@ -21,6 +21,8 @@ from fathoms import charts
 from fathoms.data.simulate import Collection, simulate, write
 from fathoms.estimate.predictors import Constants, Predictor, rm_predict
 from fathoms.estimate.tuning import tune
+from fathoms.evidence.pool import with_judgments
+from fathoms.measures.parse import parse_measure
 from fathoms.papers import depth, gain, rm, rtc, ties
 from fathoms.papers.output import Study, number_gradients
 from tests.commands import status
@@ -146,6 +148,19 @@ def test_the_minimum_of_a_surface_is_the_minimum(missing: float, beyond: bool) -
         assert ("at the limit of that range" in exhibit.note) == any(x in (0, 1) for x in (best.C, best.E))
         assert not beyond or "at the limit" in exhibit.note
         assert "2 prefix sizes together" in exhibit.note
+
+
+@pytest.mark.parametrize("name", rm.MEASURES)
+def test_ranges_by_the_papers_bounds_are_those_that_exact_ones_are_scaled_to(name: str, made: Collection) -> None:
+    """RM's T needs no exact range, from which it comes elsewhere."""
+    bench, measure = rm.Bench(read(made, made.pooled)), parse_measure(name)
+    kept = np.arange(len(bench.qrels)) % 2 == 0
+    ((found,),) = bench.ranges(bench.others, [measure], [kept])
+    for place, aligned in enumerate(bench.others.values()):
+        evidence = with_judgments(aligned, bench.qrels, kept)
+        expected = rm._range(measure, evidence)
+        np.testing.assert_array_equal(found.B[place], expected[0])
+        np.testing.assert_array_equal(found.delta[place], expected[1])
 
 
 def test_fewer_judgments_than_the_least_prefix(made: Collection) -> None:
