@@ -20,13 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fathoms.data.qrels import Qrels, read_qrels
-from fathoms.data.runs import Runs, read_runs, scan_runs
 from fathoms.data.simulate import simulate
 from fathoms.estimate.distribution import Moments
+from fathoms.experiment.base import BaseExperiment
 from fathoms.judging.engine import Engine
 from fathoms.judging.staying import PATIENCE, topic_to_stay_on
-from fathoms.papers.rtc import RTCSettings, World, make_world
+from fathoms.papers.rtc import World, make_world
 
 BUDGETS = (50, 100, 200, 400)
 
@@ -131,14 +130,12 @@ def table(found: dict[int, list[Trial]]) -> str:
 
 
 def the_world(args: argparse.Namespace) -> World:
-    qrels: Qrels
-    runs: Runs
     if args.simulated:
         collection = simulate(systems=30, n_topics=50, n_docs=5000, depth=100, max_grade=1, seed=4)
-        qrels, runs = read_qrels(collection.truth), read_runs(collection.runs)
+        experiment = BaseExperiment(collection.truth, collection.runs, score_precision="float64")
     else:
-        qrels, runs = read_qrels(args.files[0]), scan_runs(args.files[1:], lenient=True)
-    return make_world(qrels, runs, RTCSettings(depth=args.depth))
+        experiment = BaseExperiment(args.files[0], args.files[1:], score_precision="float64", lenient=True)
+    return make_world(experiment, args.depth)
 
 
 def main() -> None:

@@ -47,6 +47,8 @@ WEIGHTED = [
 class Sure:
     """A fit that doubts nothing but the grades themselves."""
 
+    certain = True
+
     def __init__(self, chance: Floats, systems: int) -> None:
         self.chance, self._k = chance, systems
 
@@ -402,3 +404,55 @@ def test_backtests_widen_what_was_too_sure() -> None:
     assert all(factor >= 1 for factor in right + wrong)
     assert np.mean(right) < 1.15
     assert np.mean(wrong) > 1.25
+
+
+# -- short cuts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_effects_of_all_topics_at_once_are_those_of_each(seed: int) -> None:
+    """To the last bit; and for AP without counting documents, as for any measure."""
+    world = World(seed, n_topics=4)
+    beliefs = world.beliefs("AP(rel=2)")
+    assert isinstance(beliefs, APBeliefs)
+    for topic in range(4):
+        at_once, alone = beliefs.effects(topic), beliefs.effects_with(topic, beliefs.chance[:, topic])
+        assert at_once.divisor == alone.divisor
+        for name in ("on_sum", "score", "growth"):
+            np.testing.assert_array_equal(getattr(at_once, name), getattr(alone, name))
+        np.testing.assert_array_equal(alone.on_sum, Beliefs._on_sum(beliefs, topic, beliefs.chance[:, topic]))
+
+
+@pytest.mark.parametrize("dense", [0, 16])
+@pytest.mark.parametrize("measure", ["AP", "nDCG@4", "DCG@3"])
+def test_slopes_of_each_document_are_those_with_the_identity(
+    measure: str, dense: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fathoms.judging.beliefs.DENSE", dense)
+    world = World(3)
+    rng = np.random.default_rng(1)
+    for topic, docs in enumerate(world.docs):
+        effects = world.beliefs(measure).effects(topic)
+        values, growths = rng.random((2, len(docs)))
+        expected = effects.times(values, growths, np.eye(len(docs)))
+        np.testing.assert_allclose(effects.each(values, growths), expected, rtol=1e-15, atol=1e-15)
+
+
+@pytest.mark.parametrize("strategy", ["mtc", "rtc"])
+def test_weights_kept_from_fit_to_fit_are_those_made_anew(strategy: str) -> None:
+    """Over several fits, with pairs that are settled on the way and judgments taken back."""
+    rng = np.random.default_rng(2)
+    candidates = gather([[rng.permutation(30).tolist() for _ in range(3)] for _ in range(4)])
+    engine = Engine(candidates, strategy, until=0.6)
+    settled = set()
+    for step in range(45):
+        number = engine.next()
+        assert number is not None
+        engine.judge(number, float(number % 3 == 0))
+        if step % 7 == 6:
+            engine.undo()
+        anew = type(engine._weight)(engine._state)
+        anew.start()
+        np.testing.assert_array_equal(engine._weight.values, anew.values)
+        settled.add(len(engine.open_pairs()))
+    assert len(settled) > 1

@@ -190,9 +190,8 @@ def test_rm_table_2_on_trec8() -> None:
 
     folder = collection("trec8-adhoc")
     pooled = (folder / "pooled.txt").read_text().split()
-    exhibits = study(
-        fm.read_qrels(folder / "qrels.txt"), fm.scan_runs(folder / "runs"), pooled, RMSettings(prefix_order="file")
-    ).exhibits
+    experiment = fm.Experiment(folder / "qrels.txt", folder / "runs", pooled=pooled, score_precision="float64")
+    exhibits = study(experiment, RMSettings(prefix_order="file")).exhibits
     table = next(exhibit for exhibit in exhibits if exhibit.name == "table2")
     found = {(row[0], row[1]): [round(x, 1) for x in row[3:6]] for row in table.rows[:3]}
     assert found == {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import statistics
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +17,14 @@ import pytest
 from scipy.optimize import minimize
 
 import fathoms as fm
+from fathoms import charts
 from fathoms.data.simulate import Collection, simulate, write
 from fathoms.estimate.predictors import Constants, Predictor, rm_predict
 from fathoms.estimate.tuning import tune
+from fathoms.evidence.pool import with_judgments
+from fathoms.measures.parse import parse_measure
 from fathoms.papers import depth, gain, rm, rtc, ties
-from fathoms.papers.output import Study
+from fathoms.papers.output import Study, number_gradients
 from tests.commands import status
 from tests.test_audit import plain, pooled_grades
 
@@ -31,8 +36,9 @@ def made() -> Collection:
     return simulate(systems=9, n_topics=6, n_docs=600, depth=80, pool_depth=POOL, seed=4)
 
 
-def read(made: Collection) -> tuple[fm.Qrels, fm.Runs]:
-    return fm.read_qrels(made.qrels), fm.scan_runs(made.runs)
+def read(made: Collection, pooled: Sequence[str] | None = None) -> fm.Experiment:
+    groups = None if pooled is None else made.groups
+    return fm.Experiment(made.qrels, made.runs, pooled=pooled, groups=groups, score_precision="float64", workers=1)
 
 
 def cut(made: Collection, d: int) -> Collection:
@@ -66,11 +72,10 @@ def _alike(one: Sequence[Sequence[Any]], other: Sequence[Sequence[Any]]) -> bool
 
 
 def test_a_shallower_pool_is_that_pool_in_every_table_and_figure(made: Collection) -> None:
-    settings = depth.DepthSettings(depth=10, groups=made.groups, workers=1)
-    asked = depth.study(*read(made), made.pooled, settings)
-    by_hand = depth.study(*read(cut(made, 10)), made.pooled, settings)
+    asked = depth.study(read(made, made.pooled), depth.DepthSettings(10))
+    by_hand = depth.study(read(cut(made, 10), made.pooled), depth.DepthSettings(10))
     assert same(rows_of(asked), rows_of(by_hand)) == []
-    whole = depth.study(*read(made), made.pooled, replace(settings, depth=POOL))
+    whole = depth.study(read(made, made.pooled), depth.DepthSettings(POOL))
     changed = same(rows_of(whole), rows_of(asked))
     assert {"table4", "table5a", "table7", "table8", "table9", "fig2", "fig3", "fig4", "fig5a", "fig7f"} <= {*changed}
     kept = len(cut(made, 10).qrels)
@@ -84,8 +89,9 @@ def test_a_shallower_pool_is_that_pool_in_every_table_and_figure(made: Collectio
 @pytest.mark.parametrize("paper", ["rm", "gain", "depth"])
 def test_who_contributed_is_assumed_in_so_many_words(paper: str, made: Collection) -> None:
     module: Any = {"rm": rm, "gain": gain, "depth": depth}[paper]
-    few = {"settings": rm.RMSettings(shuffles=2, workers=1)} if paper == "rm" else {}
-    assumed, listed = (module.study(*read(made), pooled, **few) for pooled in (None, made.pooled))
+    few = {"settings": rm.RMSettings(shuffles=2)} if paper == "rm" else {}
+    experiments = [fm.Experiment(made.qrels, made.runs, pooled=pooled) for pooled in (None, made.pooled)]
+    assumed, listed = (module.study(experiment, **few) for experiment in experiments)
     told = [f"Assumed pool: {len(made.pooled)} of 9 runs, judged through rank {POOL} (no --pooled list given)."]
     assert [note for note in assumed.notes if "ssumed" in note] == told
     assert [note for note in listed.notes if "ssumed" in note] == []
@@ -96,8 +102,8 @@ def test_who_contributed_is_assumed_in_so_many_words(paper: str, made: Collectio
 
 
 def test_the_gain_models_see_the_pool_asked_for_and_nothing_else(made: Collection) -> None:
-    asked = gain.study(*read(made), made.pooled, gain.GainSettings(depth=10, workers=1))
-    by_hand = gain.study(*read(cut(made, 10)), made.pooled, gain.GainSettings(depth=10, workers=1))
+    asked = gain.study(read(made, made.pooled), gain.GainSettings(10))
+    by_hand = gain.study(read(cut(made, 10), made.pooled), gain.GainSettings(10))
     assert same(rows_of(asked), rows_of(by_hand)) == []
     kept = len(cut(made, 10).qrels)
     assert f"Used are the {kept:,} judgments of documents that a contributing run has in its first 10." in asked.notes
@@ -144,10 +150,21 @@ def test_the_minimum_of_a_surface_is_the_minimum(missing: float, beyond: bool) -
         assert "2 prefix sizes together" in exhibit.note
 
 
+@pytest.mark.parametrize("name", rm.MEASURES)
+def test_ranges_by_the_papers_bounds_are_those_that_exact_ones_are_scaled_to(name: str, made: Collection) -> None:
+    """RM's T needs no exact range, from which it comes elsewhere."""
+    bench, measure = rm.Bench(read(made, made.pooled)), parse_measure(name)
+    kept = np.arange(len(bench.qrels)) % 2 == 0
+    ((found,),) = bench.ranges(bench.others, [measure], [kept])
+    for place, aligned in enumerate(bench.others.values()):
+        evidence = with_judgments(aligned, bench.qrels, kept)
+        expected = rm._range(measure, evidence)
+        np.testing.assert_array_equal(found.B[place], expected[0])
+        np.testing.assert_array_equal(found.delta[place], expected[1])
+
+
 def test_fewer_judgments_than_the_least_prefix(made: Collection) -> None:
-    few, enough = (
-        rm.study(*read(one), made.pooled, rm.RMSettings(shuffles=2, workers=1)) for one in (made, rm_sized(made))
-    )
+    few, enough = (rm.study(read(one, made.pooled), rm.RMSettings(shuffles=2)) for one in (made, rm_sized(made)))
     told = [[note for note in study.notes if "nothing can be tuned" in note] for study in (few, enough)]
     assert [len(notes) for notes in told] == [1, 0]
     assert "nothing can be reversed" in told[0][0]
@@ -163,13 +180,13 @@ def rm_sized(made: Collection) -> Collection:
 
 def test_without_other_runs_the_contributing_ones_are_not_called_others(made: Collection) -> None:
     own = replace(made, runs={name: made.runs[name] for name in made.pooled})
-    study = rm.study(*read(own), own.pooled, rm.RMSettings(shuffles=2, workers=1))
+    study = rm.study(read(own, own.pooled), rm.RMSettings(shuffles=2))
     text = " ".join([study.collection, *study.notes, *(one.note for one in study.exhibits)])
     assert "did not contribute" not in text
     assert f"evaluated: {len(own.pooled)} contributing runs, as fewer than two others are given" in study.collection
     groups = {row[0] for one in study.exhibits if one.name == "fig1" for row in one.rows}
     assert groups == {"contributing"}
-    with_others = rm.study(*read(made), made.pooled, rm.RMSettings(shuffles=2, workers=1))
+    with_others = rm.study(read(made, made.pooled), rm.RMSettings(shuffles=2))
     others = len(made.runs) - len(made.pooled)
     assert with_others.collection.endswith(f"evaluated: {others} runs that did not contribute")
 
@@ -180,9 +197,8 @@ def test_without_other_runs_the_contributing_ones_are_not_called_others(made: Co
 def test_table_4_has_every_pair(tmp_path: Path, made: Collection) -> None:
     """Also those of systems that have most documents in common, and copies."""
     runs = {**made.runs, "copy": made.runs["sys1"]}
-    qrels = fm.read_qrels(made.truth)
     settings = rtc.RTCSettings(depth=20, trials=3, systems=6, methods=("MTC",), workers=1)
-    study = rtc.study(qrels, fm.scan_runs(runs), settings)
+    study = rtc.study(fm.Experiment(made.truth, runs), settings)
     table = next(one for one in study.exhibits if one.name == "table4")
     pairs = next(row for row in table.rows if row[1] == "pairs")
     assert sum(pairs[2:]) == 3 * 15
@@ -202,7 +218,7 @@ def test_tenths_of_similarity() -> None:
 
 
 def test_means_are_of_the_systems_kept(made: Collection) -> None:
-    study = ties.study(*read(made))
+    study = ties.study(fm.read_qrels(made.qrels), fm.scan_runs(made.runs))
     frame = fm.evaluate(made.qrels, made.runs, "AP", ties="run", score_precision="float64")
     by_trec = fm.evaluate(made.qrels, made.runs, "AP").sort("score", descending=True)["run"].to_list()
     kept = by_trec[: round(9 * 80 / 103)]
@@ -271,3 +287,36 @@ def test_no_topic_in_common(
         assert status(*command, *files, *output, *flags) == 2
         assert "no topic of the runs is judged: the runs have 101, 102, 103" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+# -- drawing --------------------------------------------------------------------------------------------------------
+
+
+def test_gradients_are_numbered_through_all_figures() -> None:
+    first, following = number_gradients('<a fill="url(#gradient_7)"/><b id="gradient_7"/><b id="gradient_9"/>', 0)
+    assert first == '<a fill="url(#gradient_0)"/><b id="gradient_0"/><b id="gradient_1"/>'
+    assert following == 2
+    assert number_gradients('<b id="gradient_0"/>', following) == ('<b id="gradient_2"/>', 3)
+    assert number_gradients("<text>gradient_4 of 5</text>", 3) == ("<text>gradient_4 of 5</text>", 3)
+
+
+@pytest.mark.skipif(not charts.available(), reason="needs the extra report")
+def test_figures_do_not_depend_on_the_workers(tmp_path: Path) -> None:
+    """In processes of their own, for this one has threads and may not fork."""
+    program = """
+import sys
+from pathlib import Path
+from fathoms.papers.output import Study, chart, write_study
+
+rows, how = [(0.0, 0.0, 1.0), (1.0, 0.0, 2.0)], dict(x="a", y="b", value="c", title="", best=(0.0, 0.0))
+study = Study("paper", "collection")
+for name in ("fig1", "fig2", "fig3"):
+    study.add(name, name, "abc", rows, chart=chart("surface", rows, "abc", **how))
+assert "polars" not in sys.modules
+write_study(study, Path(sys.argv[1]), int(sys.argv[2]))
+"""
+    for workers in ("1", "3"):
+        subprocess.run([sys.executable, "-c", program, str(tmp_path / workers), workers], check=True)
+    found = [{one.name: one.read_text() for one in (tmp_path / workers).iterdir()} for workers in ("1", "3")]
+    assert found[0] == found[1]
+    assert [re.findall(r'id="gradient_(\d+)"', found[0][f"fig{n}.svg"]) for n in (1, 2, 3)] == [["0"], ["1"], ["2"]]

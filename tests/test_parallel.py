@@ -196,7 +196,7 @@ def test_functions_give_the_same_everywhere(sim: Path) -> None:
 
 def test_a_worker_killed_in_the_middle_of_the_trials(sim: Path) -> None:
     settings = rtc.RTCSettings(depth=10, trials=80, systems=5, methods=("fusion",), workers=2)
-    world = rtc.make_world(fm.read_qrels(sim / "truth.txt"), fm.read_runs(sim / "runs"), settings)
+    world = rtc.make_world(fm.Experiment(sim / "truth.txt", sim / "runs"), settings.depth)
     killed: list[int] = []
 
     def kill_one() -> None:

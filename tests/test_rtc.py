@@ -31,7 +31,7 @@ def folder(simulated: Callable[..., Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def world(folder: Path) -> rtc.World:
-    return rtc.make_world(fm.read_qrels(folder / "truth.txt"), fm.read_runs(folder / "runs"), SMALL)
+    return rtc.make_world(fm.Experiment(folder / "truth.txt", folder / "runs"), SMALL.depth)
 
 
 def test_true_scores_are_ap_cut_at_the_depth(folder: Path, world: rtc.World) -> None:
@@ -192,7 +192,9 @@ def test_confidence_can_be_trusted_on_trec8() -> None:
     """A few of the thousand trials in docs/papers/rtc.md, with three standard errors for being so few."""
     place = Path(os.environ["FATHOMS_DATA"]) / "trec8-adhoc"
     settings = rtc.RTCSettings(trials=40, methods=("fusion",), workers=1)
-    world = rtc.make_world(fm.read_qrels(place / "qrels.txt"), fm.read_runs(place / "runs"), settings)
+    world = rtc.make_world(
+        fm.Experiment(place / "qrels.txt", place / "runs", score_precision="float64"), settings.depth
+    )
     outcome = rtc.Outcome.of(rtc.trials(world, settings), "fusion")
     by_trial = outcome.winnings.mean(axis=1)
     assert abs(by_trial.mean() + 0.05) < 3 * by_trial.std() / np.sqrt(40)

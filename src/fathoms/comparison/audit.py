@@ -19,7 +19,7 @@ from fathoms.comparison.audit_guidelines import Guide, listed
 from fathoms.comparison.audit_leave_out import contributions, judgments_used, leave_out
 from fathoms.comparison.audit_result import Audit
 from fathoms.errors import FathomsError
-from fathoms.evidence.align import Aligned
+from fathoms.evidence.align import Aligned, Ranked
 from fathoms.evidence.evidence import Bools
 from fathoms.evidence.pool import least_depths, with_judgments
 from fathoms.experiment.base import BaseExperiment
@@ -44,14 +44,14 @@ def run_audit(
         depth = checked("depth", choices.whole_number, depth)
     prepared = None if measures is None else experiment.measures(measures)
     qrels, options = experiment.qrels, experiment.options
-    notes = [*experiment.topic_notes(), *qrels.notes]
     for measure in prepared or ():
         if measure.needs_pool:
             raise FathomsError(
                 f"{measure.name} takes R or its ideal from the pool of depth k, which is another one for each run left "
                 "out; audit a variant that uses all judgments"
             )
-    aligned, in_file_order = _align_all(experiment, notes, progress)
+    aligned, in_file_order, said = _align_all(experiment, progress)
+    notes = [*experiment.topic_notes(), *qrels.notes, *said]
     pool = experiment.pool_assumed()
     if options.pooled is None:
         notes.append(pool.sentence)
@@ -73,11 +73,9 @@ def run_audit(
         kind: _left_out(experiment, aligned, kept, kind, units, chosen, d, notes)
         for kind, units in (("run", alone), ("group", teams))
     }
-    evidence = {name: with_judgments(one, qrels, kept) for name, one in aligned.items()}
-    filed = {
-        name: with_judgments(in_file_order[name], qrels, kept) if name in in_file_order else evidence[name]
-        for name in aligned
-    }
+    counts = qrels.count(kept)
+    evidence = {name: with_judgments(one, qrels, kept, counts) for name, one in aligned.items()}
+    filed = evidence | {name: with_judgments(one, qrels, kept, counts) for name, one in in_file_order.items()}
     guide = Guide(chosen, prepared is not None, d, evidence, filed, contributing, options.pooled is None, options.ties)
     return Audit(
         qrels=qrels,
@@ -134,24 +132,25 @@ def _left_out(
 
 
 def _align_all(
-    experiment: BaseExperiment, notes: list[str], progress: Callable[[str], None]
-) -> tuple[dict[str, Aligned], dict[str, Aligned]]:
-    """Every run in the order asked for, and those that the order of their file would rank otherwise in that order."""
+    experiment: BaseExperiment, progress: Callable[[str], None]
+) -> tuple[dict[str, Aligned], dict[str, Aligned], list[str]]:
+    """Every run in the order asked for, and those that the order of their file would rank otherwise in that order; and
+    what there is to say of the files."""
     experiment.prepare()
-    align = experiment.alignment([], notes, trace=True)
+    said: list[str] = []
+    align = experiment.alignment([], said, trace=True)
 
-    def one(name: str) -> tuple[list[str], Aligned, Aligned | None]:
-        ranked = experiment.ranked(name)
+    def one(ranked: Ranked) -> tuple[list[str], Aligned, Aligned | None]:
         in_file_order = experiment.reranked(ranked, "run")
         same = np.array_equal(in_file_order.judgment, ranked.judgment)
         return ranked.run.notes, align.of(ranked), None if same else align.of(in_file_order)
 
-    results = experiment.map(one, progress=progress)
-    found = dict(zip(experiment.runs, results, strict=True))
-    notes += [note for said, _, _ in found.values() for note in said]
+    found = dict(zip(experiment.runs, experiment.map_ranked(one, progress=progress), strict=True))
+    said += [note for notes, _, _ in found.values() for note in notes]
     return (
         {name: asked for name, (_, asked, _) in found.items()},
         {name: filed for name, (_, _, filed) in found.items() if filed is not None},
+        said,
     )
 
 

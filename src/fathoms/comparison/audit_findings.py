@@ -197,11 +197,11 @@ def pooling_outcomes(
     rows = []
     for depth in (*at, None):
         kept = np.ones(len(qrels), dtype=bool) if depth is None else depths <= depth
-        relevant = qrels.counts if depth is None else qrels.count(kept)
-        R = relevant[:, qrels.levels >= 1].sum(axis=1)
+        counts = qrels.counts if depth is None else qrels.count(kept)
+        R = counts[:, qrels.levels >= 1].sum(axis=1)
         inside, first = [], []
         for one in aligned:
-            evidence = with_judgments(one, qrels, kept)
+            evidence = with_judgments(one, qrels, kept, counts)
             if depth is not None:
                 codes = evidence.codes[:, :depth]
                 inside.append(((codes >= JUDGED) & _is_relevant(qrels, codes)).sum(axis=1))

@@ -75,13 +75,17 @@ def leave_out(
     `kept` are the judgments looked at. Those that no unit brought stay: nobody's absence explains them away. All other
     runs keep their scores, and ranks are among all of `aligned`.
     """
+    if not left:
+        return []
     place = {name: i for i, name in enumerate(aligned)}
+    counts = qrels.count(kept)
 
     def scored(task: tuple[str, str | None]) -> list[float]:
         """The run's means, without what only the unit brought."""
         run, unit = task
-        known = kept if unit is None else kept & ~brought.of(unit)
-        return _means(with_judgments(aligned[run], qrels, known), measures, ties)
+        if unit is None:
+            return _means(with_judgments(aligned[run], qrels, kept, counts), measures, ties)
+        return _means(with_judgments(aligned[run], qrels, kept & ~brought.of(unit)), measures, ties)
 
     whole: list[tuple[str, str | None]] = [(run, None) for run in aligned]
     partial: list[tuple[str, str | None]] = [

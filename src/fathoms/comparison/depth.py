@@ -85,13 +85,15 @@ def reference_depth(result: DepthScores) -> int:
     return min(result.depths, key=lambda depth: (abs(depth - result.pooled), depth))
 
 
-def panes(result: DepthScores, measure: str, reference: int, alpha: float = 0.05) -> list[dict[str, float]]:
-    """The six panes of LMC-depth Fig. 4 (and the columns of its Tables 7 and 8), one row a depth."""
+def panes(
+    result: DepthScores, measure: str, reference: int, alpha: float = 0.05, depths: Sequence[int] | None = None
+) -> list[dict[str, float]]:
+    """The six panes of LMC-depth Fig. 4 (and the columns of its Tables 7 and 8), one row a depth: all, or some."""
     scores = result.scores[measure]
     against = Evaluated.of(scores[:, :, result.depths.index(reference)])
     rows = []
-    for place, depth in enumerate(result.depths):
-        here = Evaluated.of(scores[:, :, place])
+    for depth in result.depths if depths is None else depths:
+        here = Evaluated.of(scores[:, :, result.depths.index(depth)])
         agreed = agreement(against, here, alpha)
         rows.append(
             {

@@ -56,7 +56,9 @@ def scaled_range(measure: Measure, evidence: Evidence, scores: Scores) -> tuple[
         return None
     B, T = scores.score, scores.high
     if "bounds" in measure.params:
-        rough = measure.replace(bounds="rm").range(evidence, scores.score)[1]
+        rough: Floats | None = T
+        if getattr(measure, "bounds", None) != "rm":
+            rough = measure.replace(bounds="rm").range(evidence, scores.score)[1]
         T = T if rough is None else np.maximum(rough, B)
     largest = measure.largest(evidence)
     least = 0.0 if measure.linear_in_gains else 1.0  # ERR cannot reach 1 either, but that is not for its unit

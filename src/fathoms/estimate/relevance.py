@@ -170,22 +170,21 @@ def rank_probabilities(relevant: int, nonrelevant: int, depth: int) -> Floats:
         points, weights = _quadrature()
         nodes, weights = 0.5 + (points + 1) / 2 * depth, weights * depth / 2
 
-    def right_side(theta: Floats) -> Floats:
-        return expit(theta[:, None] - solved) @ weights + in_all * expit(theta) - above
-
     solved = np.log(above / (in_all - above)) + 0.5 * np.log((depth - nodes + 1) / nodes) * depth / (depth + in_all)
     for _ in range(100):
         chance = expit(solved[:, None] - solved)
         own = expit(solved)
         slope = chance * (1 - chance) * weights
         jacobian = np.diag(slope.sum(axis=1) + in_all * own * (1 - own)) - slope
-        step = np.linalg.solve(jacobian, right_side(solved) - (depth - nodes + 0.5))
+        right_side = chance @ weights + in_all * own - above
+        step = np.linalg.solve(jacobian, right_side - (depth - nodes + 0.5))
         solved = solved - np.clip(step, -1.0, 1.0)
         if np.abs(step).max() < 1e-10:
             break
     if depth > 2 * NODES:
         grid = np.linspace(solved.min() - 3, solved.max() + 3, 2000)
-        solved = np.interp(depth - ranks + 0.5, right_side(grid), grid)
+        right_side = expit(grid[:, None] - solved) @ weights + in_all * expit(grid) - above
+        solved = np.interp(depth - ranks + 0.5, right_side, grid)
     chances = expit(solved)
     chances.setflags(write=False)  # it is kept, and given to others
     return chances

@@ -132,16 +132,23 @@ def least_depths(aligned: Iterable[Aligned], n_judgments: int) -> NDArray[np.int
 # -- fewer judgments ------------------------------------------------------------------------------------------
 
 
-def with_judgments(aligned: Aligned, qrels: Qrels, kept: NDArray[np.bool_]) -> Evidence:
-    """The evidence on a run if only some of the judgments (True in `kept`) had been made."""
+def with_judgments(
+    aligned: Aligned, qrels: Qrels, kept: NDArray[np.bool_], counts: NDArray[np.int64] | None = None
+) -> Evidence:
+    """The evidence on a run if only some of the judgments (True in `kept`) had been made.
+
+    `counts` are those of the kept judgments, `qrels.count(kept)`: for many runs they need counting only once.
+    """
     if aligned.judgment is None:
         raise ValueError("align with trace=True first")
     known = kept[aligned.judgment] & (aligned.judgment >= 0)
     evidence = aligned.evidence
     codes = np.where(known | (evidence.codes == PADDING), evidence.codes, np.int16(UNJUDGED))
     pool = None if evidence.pool is None else _pool_with_judgments(evidence.pool, kept)
+    if counts is None:
+        counts = qrels.count(kept)
     # Other runs have unjudged documents too then; how many is not known here, and ranges are over the run's own.
-    return replace(evidence, codes=codes, counts=qrels.count(kept), unjudged_in_universe=None, pool=pool, _cache={})
+    return replace(evidence, codes=codes, counts=counts, unjudged_in_universe=None, pool=pool, _cache={})
 
 
 def _pool_with_judgments(pool: PoolEvidence, kept: NDArray[np.bool_]) -> PoolEvidence:

@@ -319,6 +319,23 @@ class BaseExperiment:
             progress=progress,
         )
 
+    def map_ranked(
+        self, work: Callable[[Ranked], Result], progress: Callable[[str], None] = lambda name: None
+    ) -> list[Result]:
+        """`work` on every run in the order of the policy, several at a time. The same pass surveys the runs, if nobody
+        has yet: those that do not stay in memory are not read again for it."""
+        qrels, surveyed = self.qrels, self._surveys is not None
+        _ = qrels.lookup  # made here, so that forks need not make it each
+
+        def one(name: str) -> tuple[Result, Survey | None]:
+            ranked = self.ranked(name)
+            return work(ranked), None if surveyed else survey(ranked, qrels)
+
+        found = self.map(one, progress=progress)
+        if not surveyed:
+            self._keep([one for _, one in found if one is not None])
+        return [result for result, _ in found]
+
     def with_workers(self, workers: int) -> BaseExperiment:
         """The same experiment, and the same runs in memory, with another number of workers."""
         other = copy(self)
@@ -400,11 +417,14 @@ class BaseExperiment:
 
         options = self.options
         results = parallel_map(work, groups, workers=options.workers, scheduler=options.scheduler)
-        by_run = {one.run: one for found, _ in results for one in found}
-        self._surveys = {name: by_run[name] for name in names}
-        unanswered(list(self._surveys.values()), self.qrels)  # an error where that is all topics
+        self._keep([one for found, _ in results for one in found])
         if with_keys:
             self._universe = union([keys for _, keys in results if keys is not None])
+
+    def _keep(self, surveys: Iterable[Survey]) -> None:
+        by_run = {one.run: one for one in surveys}
+        self._surveys = {name: by_run[name] for name in self.runs}
+        unanswered(list(self._surveys.values()), self.qrels)  # an error where that is all topics
 
     def _surveyed(self, names: Iterable[str], found: list[Survey]) -> Iterator[UnjudgedKeys]:
         """The unjudged documents of run after run, each of which is read once for all that is asked of it."""

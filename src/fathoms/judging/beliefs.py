@@ -70,6 +70,12 @@ class TopicEffects(NamedTuple):
         gained = self.by_gain.T @ (values * matrix.T).T
         return np.asarray(gained - np.multiply.outer(self.score, growths @ matrix))
 
+    def each(self, values: Floats, growths: Floats) -> Floats:
+        """[system, document]: see `Slopes`."""
+        by_gain = self.by_gain.T
+        gained = by_gain * values if isinstance(by_gain, np.ndarray) else by_gain.multiply(values).toarray()
+        return np.asarray(gained - np.multiply.outer(self.score, growths))
+
 
 class Beliefs(ABC):
     """One measure's. `chance` [level, topic, column] is the engine's, and 0 or 1 where judged."""
@@ -126,21 +132,30 @@ class Beliefs(ABC):
 
     def effects_with(self, topic: int, chance: Floats) -> TopicEffects:
         """With other chances [level, column]."""
+        divisor, growth = self._divisors(self._in_all(topic, chance)[None])
+        return TopicEffects(self._on_sum(topic, chance), float(divisor[0]), self._score(topic), growth[0])
+
+    def _divisors(self, in_all: Floats) -> tuple[Floats, Floats]:
+        """[topic], and [topic, level]: by what share it grows with one document more of each level."""
+        n, levels = in_all.shape
+        more = np.concatenate([np.zeros((1, levels)), np.eye(levels)])
+        found = self.measure.divisor(self._known((in_all[:, None] + more).reshape(-1, levels))).reshape(n, -1)
+        return found[:, 0], ratio(found[:, 1:] - found[:, :1], found[:, :1])
+
+    def _in_all(self, topic: int, chance: Floats) -> Floats:
+        """[level]: how many documents of a topic are to be expected."""
+        return chance[:, : self._present[topic]].sum(axis=1) + self.grading.elsewhere[topic]
+
+    def _on_sum(self, topic: int, chance: Floats) -> Matrix:
+        """[document, system]: what a unit of gain adds before it is divided, with these chances [level, column]."""
         n = self._present[topic]
+        known = self._known(self._in_all(topic, chance)[None])
         chance = chance[:, :n]
         column = self.block.column[topic]
         columns = np.minimum(column, n)
         gains = np.append(self.values @ chance, 0.0)[columns]
         relevant = np.append(self.relevant @ chance, 0.0)[columns]
-        in_all = chance.sum(axis=1) + self.grading.elsewhere[topic]
-        known = self._known(in_all[None])
-        by_rank = self.measure.place_effects(gains, relevant, known)
-        system, rank = np.nonzero((columns < n) & (by_rank != 0))
-        on_sum = _matrix(by_rank[system, rank], columns[system, rank], system, (n, len(column)))
-        more = self._known(in_all + np.eye(len(in_all)))  # one document more of each level
-        below = float(self.measure.divisor(known)[0])
-        growth = ratio(self.measure.divisor(more) - below, np.float64(below))
-        return TopicEffects(on_sum, below, self._score(topic), growth)
+        return _matrix(self.measure.place_effects(gains, relevant, known), columns, n)
 
     def _score(self, topic: int) -> Floats:
         """[system]: expected scores of a topic."""
@@ -163,8 +178,8 @@ class Beliefs(ABC):
 
     def gain_sizes(self, topic: int, chance: Floats, over_divisor: bool = True) -> Floats:
         """[document]: squared effects of a unit of gain, summed over open pairs, with these chances [level, column]."""
-        effects = self.effects_with(topic, chance)
-        return np.maximum(_quadratic(effects.by_gain if over_divisor else effects.on_sum, self.open_pairs), 0.0)
+        effects = self.effects_with(topic, chance).by_gain if over_divisor else self._on_sum(topic, chance)
+        return np.maximum(_quadratic(effects, self.open_pairs), 0.0)
 
     def pair_sizes(self, a: int, b: int) -> Floats:
         """The same for one pair and all documents, of mean scores."""
@@ -183,14 +198,20 @@ class _OpenOnly(NamedTuple):
     def times(self, values: Floats, growths: Floats, matrix: NDArray[Any]) -> Floats:
         return self.effects.times(values * self.is_open, growths * self.is_open, matrix)
 
+    def each(self, values: Floats, growths: Floats) -> Floats:
+        return self.effects.each(values * self.is_open, growths * self.is_open)
 
-def _matrix(values: Floats, document: Ints, system: Ints, shape: tuple[int, int]) -> Matrix:
-    """[document, system]: sparse where there are many systems, each of which has a small part of the documents."""
-    if shape[1] > DENSE:
-        return csr_matrix((values, (document, system)), shape=shape)
-    matrix = np.zeros(shape)
-    matrix[document, system] = values
-    return matrix
+
+def _matrix(by_rank: Floats, document: Ints, n: int) -> Matrix:
+    """[document, system] from values [system, rank] and whose they are, n past the end of a ranking; sparse where there
+    are many systems, each of which has a small part of the documents."""
+    k = len(document)
+    if k > DENSE:
+        system, rank = np.nonzero((document < n) & (by_rank != 0))
+        return csr_matrix((by_rank[system, rank], (document[system, rank], system)), shape=(n, k))
+    matrix = np.zeros((n + 1, k))
+    matrix[document, np.arange(k)[:, None]] = by_rank
+    return matrix[:n]
 
 
 def _quadratic(matrix: Matrix, pairs: Floats) -> Floats:
@@ -217,11 +238,15 @@ class ClosedForm(Beliefs):
         n_topics, k, _ = self.block.shape
         self._of_topics: Floats = np.zeros((n_topics, k, k))
         self._set()
-        self._directions = [self._direct(topic) for topic in range(n_topics)]
+        self._directions = [] if self.fit.certain else [self._direct(topic) for topic in range(n_topics)]
 
     def _update(self, topic: int, column: int, level: int) -> None:
         self._learn(topic, column, level)
-        self._directions[topic] = self._direct(topic)
+        self._redirect(topic)
+
+    def _redirect(self, topic: int) -> None:
+        if not self.fit.certain:
+            self._directions[topic] = self._direct(topic)
 
     def _direct(self, topic: int) -> Any:
         effects = self.effects(topic)
@@ -231,7 +256,9 @@ class ClosedForm(Beliefs):
 
     def covariance(self) -> Floats:
         n_topics = self.block.shape[0]
-        total: Floats = self._of_topics.sum(axis=0) + self.fit.covariance(self._directions)
+        total: Floats = self._of_topics.sum(axis=0)
+        if not self.fit.certain:
+            total += self.fit.covariance(self._directions)
         return total / n_topics**2
 
     @abstractmethod
@@ -247,7 +274,7 @@ class WeightedBeliefs(ClosedForm):
     def undo(self, topic: int, column: int) -> bool:
         self._effects.pop(topic, None)
         self._topic(topic)
-        self._directions[topic] = self._direct(topic)
+        self._redirect(topic)
         return True
 
     def _set(self) -> None:
@@ -271,11 +298,32 @@ class APBeliefs(ClosedForm):
 
     def __init__(self, measure: Measure, block: Block, grading: Grading, moments: Moments | None = None) -> None:
         super().__init__(measure, block, grading)
+        self._nothing = self._known(np.zeros((1, len(grading.levels))))
         self._moments = moments or Moments(block, elsewhere=grading.elsewhere @ self.relevant)
 
     def _set(self) -> None:
         self._moments.set(np.where(self.block.present, np.tensordot(self.relevant, self.chance, axes=1), 0.0))
         self.expectation, self._of_topics = self._moments.expectation, self._moments.covariance
+        if self.block.shape[1] <= DENSE and not self.fit.certain:  # directions will ask for all of them
+            self._effects = self._all_effects()
+
+    def _all_effects(self) -> dict[int, TopicEffects]:
+        """Of all topics at once: H of the moments is what a unit of gain adds to the sum."""
+        # Topic by topic, for sums are to be the same to the last bit as when one topic is looked at again.
+        in_all = [self._in_all(topic, self.chance[:, topic]) for topic in range(len(self._present))]
+        divisor, growth = self._divisors(np.array(in_all))
+        on_sum = np.ascontiguousarray(np.swapaxes(self._moments.H, 1, 2))
+        return {
+            topic: TopicEffects(on_sum[topic, :n], float(divisor[topic]), self._score(topic), growth[topic])
+            for topic, n in enumerate(self._present.tolist())
+        }
+
+    def _on_sum(self, topic: int, chance: Floats) -> Matrix:
+        """AP needs to know nothing but the chances to be relevant, which are its gains."""
+        n = self._present[topic]
+        columns = np.minimum(self.block.column[topic], n)
+        gains = np.append(self.relevant @ chance[:, :n], 0.0)[columns]
+        return _matrix(self.measure.place_effects(gains, gains, self._nothing), columns, n)
 
     def _learn(self, topic: int, column: int, level: int) -> None:
         self._moments.judge(topic, column, bool(self.relevant[level]))
@@ -330,8 +378,7 @@ class DrawnBeliefs(Beliefs):
             column = self.block.column[topic]
             shown = np.zeros(column.shape)
             weights = self.measure.place_effects(shown, shown, known)
-            system, rank = np.nonzero((column < n) & (weights != 0))
-            by_gain = _matrix(weights[system, rank], column[system, rank], system, (n, len(column)))
+            by_gain = _matrix(weights, np.minimum(column, n), n)
             sums = by_gain.T @ self.values[levels].T
             scores = self.measure.from_sums(sums, self._known(counts)).T
         else:

@@ -124,6 +124,7 @@ class Engine:
         order = [divmod(place, judged.shape[1]) for place in places.tolist()]
         chance = np.zeros((len(self.beliefs[0].values), *judged.shape))
         self._state = State(self.block, judged, relevant, level, chance, order, self.beliefs)
+        self._weight = self.strategy.weight(self._state)
         self.fit()
         for number, grade in judgments[fitted:]:
             self.judge(number, grade)
@@ -220,7 +221,7 @@ class Engine:
             beliefs.start(state.chance, fit, self.seed)
         for place, beliefs in enumerate(self.beliefs):
             beliefs.open_pairs = laplacian(self._open(place) or self.pairs(), len(self.names))
-        self._weight = self.strategy.weight(state)
+        self._weight.start()
         self._top, self._greatest = self._best(slice(None), state.judged | ~self.block.present)
 
     # -- which document ---------------------------------------------------------------------------------------

@@ -35,11 +35,15 @@ class Slopes(Protocol):
         """[system, ...]: the sum over documents of slope times a matrix [document, ...], for what the worth of each
         document's grade changes by, and the growth of the ideal with it, both [document]."""
 
+    def each(self, values: Floats, growths: Floats) -> Floats:
+        """[system, document]: the same by document, so with the identity."""
+
 
 class GradeFit(Protocol):
     """What a model says once it is fitted."""
 
     chance: Floats  # [level, topic, column]: of each level, where it is not judged
+    certain: bool  # whether it leaves its own uncertainty out; then nobody need ask for directions
 
     def directions(self, topic: int, slopes: Slopes, values: Floats, growths: Floats) -> Any:
         """How expected scores in a topic move with what the model is not sure of; `values` and `growths` by level."""
@@ -109,6 +113,8 @@ def _documents(block: Block, labels: Floats | None, levels: Floats) -> Documents
 
 class DocumentGrades:
     """A fit of `Grades`: a chain of steps up, each a regression with effects of topics."""
+
+    certain = False
 
     def __init__(self, learner: Grades, model: GradeModel) -> None:
         self.learner, self.model = learner, model
@@ -232,24 +238,23 @@ def by_ranks(block: Block, labels: Floats | None, levels: Floats, pool_depth: in
 class RelevantGrades:
     def __init__(self, block: Block, shares: Floats, relevance: Relevance | None) -> None:
         self.shares, self.relevance, self.block = shares, relevance, block
+        self.certain = relevance is None or relevance.weight == 0
         self.probability = np.full(block.present.shape, 0.5) if relevance is None else relevance.probability
         self.chance = shares[:, None, None] * self.probability
         self.chance[0] = 1 - self.probability
 
     def directions(self, topic: int, slopes: Slopes, values: Floats, growths: Floats) -> Any:
-        if self.relevance is None:
-            return None
+        assert self.relevance is not None
         p = self.probability[topic]
         spread = p * (1 - p)
         n = int(self.block.present[topic].sum())
         by_logit = [(spread * float(of @ self.shares))[:n] for of in (values, growths)]
         slope = np.zeros((self.block.shape[1], len(p)))
-        slope[:, :n] = slopes.times(by_logit[0], by_logit[1], np.eye(n))
+        slope[:, :n] = slopes.each(*by_logit)
         return self.relevance.directions(slope, topic)
 
     def covariance(self, directions: Sequence[Any]) -> Floats:
-        if self.relevance is None:
-            return np.zeros((self.block.shape[1],) * 2)
+        assert self.relevance is not None
         return self.relevance.covariance(np.stack(directions))
 
     def levels(self, n: int, seed: int) -> NDArray[np.int8]:

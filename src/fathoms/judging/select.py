@@ -15,7 +15,7 @@ greater of the two sums. For several measures the squares are summed too, each o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -60,13 +60,13 @@ class State:
 class Weight:
     """Weights of all documents, [topic, column]; the greatest is judged next, the first of equal ones.
 
-    `start` is called when everything may have changed, `update` after one judgment, for its topic alone.
+    `start` is called before any other and when everything may have changed, `update` after one judgment, for its topic
+    alone.
     """
 
     def __init__(self, state: State) -> None:
         self.state = state
         self.values = np.zeros(state.judged.shape)
-        self.start()
 
     def start(self) -> None:
         raise NotImplementedError
@@ -85,8 +85,12 @@ class InformativeWeight(Weight):
     def start(self) -> None:
         beliefs = self.state.beliefs
         self.scale = [1.0] * len(beliefs) if len(beliefs) == 1 else [1 / _variance(one) for one in beliefs]
-        for topic in range(len(self.values)):
+        for topic in self._changed():
             self.update(topic, 0)
+
+    def _changed(self) -> Iterable[int]:
+        """The topics whose weights may have changed since the last start."""
+        return range(len(self.values))
 
     def update(self, topic: int, column: int) -> None:
         sizes = [scale * self._sizes(one, topic) for one, scale in zip(self.state.beliefs, self.scale, strict=True)]
@@ -107,17 +111,34 @@ def _variance(beliefs: Beliefs) -> float:
 
 
 class MTCWeight(InformativeWeight):
+    """Chances have no part in it: weights change with what is judged, which pairs are open, and scales."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self._weighed: tuple[Bools, Ints] | None = None  # what was judged, at which level, when topics were weighed
+        self._shared: list[Floats] = []  # what the weights of all topics rested on then
+
+    def _changed(self) -> Iterable[int]:
+        shared = [np.array(self.scale), *(one.open_pairs for one in self.state.beliefs)]
+        same = len(shared) == len(self._shared) and all(map(np.array_equal, shared, self._shared))
+        before, self._shared = self._weighed if same else None, shared
+        self._weighed = self.state.judged.copy(), self.state.level.copy()
+        if before is None:
+            return super()._changed()
+        changed = (self.state.judged != before[0]) | (self.state.level != before[1])
+        return np.flatnonzero(changed.any(axis=1)).tolist()
+
     def _sizes(self, beliefs: Beliefs, topic: int) -> Floats:
         found = [beliefs.gain_sizes(topic, self._assumed(topic, level), over_divisor=False) for level in (0, -1)]
         return np.maximum(*found)
 
     def _assumed(self, topic: int, level: int) -> Floats:
         """Chances [level, column] with all that is not judged at one level."""
-        chance = self.state.chance[:, topic].copy()
+        chance = self.state.chance[:, topic]
         open_ = ~self.state.judged[topic] & self.state.block.present[topic]
-        chance[:, open_] = 0.0
-        chance[level, open_] = 1.0
-        return chance
+        assumed = np.zeros((len(chance), 1))
+        assumed[level] = 1.0
+        return np.where(open_, assumed, chance)
 
 
 class ExpectedWeight(InformativeWeight):

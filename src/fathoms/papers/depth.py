@@ -16,17 +16,14 @@ from fathoms.comparison.audit_findings import changes, found_by_depth, pooling_o
 from fathoms.comparison.audit_leave_out import contributions, judgments_used, leave_out
 from fathoms.comparison.correlation import correlation
 from fathoms.comparison.depth import PANES, DepthScores, panes, scores_by_depth, volatility
-from fathoms.data.qrels import Qrels
-from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
-from fathoms.evidence.align import Aligned, Alignment
+from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Floats
-from fathoms.evidence.order import Precision, Ties
+from fathoms.evidence.order import Ties
 from fathoms.evidence.pool import least_depths
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, as_sentence, chart, described
-from fathoms.parallel import parallel_map
 
 PAPER = "Lu, Moffat and Culpepper (2016), The Effect of Pooling and Evaluation Depth on IR Metrics"
 LADDER = (1, 4, 10, 40, 100, 400, 1000)  # the depths of Tables 7 to 9
@@ -49,30 +46,19 @@ CROSSED = (
 
 @dataclass(frozen=True)
 class DepthSettings:
-    ties: Ties = "trec"
-    precision: Precision = "float64"
     depth: int | None = None  # of the pool; measured where not given
-    groups: Mapping[str, str] | None = None  # team of each run
-    workers: int = 2
-    scheduler: str | None = None
-
-    @property
-    def where(self) -> dict[str, Any]:
-        """Where the work is done, as arguments."""
-        return {"workers": self.workers, "scheduler": self.scheduler}
 
 
 def study(
-    qrels: Qrels,
-    runs: Runs,
-    pooled: Sequence[str] | None = None,
+    experiment: BaseExperiment,
     settings: DepthSettings | None = None,
     *,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Study:
     """Tables 4 to 9 and Figs. 1 to 7 for this collection."""
     settings = settings or DepthSettings()
-    experiment = _experiment(qrels, runs, pooled, settings)
+    experiment.prepare()
+    qrels, options = experiment.qrels, experiment.options
     pool = experiment.pool_assumed()
     chosen = pool.names
     if len(chosen) < 2:
@@ -86,18 +72,20 @@ def study(
     if not kept.all():
         cut = f" (of {described(qrels).removeprefix(f'{qrels.source}: ')}, cut to it; they go to depth {pool.depth})"
         qrels = qrels.keep(kept)
-        experiment = _experiment(qrels, runs, chosen, settings)
+        experiment = experiment.with_qrels(qrels)
+        experiment.options = replace(options, pooled=tuple(chosen))
+        experiment.prepare()
         aligned = _aligned(experiment, chosen)
     progress("runs aligned")
     result = Study(PAPER, f"{described(qrels)}, {len(chosen)} contributing runs, pool depth {d}{cut}")
     result.notes += [
-        *([as_sentence(pool.sentence)] if pooled is None else []),
-        f"Ties {settings.ties}, scores compared as {settings.precision}; the paper goes by file order (--ties run).",
+        *([as_sentence(pool.sentence)] if options.pooled is None else []),
+        f"Ties {options.ties}, scores compared as {options.used_precision}; the paper goes by file order (--ties run).",
         "The paper's own figures are for Robust04, TREC-9 and ClueWeb, and are not repeated here.",
     ]
-    _pools(result, qrels, aligned, d, settings)
+    _pools(result, experiment, aligned, d)
     progress("pools and leave-out")
-    _table_6(result, qrels, runs, settings)
+    _table_6(result, experiment)
 
     width = max(one.evidence.width for one in aligned.values())
     shown = min(width, max(SHALLOW, min(d, DEEPEST)))
@@ -108,16 +96,10 @@ def study(
     scores = replace(scores_by_depth(experiment, names, depths, chosen), pooled=d)
     progress("scores at all depths")
     _by_depth(result, scores, d, shown)
-    _table_9(result, aligned, [k for k in LADDER if k <= width], settings)
+    _table_9(result, experiment, aligned, [k for k in LADDER if k <= width])
     _matrices(result, scores, d, shown)
     progress("tables and figures")
     return result
-
-
-def _experiment(qrels: Qrels, runs: Runs, pooled: Sequence[str] | None, settings: DepthSettings) -> BaseExperiment:
-    return BaseExperiment(
-        qrels, runs, ties=settings.ties, score_precision=settings.precision, pooled=pooled, **settings.where
-    )
 
 
 def _aligned(experiment: BaseExperiment, names: Sequence[str]) -> dict[str, Aligned]:
@@ -125,8 +107,9 @@ def _aligned(experiment: BaseExperiment, names: Sequence[str]) -> dict[str, Alig
     return dict(zip(names, experiment.map(lambda name: experiment.align(name, align), names), strict=True))
 
 
-def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, settings: DepthSettings) -> None:
+def _pools(result: Study, experiment: BaseExperiment, aligned: Mapping[str, Aligned], d: int) -> None:
     """Fig. 1, Tables 4 and 5."""
+    qrels, options = experiment.qrels, experiment.options
     depths = least_depths(aligned.values(), len(qrels))
     found, steps = found_by_depth(qrels, depths, d)
     rates = {step.deep: step for step in steps}
@@ -164,14 +147,15 @@ def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, 
     measures = [parse_measure(f"{name}@{d}") for name in ("AP(variant=b)", "nDCG", "RBP(p=0.8)", "RBP(p=0.95)")]
     teams: dict[str, list[str]] = {}
     for name in aligned:
-        teams.setdefault((settings.groups or {}).get(name, name), []).append(name)
+        teams.setdefault((experiment.groups or {}).get(name, name), []).append(name)
     units = {"table5a": ("one run", {name: [name] for name in aligned})}
-    if settings.groups:
+    if experiment.groups:
         units["table5b"] = ("one group of runs", teams)
     for table, (what, left) in units.items():
         brought = contributions(aligned, left, d, len(qrels))
         everything = np.ones(len(qrels), dtype=bool)
-        lost = changes(leave_out(qrels, everything, aligned, brought, left, measures, settings.ties, **settings.where))
+        how: dict[str, Any] = {"workers": options.workers, "scheduler": options.scheduler}
+        lost = changes(leave_out(qrels, everything, aligned, brought, left, measures, options.ties, **how))
         result.add(
             table,
             f"score and rank changes from leaving out {what}, k = d = {d}",
@@ -180,23 +164,24 @@ def _pools(result: Study, qrels: Qrels, aligned: Mapping[str, Aligned], d: int, 
         )
 
 
-def _table_6(result: Study, qrels: Qrels, runs: Runs, settings: DepthSettings) -> None:
+def _table_6(result: Study, experiment: BaseExperiment) -> None:
     """Ties in the top 20, and what the tie rule does to the order of the systems under RBP(p=0.8)."""
     measure = parse_measure("RBP(p=0.8)")
     rules: tuple[Ties, ...] = ("trec", "run")
+    align = experiment.alignment([], [])
 
     def one(name: str) -> tuple[list[float], Floats]:
-        run = runs[name]
+        ranked = experiment.ranked(name)
         means = []
         for ties in rules:
-            evidence = Alignment(qrels, ties, settings.precision)(run).evidence
+            evidence = align.of(experiment.reranked(ranked, ties)).evidence
             means.append(float(measure.value(evidence).mean()))
         tied = evidence.tied[:, :20]
         member = tied.copy()
         member[:, :-1] |= tied[:, 1:]
         return means, 100 * member.sum(axis=1) / 20
 
-    found = parallel_map(one, runs, **settings.where)
+    found = experiment.map(one)
     share = np.concatenate([of_topics for _, of_topics in found])
     some = share[share > 0]
     tau = correlation(*np.array([means for means, _ in found]).T)
@@ -218,10 +203,10 @@ def _by_depth(result: Study, scores: DepthScores, d: int, shown: int) -> None:
         ("fig3", ["RBP(p=0.95)", "ERR"]),
     ):
         rows = [
-            (parse_measure(f"{name}@1").name.partition("@")[0], run, k, float(value))
-            for name in names
-            for k in shallow
-            for run, value in zip(scores.runs, scores.means(_canonical(name))[scores.depths.index(k)], strict=True)
+            (measure, run, k, value)
+            for measure in map(_canonical, names)
+            for k, means in zip(shallow, scores.means(measure)[: len(shallow)].tolist(), strict=True)
+            for run, value in zip(scores.runs, means, strict=True)
         ]
         columns = ["measure", "run", "depth", "score"]
         first = [row for row in rows if row[0] == rows[0][0]]
@@ -264,7 +249,10 @@ def _by_depth(result: Study, scores: DepthScores, d: int, shown: int) -> None:
     )
     ladder = [k for k in LADDER if k in scores.depths]
     for table, metrics, what in (("table7", SIX, "six metrics"), ("table8", CONDENSED, "condensed runs")):
-        found = {name: {row["depth"]: row for row in panes(scores, _canonical(name), reference)} for name in metrics}
+        found = {
+            name: {row["depth"]: row for row in panes(scores, _canonical(name), reference, depths=ladder)}
+            for name in metrics
+        }
         kinds = ("discrimination", "coverage", "inversion")
         rows7 = [(k, *(100 * found[name][k][kind] for name in metrics for kind in kinds)) for k in ladder]
         heads = [f"{_canonical(name)} {kind}" for name in metrics for kind in kinds]
@@ -281,7 +269,7 @@ def _canonical(name: str) -> str:
     return parse_measure(f"{name}@1").name.partition("@")[0]
 
 
-def _table_9(result: Study, aligned: Mapping[str, Aligned], ladder: Sequence[int], settings: DepthSettings) -> None:
+def _table_9(result: Study, experiment: BaseExperiment, aligned: Mapping[str, Aligned], ladder: Sequence[int]) -> None:
     """Scores and residuals, mean over systems and topics."""
     names = ("RBP(p=0.95)", "RBP(p=0.8)", "ERR")
     measures = [parse_measure(f"{name}@{k}") for k in ladder for name in names]
@@ -295,7 +283,7 @@ def _table_9(result: Study, aligned: Mapping[str, Aligned], ladder: Sequence[int
             cells += [value.mean(), 0.0 if high is None else (high - value).mean()]
         return cells
 
-    means = [float(np.mean(values)) for values in zip(*parallel_map(one, aligned, **settings.where), strict=True)]
+    means = [float(np.mean(values)) for values in zip(*experiment.map(one, aligned), strict=True)]
     width = 2 * len(names)
     rows = [(k, *means[i * width : (i + 1) * width]) for i, k in enumerate(ladder)]
     heads = [x for name in names for x in (name, f"{name} residual")]

@@ -14,19 +14,17 @@ import numpy as np
 
 from fathoms.comparison.significance import paired_t
 from fathoms.data.qrels import Qrels
-from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
 from fathoms.estimate.gain_models import CurveFit, HybridFit, fit_model, hybrid
 from fathoms.estimate.predict import empirical_gains
 from fathoms.estimate.predictors import interpolated
 from fathoms.evidence.evidence import Floats, Ints
-from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import with_judgments
+from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.output import Study, chart, described
 from fathoms.papers.rm import Bench
-from fathoms.papers.rm import RMSettings as BenchSettings
 
 PAPER = "Lu, Moffat and Culpepper (2016), Modeling Relevance as a Function of Retrieval Rank"
 PERSISTENCE = 0.95
@@ -44,25 +42,19 @@ PAPER_TABLE_3 = {
 
 @dataclass(frozen=True)
 class GainSettings:
-    ties: Ties = "trec"
-    precision: Precision = "float64"
     depth: int | None = None  # of the full pool; measured where not given
-    workers: int = 2
-    scheduler: str | None = None
 
 
 def study(
-    qrels: Qrels,
-    runs: Runs,
-    pooled: Sequence[str] | None = None,
+    experiment: BaseExperiment,
     settings: GainSettings | None = None,
     *,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Study:
     """All tables and figures of the paper for this collection."""
     settings = settings or GainSettings()
-    where = BenchSettings(settings.ties, settings.precision, workers=settings.workers, scheduler=settings.scheduler)
-    bench = Bench(qrels, runs, pooled, where)
+    bench = Bench(experiment)
+    qrels = bench.qrels
     if settings.depth is None and not bench.pool.known:
         raise FathomsError("the contributing runs have unjudged documents at rank 1; give the pool's depth (--depth)")
     d = settings.depth or bench.pool.depth
@@ -82,7 +74,7 @@ def study(
         *bench.assumed,
         f"Used are the {int(in_pool.sum()):,} judgments of documents that a contributing run has in its first {d}.",
         "Gains are those of RBP: 1 for relevant documents. The paper used Robust04 and Terabyte06.",
-        f"Ties {settings.ties}, scores compared as {settings.precision}.",
+        bench.how_read,
     ]
     _fig_2(result, bench, d, _tenth(d))
     relevant, judged = _counts(qrels, bench, d)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
-import tempfile
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from fathoms.data.files import check_folder, whole_file
 from fathoms.data.qrels import Qrels
+from fathoms.parallel import may_fork, parallel_map
 
 
 def described(qrels: Qrels) -> str:
@@ -24,6 +24,31 @@ def as_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """A chart of the report's that is made when it is drawn: what draws starts threads, and after that a study's work
+    could go to no forks any more."""
+
+    kind: str  # a function of charts.py
+    rows: Sequence[Sequence[Any]]
+    columns: Sequence[str]
+    points: Sequence[Sequence[Any]]
+    how: dict[str, Any]
+
+    def svg(self) -> str:
+        import polars as pl
+
+        from fathoms import charts
+
+        def frame(data: Sequence[Sequence[Any]]) -> pl.DataFrame:
+            return pl.DataFrame(list(data), schema=list(self.columns), orient="row")
+
+        points = {"points": frame(self.points)} if self.points else {}
+        buffer = io.StringIO()
+        getattr(charts, self.kind)(frame(self.rows), **self.how, **points).save(buffer, format="svg")
+        return buffer.getvalue()
+
+
 @dataclass
 class Exhibit:
     """One table or figure: its data as rows, what to see in it, and for a figure the chart."""
@@ -33,7 +58,7 @@ class Exhibit:
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     note: str = ""
-    chart: Any = None
+    chart: Drawing | None = None
 
 
 @dataclass
@@ -56,40 +81,42 @@ def chart(
     *,
     points: Sequence[Sequence[Any]] = (),
     **how: Any,
-) -> Any:
+) -> Drawing | None:
     """A chart of the report's, or None where its extra is not installed."""
     from fathoms import charts
 
-    if not charts.available():
-        return None
-    import polars as pl
-
-    def frame(data: Sequence[Sequence[Any]]) -> pl.DataFrame:
-        return pl.DataFrame(list(data), schema=list(columns), orient="row")
-
-    if points:
-        how["points"] = frame(points)
-    return getattr(charts, kind)(frame(rows), **how)
+    return Drawing(kind, rows, columns, points, how) if charts.available() else None
 
 
-def write_study(study: Study, folder: Path) -> list[str]:
+def write_study(study: Study, folder: Path, workers: int = 1) -> list[str]:
     """Write all exhibits; the files appear in the folder one by one, each whole. Returns what could not be drawn."""
     check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    undrawn = []
     for exhibit in study.exhibits:
         _put(folder / f"{exhibit.name}.tsv", _tsv(exhibit))
         if exhibit.name.startswith("table"):
             _put(folder / f"{exhibit.name}.tex", _latex(exhibit))
-        elif exhibit.chart is not None:
-            with tempfile.TemporaryDirectory(dir=folder) as scratch:
-                drawn = Path(scratch) / "chart.svg"
-                exhibit.chart.save(drawn)
-                shutil.move(drawn, folder / f"{exhibit.name}.svg")
-        else:
-            undrawn.append(exhibit.name)
+    figures = [exhibit for exhibit in study.exhibits if not exhibit.name.startswith("table")]
+    _draw({one.name: one.chart for one in figures if one.chart is not None}, folder, workers)
     _put(folder / "index.md", _index(study))
-    return undrawn
+    return [exhibit.name for exhibit in figures if exhibit.chart is None]
+
+
+def _draw(drawings: dict[str, Drawing], folder: Path, workers: int) -> None:
+    # On forks or one by one: altair keeps settings for all threads together.
+    drawn = parallel_map(Drawing.svg, drawings.values(), workers=workers if may_fork() else 1)
+    gradients = 0
+    for name, svg in zip(drawings, drawn, strict=True):
+        numbered, gradients = number_gradients(svg, gradients)
+        _put(folder / f"{name}.svg", numbered)
+
+
+def number_gradients(svg: str, start: int) -> tuple[str, int]:
+    """A figure whose gradients are numbered from `start`, and the next number: each has an id of its own among all
+    figures, in which process it may have been drawn."""
+    old = list(dict.fromkeys(re.findall(r'id="gradient_(\d+)"', svg)))
+    new = {number: start + place for place, number in enumerate(old)}
+    return re.sub(r"(?<=gradient_)\d+", lambda found: str(new.get(found[0], found[0])), svg), start + len(old)
 
 
 def _put(path: Path, text: str) -> None:

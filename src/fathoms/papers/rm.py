@@ -14,15 +14,12 @@ from typing import Any
 import numpy as np
 
 from fathoms.comparison.significance import paired_t, pairs, reversals, separability
-from fathoms.data.qrels import Qrels
-from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
 from fathoms.estimate.predict import scaled_range
 from fathoms.estimate.predictors import PUBLISHED, Constants, Predictor, rm_predict
 from fathoms.estimate.tuning import Tuned, rmse, surface, tune
 from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Bools, Evidence, Floats
-from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.pool import PrefixOrder, least_depths, prefix, prefix_order, with_judgments
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.base import Measure, Scores
@@ -57,13 +54,8 @@ PAPER_TABLE_2 = {
 
 @dataclass(frozen=True)
 class RMSettings:
-    ties: Ties = "trec"
-    precision: Precision = "float64"
     prefix_order: PrefixOrder = "shuffle"
     shuffles: int = 20
-    seed: int = 0
-    workers: int = 2
-    scheduler: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,22 +72,15 @@ class Ranges:
 class Bench:
     """A collection made ready: contributing and other runs aligned, and the judgments by least depth."""
 
-    def __init__(self, qrels: Qrels, runs: Runs, pooled: Sequence[str] | None, settings: RMSettings) -> None:
-        self.qrels = qrels
-        self.settings = settings
-        experiment = BaseExperiment(
-            qrels,
-            runs,
-            ties=settings.ties,
-            score_precision=settings.precision,
-            pooled=pooled,
-            workers=settings.workers,
-            scheduler=settings.scheduler,
-        )
+    def __init__(self, experiment: BaseExperiment) -> None:
+        self.qrels, self.options = experiment.qrels, experiment.options
+        align = experiment.alignment([], [], trace=True)
+        experiment.runs.read_streams()
+        aligned = dict(zip(experiment.runs, experiment.map_ranked(align.of), strict=True))
         self.pool = experiment.pool_assumed()
-        self.assumed = [as_sentence(self.pool.sentence)] if pooled is None else []
+        self.assumed = [as_sentence(self.pool.sentence)] if self.options.pooled is None else []
         chosen = self.pool.names
-        left = [name for name in runs if name not in set(chosen)]
+        left = [name for name in experiment.runs if name not in set(chosen)]
         # With nobody left out, or one run, the contributing runs are the ones to look at.
         others = left if len(left) > 1 else chosen
         self.whom = (
@@ -103,22 +88,27 @@ class Bench:
         )
         if len(others) < 2:
             raise FathomsError("RM's comparisons need at least two runs")
-        align = experiment.alignment([], [], trace=True)
-        aligned = dict(zip(runs, experiment.map(lambda name: experiment.align(name, align)), strict=True))
-        self.depths = least_depths((aligned[name] for name in chosen), len(qrels))
+        self.depths = least_depths((aligned[name] for name in chosen), len(self.qrels))
         self.contributing = {name: aligned[name] for name in chosen}
         self.others = {name: aligned[name] for name in others}
 
     def parallel_map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        return parallel_map(work, items, workers=self.settings.workers, scheduler=self.settings.scheduler)
+        return parallel_map(work, items, workers=self.options.workers, scheduler=self.options.scheduler)
+
+    @property
+    def how_read(self) -> str:
+        return f"Ties {self.options.ties}, scores compared as {self.options.used_precision}."
 
     def ranges(self, runs: dict[str, Aligned], measures: list[Measure], kept: Sequence[Bools]) -> list[list[Ranges]]:
         """For each measure, the ranges under each set of judgments; run by run, as those are what takes long."""
         qrels = self.qrels
+        counts = [qrels.count(judgments) for judgments in kept]
+        # T of the paper is all that is asked for, and the exact ranges would take most of the time.
+        rough = [measure.replace(bounds="rm") if "bounds" in measure.params else measure for measure in measures]
 
         def one(name: str) -> list[list[tuple[Floats, Floats]]]:
-            evidences = [with_judgments(runs[name], qrels, judgments) for judgments in kept]
-            return [[_range(measure, evidence) for evidence in evidences] for measure in measures]
+            evidences = [with_judgments(runs[name], qrels, *judgments) for judgments in zip(kept, counts, strict=True)]
+            return [[_range(measure, evidence) for evidence in evidences] for measure in rough]
 
         found = self.parallel_map(one, runs)
         return [
@@ -126,29 +116,28 @@ class Bench:
             for m in range(len(measures))
         ]
 
-    def orders(self) -> list[np.ndarray[Any, Any]]:
+    def orders(self, settings: RMSettings) -> list[np.ndarray[Any, Any]]:
         """One order of the judgments, or as many shuffled inside each depth as wanted."""
-        if self.settings.prefix_order == "file":
+        if settings.prefix_order == "file":
             return [prefix_order(self.depths)]
-        rng = np.random.default_rng(self.settings.seed)
-        return [prefix_order(self.depths, rng) for _ in range(self.settings.shuffles)]
+        rng = np.random.default_rng(self.options.seed)
+        return [prefix_order(self.depths, rng) for _ in range(settings.shuffles)]
 
     def sizes(self) -> list[int]:
         return [size for size in SIZES if size < len(self.qrels)]
 
 
 def study(
-    qrels: Qrels,
-    runs: Runs,
-    pooled: Sequence[str] | None = None,
+    experiment: BaseExperiment,
     settings: RMSettings | None = None,
     *,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Study:
     """All tables and figures of the paper for this collection."""
     settings = settings or RMSettings()
-    bench = Bench(qrels, runs, pooled, settings)
-    orders = bench.orders()
+    bench = Bench(experiment)
+    qrels = bench.qrels
+    orders = bench.orders(settings)
     everything = np.ones(len(qrels), dtype=bool)
     measures = [parse_measure(name) for name in MEASURES]
     result = Study(
@@ -160,7 +149,7 @@ def study(
     result.notes += [
         *bench.assumed,
         f"Prefixes by least depth, inside a depth {how}; {at_depth_one:,} judged documents have least depth 1.",
-        f"Ties {settings.ties}, scores compared as {settings.precision}.",
+        bench.how_read,
         "The paper's own figures are for TREC-9 (web track, 46 runs); other collections need not agree with them.",
     ]
     shallow = min(SHALLOW, len(qrels))
@@ -181,16 +170,21 @@ def study(
     progress("contributing runs")
     tuned = _tuned(bench, con_ranges)
     progress("constants tuned")
-    judgments = [everything, prefix(orders[0], medium), *(prefix(order, shallow) for order in orders)]
-    non_full, non_medium, non_shallow = {}, {}, {}
-    for measure, (full, some, *few) in zip(measures, bench.ranges(bench.others, measures, judgments), strict=True):
-        non_full[measure.name], non_medium[measure.name], non_shallow[measure.name] = full, some, few
+    # By order and number of judgments: some of these are in several tables.
+    wanted = {(0, size): prefix(orders[0], size) for size in (*bench.sizes(), medium, len(qrels))}
+    wanted |= {(number, shallow): prefix(order, shallow) for number, order in enumerate(orders)}
+    others = {
+        measure.name: dict(zip(wanted, ranges, strict=True))
+        for measure, ranges in zip(measures, bench.ranges(bench.others, measures, [*wanted.values()]), strict=True)
+    }
+    non_full, non_medium = ({name: found[0, size] for name, found in others.items()} for size in (len(qrels), medium))
+    non_shallow = {name: [found[number, shallow] for number in range(len(orders))] for name, found in others.items()}
     progress("other runs")
 
     _table_1(result, bench, measures, {shallow: non_shallow, medium: non_medium, len(qrels): non_full})
     _fig_1(result, bench, prefix(orders[0], shallow), shallow)
     _surfaces(result, con_ranges["P@10"], tuned, bench.sizes())
-    _fig_4(result, bench, measures, orders[0], tuned, non_full)
+    _fig_4(result, bench, others)
     _fig_5(result, non_shallow["P@10"][0], non_full["P@10"], shallow)
     _table_2(result, measures, tuned, non_shallow, non_full, shallow, len(qrels))
     _tuning(result, measures, tuned, con_ranges, bench.sizes())
@@ -210,7 +204,7 @@ def _range(measure: Measure, evidence: Evidence) -> tuple[Floats, Floats]:
 
 
 def _tuned(bench: Bench, ranges: dict[str, tuple[Ranges, list[Ranges]]]) -> dict[tuple[str, Predictor], Tuned]:
-    seed = bench.settings.seed
+    seed = bench.options.seed
 
     def one(task: tuple[str, Predictor]) -> Tuned:
         full, parts = ranges[task[0]]
@@ -252,13 +246,13 @@ def _fig_1(result: Study, bench: Bench, kept: np.ndarray[Any, Any], size: int) -
     limits = [1, 2, 3, 4, 5, 6, 8, 11, 21, 51, 101]
     labels = [*(str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in pairwise(limits)), "101-"]
     rows: list[Sequence[Any]] = []
-    groups = {"contributing": bench.contributing}
+    groups, counts = {"contributing": bench.contributing}, bench.qrels.count(kept)
     if bench.others.keys() != bench.contributing.keys():
         groups["others"] = bench.others
     for group, runs in groups.items():
         first = []
         for aligned in runs.values():
-            evidence = with_judgments(aligned, bench.qrels, kept)
+            evidence = with_judgments(aligned, bench.qrels, kept, counts)
             first.append(evidence.first_unjudged[evidence.lengths > 0])
         counts = np.histogram(np.concatenate(first), bins=[*limits, np.inf])[0]
         rows += [(group, label, float(share)) for label, share in zip(labels, counts / counts.sum(), strict=True)]
@@ -316,22 +310,14 @@ def _surfaces(
         )
 
 
-def _fig_4(
-    result: Study,
-    bench: Bench,
-    measures: list[Measure],
-    order: np.ndarray[Any, Any],
-    tuned: dict[tuple[str, Predictor], Tuned],
-    full: dict[str, Ranges],
-) -> None:
+def _fig_4(result: Study, bench: Bench, ranges: dict[str, dict[tuple[int, int], Ranges]]) -> None:
+    """`ranges` by measure, order and number of judgments; the first order is shown."""
     rows: list[Sequence[Any]] = []
-    by_size = bench.ranges(bench.others, measures, [prefix(order, size) for size in bench.sizes()])
-    for i, size in enumerate([*bench.sizes(), len(bench.qrels)]):
-        for measure, ranges in zip(measures, by_size, strict=True):
-            here = full[measure.name] if size == len(bench.qrels) else ranges[i]
-            for method in STUDIED if measure.name == "P@10" else STUDIED[:1]:
-                p = paired_t(here.point(method, PUBLISHED[method]))
-                rows.append((f"{measure.name} {method}", size, 100 * separability(p, ALPHA)))
+    for size in (*bench.sizes(), len(bench.qrels)):
+        for name, found in ranges.items():
+            for method in STUDIED if name == "P@10" else STUDIED[:1]:
+                p = paired_t(found[0, size].point(method, PUBLISHED[method]))
+                rows.append((f"{name} {method}", size, 100 * separability(p, ALPHA)))
     columns = ["method", "judgments", "separability"]
     result.add(
         "fig4",

@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from fathoms.comparison.correlation import correlation
 from fathoms.data.arrays import identity_of
 from fathoms.data.qrels import Qrels
-from fathoms.data.runs import Runs
 from fathoms.errors import FathomsError
 from fathoms.estimate.distribution import Moments
 from fathoms.estimate.relevance import LITERAL, UNCERTAIN, Experts
-from fathoms.evidence.candidates import Block, Candidates, candidates
+from fathoms.evidence.candidates import Block, Candidates, gathered
 from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.evidence.order import Precision, Ties
+from fathoms.experiment.base import BaseExperiment
 from fathoms.judging.engine import Engine
 from fathoms.judging.models import RelevantOrNot
 from fathoms.judging.select import CARTERETTE_2007, STRATEGIES, MTCWeight, Strategy
@@ -74,8 +73,6 @@ PAPER_AD_HOC_99 = ((59.4, 74.3, 78.6, 86.8, 92.6, 92.8, 99.6), -0.44, 179, 0.532
 
 @dataclass(frozen=True)
 class RTCSettings:
-    ties: Ties = "trec"
-    precision: Precision = "float64"
     depth: int = 100
     trials: int = 1000
     systems: int = 10  # k
@@ -104,14 +101,25 @@ class World:
         return identity_of([*found.names, *found.topics], found.topic, found.place, self.relevant, self.in_all)
 
 
-def make_world(qrels: Qrels, runs: Runs, settings: RTCSettings) -> World:
-    """Topics without relevant documents say nothing of any system and are left out."""
+def make_world(experiment: BaseExperiment, depth: int) -> World:
+    """Of the runs named as contributing, or of all. Topics without relevant documents say nothing of any system and are
+    left out."""
+    qrels = experiment.qrels
     counts = qrels.counts[:, qrels.levels > 0].sum(axis=1)
-    topics = [topic for topic, count in zip(qrels.topics, counts, strict=True) if count]
-    found = candidates(runs, settings.depth, settings.ties, settings.precision, topics)
+    if not counts.all():
+        topics = [topic for topic, count in zip(qrels.topics, counts, strict=True) if count]
+        experiment = experiment.with_qrels(qrels.of_topics(topics))
+    experiment.prepare()
+    names = chosen(experiment)
+    found = gathered(names, [experiment.ranked(name) for name in names], experiment.qrels.topics, depth)
     _, relevant = found.judged_by(qrels)
     in_all = counts[counts > 0]
     return World(found, relevant, in_all, average_precision(found, relevant, in_all).mean(axis=1))
+
+
+def chosen(experiment: BaseExperiment) -> list[str]:
+    named = experiment.options.pooled
+    return list(experiment.runs if named is None else dict.fromkeys(name for name in named if name in experiment.runs))
 
 
 def average_precision(found: Candidates, relevant: Bools, in_all: Ints) -> Floats:
@@ -307,8 +315,7 @@ def summary(outcome: Outcome, seed: int = 0) -> dict[str, Any]:
 
 
 def study(
-    qrels: Qrels,
-    runs: Runs,
+    experiment: BaseExperiment,
     settings: RTCSettings | None = None,
     *,
     progress: Callable[[str], None] = lambda what: None,
@@ -316,7 +323,8 @@ def study(
 ) -> Study:
     """All tables and figures of the paper for this collection; `step` is called for each batch of trials."""
     settings = settings or RTCSettings()
-    world = make_world(qrels, runs, settings)
+    qrels = experiment.qrels
+    world = make_world(experiment, settings.depth)
     progress("runs gathered")
     rows = trials(world, settings, step)
     outcomes = {method: Outcome.of(rows, method) for method in settings.methods}
@@ -335,7 +343,7 @@ def study(
         f"A pair is right if it agrees with AP of the first {settings.depth} documents under all judgments given; what "
         "these leave unjudged counts as not relevant.",
     ]
-    _table_1(result, qrels, runs)
+    _table_1(result, qrels, len(world.candidates.names))
     _table_2(result, outcomes, settings)
     _table_3(result, outcomes)
     _table_4(result, outcomes)
@@ -346,9 +354,9 @@ def study(
     return result
 
 
-def _table_1(result: Study, qrels: Qrels, runs: Runs) -> None:
+def _table_1(result: Study, qrels: Qrels, runs: int) -> None:
     judged = int((qrels.grades >= 0).sum())
-    rows = [(qrels.source, len(qrels.topics), len(runs), judged, int((qrels.grades > 0).sum()))]
+    rows = [(qrels.source, len(qrels.topics), runs, judged, int((qrels.grades > 0).sum()))]
     result.add("table1", "the collection", ("track", "topics", "runs", "judged", "relevant"), rows)
 
 

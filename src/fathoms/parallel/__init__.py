@@ -13,6 +13,7 @@ never hears of a task that Dask gave up, and would wait for it for ever.
 """
 
 from fathoms.parallel.cluster import check_scheduler, disconnect
+from fathoms.parallel.local import may_fork
 from fathoms.parallel.work import finished, parallel_map, run_batches
 
-__all__ = ["check_scheduler", "disconnect", "finished", "parallel_map", "run_batches"]
+__all__ = ["check_scheduler", "disconnect", "finished", "may_fork", "parallel_map", "run_batches"]
