@@ -183,7 +183,9 @@ def contradicting(run: Run) -> Rows:
         return np.empty(0, dtype=np.int64)
     if in_both_orders(run):
         return np.empty(0, dtype=np.int64)
-    rows = np.lexsort((-run.scores, run.topic))
+    rows = np.arange(len(run))
+    if not _sorted((-run.scores, run.topic)):
+        rows = np.lexsort((-run.scores, run.topic))
     rows = _ranks_ascending(run.ranks, rows, tied_with_above(run.scores[rows], run.topic[rows]))
     ranks, topic = run.ranks[rows], run.topic[rows]
     return rows[1:][(topic[1:] == topic[:-1]) & (ranks[1:] < ranks[:-1])]
