@@ -98,6 +98,14 @@ class Ranges:
         """One topic's rankings, without the large arrays that an earlier look at them has made."""
         return copy(self.topics[number])
 
+    def _for_pairs(self, number: int, a: Ints, b: Ints) -> tuple[TopicRankings, Ints, Ints, Ints]:
+        """One topic's rankings by the systems of some pairs, the places of A and B among these systems, and how many
+        documents of the universe neither of them has."""
+        topic = self.topic(number)
+        others = self.universe.others(topic, a, b)
+        used, place = np.unique(np.concatenate([a, b]), return_inverse=True)
+        return topic.of_systems(used), place[: len(a)], place[len(a) :], others
+
     def of(
         self,
         measures: Sequence[Measure],
@@ -149,9 +157,8 @@ class Ranges:
         """What `work` finds for the pairs (a, b) on each topic, stacked: the last axis is that of the topics."""
 
         def one(number: int) -> list[Floats]:
-            topic = self.topic(number)
-            others = self.universe.others(topic, a, b)
-            return [found(topic, a, b, others) for found in work.values()]
+            topic, in_a, in_b, others = self._for_pairs(number, a, b)
+            return [found(topic, in_a, in_b, others) for found in work.values()]
 
         _ = self.topics  # made here, so that forks need not make them each
         found = parallel_map(one, range(len(self.qrels.topics)), workers=self.workers) if work else []
@@ -283,8 +290,7 @@ class Ranges:
                 rows = np.flatnonzero(due[:, number])
                 if not len(rows):
                     return rows, np.empty(0)
-                topic, a, b = self.topic(number), back[rows], front[rows]
-                others = self.universe.others(topic, a, b)
+                topic, a, b, others = self._for_pairs(number, back[rows], front[rows])
                 now = comparable(measure, measure.value(topic.evidence()))
                 return rows, np.maximum(self._witnessed(measure, how, topic, a, b, others) - (now[a] - now[b]), 0.0)
 

@@ -27,6 +27,7 @@ BY_ROW = (  # what a PairEvidence holds for each row
     *("length_a", "length_b", "others"),
 )
 WORKED_OUT = ("rank", "groups", "group_marks", "unjudged")  # of a TopicRankings, when it is asked for
+BOTH = "both"  # the kind of a cached table of two systems each
 ALONE = -1  # the group of a document that is in no group shared by both runs
 
 
@@ -110,6 +111,21 @@ class TopicRankings:
         """Without what can be worked out again and is large."""
         return {name: value for name, value in self.__dict__.items() if name not in WORKED_OUT}
 
+    def of_systems(self, systems: Ints) -> TopicRankings:
+        """The rankings by some of the systems, of the same documents."""
+        shared = {key: value[np.ix_(systems, systems)] for key, value in self._cache.items() if key[0] == BOTH}
+        return TopicRankings(
+            self.number,
+            self.place[systems],
+            self.tied[systems],
+            self.codes,
+            self.keys,
+            self.counts,
+            self.levels,
+            self.max_grade,
+            shared,
+        )
+
     @property
     def n_documents(self) -> int:
         return len(self.codes) - 1
@@ -147,7 +163,7 @@ class TopicRankings:
 
     def unjudged_of_both(self, depth: int | None = None) -> Ints:
         """[system, system]: how many unjudged documents two systems have together."""
-        key = ("both", depth)
+        key = (BOTH, depth)
         if key not in self._cache:
             from scipy.sparse import csr_array
 

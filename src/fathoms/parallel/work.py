@@ -32,6 +32,7 @@ def parallel_map(
     settings: str = "",
     identity: Callable[[Item], str] = repr,
     heavy: bool = False,
+    threads: bool = True,
     progress: Callable[[Item], None] = lambda item: None,
 ) -> list[Result]:
     """`work` on every item, the results in their order; `progress` hears here of each item that is done.
@@ -39,7 +40,8 @@ def parallel_map(
     For a scheduler `work` needs to be picklable, and what it refers to is sent to each worker once. With a folder,
     results are kept there some at a time, as by `run_batches`, and those found there are not worked for again; they
     are known by `settings` and what `identity` says of each item. What is `heavy` has new processes where forks are
-    not safe: they take a second to start, and what `work` refers to goes to them some times.
+    not safe: they take a second to start, and what `work` refers to goes to them some times. Work that cannot share a
+    process with other work says so (`threads`), and goes one by one there.
     """
     items = list(items)
     if folder is not None:
@@ -62,6 +64,8 @@ def parallel_map(
     if heavy:
         pieces = _pieces(items, workers)
         return _in_order(pieces, on_processes(_Mapped(work), pieces, workers), progress)
+    if not threads:
+        return [one(item) for item in items]
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(workers) as pool:
