@@ -195,7 +195,7 @@ class Ranges:
             return quick_witness(measure, topic, a, b)
         if how == "plain":
             return self._plainly_witnessed(measure, topic, a, b, others)
-        found, has_ties = np.empty(len(a)), topic.tied.any(axis=1)
+        found, has_ties = np.empty(len(a)), np.asarray(topic.tied.any(axis=1))
         for rows, pair in pairs_to_depth(measure, topic, a, b, others, self.universe, over_ties=how == "ties"):
             if how == "ties":
                 tied = pair.has_ties if measure.k is not None else has_ties[pair.a] | has_ties[pair.b]
@@ -274,8 +274,8 @@ class Ranges:
     ) -> Bools:
         """Whether a judging, or an order of ties, was found in which the run in front is so no longer; for some pairs.
 
-        Each pair goes first to the topics where its range is widest, `width` [pair, topic], a few at a time, and is left
-        out once it is reversed.
+        Each pair goes first to the topics where its range is widest, `width` [pair, topic], a few at a time, and is
+        left out once it is reversed.
         """
         n_topics = len(self.qrels.topics)
         front, back, total = front[pairs], back[pairs], lead[pairs] * n_topics

@@ -95,9 +95,7 @@ class Judging:
                         known[measure], drawn = sums[:, : shape[2]], sums[:, shape[2] :]
                     else:
                         drawn = self._sums(measure, codes)
-                    for scores, sums in zip(
-                        found[measure], (drawn, np.tile(known[measure], len(codes))), strict=True
-                    ):
+                    for scores, sums in zip(found[measure], (drawn, np.tile(known[measure], len(codes))), strict=True):
                         value = measure.from_sums(sums, in_all).reshape(len(self.found.names), -1, shape[2])
                         scores[part] = np.moveaxis(value, 0, 1)
                 else:

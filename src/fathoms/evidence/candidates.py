@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,7 @@ from fathoms.data.topics import topic_order
 from fathoms.errors import FathomsError
 from fathoms.evidence.align import Ranked, rank
 from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.evidence.order import Precision, Ties
+from fathoms.evidence.order import Precision, Ties, order_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +166,21 @@ class Block:
         spread = np.zeros((n_topics, k, n + 1))
         np.put_along_axis(spread, self.column, values, axis=2)
         return np.ascontiguousarray(spread[:, :, :n])
+
+
+def only_top(run: Run, depth: int, ties: Ties, precision: Precision) -> Run:
+    """The run with the first `depth` documents of each topic, still in the order of its file."""
+    rows, _ = order_rows(run, np.arange(len(run)), run.topic, ties, precision)
+    topic = run.topic[rows]
+    kept = np.sort(rows[np.arange(len(rows)) - np.searchsorted(topic, topic) < depth])
+    return replace(
+        run,
+        topic=run.topic[kept],
+        documents=run.documents[kept],
+        keys=run.keys[kept],
+        scores=run.scores[kept],
+        ranks=None if run.ranks is None else run.ranks[kept],
+    )
 
 
 def candidates(

@@ -63,8 +63,8 @@ class Listed:
         return total
 
     def _place_by_place(self, weights: Floats, values: Floats) -> Floats:
-        """`running_sums` over the first places of all topics, then their second ones, and so on: no more is looked at at
-        a time than the processor's caches hold."""
+        """`running_sums` over the first places of all topics, then their second ones, and so on: no more at a time than
+        the processor's caches hold."""
         length = np.diff(self.start)
         by_length = np.argsort(-length, kind="stable")
         first, longest = self.start[:-1][by_length], length[by_length]

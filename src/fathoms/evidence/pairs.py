@@ -150,7 +150,7 @@ class TopicRankings:
         rank[:, -1] = 0
         return rank
 
-    def ranks_in(self, systems: Ints, documents: Ints) -> NDArray[Any]:
+    def ranks_in(self, systems: Ints, documents: NDArray[Any]) -> NDArray[Any]:
         """[row, column]: the rank that the system of each row has given a document, 0 where it has not retrieved it."""
         # Number -1 comes to the last column of the row before, which stands for it there as well as in its own row.
         return np.take(self.rank, systems[:, None] * self.rank.shape[1] + documents)
