@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from fathoms.evidence.evidence import Bools, Floats
+from fathoms.evidence.evidence import Bools
 from fathoms.judging.beliefs import DRAWS, APBeliefs, Beliefs, DrawnBeliefs, Grading, WeightedBeliefs, beliefs_of
 from fathoms.judging.calibrating import calibrate
 from fathoms.judging.engine import EVERY, Engine
