@@ -3,12 +3,13 @@
     python bench/report.py FOLDER [--before SRC] [--repeat N]
 
 FOLDER holds qrels.txt and runs/. SRC is the `src` folder of an older checkout. The two take turns, so that a busy
-machine is busy for both.
+machine is busy for both, and their pages are compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
@@ -63,12 +64,16 @@ def main() -> None:
         show_header()
         for name, timing in best.items():
             show(f"report of {n} runs", name, timing.seconds, best["ours"].seconds, timing.megabytes)
+        pages = set()
         for name, source in trees.items():
             counted = command(source, args.folder, target, 1, "-c", COUNT)
             done = subprocess.run(counted, check=False, capture_output=True, text=True)
             counts: dict[str, int] = json.loads(done.stderr.splitlines()[-1])
             said = ", ".join(f"{what} {number / n:.1f} times" for what, number in sorted(counts.items()))
             print(f"{name}: each run is {said}")
+            pages.add(hashlib.sha256(target.read_bytes()).hexdigest())
+        if len(trees) > 1:
+            print("the pages are the same" if len(pages) == 1 else "THE PAGES DIFFER")
     print(*failed, sep="\n")
 
 

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
+from fathoms.evidence.evidence import Bools
 from fathoms.judging.beliefs import DRAWS, APBeliefs, Beliefs, DrawnBeliefs, Grading, WeightedBeliefs, beliefs_of
 from fathoms.judging.calibrating import calibrate
 from fathoms.judging.engine import EVERY, Engine
@@ -57,7 +58,7 @@ class Sure:
     def covariance(self, directions: Sequence[Any]) -> Floats:
         return np.zeros((self._k, self._k))
 
-    def levels(self, n: int, seed: int) -> NDArray[np.int8]:
+    def levels(self, n: int, seed: int, wanted: Bools) -> NDArray[np.int8]:
         lots = np.random.default_rng(seed).random((n, *self.chance.shape[1:]))
         found: NDArray[np.int8] = (lots[:, None] >= np.cumsum(self.chance[:-1], axis=0)).sum(axis=1).astype(np.int8)
         return found
@@ -392,7 +393,7 @@ def widened(seed: int, turning: bool) -> float:
     labels = rng.random((*block.present.shape, 1))
     learner = Grades(block, labels, levels, 10)
     nothing = np.zeros(block.present.shape, dtype=np.int64)
-    level = learner.fit(nothing > 0, nothing).levels(1, seed)[0].astype(np.int64)
+    level = learner.fit(nothing > 0, nothing).levels(1, seed, block.present)[0].astype(np.int64)
     if turning:
         level = (np.where(least <= 5, labels[..., 0], 1 - labels[..., 0]) > 0.6).astype(np.int64)
     beliefs = beliefs_of(parse_measure("P@10"), block, Grading(levels, np.zeros((12, 2))))

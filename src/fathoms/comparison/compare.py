@@ -40,6 +40,7 @@ from fathoms.experiment.result import Result
 from fathoms.experiment.survey import Survey, survey
 from fathoms.experiment.topics import topic_notes
 from fathoms.measures.base import Measure, Scores
+from fathoms.parallel import parallel_map
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def run_comparison(
     how = _How(names, a, b, test, correction, alpha, options.seed, options.ties == "expected")
     documents = sum(len(system.keys.keys) for system in systems)
     estimates = _estimates(experiment, measures, how, draws, labels, to_depth, documents, notes)
-    held = {} if estimates is None else _held(estimates, values, how, level)
+    held = {} if estimates is None else _held(estimates, values, how, level, options.workers)
     explained_by = [m for m in measures if m in found and not m.needs_pool] if explain else []
     told: dict[Measure, list[Fragility | None]] = {m: [*fragility(ranges, m, means[m])] for m in explained_by}
     pairs: list[Pair] = []
@@ -333,23 +334,28 @@ def _estimates(
     return found
 
 
-def _held(estimates: Estimates, values: dict[Measure, Floats], how: _How, level: float) -> dict[Measure, Holding]:
+def _held(
+    estimates: Estimates, values: dict[Measure, Floats], how: _How, level: float, workers: int
+) -> dict[Measure, Holding]:
     """What the estimates say of each pair, measure by measure."""
-    return {
-        m: holding(
-            values[m],
-            comparable(m, estimate.draws),
+
+    def one(measure: Measure) -> Holding:
+        estimate = estimates[measure]
+        return holding(
+            values[measure],
+            comparable(measure, estimate.draws),
             how.a,
             how.b,
-            point=comparable(m, estimate.point),
+            point=comparable(measure, estimate.point),
             test=how.test,
             correction=how.correction,
             alpha=how.alpha,
             seed=how.seed,
             level=level,
         )
-        for m, estimate in estimates.by_measure.items()
-    }
+
+    measures = list(estimates.by_measure)
+    return dict(zip(measures, parallel_map(one, measures, workers=workers), strict=True))
 
 
 def _by_run(estimates: Estimates, level: float) -> dict[tuple[str, str], tuple[float, float, float]]:

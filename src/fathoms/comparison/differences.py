@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data.arrays import distinct
-from fathoms.data.qrels import JUDGED
+from fathoms.data.qrels import EXCLUDED, JUDGED
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
 from fathoms.evidence.pairs import ALONE, PairEvidence, TopicRankings
 from fathoms.measures.base import Measure
@@ -207,19 +207,19 @@ class Judging:
     value: Floats  # A - B
 
 
-def witness(measure: Measure, pair: PairEvidence, *, thorough: bool = True) -> Judging:
+def witness(measure: Measure, pair: PairEvidence) -> Judging:
     """A judging of each row with as great an A - B as a search finds.
 
-    Documents in order of how much better A has them, the first m of them relevant, for m on a grid, or where not
-    `thorough` all that A has above B; what neither run has all relevant, or not at all.
+    Documents in order of how much better A has them, the first m of them relevant, for m on a grid; what neither run
+    has all relevant, or not at all.
     """
     advantage = np.where(pair.unjudged, 1 / pair.rank_a - 1 / pair.rank_b, -np.inf)
     helpful = advantage > 0
     top = np.int16(JUDGED + len(pair.levels) - 1)
     best = Judging(pair.codes, np.zeros(len(pair), dtype=np.int64), difference(measure, pair, pair.codes))
     most = int(helpful.sum(axis=1).max(initial=0))
-    place = np.argsort(np.argsort(-advantage, axis=1, kind="stable"), axis=1) if thorough else np.zeros((1, 1))
-    for m in counts_up_to(most) if thorough else [most]:
+    place = np.argsort(np.argsort(-advantage, axis=1, kind="stable"), axis=1)
+    for m in counts_up_to(most):
         codes = np.where(helpful & (place < m), top, pair.codes)
         for others in (np.zeros_like(pair.others), pair.others):
             found = difference(measure, pair, codes, others)
@@ -234,6 +234,50 @@ def witness(measure: Measure, pair: PairEvidence, *, thorough: bool = True) -> J
     return best
 
 
+def plain_witness(
+    measure: Measure, topic: TopicRankings, a: Ints, b: Ints, depth: int, others: Ints, universe_depth: int | None
+) -> Floats:
+    """What A - B is in one judging, the better one for A: all that A has above B relevant, and what neither run has in
+    its first `depth` places all relevant, or not at all.
+
+    Both rankings are looked at by themselves, for the pairs are too many to put their documents side by side.
+    `others` and `universe_depth` are as in `TopicRankings.pairs`.
+    """
+    top, places = len(topic.levels) - 1, np.arange(1, depth + 1)
+    place = topic.place[:, :depth]
+    rank_in_b, rank_in_a = topic.ranks_in(b, place[a]), topic.ranks_in(a, place[b])
+    codes, unjudged = topic.codes[place], topic.unjudged[place]
+    codes_a, codes_b, open_a, open_b = codes[a], codes[b], unjudged[a], unjudged[b]
+    if universe_depth is not None:
+        near_a, near_b = (
+            (places <= universe_depth) | ((rank > 0) & (rank <= universe_depth)) for rank in (rank_in_b, rank_in_a)
+        )
+        codes_a = np.where(open_a & ~near_a, np.int16(EXCLUDED), codes_a)
+        codes_b = np.where(open_b & ~near_b, np.int16(EXCLUDED), codes_b)
+        open_a, open_b = open_a & near_a, open_b & near_b
+    helpful = open_a & ((rank_in_b == 0) | (rank_in_b > places))
+    harmful = open_b & (rank_in_a > 0) & (rank_in_a < places)
+    codes_a, codes_b = (
+        np.where(new, np.int16(JUDGED + top), codes) for new, codes in ((helpful, codes_a), (harmful, codes_b))
+    )
+    counts = np.repeat(topic.counts[None, :], len(a), axis=0)
+    counts[:, top] += helpful.sum(axis=1)
+
+    def value(codes: NDArray[np.int16], systems: Ints, counts: Ints) -> Floats:
+        evidence = topic.as_evidence(codes, np.zeros(codes.shape, dtype=bool), topic.lengths[systems], counts=counts)
+        return comparable(measure, measure.value(evidence))
+
+    found = value(codes_a, a, counts) - value(codes_b, b, counts)
+    if "universe" in measure.params and depth < topic.place.shape[1]:
+        only_b = open_b & ((rank_in_a == 0) | (rank_in_a > depth))
+        others = others + topic.unjudged_of_both(universe_depth)[a, b] - open_a.sum(axis=1) - only_b.sum(axis=1)
+    if others.any():
+        counts = counts.copy()
+        counts[:, top] += others
+        found = np.maximum(found, value(codes_a, a, counts) - value(codes_b, b, counts))
+    return found
+
+
 def quick_witness(measure: Measure, topic: TopicRankings, a: Ints, b: Ints) -> Floats:
     """At most what A - B is in one judging: of the documents that only A has, those in its first places relevant.
 
@@ -242,7 +286,7 @@ def quick_witness(measure: Measure, topic: TopicRankings, a: Ints, b: Ints) -> F
     """
     top = len(topic.levels) - 1
     place = topic.place[a][:, :WITNESSED]
-    new = topic.unjudged[place] & (topic.rank[b[:, None], place] == 0)
+    new = topic.unjudged[place] & (topic.ranks_in(b, place) == 0)
     added = new.sum(axis=1)
     counts = np.repeat(topic.counts[None, :], len(a), axis=0)
     counts[:, top] += added
@@ -261,14 +305,15 @@ def quick_witness(measure: Measure, topic: TopicRankings, a: Ints, b: Ints) -> F
     return comparable(measure, value) - comparable(measure, theirs[row, step])
 
 
-def tie_witness(measure: Measure, pair: PairEvidence) -> Floats:
-    """As great an A - B of each row as judging gives under some other orders of ties, the same for both runs.
+def tie_witness(measure: Measure, pair: PairEvidence, tied: Bools) -> Floats:
+    """As great an A - B of each row that is `tied` as judging gives under some other orders of ties, the same for both
+    runs.
 
     What is relevant, or unjudged, comes first in its group if only A has it tied, last if only B has, and where both
     have it tied once first and once last.
     """
     found = np.full(len(pair), -np.inf)
-    rows = np.flatnonzero(pair.has_ties)
+    rows = np.flatnonzero(tied)
     if not len(rows):
         return found
     some = pair.rows(rows)

@@ -20,6 +20,7 @@ from fathoms.comparison.differences import (
     difference,
     enumerated,
     listed_range,
+    plain_witness,
     quick_witness,
     tie_witness,
     upper_bounds,
@@ -38,7 +39,10 @@ NOTHING = 1e-9  # a difference this small is rounding, and proves nothing
 CELLS = 2_000_000  # of pairs times documents worked on at a time
 BEST = 100_000_000  # cells of pairs, topics and documents for which all pairs get the best bounds
 BEST_QUADRATIC = 1_500_000_000  # the same where pairs of documents count
+FIRST_TOPICS = 4  # of each pair, where a judging that reverses it is looked for; then twice as many, and so on
 MANY = 200  # pairs from which on the quick bound is worth trying first
+
+Changes = tuple[Ints, Floats]  # pairs, and how far each was brought
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,14 @@ class Ranges:
         """One topic's rankings, without the large arrays that an earlier look at them has made."""
         return copy(self.topics[number])
 
+    def _for_pairs(self, number: int, a: Ints, b: Ints) -> tuple[TopicRankings, Ints, Ints, Ints]:
+        """One topic's rankings by the systems of some pairs, the places of A and B among these systems, and how many
+        documents of the universe neither of them has."""
+        topic = self.topic(number)
+        others = self.universe.others(topic, a, b)
+        used, place = np.unique(np.concatenate([a, b]), return_inverse=True)
+        return topic.of_systems(used), place[: len(a)], place[len(a) :], others
+
     def of(
         self,
         measures: Sequence[Measure],
@@ -145,9 +157,8 @@ class Ranges:
         """What `work` finds for the pairs (a, b) on each topic, stacked: the last axis is that of the topics."""
 
         def one(number: int) -> list[Floats]:
-            topic = self.topic(number)
-            others = self.universe.others(topic, a, b)
-            return [found(topic, a, b, others) for found in work.values()]
+            topic, in_a, in_b, others = self._for_pairs(number, a, b)
+            return [found(topic, in_a, in_b, others) for found in work.values()]
 
         _ = self.topics  # made here, so that forks need not make them each
         found = parallel_map(one, range(len(self.qrels.topics)), workers=self.workers) if work else []
@@ -182,14 +193,24 @@ class Ranges:
         """[pair]: a value that A - B takes in some judging, and with `ties` in some other order of ties."""
         if how == "quick":
             return quick_witness(measure, topic, a, b)
-        found = np.empty(len(a))
+        if how == "plain":
+            return self._plainly_witnessed(measure, topic, a, b, others)
+        found, has_ties = np.empty(len(a)), np.asarray(topic.tied.any(axis=1))
         for rows, pair in pairs_to_depth(measure, topic, a, b, others, self.universe, over_ties=how == "ties"):
             if how == "ties":
-                found[rows] = np.maximum(difference(measure, pair, pair.codes), tie_witness(measure, pair))
+                tied = pair.has_ties if measure.k is not None else has_ties[pair.a] | has_ties[pair.b]
+                found[rows] = np.maximum(difference(measure, pair, pair.codes), tie_witness(measure, pair, tied))
             else:
-                value = witness(measure, pair, thorough=how == "thorough").value
-                best = enumerated(measure, pair, NO_LIMIT, over_ties=False)[:, 0] if how == "thorough" else value
+                value, best = witness(measure, pair).value, enumerated(measure, pair, NO_LIMIT, over_ties=False)[:, 0]
                 found[rows] = np.where(np.isfinite(best), best, value)
+        return found
+
+    def _plainly_witnessed(self, measure: Measure, topic: TopicRankings, a: Ints, b: Ints, others: Ints) -> Floats:
+        found, depth = np.empty(len(a)), _places_read(measure, topic)
+        counted = others if "universe" in measure.params else np.zeros_like(others)
+        for rows in _chunks(len(a), 2 * depth):
+            pair = a[rows], b[rows], depth, counted[rows], self.universe.depth
+            found[rows] = plain_witness(measure, topic, *pair)
         return found
 
     # -- can the sign be reversed? ---------------------------------------------------------------------------------
@@ -202,9 +223,9 @@ class Ranges:
         reversed_ = apart & exact & (lead <= NOTHING)
         if quick and not exact:
             cut_is_safe = measure.based_on == "recall" and measure.k is None
-            for how in ("quick", "plain") if cut_is_safe else ("plain",):
+            for how in ("plain", "quick") if cut_is_safe else ("plain",):
                 open_ = np.flatnonzero(apart & (lead <= NOTHING) & ~reversed_)
-                reversed_[open_] = self._reversed(measure, how, front[open_], back[open_], np.abs(diff[open_]))
+                reversed_[open_] = self._reversed(measure, how, front, back, np.abs(diff), ends[1] - ends[0], open_)
             open_ = np.flatnonzero(apart & (lead <= NOTHING) & ~reversed_)[: self._affordable_number(measure)]
             if len(open_):
                 ends[:, open_] = self._of_some(
@@ -217,7 +238,7 @@ class Ranges:
         by_judging = np.flatnonzero(apart & (lead <= NOTHING) & ~reversed_)
         by_ties = np.flatnonzero(apart & (lead > NOTHING) & ~proved)
         for rows, how in ((by_judging, "thorough"), (by_ties, "ties")):
-            reversed_[rows] = self._reversed(measure, how, front[rows], back[rows], np.abs(diff[rows]))
+            reversed_[rows] = self._reversed(measure, how, front, back, np.abs(diff), ends[1] - ends[0], rows)
         words = np.where(proved, "no", np.where(reversed_, "yes", "unknown"))
         means = ends.mean(axis=2)
         return DifferenceRanges(
@@ -248,29 +269,35 @@ class Ranges:
             n //= 2
         return n
 
-    def _reversed(self, measure: Measure, how: str, front: Ints, back: Ints, lead: Floats) -> Bools:
-        """Whether a judging, or an order of ties, was found in which the run in front is so no longer.
+    def _reversed(
+        self, measure: Measure, how: str, front: Ints, back: Ints, lead: Floats, width: Floats, pairs: Ints
+    ) -> Bools:
+        """Whether a judging, or an order of ties, was found in which the run in front is so no longer; for some pairs.
 
-        Some topics at a time, and a pair is left out once it is reversed.
+        Each pair goes first to the topics where its range is widest, `width` [pair, topic], a few at a time, and is
+        left out once it is reversed.
         """
         n_topics = len(self.qrels.topics)
-        total = lead * n_topics
-        start, step = 0, n_topics if how == "ties" else 4
+        front, back, total = front[pairs], back[pairs], lead[pairs] * n_topics
+        turn = np.argsort(np.argsort(-width[pairs], axis=1, kind="stable"), axis=1)
+        start, step = 0, n_topics if how == "ties" else FIRST_TOPICS
         while start < n_topics:
-            left = np.flatnonzero(total > NOTHING * n_topics)
-            if not len(left):
+            left = total > NOTHING * n_topics
+            if not left.any():
                 break
 
-            def change(number: int, a: Ints = back[left], b: Ints = front[left]) -> Floats:
-                topic = self.topic(number)
-                others = self.universe.others(topic, a, b)
+            def change(number: int, due: Bools = left[:, None] & (turn >= start) & (turn < start + step)) -> Changes:
+                rows = np.flatnonzero(due[:, number])
+                if not len(rows):
+                    return rows, np.empty(0)
+                topic, a, b, others = self._for_pairs(number, back[rows], front[rows])
                 now = comparable(measure, measure.value(topic.evidence()))
-                return np.maximum(self._witnessed(measure, how, topic, a, b, others) - (now[a] - now[b]), 0.0)
+                return rows, np.maximum(self._witnessed(measure, how, topic, a, b, others) - (now[a] - now[b]), 0.0)
 
-            some = range(start, min(start + step, n_topics))
+            for rows, changes in parallel_map(change, range(n_topics), workers=self.workers):
+                total[rows] -= changes
             start, step = start + step, 2 * step
-            total[left] -= np.sum(parallel_map(change, some, workers=self.workers), axis=0)
-        return total <= NOTHING * n_topics
+        return np.asarray(total <= NOTHING * n_topics)
 
 
 def _lead(ends: Floats, diff: Floats) -> Floats:
@@ -306,14 +333,27 @@ def _depths(measure: Measure, topic: TopicRankings, a: Ints, b: Ints) -> tuple[I
 
     Rounded up to a power of two times the cut-off, so that pairs of about the same depth go together.
     """
-    width = topic.place.shape[1]
-    if measure.k is None or measure.cutoff == "recall" or measure.k >= width:
+    width, k = topic.place.shape[1], _places_read(measure, topic)
+    if k == width:
         return np.full(len(a), width), np.full(len(a), width)
-    k = int(measure.k)
     last = topic.groups[1][:, k - 1]
     needed = np.maximum(last[a], last[b])
     rounded = k * 2 ** np.ceil(np.log2(needed / k)).astype(np.int64)
     return np.full(len(a), k), np.minimum(rounded, width)
+
+
+def _places_read(measure: Measure, topic: TopicRankings) -> int:
+    """How many places of the longest ranking count: those before the cut-off, and without one those before the weights
+    have become so small that their running sum does not feel them."""
+    width = topic.place.shape[1]
+    if measure.k is not None:
+        return width if measure.cutoff == "recall" else min(int(measure.k), width)
+    if not isinstance(measure, Weighted):
+        return width
+    total = np.cumsum(measure.weight(width))
+    places = int(np.searchsorted(total, total[-1])) + 1
+    one = topic.evidence(np.zeros(1, dtype=np.int64))
+    return places if measure.normaliser(places, one) == measure.normaliser(width, one) else width
 
 
 def _chunks(n: int, columns: int) -> list[slice]:
@@ -337,31 +377,37 @@ def quick_ends(measure: Measure, topic: TopicRankings, a: Ints, b: Ints, others:
 
 
 def _weighted_ends(measure: Weighted, topic: TopicRankings, a: Ints, b: Ints, over_ties: bool) -> Floats:
-    """Exact in the order used: the sum of max(0, W_A - W_B) over unjudged documents is a city-block distance."""
+    """Exact in the order used: each unjudged document adds max(0, W_A - W_B)."""
     evidence = topic.evidence()
-    scores = measure.scores(evidence)
-    weights, top = measure.weights(evidence), measure.top_gain(evidence)
-    low, high = (scores.tie_low, scores.tie_high) if over_ties else (scores.score, scores.score)
+    weights, top = measure.weights(evidence)[: _places_read(measure, topic)], measure.top_gain(evidence)
+    low: Floats | None
+    high: Floats | None
+    low = high = measure.value(evidence)
+    best = worst = np.broadcast_to(np.arange(1.0, topic.place.shape[1] + 1), topic.place.shape)
+    if over_ties:
+        scores, gain = measure.scores(evidence), measure.tie_value(evidence)
+        low, high = scores.tie_low, scores.tie_high
+        best, worst = (topic.extreme_ranks(gain, which) for which in (True, False))
     if low is None or high is None:
         raise ValueError("a weighted measure has values over ties")
-    ranks = np.broadcast_to(np.arange(1.0, topic.place.shape[1] + 1), topic.place.shape)
-    best = worst = ranks
-    if over_ties:
-        gain = measure.tie_value(evidence)
-        best, worst = (topic.extreme_ranks(gain, which) for which in (True, False))
     system, place = np.nonzero((at_ranks(weights, best) > 0) & topic.unjudged[topic.place])
     documents, column = np.unique(topic.place[system, place], return_inverse=True)
-    heavier, lighter = np.zeros((2, len(topic), len(documents)))
-    heavier[system, column] = at_ranks(weights, best[system, place])
-    lighter[system, column] = at_ranks(weights, worst[system, place])
-    more = top * _surplus(heavier, lighter)
+    lighter = np.zeros((len(documents), len(topic)))
+    lighter[column, system] = at_ranks(weights, worst[system, place])
+    more = top * _surplus(at_ranks(weights, best[system, place]), system, column, lighter)
     return np.stack([low[a] - high[b] - more[b, a], high[a] - low[b] + more[a, b]])
 
 
-def _surplus(best: Floats, worst: Floats) -> Floats:
-    """[A, B]: the sum of max(0, best of A - worst of B) over documents."""
-    from scipy.spatial.distance import cdist
+def _surplus(best: Floats, system: Ints, document: Ints, worst: Floats) -> Floats:
+    """[A, B]: the sum of max(0, best of A - worst of B) over documents.
 
-    # max(0, x) = (|x| + x) / 2
-    difference = best.sum(axis=1)[:, None] - worst.sum(axis=1)[None, :]
-    return np.asarray((cdist(best, worst, "cityblock") + difference) / 2)
+    What is best is listed, with its system (in order) and its document, for most systems lack most documents, and what
+    A lacks adds nothing; worst is [document, system].
+    """
+    n = worst.shape[1]
+    found = np.zeros((n, n))
+    ends = np.searchsorted(system, np.arange(n + 1))
+    for one in range(n):
+        own = slice(ends[one], ends[one + 1])
+        found[one] = np.maximum(best[own, None] - worst[document[own]], 0.0).sum(axis=0)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -106,12 +106,12 @@ class TieReport(Result):
     def names(self) -> list[str]:
         return [one.run for one in self.found]
 
-    def rows(self, kind: Kind = "scores") -> Iterator[tuple[Any, ...]]:
-        """The rows of one of KINDS."""
+    def rows(self, kind: Kind = "scores", measures: Sequence[Measure] | None = None) -> Iterator[tuple[Any, ...]]:
+        """The rows of one of KINDS, those of all measures or of some."""
         if kind == "runs":
             yield from map(astuple, self.found)
             return
-        for measure in self.measures:
+        for measure in self.measures if measures is None else measures:
             yield from getattr(self, f"_{kind}")(measure)
 
     def table(self, kind: Kind) -> pl.DataFrame:
@@ -167,8 +167,9 @@ class TieReport(Result):
         changes, could = means.verdicts()
         columns = [_values(d) for d in (*map(means.differences, RULES), *means.difference_range())]
         verdicts = np.select([changes, could], ["changes", "could change"], "same").tolist()
-        for a, b, *rest in zip(*means.pairs, *columns, verdicts, strict=True):
-            yield (names[a], names[b], measure.name, *rest)
+        places, name = (place.tolist() for place in means.pairs), measure.name
+        for a, b, *rest in zip(*places, *columns, verdicts, strict=True):
+            yield (names[a], names[b], name, *rest)
 
     def _places(self, measure: Measure) -> Iterator[tuple[Any, ...]]:
         means = self.means[measure]

@@ -82,17 +82,20 @@ class Judging:
         shape = (len(levels), len(self.found.names), len(self.found.topics))
         found = {measure: (np.empty(shape), np.empty(shape)) for measure in measures}
         nothing = self._codes(np.zeros((1, len(self.open)), dtype=np.int16))
-        known = {measure: self._sums(measure, nothing) for measure in measures if measure.sums_listed}
+        known: dict[Measure, Floats] = {}
         step = max(1, CELLS // max(1, len(self._listed_rows)))
         for first in range(0, len(levels), step):
             part = slice(first, first + step)
             codes, counts = self._codes(levels[part]), self._counts(levels[part])
             in_all = self._in_all(counts)
             for measure in measures:
-                if measure in known:
-                    for scores, sums in zip(
-                        found[measure], (self._sums(measure, codes), np.tile(known[measure], len(codes))), strict=True
-                    ):
+                if measure.sums_listed:
+                    if first == 0:  # what is known, in the same go as the first draws
+                        sums = self._sums(measure, np.concatenate([nothing, codes]))
+                        known[measure], drawn = sums[:, : shape[2]], sums[:, shape[2] :]
+                    else:
+                        drawn = self._sums(measure, codes)
+                    for scores, sums in zip(found[measure], (drawn, np.tile(known[measure], len(codes))), strict=True):
                         value = measure.from_sums(sums, in_all).reshape(len(self.found.names), -1, shape[2])
                         scores[part] = np.moveaxis(value, 0, 1)
                 else:

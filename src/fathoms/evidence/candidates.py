@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,8 +17,7 @@ from fathoms.data.topics import topic_order
 from fathoms.errors import FathomsError
 from fathoms.evidence.align import Ranked, rank
 from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.evidence.order import Precision, Ties
-from fathoms.evidence.pool import union
+from fathoms.evidence.order import Precision, Ties, order_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +168,21 @@ class Block:
         return np.ascontiguousarray(spread[:, :, :n])
 
 
+def only_top(run: Run, depth: int, ties: Ties, precision: Precision) -> Run:
+    """The run with the first `depth` documents of each topic, still in the order of its file."""
+    rows, _ = order_rows(run, np.arange(len(run)), run.topic, ties, precision)
+    topic = run.topic[rows]
+    kept = np.sort(rows[np.arange(len(rows)) - np.searchsorted(topic, topic) < depth])
+    return replace(
+        run,
+        topic=run.topic[kept],
+        documents=run.documents[kept],
+        keys=run.keys[kept],
+        scores=run.scores[kept],
+        ranks=None if run.ranks is None else run.ranks[kept],
+    )
+
+
 def candidates(
     runs: Mapping[str, Run], depth: int | None, ties: Ties, precision: Precision, topics: Sequence[str] | None = None
 ) -> Candidates:
@@ -185,24 +199,44 @@ def candidates(
 
 
 def gathered(names: list[str], rankings: Sequence[Ranked], topics: list[str], depth: int | None) -> Candidates:
-    """The top `depth` documents of runs that are ranked already, on these topics."""
-    ranked = [_top(one, depth) for one in rankings]
-    topic, pair_keys, documents, _ = union(
-        [(one.topic, one.keys, one.run.documents[one.rows], one.rank.astype(np.int32)) for one in ranked]
-    )
-    order = np.lexsort((documents, topic))
-    topic, pair_keys, documents = topic[order], pair_keys[order], documents[order]
-    lookup = keys.Lookup(pair_keys, documents)
-    deepest = max((int(one.rank.max(initial=1)) for one in ranked), default=1)
-    place = np.full((len(ranked), len(topics), deepest), -1, dtype=np.int32)
-    for system, one in enumerate(ranked):
-        place[system, one.topic, one.rank - 1] = lookup.find(one.keys, one.run.documents, one.rows)
-    return Candidates(names, topics, topic, documents, place)
+    """The top `depth` documents of runs that are ranked already, on these topics.
+
+    Topic by topic: the documents of one fit into the processor's caches, where those of all would not.
+    """
+    first = [np.searchsorted(one.topic, np.arange(len(topics) + 1)) for one in rankings]
+    lengths = np.stack([np.diff(one) for one in first])  # [system, topic]
+    if depth is not None:
+        lengths = np.minimum(lengths, depth)
+    place = np.full((len(rankings), len(topics), int(lengths.max(initial=1))), -1, dtype=np.int32)
+    found: list[Text] = []
+    before = 0
+    for topic in range(len(topics)):
+        parts = [slice(start[topic], start[topic] + n) for start, n in zip(first, lengths[:, topic], strict=True)]
+        of_runs = list(zip(rankings, parts, strict=True))
+        documents, numbers = numbered(
+            np.concatenate([one.keys[part] for one, part in of_runs]),
+            np.concatenate([one.run.documents[one.rows[part]] for one, part in of_runs]),
+        )
+        place[:, topic][np.arange(place.shape[2]) < lengths[:, topic, None]] = before + numbers
+        before += len(documents)
+        found.append(documents)
+    of_topic = np.repeat(np.arange(len(topics), dtype=np.int32), [len(documents) for documents in found])
+    return Candidates(names, topics, of_topic, np.concatenate(found), place)
 
 
-def _top(ranked: Ranked, depth: int | None) -> Ranked:
-    if depth is None:
-        return ranked
-    top = np.flatnonzero(ranked.rank <= depth)
-    parts = (getattr(ranked, name)[top] for name in ("rows", "topic", "rank", "tied", "keys", "judgment", "codes"))
-    return Ranked(ranked.run, *parts)
+def numbered(pair_keys: keys.Keys, documents: Text) -> tuple[Text, Ints]:
+    """Each document once, in order of id; and the number among these of every one given. Equal ids have equal keys."""
+    order = np.argsort(pair_keys)
+    ordered, shown = pair_keys[order], documents[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    if (~new[1:] & (shown[1:] != shown[:-1])).any():
+        # One key for two documents: about never, and settled by the strings.
+        return np.unique(documents, return_inverse=True)
+    distinct = shown[new]
+    by_id = np.argsort(distinct)
+    number = np.empty(len(distinct), dtype=np.int64)
+    number[by_id] = np.arange(len(distinct))
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = number[np.cumsum(new) - 1]
+    return distinct[by_id], numbers

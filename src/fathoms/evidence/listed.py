@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from fathoms.evidence.evidence import Evidence, Floats, Ints
 
+BROAD = 10_000  # topics times draws from which on it is quicker to go place by place
+
 
 @dataclass(frozen=True, eq=False)
 class Listed:
@@ -44,6 +46,8 @@ class Listed:
 
     def running_sums(self, weights: Floats, values: Floats) -> Floats:
         """For each topic and draw the sum over places of weight times value times the sum of values down to there."""
+        if (len(self.start) - 1) * values.shape[1] >= BROAD:
+            return self._place_by_place(weights, values)
         here = values[self.document]
         running = np.cumsum(here, axis=0)
         some = self._some
@@ -57,6 +61,25 @@ class Listed:
         running *= weights[self.rank - 1][:, None]
         total[some] = np.add.reduceat(running, first, axis=0)
         return total
+
+    def _place_by_place(self, weights: Floats, values: Floats) -> Floats:
+        """`running_sums` over the first places of all topics, then their second ones, and so on: no more at a time than
+        the processor's caches hold."""
+        length = np.diff(self.start)
+        by_length = np.argsort(-length, kind="stable")
+        first, longest = self.start[:-1][by_length], length[by_length]
+        running, total = np.zeros((2, len(length), values.shape[1]))
+        for step in range(int(longest.max(initial=0))):
+            n = int(np.searchsorted(-longest, -step))  # rankings that are longer
+            place = first[:n] + step
+            here = values[self.document[place]]
+            running[:n] += here
+            here *= running[:n]
+            here *= weights[self.rank[place] - 1][:, None]
+            total[:n] += here
+        found = np.empty_like(total)
+        found[by_length] = total
+        return found
 
     @cached_property
     def _some(self) -> NDArray[np.bool_]:

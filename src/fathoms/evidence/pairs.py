@@ -26,6 +26,8 @@ BY_ROW = (  # what a PairEvidence holds for each row
     *("a", "b", "documents", "codes", "rank_a", "rank_b", "columns_a", "columns_b"),
     *("length_a", "length_b", "others"),
 )
+WORKED_OUT = ("rank", "groups", "group_marks", "unjudged")  # of a TopicRankings, when it is asked for
+BOTH = "both"  # the kind of a cached table of two systems each
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +108,22 @@ class TopicRankings:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be worked out again and is large."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("rank", "groups", "unjudged")}
+        return {name: value for name, value in self.__dict__.items() if name not in WORKED_OUT}
+
+    def of_systems(self, systems: Ints) -> TopicRankings:
+        """The rankings by some of the systems, of the same documents."""
+        shared = {key: value[np.ix_(systems, systems)] for key, value in self._cache.items() if key[0] == BOTH}
+        return TopicRankings(
+            self.number,
+            self.place[systems],
+            self.tied[systems],
+            self.codes,
+            self.keys,
+            self.counts,
+            self.levels,
+            self.max_grade,
+            shared,
+        )
 
     @property
     def n_documents(self) -> int:
@@ -132,6 +149,11 @@ class TopicRankings:
         rank[:, -1] = 0
         return rank
 
+    def ranks_in(self, systems: Ints, documents: NDArray[Any]) -> NDArray[Any]:
+        """[row, column]: the rank that the system of each row has given a document, 0 where it has not retrieved it."""
+        # Number -1 comes to the last column of the row before, which stands for it there as well as in its own row.
+        return np.take(self.rank, systems[:, None] * self.rank.shape[1] + documents)
+
     def unjudged_within(self, depth: int | None = None) -> NDArray[np.bool_]:
         """[system, document]: unjudged and retrieved, within the first `depth` places where given."""
         rank = self.rank[:, :-1]
@@ -140,7 +162,7 @@ class TopicRankings:
 
     def unjudged_of_both(self, depth: int | None = None) -> Ints:
         """[system, system]: how many unjudged documents two systems have together."""
-        key = ("both", depth)
+        key = (BOTH, depth)
         if key not in self._cache:
             from scipy.sparse import csr_array
 
@@ -164,6 +186,19 @@ class TopicRankings:
         reversed_last = np.where(starts_next, column, column.shape[1])[:, ::-1]
         last = np.minimum.accumulate(reversed_last, axis=1)[:, ::-1]
         return first + 1, last + 1
+
+    @cached_property
+    def group_marks(self) -> NDArray[np.uint64]:
+        """[system, rank]: the sum of the scrambled keys of the tie group that the place belongs to. Groups in the same
+        places have the same one if they hold the same documents."""
+        first, last = self.groups
+        scrambled = np.where(self.place >= 0, self.keys[self.place], np.uint64(0))
+        scrambled = (scrambled ^ (scrambled >> np.uint64(31))) * np.uint64(0x94D049BB133111EB)
+        with np.errstate(over="ignore"):
+            sums = np.cumsum(scrambled, axis=1, dtype=np.uint64)
+            before = np.where(first > 1, np.take_along_axis(sums, np.maximum(first - 2, 0), axis=1), np.uint64(0))
+            marks: NDArray[np.uint64] = np.take_along_axis(sums, last - 1, axis=1) - before
+        return marks
 
     def extreme_ranks(self, gain: Floats, best: bool) -> Floats:
         """[system, rank]: the rank that the document in each place has at best, or at worst; see `over_ties`."""
@@ -216,7 +251,7 @@ class TopicRankings:
         width = self.place.shape[1] if depth is None else min(depth, self.place.shape[1])
         places = np.arange(1, width + 1)
         at_a, at_b = self.place[a][:, :width], self.place[b][:, :width]
-        rank_in_b, rank_in_a = self.rank[b[:, None], at_a], self.rank[a[:, None], at_b]
+        rank_in_b, rank_in_a = self.ranks_in(b, at_a), self.ranks_in(a, at_b)
         new = (rank_in_a == 0) | (rank_in_a > width)
         documents = np.hstack([at_a, np.where(new, at_b, -1)])
         rank_a = np.hstack([np.broadcast_to(places, at_a.shape), rank_in_a])
@@ -250,22 +285,15 @@ def _same_groups(topic: TopicRankings, a: Ints, b: Ints, documents: Ints) -> Int
     Then any order of ties gives the document the same rank in both. ALONE for all others.
     """
     first, last = topic.groups
-    in_group = last > first
-    # A group is told by its places and the sum of its documents' scrambled keys.
-    scrambled = np.where(topic.place >= 0, topic.keys[topic.place], np.uint64(0))
-    scrambled = (scrambled ^ (scrambled >> np.uint64(31))) * np.uint64(0x94D049BB133111EB)
-    with np.errstate(over="ignore"):
-        sums = np.cumsum(scrambled, axis=1, dtype=np.uint64)
-        before = np.where(first > 1, np.take_along_axis(sums, np.maximum(first - 2, 0), axis=1), np.uint64(0))
-        mark = np.take_along_axis(sums, last - 1, axis=1) - before
-    rank_a, rank_b = topic.rank[a[:, None], documents], topic.rank[b[:, None], documents]
-    both = (rank_a > 0) & (rank_b > 0) & (documents >= 0)
-    at_a, at_b = np.maximum(rank_a - 1, 0), np.maximum(rank_b - 1, 0)
-    rows_a, rows_b = a[:, None], b[:, None]
-    same = both & in_group[rows_a, at_a] & in_group[rows_b, at_b]
-    same &= (first[rows_a, at_a] == first[rows_b, at_b]) & (last[rows_a, at_a] == last[rows_b, at_b])
-    same &= mark[rows_a, at_a] == mark[rows_b, at_b]
-    return np.where(same, first[rows_a, at_a], ALONE)
+    found = np.full(documents.shape, ALONE)
+    rank_a, rank_b = topic.ranks_in(a, documents), topic.ranks_in(b, documents)
+    row, column = np.nonzero((rank_a > 0) & (rank_b > 0) & (documents >= 0))
+    in_a, in_b = ((systems[row], rank[row, column] - 1) for systems, rank in ((a, rank_a), (b, rank_b)))
+    # A group is told by its places and the mark of its documents.
+    same = (last[in_a] > first[in_a]) & (first[in_a] == first[in_b]) & (last[in_a] == last[in_b])
+    same &= topic.group_marks[in_a] == topic.group_marks[in_b]
+    found[row[same], column[same]] = first[in_a][same]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,9 +418,7 @@ class PairEvidence:
 
     def _places(self, systems: Ints, rank: Floats) -> tuple[Floats, Floats]:
         first, last = self.topic.groups
-        at = np.where(np.isfinite(rank), rank, 1).astype(np.int64) - 1
-        rows = systems[:, None]
-        return np.where(np.isfinite(rank), first[rows, at], ABSENT), np.where(np.isfinite(rank), last[rows, at], ABSENT)
+        return _at_ranks(first, systems, rank), _at_ranks(last, systems, rank)
 
     @cached_property
     def tied(self) -> Bools:
@@ -423,9 +449,14 @@ class PairEvidence:
         )
 
     def _extreme(self, systems: Ints, rank: Floats, gain: Floats, best: bool) -> Floats:
-        extreme = self.topic.extreme_ranks(gain, best)
-        at = np.where(np.isfinite(rank), rank, 1).astype(np.int64) - 1
-        return np.where(np.isfinite(rank), extreme[systems[:, None], at], ABSENT)
+        return _at_ranks(self.topic.extreme_ranks(gain, best), systems, rank)
+
+
+def _at_ranks(values: NDArray[Any], systems: Ints, rank: Floats) -> Floats:
+    """[row, column]: of values [system, rank] that at the rank that the system of each row has there, or ABSENT."""
+    retrieved = np.isfinite(rank)
+    at = systems[:, None] * values.shape[1] + np.where(retrieved, rank, 1).astype(np.int64) - 1
+    return np.where(retrieved, np.take(values, at), ABSENT)
 
 
 def _extreme_ranks(topic: TopicRankings, gain: Floats, best: bool) -> Floats:

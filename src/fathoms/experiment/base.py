@@ -477,7 +477,8 @@ class BaseExperiment:
         pooled = self.options.pooled
         if pooled is None:
             return None
-        chosen = [name for name in dict.fromkeys(pooled) if name in self.runs]
+        given = set(self.runs)
+        chosen = [name for name in dict.fromkeys(pooled) if name in given]
         if not chosen:
             raise FathomsError(
                 f"none of the contributing runs is among the given ones; the list starts with {pooled[0]!r}, "
@@ -523,10 +524,11 @@ def _pooled_names(
         source = os.fspath(pooled)
         lines = read_bytes(source).decode(errors="surrogateescape").splitlines()
         pooled = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    chosen = tuple(name if name in runs else stem(name) for name in map(str, pooled))
+    given = set(runs)  # which is asked in place of the runs, for these would be read to answer
+    chosen = tuple(name if name in given else stem(name) for name in map(str, pooled))
     if not chosen:
         raise InputError("names no run; expected the contributing runs, one per line", source or "pooled")
-    absent = [name for name in chosen if name not in runs]
+    absent = [name for name in chosen if name not in given]
     if absent:
         shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
         notes.append(f"{source or 'pooled'}: {len(absent)} of {len(chosen)} contributing runs are not given: {shown}")
@@ -539,7 +541,7 @@ def _groups(groups: Mapping[str, str] | str | os.PathLike[str] | None, runs: Run
         return None if groups is None else {str(run): str(team) for run, team in groups.items()}
     if not choices.is_path(groups):
         raise FathomsError(f"groups: expected a dict of teams by run, or a file, found {groups!r}")
-    path = Path(groups)
+    path, given = Path(groups), set(runs)
     found: dict[str, str] = {}
     for number, line in enumerate(read_bytes(path).decode(errors="surrogateescape").splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -547,9 +549,9 @@ def _groups(groups: Mapping[str, str] | str | os.PathLike[str] | None, runs: Run
         parts = [part.strip() for part in line.split("\t")]
         if len(parts) != 2 or not all(parts):
             raise InputError(f"expected `run<TAB>team`, found {line!r}", str(path), number)
-        name = parts[0] if parts[0] in runs else stem(parts[0])
+        name = parts[0] if parts[0] in given else stem(parts[0])
         if found.setdefault(name, parts[1]) != parts[1]:
             raise InputError(f"run {name} has two teams, {found[name]!r} and {parts[1]!r}", str(path), number)
-    if not found.keys() & set(runs):
+    if not found.keys() & given:
         raise InputError(f"names none of the given runs, of which the first is {next(iter(runs), '')!r}", str(path))
     return found

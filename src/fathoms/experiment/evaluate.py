@@ -23,7 +23,7 @@ from fathoms.experiment.remarks import remarks
 from fathoms.experiment.result import Result
 from fathoms.experiment.topics import topic_notes, unanswered
 from fathoms.measures.base import Measure, Scores
-from fathoms.parallel import parallel_map
+from fathoms.parallel import Threads, parallel_map
 from fathoms.text import pluralise
 from fathoms.version import __version__
 
@@ -196,7 +196,7 @@ def run_evaluation(
         scheduler=options.scheduler,
         folder=resume,
         heavy=runs.bytes_on_disk > HEAVY and not all(map(experiment.keeps, runs)),
-        unlocked=kernel.compiled is not None,
+        threads=_threads(),
         settings="" if resume is None else _identity(scoring),
         identity=lambda part: repr((part[0], runs.identity(part[0]), getattr(part[1], "args", ()))),
         progress=lambda part: progress(part[0]),
@@ -216,6 +216,11 @@ def run_evaluation(
     notes = [*about, *notes]
     size = None if universe is None else int(universe.sum())
     return Evaluation(measures, scored, by_topic, notes, size, options.universe_depth)
+
+
+def _threads() -> Threads:
+    """The kernel reads and ranks outside the interpreter's lock; numpy's many short steps want processes."""
+    return "last" if kernel.compiled is None else "first"
 
 
 def _mean_of_answered(runs: Sequence[RunScores], measures: Sequence[Measure], qrels: Qrels) -> str:
@@ -324,8 +329,7 @@ class Scoring:
             return _ranges(late, evidence, [part.scores[measure].score for measure in late])
 
         parts = [part for of_run in by_run for part in of_run]
-        unlocked = kernel.compiled is not None
-        found = parallel_map(ranges, parts, workers=options.workers, scheduler=options.scheduler, unlocked=unlocked)
+        found = parallel_map(ranges, parts, workers=options.workers, scheduler=options.scheduler, threads=_threads())
         ranged = iter(
             replace(part, waiting=None, scores=part.scores | _with_range(part.scores, late, of_part))
             for part, of_part in zip(parts, found, strict=True)

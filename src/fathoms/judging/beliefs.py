@@ -14,6 +14,7 @@ taken from draws for all others.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,7 +27,7 @@ from fathoms.errors import FathomsError
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
-from fathoms.evidence.listed import known_in_all
+from fathoms.evidence.listed import Listed, known_in_all
 from fathoms.judging.models import GradeFit
 from fathoms.measures.ap import AP
 from fathoms.measures.base import Measure
@@ -334,8 +335,8 @@ class DrawnBeliefs(Beliefs):
 
     def _begin(self, seed: int) -> None:
         n_topics, k, _ = self.block.shape
-        self._levels = self.fit.levels(DRAWS, seed)
         known = self.chance.max(axis=0) == 1
+        self._levels = self.fit.levels(DRAWS, seed, ~known)
         self._levels[:, known] = self.chance.argmax(axis=0)[known]
         self._scores = np.zeros((n_topics, DRAWS, k))
         self._changed = set(range(n_topics))
@@ -371,6 +372,8 @@ class DrawnBeliefs(Beliefs):
     def _topic(self, topic: int) -> None:
         n = self._present[topic]
         levels = self._levels[:, topic, :n]
+        if (levels == levels[0]).all():
+            levels = levels[:1]  # all draws are this one
         counts = np.stack([(levels == level).sum(axis=1) for level in range(len(self.values))], axis=1)
         counts = counts + self.grading.elsewhere[topic]
         if isinstance(self.measure, NormalisedSum):
@@ -381,10 +384,24 @@ class DrawnBeliefs(Beliefs):
             by_gain = _matrix(weights, np.minimum(column, n), n)
             sums = by_gain.T @ self.values[levels].T
             scores = self.measure.from_sums(sums, self._known(counts)).T
+        elif self.measure.sums_listed:
+            known = self._known(self.grading.elsewhere[[topic]])
+            sums = self.measure.listed_sums(self._listed[topic], self.values[levels].T, known)
+            scores = self.measure.from_sums(sums, self._known(counts)).T
         else:
             scores = self._whole(topic, levels, counts)
         self._scores[topic] = scores
-        self.expectation[topic] = scores.mean(axis=0)
+        self.expectation[topic] = self._scores[topic].mean(axis=0)
+
+    @cached_property
+    def _listed(self) -> list[Listed]:
+        """Of each topic the places of all systems, system by system."""
+        found = []
+        for column, n in zip(self.block.column, self._present, strict=True):
+            system, rank = np.nonzero(column < n)
+            start = np.searchsorted(system, np.arange(len(column) + 1))
+            found.append(Listed(self.block.depth, start, rank + 1, column[system, rank]))
+        return found
 
     def _whole(self, topic: int, levels: NDArray[np.int8], counts: Floats) -> Floats:
         """Scores [draw, system] from whole rankings."""
@@ -393,20 +410,21 @@ class DrawnBeliefs(Beliefs):
             column = column[:, : int(self.measure.k)]
         k, width = column.shape
         n = levels.shape[1]
-        codes = np.full((DRAWS, n + 1), PADDING, dtype=np.int16)
+        draws = len(levels)
+        codes = np.full((draws, n + 1), PADDING, dtype=np.int16)
         codes[:, :n] = JUDGED + levels.astype(np.int16)
-        rows = DRAWS * k
+        rows = draws * k
         lengths = (self.block.column[topic] < self.block.shape[2]).sum(axis=1)
         evidence = Evidence(
             topics=[""] * rows,
             codes=codes[:, np.minimum(column, n)].reshape(rows, width),
             tied=np.zeros((rows, width), dtype=bool),
-            lengths=np.tile(lengths, DRAWS),
+            lengths=np.tile(lengths, draws),
             levels=self.grading.levels,
             max_grade=self.grading.max_grade,
             counts=np.repeat(counts, k, axis=0).astype(np.int64),
         )
-        return self.measure.value(evidence).reshape(DRAWS, k)
+        return self.measure.value(evidence).reshape(draws, k)
 
     def covariance(self) -> Floats:
         self._look()

@@ -51,8 +51,9 @@ class GradeFit(Protocol):
     def covariance(self, directions: Sequence[Any]) -> Floats:
         """[system, system] of the sums over topics, from all topics' directions."""
 
-    def levels(self, n: int, seed: int) -> NDArray[np.int8]:
-        """[draw, topic, column]: levels drawn together for all documents, the model's own uncertainty included."""
+    def levels(self, n: int, seed: int, wanted: Bools) -> NDArray[np.int8]:
+        """[draw, topic, column]: levels drawn together for the documents wanted [topic, column] at least, the model's
+        own uncertainty included. What a document gets does not depend on which others are wanted."""
 
 
 class GradeLearner(Protocol):
@@ -169,24 +170,29 @@ class DocumentGrades:
         total += drift.of_topics**2 * by_depth.T @ by_depth
         return total
 
-    def levels(self, n: int, seed: int) -> NDArray[np.int8]:
+    def levels(self, n: int, seed: int, wanted: Bools) -> NDArray[np.int8]:
         rng = np.random.default_rng(seed)
         samples = [[part.astype(np.float32) for part in fit.samples(n, rng)] for fit in self.model.fits]
         drift = self._drifts(n, rng) if self.learner.pool_depth else None
         levels = np.zeros((n, *self.learner.block.present.shape), dtype=np.int8)
         for topic, rows in enumerate(self._rows):
-            features = self._features[rows].T
-            lot = rng.random((n, features.shape[1]), dtype=np.float32)
+            size = rows.stop - rows.start
+            few = np.flatnonzero(wanted[topic, :size])
+            columns: Ints | slice = few if 2 * len(few) < size else slice(0, size)  # or they are not worth picking out
+            lot = rng.random((n, size), dtype=np.float32)[:, columns]
+            features = self._features[rows][columns].T
+            distance = self._distance[rows][columns]
             chance = np.ones_like(lot)
-            drawn = levels[:, topic, : features.shape[1]]
+            drawn = np.zeros(lot.shape, dtype=np.int8)
             for step, (shared, effects) in enumerate(samples):
                 coefficients = shared.copy()
                 coefficients[:, SLOPED] += effects[:, topic]
                 logits = coefficients @ features
                 if step == 0 and drift is not None:
-                    logits += np.outer(drift[:, topic], self._distance[rows])
+                    logits += np.outer(drift[:, topic], distance)
                 chance *= expit(logits)
                 drawn[lot < chance] = self.model.levels[step]
+            levels[:, topic, columns] = drawn
         return levels
 
     def _drifts(self, n: int, rng: np.random.Generator) -> NDArray[np.float32]:
@@ -257,12 +263,12 @@ class RelevantGrades:
         assert self.relevance is not None
         return self.relevance.covariance(np.stack(directions))
 
-    def levels(self, n: int, seed: int) -> NDArray[np.int8]:
+    def levels(self, n: int, seed: int, wanted: Bools) -> NDArray[np.int8]:
         levels = np.zeros((n, *self.probability.shape), dtype=np.int8)
         up_to = np.cumsum(self.shares[1:])[:-1]
         for i in range(n):
             lot = np.random.default_rng((seed, i)).random(self.probability.shape)
-            hit = lot < self.probability
+            hit = (lot < self.probability) & wanted
             # Below its chance the lot is uniform again, and says which grade.
             levels[i][hit] = 1 + np.searchsorted(up_to, (lot / np.maximum(self.probability, 1e-300))[hit])
         return levels

@@ -14,9 +14,10 @@ from fathoms.data.document_values import read_values
 from fathoms.data.files import read_bytes
 from fathoms.data.lines import Table
 from fathoms.data.qrels import Qrels
+from fathoms.data.runs import Run
 from fathoms.errors import FathomsError, InputError
 from fathoms.estimate.probabilities import label_columns
-from fathoms.evidence.candidates import Candidates, candidates
+from fathoms.evidence.candidates import Candidates, candidates, only_top
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import default_precision
 from fathoms.experiment.base import BaseExperiment
@@ -168,8 +169,15 @@ def _named(source: Any) -> Iterator[tuple[str, int | None, Sequence[str]]]:
 
 
 def _candidates(experiment: BaseExperiment, settings: JudgingSettings) -> Candidates:
-    runs = {name: experiment.run(name) for name in experiment.runs}
-    return candidates(runs, settings.depth, settings.ties, settings.precision)
+    def top(run: Run) -> Run:
+        return only_top(run, settings.depth, settings.ties, settings.precision)
+
+    experiment.runs.read_streams()
+    if experiment.has_qrels:
+        read = experiment.map_ranked(lambda ranked: top(ranked.run))  # and surveyed, for the depth of the pool
+    else:
+        read = experiment.map(lambda name: top(experiment.run(name)))
+    return candidates(dict(zip(experiment.runs, read, strict=True)), settings.depth, settings.ties, settings.precision)
 
 
 def _shown(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from fathoms.data.files import whole_file
 from fathoms.parallel.cluster import cores, on_cluster
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Threads = Literal["first", "last", "never"]
 
 PARTS = ".unfinished"  # folder of finished batches inside a study's own
 KEPT_TOGETHER = 16  # items whose results make one file, where they are kept
@@ -32,16 +33,19 @@ def parallel_map(
     settings: str = "",
     identity: Callable[[Item], str] = repr,
     heavy: bool = False,
-    unlocked: bool = False,
+    threads: Threads = "last",
     progress: Callable[[Item], None] = lambda item: None,
 ) -> list[Result]:
     """`work` on every item, the results in their order; `progress` hears here of each item that is done.
 
     For a scheduler `work` needs to be picklable, and what it refers to is sent to each worker once. With a folder,
     results are kept there some at a time, as by `run_batches`, and those found there are not worked for again; they
-    are known by `settings` and what `identity` says of each item. What is `unlocked` does most of its work outside the
-    interpreter's lock, and so has threads, which need not send each other what they find. What is `heavy` has new
-    processes where forks are not safe: they take a second to start, and what `work` refers to goes to them some times.
+    are known by `settings` and what `identity` says of each item.
+
+    Forks of this process do the work where they are safe; what is `heavy` has new processes where they are not, which
+    take a second to start, and to which goes some times what `work` refers to; and else there are threads. Work that is
+    done outside the interpreter's lock has threads `first`, which need not send each other what they find. Work that
+    cannot share a process with other work has them `never`, and goes one by one.
     """
     items = list(items)
     if folder is not None:
@@ -59,11 +63,13 @@ def parallel_map(
     workers = min(workers, len(items))
     if workers <= 1:
         return [one(item) for item in items]
-    if not unlocked and may_fork():
+    if threads != "first" and may_fork():
         return each_on_forks(work, items, workers, progress)
-    if heavy and not unlocked:
+    if threads != "first" and heavy:
         pieces = _pieces(items, workers)
         return _in_order(pieces, on_processes(_Mapped(work), pieces, workers), progress)
+    if threads == "never":
+        return [one(item) for item in items]
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(workers) as pool:

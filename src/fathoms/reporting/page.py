@@ -11,6 +11,7 @@ from fathoms import charts
 from fathoms.comparison import tie_sentences
 from fathoms.comparison.audit_findings import as_percent
 from fathoms.measures.base import Measure
+from fathoms.parallel import parallel_map
 from fathoms.reporting import sections, story
 from fathoms.reporting.parts import by_measure, paragraphs, section, text
 from fathoms.reporting.script_data import as_json, data
@@ -136,7 +137,7 @@ SECTIONS = (
 
 
 def page(report: Report) -> str:
-    """The whole file."""
+    """The whole file; its sections are made side by side."""
     here = files("fathoms.reporting")
     style, script = ((here / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     title = f"{pluralise(len(report.evaluation.runs), 'system')} on {pluralise(len(report.qrels.topics), 'topic')}"
@@ -152,9 +153,15 @@ def page(report: Report) -> str:
     )
     links = "".join(f'<a href="#{name}">{label}</a>' for name, label in (SUMMARY, *(one[:2] for one in SECTIONS)))
     missing = "" if charts.available() else f'<p class="missing">{NO_CHARTS}</p>'
+    bodies = parallel_map(
+        lambda one: one.body(report),
+        SECTIONS,
+        workers=report.options.workers,
+        threads="never",  # altair's settings are those of the process
+    )
     parts = [
         f'<section id="{SUMMARY[0]}">{header(report)}{missing}<div class="cards">{cards}</div></section>',
-        *(section(one.name, one.title, one.lead, one.body(report)) for one in SECTIONS),
+        *(section(one.name, one.title, one.lead, body) for one, body in zip(SECTIONS, bodies, strict=True)),
     ]
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
     return f"""<!DOCTYPE html>

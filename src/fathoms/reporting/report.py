@@ -163,8 +163,9 @@ def run_report(
 ) -> Report:
     """All analyses, each as its command does it.
 
-    Runs are read and ranked once. Then the analyses go side by side, each with one worker; on a cluster they go one
-    after the other, each with all workers.
+    Runs are read and ranked once. Then the analyses go side by side, each with one worker but for the comparison of all
+    pairs: it takes longer than all others together, and has all workers. On a cluster they go one after the other, each
+    with all workers.
     """
     checked("alpha", choices.share, alpha)
     experiment.needs_an_order("report")
@@ -181,7 +182,7 @@ def run_report(
     if options.scheduler is None:
         inner, side_by_side = experiment.with_workers(1), options.workers
     analyses: dict[str, Callable[[], Any]] = {
-        "compare": lambda: run_comparison(inner, measures, alpha=alpha, draws=drawn, **about) if several else None,
+        "compare": lambda: run_comparison(experiment, measures, alpha=alpha, draws=drawn, **about) if several else None,
         "audit": lambda: _audited(inner, measures),
         "ties": lambda: run_tie_analysis(inner, measures),
         "depth": lambda: _depths(inner, measures),

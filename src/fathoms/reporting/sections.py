@@ -300,8 +300,7 @@ def tied(report: Report, i: int, measure: Measure) -> str:
             f"Ties move the {measure.name} of {pluralise(moved, 'run')}; the higher up, the further",
             "Each run from its pessimistic to its optimistic order; circle: trec_eval's, triangle: the mean over all.",
         )
-    name = measure.name
-    rows = [row for row in found.rows("pairs") if row[2] == name and row[-1] == "changes"]
+    rows = [row for row in found.rows("pairs", [measure]) if row[-1] == "changes"]
     if rows:
         header = ["run A", "run B", "trec", "file order", "score-rank", "expected", "minimum", "maximum"]
         shown = [[a, b, *(number(value, "+.4f") for value in values)] for a, b, _, *values, _ in rows[:SHOWN]]
