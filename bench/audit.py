@@ -41,7 +41,7 @@ def main() -> None:
     listed = [
         word for flag, name in LISTS.items() if (path := args.folder / name).exists() for word in (flag, str(path))
     ]
-    cases = {f"audit of {n} runs": (2, []), f"audit of {n} runs, one worker": (1, [])}
+    cases: dict[str, tuple[int, list[str]]] = {f"audit of {n} runs": (2, []), f"audit of {n} runs, one worker": (1, [])}
     if listed:
         cases["the same, pool and teams named"] = (2, listed)
     show_header()

@@ -2,10 +2,10 @@
 
     python release/wheels.py [-o dist]
 
-The wheel holds the compiled kernel and does for all versions of Python from 3.11 on; where `auditwheel` is installed (on
-Linux) it gets the name that other distributions accept. Then, each in an environment of its own and without a compiler:
-the wheel has to install and to use its kernel, and the source archive to install and to work without one. Both have to
-evaluate a small collection to the same bytes.
+The wheel holds the compiled kernel and does for all versions of Python from 3.11 on; where `auditwheel` is installed
+(on Linux) it gets the name that other distributions accept. Then, each in an environment of its own and without a
+compiler: the wheel has to install and to use its kernel, and the source archive to install and to work without one.
+Both have to evaluate a small collection to the same bytes.
 """
 
 from __future__ import annotations
