@@ -164,7 +164,7 @@ def try_garbage(draw: random.Random) -> None:
         lambda: compiled.cut_ids(arrays[3], arrays[0]),
         lambda: compiled.document_keys(arrays[3], draw.choice([words, 0, -1, 1 << 60]), arrays[1]),
         lambda: compiled.count_distinct([arrays[1], arrays[4]], garbage(draw, draw.choice([32, 31, 16]))),
-        lambda: compiled.has_repeats(arrays[draw.randint(0, 5)]),
+        lambda: compiled.has_repeats(arrays[draw.randint(0, 5)], arrays[draw.randint(0, 5)]),
         lambda: compiled.parse_lines(
             bytes(arrays[3]),
             draw.randint(-1, 9),

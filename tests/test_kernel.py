@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import random
@@ -192,9 +193,11 @@ def test_keys(documents: list[bytes], n_topics: int) -> None:
     text = np.array(documents, dtype=f"S{8 * -(-max(map(len, documents)) // 8)}")
     ours, theirs = both(lambda: keys.document_keys(text))
     assert same(ours, theirs)
-    topic = np.arange(len(documents), dtype=np.int32) % n_topics
-    ours, theirs = both(lambda: keys.repeats(keys.topic_keys(keys.document_keys(text), topic), text))
-    assert same(ours, theirs)
+    scattered = np.arange(len(documents), dtype=np.int32) % n_topics
+    for topic in (scattered, np.sort(scattered)):
+        table = lines.Table(text, text, np.zeros(len(text)), "file")
+        ours, theirs = both(functools.partial(keys.first_rows, table, keys.document_keys(text), topic))
+        assert same(ours, theirs)
 
 
 @settings(deadline=None)
@@ -226,7 +229,8 @@ def test_distinct_documents_of_several_runs(runs: list[list[list[int]]]) -> None
         ("cut_ids", (b"abc", np.array([1, 1], dtype=np.uint32))),
         ("document_keys", (bytes(16), 1, bytearray(8))),
         ("document_keys", (bytes(16), 0, bytearray(8))),
-        ("has_repeats", (bytes(9),)),
+        ("has_repeats", (bytes(9), bytes(4))),
+        ("has_repeats", (bytes(8), bytes(8))),
         ("count_distinct", ([bytes(16)], np.array([0, 3]))),
         ("count_distinct", ([bytes(16)], np.array([-1, 1]))),
         ("count_distinct", ([bytes(16)], np.array([0, 1, 1]))),

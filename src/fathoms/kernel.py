@@ -117,9 +117,11 @@ def document_keys(documents: Text) -> Keys | None:
     return found
 
 
-def has_repeats(keys: Keys) -> bool | None:
-    """Whether a key occurs twice."""
-    return None if compiled is None else bool(compiled.has_repeats(np.ascontiguousarray(keys)))
+def has_repeats(documents: Keys, topic: NDArray[np.integer]) -> bool | None:
+    """Whether a topic has a document twice, or two documents of one key."""
+    if compiled is None:
+        return None
+    return bool(compiled.has_repeats(np.ascontiguousarray(documents), np.ascontiguousarray(topic, dtype=np.int32)))
 
 
 def count_distinct(parts: list[Keys], bounds: NDArray[np.int64]) -> int | None:

@@ -107,18 +107,16 @@ class Lookup:
 
 def first_rows(table: Table, documents: Keys, topic: NDArray[np.integer]) -> NDArray[np.int64]:
     """As `repeats` of a table's rows, from the keys of its documents and the numbers of its topics."""
-    if table.distinct:
+    if table.distinct or kernel.has_repeats(documents, topic) is False:
         return np.empty(0, dtype=np.int64)
     return repeats(topic_keys(documents, topic), table.document)
 
 
 def repeats(keys: Keys, documents: Text) -> NDArray[np.int64]:
     """For each row the first row of its (topic, document) pair, or an empty array where no pair occurs twice."""
-    none = np.empty(0, dtype=np.int64)
-    if kernel.has_repeats(keys) is False:
-        return none
     ordered = np.sort(keys)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    none = np.empty(0, dtype=np.int64)
     if not twice.size:
         return none
     first = np.arange(len(keys))

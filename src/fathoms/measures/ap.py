@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from fathoms.data.arrays import columns_at, ratio, row_sums
+from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import ALONE, Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.gains import Binary
-from fathoms.measures.ideal import Normalised, any_rows, variant_of_R
+from fathoms.measures.ideal import Normalised, any_rows, count_by_topic, variant_of_R
 from fathoms.measures.stretches import Around, Stretches
 from fathoms.measures.ties import pair_change
 
@@ -137,11 +138,11 @@ class AP(Binary, Normalised):
         return ratio(sums, self._norm(self._R(known)))
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
-        if self.needs_pool:
-            return super().at_depths(evidence, depths)
         evidence = self.prepared(evidence).padded(max(depths))
         relevant = self.relevant(evidence)[evidence.codes[:, : max(depths)]] > 0
         sums = np.cumsum(relevant * np.cumsum(relevant, axis=1) / np.arange(1, max(depths) + 1), axis=1)
+        if self.needs_pool:
+            return ratio(columns_at(sums, depths), self._pooled_R(evidence, depths))
         R = self.known_relevant(evidence)[:, None]
         return ratio(columns_at(sums, depths), np.minimum(R, depths) if self.variant == "b" else R)
 
@@ -163,6 +164,15 @@ class AP(Binary, Normalised):
 
     def _R(self, evidence: Evidence) -> Floats:
         return self.known_relevant(evidence, self.counts(evidence, self.needs_pool))
+
+    def _pooled_R(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
+        """R_k for many depths k, one column each."""
+        pool, deepest = evidence.pool, max(depths)
+        if pool is None:
+            raise FathomsError(f"{self.name} needs the pool of the contributing runs")
+        use = (self.relevant(evidence)[pool.judged_code] > 0) & (pool.judged_depth <= deepest)
+        by_depth = count_by_topic(evidence, pool.judged_topic[use], pool.judged_depth[use], deepest + 1)
+        return np.cumsum(by_depth, axis=1)[:, np.asarray(depths)].astype(np.float64)
 
     def _norm(self, R: Floats) -> Floats:
         return np.minimum(R, self.k) if self.variant == "b" and self.k is not None else R

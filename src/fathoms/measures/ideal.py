@@ -115,7 +115,7 @@ class Normalised(Measure):
         if pool is None:
             raise FathomsError(f"{self.name} needs the pool of the contributing runs")
         use = (pool.judged_depth <= (self.k or 0)) & (pool.judged_code >= JUDGED)
-        return _count(evidence, pool.judged_topic[use], pool.judged_code[use] - JUDGED)
+        return count_by_topic(evidence, pool.judged_topic[use], pool.judged_code[use] - JUDGED, len(evidence.levels))
 
     def may_join(self, evidence: Evidence, pooled: bool) -> Bools:
         """Unjudged places, at any rank, whose documents count in R if they are relevant."""
@@ -138,16 +138,16 @@ class Normalised(Measure):
             raise FathomsError(f"{self.name} needs the pool of the contributing runs")
         in_top = pool.depth[:, :n] <= (self.k or 0)
         others = pool.unjudged_topic[pool.unjudged_depth <= (self.k or 0)]
-        in_pool = _count(evidence, others, np.zeros(len(others), dtype=np.int64))[:, 0]
+        in_pool = count_by_topic(evidence, others, np.zeros(len(others), dtype=np.int64), 1)[:, 0]
         open_ = unjudged & in_top
         return open_, unjudged & ~in_top, (in_pool - open_.sum(axis=1)).astype(np.float64)
 
 
-def _count(evidence: Evidence, topic: NDArray[Any], level: NDArray[Any]) -> Ints:
-    """How often each level occurs in each topic of the block, from rows of the whole collection."""
+def count_by_topic(evidence: Evidence, topic: NDArray[Any], value: NDArray[Any], width: int) -> Ints:
+    """How often each value below `width` occurs in each topic of the block, from rows of the whole collection."""
     here = evidence.topic_numbers
-    n, width = max(int(topic.max(initial=0)), int(here.max(initial=0))) + 1, len(evidence.levels)
-    return np.bincount(topic.astype(np.int64) * width + level, minlength=n * width).reshape(n, width)[here]
+    n = max(int(topic.max(initial=0)), int(here.max(initial=0))) + 1
+    return np.bincount(topic.astype(np.int64) * width + value, minlength=n * width).reshape(n, width)[here]
 
 
 # -- layers of gain -------------------------------------------------------------------------------------------
