@@ -132,13 +132,16 @@ def test_rbp_without_a_cut_off_is_the_limit_of_deeper_ones() -> None:
     assert found <= (worst_loss(parse_measure("RBP(p=0.5)"), Fraction(2)) or 0) <= found + 0.5**7
 
 
-class Drawn(Weighted):
-    """Any weights at all."""
+def of_weights(weights: list[float]) -> type[Weighted]:
+    """A measure of any weights at all. A class each, for a measure's weights are kept."""
 
-    drawn: tuple[float, ...] = ()
+    class Drawn(Weighted):
+        """Any weights at all."""
 
-    def weight(self, n: int) -> Floats:
-        return np.array(self.drawn[:n])
+        def weight(self, n: int) -> Floats:
+            return np.array(weights[:n])
+
+    return Drawn
 
 
 @settings(max_examples=60, deadline=None)
@@ -150,12 +153,11 @@ class Drawn(Weighted):
 def test_any_weights(weights: list[float], rho: Fraction, depth: int) -> None:
     if band_starts(rho, depth)[-1] - 1 > 8:
         return
-    Drawn.drawn = tuple(weights)
     score = {
         gains: math.fsum(w * g for w, g in zip(weights[:depth], gains, strict=False))
         for gains in itertools.product((0.0, 1.0), repeat=8)
     }
-    assert worst_loss(Drawn(k=depth), rho) == pytest.approx(greatest_loss(score, rho), abs=1e-12)
+    assert worst_loss(of_weights(weights)(k=depth), rho) == pytest.approx(greatest_loss(score, rho), abs=1e-12)
 
 
 def test_rr_loses_most_in_its_first_band_of_several_documents() -> None:

@@ -194,7 +194,5 @@ def test_work_that_cannot_share_a_process_goes_one_by_one_where_forks_are_not_sa
     from threading import current_thread, main_thread
 
     monkeypatch.setattr(work, "may_fork", lambda: False)
-    found = parallel.parallel_map(
-        lambda n: (n, current_thread() is main_thread()), range(4), workers=2, threads="never"
-    )
+    found = parallel.parallel_map(lambda n: (n, current_thread() is main_thread()), range(4), workers=2, threads=False)
     assert found == [(n, True) for n in range(4)]

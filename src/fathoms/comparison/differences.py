@@ -74,6 +74,12 @@ def _unjudged_as(evidence: Evidence, code: int) -> Evidence:
     return replace(evidence, codes=np.where(evidence.unjudged, np.int16(code), evidence.codes), _cache={})
 
 
+def _evidence_on(pair: PairEvidence, systems: Ints, columns: Ints) -> Evidence:
+    """One side of the pairs by itself. What the pair counts as never to be judged is so here too."""
+    evidence = pair.topic.evidence(systems, pair.unjudged.sum(axis=1) + pair.others).cut(columns.shape[1])
+    return replace(evidence, codes=np.take_along_axis(pair.codes, columns, axis=1), _cache={})
+
+
 # -- bounds ------------------------------------------------------------------------------------------------------------
 
 
@@ -87,9 +93,8 @@ def upper_bounds(measure: Measure, pair: PairEvidence, limits: Ints, over_ties: 
         best = np.minimum(best, own)
     alike = identical(measure, pair, over_ties)
     if measure.difference_is != "exact" or own is None:
-        universe, depth = pair.unjudged.sum(axis=1) + pair.others, pair.columns_a.shape[1]
-        high = listed_range(measure, pair.topic.evidence(pair.a, universe).cut(depth), over_ties)[1]
-        low = listed_range(measure, pair.topic.evidence(pair.b, universe).cut(depth), over_ties)[0]
+        high = listed_range(measure, _evidence_on(pair, pair.a, pair.columns_a), over_ties)[1]
+        low = listed_range(measure, _evidence_on(pair, pair.b, pair.columns_b), over_ties)[0]
         if high is not None and low is not None:
             best = np.minimum(best, (high - low)[:, None])
         best = np.minimum(best, enumerated(measure, pair, limits, over_ties))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import kernel
 from fathoms.data.qrels import Qrels
 from fathoms.data.topics import valid_text
 from fathoms.evidence.align import Alignment, Ranked, reranked
@@ -23,7 +22,7 @@ from fathoms.experiment.remarks import remarks
 from fathoms.experiment.result import Result
 from fathoms.experiment.topics import topic_notes, unanswered
 from fathoms.measures.base import Measure, Scores
-from fathoms.parallel import Threads, parallel_map
+from fathoms.parallel import parallel_map
 from fathoms.text import pluralise
 from fathoms.version import __version__
 
@@ -196,7 +195,6 @@ def run_evaluation(
         scheduler=options.scheduler,
         folder=resume,
         heavy=runs.bytes_on_disk > HEAVY and not all(map(experiment.keeps, runs)),
-        threads=_threads(),
         settings="" if resume is None else _identity(scoring),
         identity=lambda part: repr((part[0], runs.identity(part[0]), getattr(part[1], "args", ()))),
         progress=lambda part: progress(part[0]),
@@ -216,11 +214,6 @@ def run_evaluation(
     notes = [*about, *notes]
     size = None if universe is None else int(universe.sum())
     return Evaluation(measures, scored, by_topic, notes, size, options.universe_depth)
-
-
-def _threads() -> Threads:
-    """The kernel reads and ranks outside the interpreter's lock; numpy's many short steps want processes."""
-    return "last" if kernel.compiled is None else "first"
 
 
 def _mean_of_answered(runs: Sequence[RunScores], measures: Sequence[Measure], qrels: Qrels) -> str:
@@ -329,7 +322,7 @@ class Scoring:
             return _ranges(late, evidence, [part.scores[measure].score for measure in late])
 
         parts = [part for of_run in by_run for part in of_run]
-        found = parallel_map(ranges, parts, workers=options.workers, scheduler=options.scheduler, threads=_threads())
+        found = parallel_map(ranges, parts, workers=options.workers, scheduler=options.scheduler)
         ranged = iter(
             replace(part, waiting=None, scores=part.scores | _with_range(part.scores, late, of_part))
             for part, of_part in zip(parts, found, strict=True)

@@ -4,7 +4,7 @@ Work is cut into pieces that know nothing of each other, so the result is the sa
 whatever order they finish. There are two ways to go about it:
 
 - `parallel_map` calls a function on every item: here on forks of this process where that is safe, else on threads, or
-  on new processes if the work is heavy; on threads first if the work is done outside the interpreter's lock;
+  on new processes if the work is heavy;
 - `run_batches` runs a long study batch by batch: on processes here, with every finished batch kept in a folder.
   `parallel_map` does the same where it is given a folder.
 
@@ -14,6 +14,6 @@ never hears of a task that Dask gave up, and would wait for it for ever.
 
 from fathoms.parallel.cluster import check_scheduler, disconnect
 from fathoms.parallel.local import may_fork
-from fathoms.parallel.work import Threads, finished, parallel_map, run_batches
+from fathoms.parallel.work import finished, parallel_map, run_batches
 
-__all__ = ["Threads", "check_scheduler", "disconnect", "finished", "may_fork", "parallel_map", "run_batches"]
+__all__ = ["check_scheduler", "disconnect", "finished", "may_fork", "parallel_map", "run_batches"]

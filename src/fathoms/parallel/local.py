@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from mmap import mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,66 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 _inherited: tuple[Callable[[Any], Any], Sequence[Any]] | None = None  # what forks work on, not pickled or copied
+_shared: Sequence[mmap] = ()  # what forks write large arrays to, a region for each
+_region: _Region | None = None  # of this process, if it is a fork
+
+TURNS = 16  # how often a fork gets some of the items: seldom, since it takes a while, but nobody is to wait for long
+REGIONS, REGION = 4 << 30, 1 << 30  # bytes of all and of one at the most; memory is taken as it is written to
+LARGE = 1 << 16  # bytes of an array that is not sent through a pipe
+ALIGNED = 64
+
+
+class _Region:
+    """Memory that a fork shares with the first process, used from its start to its end."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.used = 0
+
+    def put(self, data: memoryview) -> tuple[int, int] | None:
+        """Where the bytes are now, from where to where; None where they do not fit."""
+        memory, start = _shared[self.number], self.used
+        if len(data) < LARGE or start + len(data) > len(memory):
+            return None
+        memory[start : start + len(data)] = data
+        self.used = -(-(start + len(data)) // ALIGNED) * ALIGNED
+        return start, start + len(data)
+
+
+def _shared_memory(workers: int) -> list[mmap]:
+    """A region for each fork; none where the system has no such memory to give."""
+    try:
+        size = min(REGION, REGIONS // workers)
+        return [mmap(-1, size) for _ in range(min(workers, 256))]  # numbered by a byte
+    except (OSError, ValueError, OverflowError):
+        return []
+
+
+Sent = tuple[bytes, list[tuple[int, int]], int]  # a result pickled, and where its large arrays are in which region
+
+
+def _sent(result: Any) -> Sent:
+    import pickle
+
+    region, places = _region, list[tuple[int, int]]()
+
+    def stays(buffer: pickle.PickleBuffer) -> bool:
+        """Whether an array is pickled with the rest."""
+        place = None if region is None else region.put(buffer.raw())
+        if place is not None:
+            places.append(place)
+        return place is None
+
+    data = pickle.dumps(result, protocol=5, buffer_callback=stays)
+    return data, places, -1 if region is None else region.number
+
+
+def _received(sent: Sent, regions: Sequence[mmap]) -> Any:
+    """The result; its large arrays stay where they are, and hold on to their region."""
+    import pickle
+
+    data, places, number = sent
+    return pickle.loads(data, buffers=[memoryview(regions[number])[start:stop] for start, stop in places])
 
 
 def may_fork() -> bool:
@@ -47,26 +108,35 @@ def each_on_forks(
     Threads take turns at many short steps in numpy, two of them together little faster than one. What a copy that
     died leaves undone is done here.
     """
-    global _inherited
+    global _inherited, _shared
     import warnings
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import active_children, get_context
 
     results: list[Result] = []
-    _inherited = (work, items)
+    _inherited, _shared = (work, items), _shared_memory(workers)
+    regions = _shared
+    numbers, give = os.pipe()  # each fork takes a number, and with it a region
+    os.write(give, bytes(range(len(regions))))
+    os.close(give)
     others = active_children()
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("fork"), initializer=_follow, initargs=(os.getpid(),))
+    pool = ProcessPoolExecutor(
+        workers, mp_context=get_context("fork"), initializer=_follow, initargs=(os.getpid(), numbers)
+    )
     try:
         with _uninterrupted(), warnings.catch_warnings():
             # of the threads of linear algebra, which is prepared for this
             warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
             # Not by `map`, which cancels what is left when it is interrupted: in Python 3.11 the pool's own thread does
             # not expect that of work whose process was killed, and would die with a traceback.
-            ended = [pool.submit(_inherited_work, number) for number in range(len(items))]
-        for item, future in zip(items, ended, strict=True):
-            results.append(future.result())
-            progress(item)
+            size = max(1, len(items) // (TURNS * workers))
+            ended = [pool.submit(_inherited_work, start, start + size) for start in range(0, len(items), size)]
+        for future in ended:
+            found = _received(future.result(), regions)
+            for item in items[len(results) : len(results) + len(found)]:
+                progress(item)
+            results += found
     except BrokenProcessPool:
         for item in items[len(results) :]:
             results.append(work(item))
@@ -79,7 +149,8 @@ def each_on_forks(
     finally:
         with _uninterrupted():
             pool.shutdown(cancel_futures=True)
-        _inherited = None
+        os.close(numbers)
+        _inherited, _shared = None, ()
     return results
 
 
@@ -99,15 +170,15 @@ def _uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _inherited_work(number: int) -> Any:
+def _inherited_work(start: int, stop: int) -> Sent:
     assert _inherited is not None
     work, items = _inherited
-    return work(items[number])
+    return _sent([work(item) for item in items[start:stop]])
 
 
-def _follow(first: int) -> None:
-    """Should the first process be killed, it can tell nobody, and its forks would wait for work for ever; so the system
-    ends them with it."""
+def _follow(first: int, numbers: int) -> None:
+    """Take a region. And should the first process be killed, it can tell nobody, and its forks would wait for work for
+    ever; so the system ends them with it."""
     import ctypes
     import signal
 
@@ -115,6 +186,9 @@ def _follow(first: int) -> None:
     ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
     if os.getppid() != first:  # it was too late for that
         os._exit(1)
+    global _region
+    number = os.read(numbers, 1)
+    _region = _Region(number[0]) if number else None
 
 
 def on_processes(

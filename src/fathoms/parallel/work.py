@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fathoms.data.files import whole_file
 from fathoms.parallel.cluster import cores, on_cluster
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Threads = Literal["first", "last", "never"]
 
 PARTS = ".unfinished"  # folder of finished batches inside a study's own
 KEPT_TOGETHER = 16  # items whose results make one file, where they are kept
@@ -33,7 +32,7 @@ def parallel_map(
     settings: str = "",
     identity: Callable[[Item], str] = repr,
     heavy: bool = False,
-    threads: Threads = "last",
+    threads: bool = True,
     progress: Callable[[Item], None] = lambda item: None,
 ) -> list[Result]:
     """`work` on every item, the results in their order; `progress` hears here of each item that is done.
@@ -43,9 +42,8 @@ def parallel_map(
     are known by `settings` and what `identity` says of each item.
 
     Forks of this process do the work where they are safe; what is `heavy` has new processes where they are not, which
-    take a second to start, and to which goes some times what `work` refers to; and else there are threads. Work that is
-    done outside the interpreter's lock has threads `first`, which need not send each other what they find. Work that
-    cannot share a process with other work has them `never`, and goes one by one.
+    take a second to start, and to which goes some times what `work` refers to; and else there are threads, unless the
+    work cannot share a process with other work: then it goes one by one.
     """
     items = list(items)
     if folder is not None:
@@ -63,12 +61,12 @@ def parallel_map(
     workers = min(workers, len(items))
     if workers <= 1:
         return [one(item) for item in items]
-    if threads != "first" and may_fork():
+    if may_fork():
         return each_on_forks(work, items, workers, progress)
-    if threads != "first" and heavy:
+    if heavy:
         pieces = _pieces(items, workers)
         return _in_order(pieces, on_processes(_Mapped(work), pieces, workers), progress)
-    if threads == "never":
+    if not threads:
         return [one(item) for item in items]
     from concurrent.futures import ThreadPoolExecutor
 

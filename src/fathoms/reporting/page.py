@@ -157,7 +157,7 @@ def page(report: Report) -> str:
         lambda one: one.body(report),
         SECTIONS,
         workers=report.options.workers,
-        threads="never",  # altair's settings are those of the process
+        threads=False,  # altair's settings are those of the process
     )
     parts = [
         f'<section id="{SUMMARY[0]}">{header(report)}{missing}<div class="cards">{cards}</div></section>',
