@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fathoms as fm
@@ -20,7 +21,7 @@ from fathoms.data.simulate import write
 from fathoms.errors import FathomsError
 from fathoms.experiment.base import Options, ReadingOptions, prepare_measures
 from fathoms.papers import rtc
-from fathoms.parallel import cluster, work
+from fathoms.parallel import cluster, local, work
 from fathoms.reporting.page import page
 from fathoms.reporting.report import run_report
 from tests.batches import BATCHES, EXPECTED, Deadly, DiesOnce, Patient, Wrong, squares
@@ -253,3 +254,48 @@ def test_a_worker_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "__version__", "99.0")
     with pytest.raises(FathomsError, match=r"expected 99\.0"):
         cluster._check_workers(client, CLUSTER)
+
+
+# -- large results of forks ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are not forked here")
+@pytest.mark.parametrize("size", [0, local.LARGE, 3 * local.LARGE, 1 << 30])
+def test_large_arrays_come_back_whole_whatever_fits_into_shared_memory(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of them, some of them and all of them go through memory that is shared, and the others through a pipe."""
+    monkeypatch.setattr(local, "REGION", size)
+
+    def work(n: int) -> dict[str, Any]:
+        big = np.arange(n * local.LARGE // 8, dtype=np.int64)
+        return {
+            "n": n,
+            "big": big,
+            "small": np.full(3, n),
+            "text": np.array([b"a", b"bcd"] * local.LARGE),
+            "none": None,
+        }
+
+    found = local.each_on_forks(work, list(range(40)), 2, lambda item: None)
+    for n, result in enumerate(found):
+        expected = work(n)
+        assert result["n"] == n
+        for name in ("big", "small", "text"):
+            assert result[name].dtype == expected[name].dtype
+            assert np.array_equal(result[name], expected[name])
+        result["big"][:] = 0  # it belongs to this process alone
+    assert found[39]["text"][1] == b"bcd"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are not forked here")
+def test_an_error_of_one_item_is_that_of_the_call_and_progress_counts_items() -> None:
+    def work(n: int) -> int:
+        if n == 77:
+            raise FathomsError("seventy-seven")
+        return n
+
+    done: list[int] = []
+    assert local.each_on_forks(work, list(range(77)), 2, done.append) == done == list(range(77))
+    with pytest.raises(FathomsError, match="seventy-seven"):
+        local.each_on_forks(work, list(range(100)), 2, lambda item: None)
