@@ -132,6 +132,9 @@ class Runs(Mapping[str, Run]):
             self._runs[name] = read
         return read
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._runs  # without reading the run
+
     def read_streams(self) -> None:
         """Read what can be read once only, standard input and pipes, before anybody else tries."""
         for name, run in list(self._runs.items()):

@@ -325,7 +325,7 @@ class BaseExperiment:
         """`work` on every run in the order of the policy, several at a time. The same pass surveys the runs, if nobody
         has yet: those that do not stay in memory are not read again for it."""
         qrels, surveyed = self.qrels, self._surveys is not None
-        _ = qrels.lookup  # made here, so that forks need not make it each
+        qrels.prepare_lookup()
 
         def one(name: str) -> tuple[Result, Survey | None]:
             ranked = self.ranked(name)
@@ -477,8 +477,7 @@ class BaseExperiment:
         pooled = self.options.pooled
         if pooled is None:
             return None
-        given = set(self.runs)
-        chosen = [name for name in dict.fromkeys(pooled) if name in given]
+        chosen = [name for name in dict.fromkeys(pooled) if name in self.runs]
         if not chosen:
             raise FathomsError(
                 f"none of the contributing runs is among the given ones; the list starts with {pooled[0]!r}, "
@@ -524,11 +523,10 @@ def _pooled_names(
         source = os.fspath(pooled)
         lines = read_bytes(source).decode(errors="surrogateescape").splitlines()
         pooled = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    given = set(runs)  # which is asked in place of the runs, for these would be read to answer
-    chosen = tuple(name if name in given else stem(name) for name in map(str, pooled))
+    chosen = tuple(name if name in runs else stem(name) for name in map(str, pooled))
     if not chosen:
         raise InputError("names no run; expected the contributing runs, one per line", source or "pooled")
-    absent = [name for name in chosen if name not in given]
+    absent = [name for name in chosen if name not in runs]
     if absent:
         shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
         notes.append(f"{source or 'pooled'}: {len(absent)} of {len(chosen)} contributing runs are not given: {shown}")
@@ -541,7 +539,7 @@ def _groups(groups: Mapping[str, str] | str | os.PathLike[str] | None, runs: Run
         return None if groups is None else {str(run): str(team) for run, team in groups.items()}
     if not choices.is_path(groups):
         raise FathomsError(f"groups: expected a dict of teams by run, or a file, found {groups!r}")
-    path, given = Path(groups), set(runs)
+    path = Path(groups)
     found: dict[str, str] = {}
     for number, line in enumerate(read_bytes(path).decode(errors="surrogateescape").splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -549,9 +547,9 @@ def _groups(groups: Mapping[str, str] | str | os.PathLike[str] | None, runs: Run
         parts = [part.strip() for part in line.split("\t")]
         if len(parts) != 2 or not all(parts):
             raise InputError(f"expected `run<TAB>team`, found {line!r}", str(path), number)
-        name = parts[0] if parts[0] in given else stem(parts[0])
+        name = parts[0] if parts[0] in runs else stem(parts[0])
         if found.setdefault(name, parts[1]) != parts[1]:
             raise InputError(f"run {name} has two teams, {found[name]!r} and {parts[1]!r}", str(path), number)
-    if not found.keys() & given:
+    if not found.keys() & set(runs):
         raise InputError(f"names none of the given runs, of which the first is {next(iter(runs), '')!r}", str(path))
     return found
