@@ -128,7 +128,7 @@ def section(benchmark: Benchmark, output: str) -> str:
     for line in output.splitlines():
         if found := ROW.fullmatch(line):
             rows.append(found.groups())
-        elif line.strip() and not line.startswith(HEADER[0] + " "):
+        elif line.strip() and line.split() != " ".join(HEADER).split():
             rest.append(line.strip())
     lines = [f"## {benchmark.title}", "", benchmark.about, ""]
     lines += ["| " + " | ".join(HEADER) + " |", "|---|---|--:|--:|--:|"]
