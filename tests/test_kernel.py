@@ -115,6 +115,7 @@ def test_long_numbers_are_rounded_right() -> None:
             digits = f"{whole:020d}"
             texts.append(f"{digits[: 20 - tens]}.{digits[20 - tens :]}".lstrip("0").rstrip("."))
     texts += [f"{0.1 + i * 2**-56:.19f}"[1:] for i in range(64)]
+    texts += [f"{2**53 + i}.{'0' * zeros}" for i in range(1, 9) for zeros in (1, 2, 3)]  # half way, to even and odd
     raw = "".join(f"1 0 d {text}\n" for text in texts).encode()
     found = kernel.parse_lines(raw, 0, len(raw), 4, False, (0, 2, 3, -1))
     assert found is not None
