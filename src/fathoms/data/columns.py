@@ -55,6 +55,16 @@ def frame_of(data: Any, source: str) -> pl.DataFrame:
     return frame_of_columns(pandas_columns(data, source), source)
 
 
+def short_columns(frame: pl.DataFrame) -> dict[str, Any]:
+    """The columns whose names are known, as lists of text and arrays of numbers; what is neither stays a column."""
+    found: dict[str, Any] = {}
+    for column in frame:
+        if column.name in KNOWN:
+            text, number = column.dtype == pl.String, column.dtype.is_numeric()
+            found[column.name] = column.to_list() if text else column.to_numpy() if number else column
+    return found
+
+
 def pandas_columns(data: Any, source: str) -> dict[str, Any]:
     """The columns of a pandas frame whose names are known, as arrays and lists."""
     if not data.columns.is_unique:

@@ -73,7 +73,7 @@ def table_of_rankings(data: Mapping[Any, Any], layout: Layout, source: str, *, l
 
 def table_of_columns(data: Mapping[str, Any], layout: Layout, source: str, *, lenient: bool) -> Table:
     """Rows from columns by their names, each a list or an array."""
-    return _plain_table(data, layout, source) or _frame_table(data, layout, source, lenient)
+    return plain_table(data, layout, source) or _frame_table(data, layout, source, lenient)
 
 
 def _frame_table(data: Mapping[str, Any], layout: Layout, source: str, lenient: bool) -> Table:
@@ -82,7 +82,8 @@ def _frame_table(data: Mapping[str, Any], layout: Layout, source: str, lenient: 
     return columns.table_of_frame(columns.frame_of_columns(data, source), layout, source, lenient=lenient)
 
 
-def _plain_table(data: Mapping[str, Any], layout: Layout, source: str) -> Table | None:
+def plain_table(data: Mapping[str, Any], layout: Layout, source: str) -> Table | None:
+    """The same where all ids and numbers are plain, and None elsewhere."""
     names = {wanted: next((name for name in NAMES[wanted] if name in data), None) for wanted in ("topic", "document")}
     number_name = next((name for name in NAMES[layout.number] if name in data), None)
     if None in names.values() or number_name is None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BOTH: tuple[Kind, ...] = ("run", "qrels")
 ALL: tuple[Kind, ...] = ("run", "qrels", "values")
+FEW_ROWS = 5_000  # up to which a column of a polars frame is a list sooner than it is anything else
 
 
 def package_of(data: Any) -> str:
@@ -34,9 +35,14 @@ class Polars(ObjectFormat):
         return package_of(data) == "polars" and hasattr(type(data), "columns")
 
     def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
-        from fathoms.data import columns
+        from fathoms.data import columns, in_memory
 
-        return columns.table_of_frame(columns.frame_of(data, source), layout, source, lenient=lenient)
+        frame = columns.frame_of(data, source)
+        if len(frame) <= FEW_ROWS:
+            found = in_memory.plain_table(columns.short_columns(frame), layout, source)
+            if found is not None:
+                return found
+        return columns.table_of_frame(frame, layout, source, lenient=lenient)
 
     def write(self, data: Run | Qrels) -> pl.DataFrame:
         """Ids are text, a byte that is no UTF-8 is written as `\\xe9`."""
