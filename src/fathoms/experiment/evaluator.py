@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import repeat
 from typing import Any, Unpack
 
-from fathoms.data.runs import Run, read_run, read_runs
+from fathoms.data.runs import Run, read_run, scan_runs
 from fathoms.errors import FathomsError, warn
 from fathoms.evidence.evidence import Floats, Ints
 from fathoms.experiment.base import BaseExperiment, ReadingOptions
@@ -70,7 +70,7 @@ class Evaluator:
         return {name: self._means(self._scored(run)) for name, run in self._several(runs)}
 
     def _several(self, runs: Any) -> Iterator[tuple[str, Any]]:
-        found: Mapping[str, Any] = read_runs(runs, lenient=self._experiment.lenient)
+        found: Mapping[str, Any] = scan_runs(runs, lenient=self._experiment.lenient)  # one in memory at a time
         yield from found.items()
 
     def _scored(self, run: Any) -> Found:
