@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   fathoms eval qrels.txt runs/
   fathoms eval qrels.txt bm25.run.gz -m AP -m 'RBP(p=0.8)' --by-topic --format tsv -o scores.tsv
-  fathoms eval qrels.txt 'runs/*.run' -m AP@100 --universe all --ties expected"""
+  fathoms eval qrels.txt 'runs/*.run' -m AP@100 --universe all --ties expected
+  fathoms eval qrels.txt runs/ -m nDCG@10 --topic-groups intents.tsv"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -35,6 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "trec_eval", "latex"))
     options.add_order(parser)
     options.add_ranges(parser)
+    options.add_topic_groups(parser)
     options.add_reading(parser)
     options.add_work(parser)
     parser.add_argument(
@@ -56,6 +58,8 @@ def run(args: Namespace) -> int:
         check_folder(args.resume)
     if args.likely and args.format in ("trec_eval", "latex"):
         raise FathomsError(f"--likely has no place in --format {args.format}; use table, tsv, csv, json or parquet")
+    if args.topic_groups is not None and args.format == "trec_eval":
+        raise FathomsError("--topic-groups has no place in --format trec_eval; use another format")
     exp = options.experiment(args, memory_mb=None if args.likely else 0)
     with output.progress(sum(len(exp.runs.parts(name)) for name in exp.runs), args.quiet) as step:
         result = exp.evaluate(
@@ -86,6 +90,9 @@ def _write_likely(exp: Experiment, result: Evaluation, args: Namespace) -> None:
     measures = [measure for measure in result.measures if measure.range_is != "none" and drawable(measure)]
     found = exp.predict(measures, by_topic=args.by_topic) if measures else None
     estimates = {} if found is None else {row[:3]: row[7:] for row in found.rows()}
+    if found is not None and found.calibrated is not None and result.groups is not None:
+        of_groups = found.calibrated.by_group(result.groups, found.level)
+        estimates = {key: estimates[key] for key in estimates if key[1] != "all"} | of_groups | estimates
     if args.format != "table":
         rows = [(*row, *estimates.get(tuple(row[:3]), (None,) * len(LIKELY))) for row in result.rows()]
         output.put_rows((*result.columns, *LIKELY), rows, args, result.words)

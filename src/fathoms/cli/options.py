@@ -125,6 +125,21 @@ def add_topics(parser: ArgumentParser) -> None:
     )
 
 
+def add_topic_groups(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--topic-groups",
+        metavar="FILE",
+        help="groups of topics to look at too: a topic and its group (or several columns of them) per line, with tabs "
+        "or commas between, or JSON; a topics file with such a column will do",
+    )
+    parser.add_argument(
+        "--group-by",
+        metavar="COLUMN",
+        action="append",
+        help="the column of --topic-groups that counts (default: all that hold no text); may be repeated",
+    )
+
+
 def add_estimates(parser: ArgumentParser) -> None:
     """What the default estimate is of, and what it may use."""
     from fathoms.estimate.names import LEVEL
@@ -235,6 +250,8 @@ def experiment(args: Namespace, *, memory_mb: float | None = None) -> Experiment
         run_files(args),
         pooled=getattr(args, "pooled", None),
         groups=getattr(args, "groups", None),
+        topic_groups=getattr(args, "topic_groups", None),
+        group_by=getattr(args, "group_by", None),
         topics=getattr(args, "topics", "all"),
         ties=getattr(args, "ties", "trec"),
         score_precision=getattr(args, "score_precision", None),

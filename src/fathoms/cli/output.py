@@ -176,6 +176,9 @@ def latex(result: Evaluation) -> str:
             for i, topic in enumerate(run.topics):
                 cells = [_latex_cell(measure, _topic_values(run, measure, i)) for measure in measures]
                 lines.append(" & ".join([latex_escape(f"{run.run}, topic {topic}"), *cells]) + r" \\")
+        for group in [] if result.groups is None else result.groups.masks(run.topics):
+            of_group = [_latex_cell(m, run.group_means(m, result.groups)[group]) for m in measures]
+            lines.append(" & ".join([latex_escape(f"{run.run}, {group}"), *of_group]) + r" \\")
         cells = [_latex_cell(measure, run.mean(measure)) for measure in measures]
         lines.append(" & ".join([latex_escape(run.run), *cells]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
@@ -232,7 +235,7 @@ def table(result: Evaluation, *, wide: bool, quiet: bool) -> str:
 
 def _block(result: Evaluation, measure: Measure) -> Block:
     rows = _table_rows(result, measure)
-    words = ["run", "topic"] if result.by_topic else ["run"]
+    words = ["run", "topic"] if result.by_topic else ["run"] if result.groups is None else ["run", "group"]
     if measure.aggregate == "sum":
         names, has_range, greatest = ["score"], any(values["high"] is not None for _, _, values in rows), 0.0
     else:
@@ -313,6 +316,9 @@ def _table_rows(result: Evaluation, measure: Measure) -> list[tuple[str, str, di
     for run in sorted(result.runs, key=lambda run: -(run.mean(measure)["score"] or 0.0)):
         if result.by_topic:
             rows += [(run.run, topic, _topic_values(run, measure, i)) for i, topic in enumerate(run.topics)]
+        if result.groups is not None:
+            means = run.group_means(measure, result.groups)
+            rows += [(run.run, group, values) for group, values in means.items()]
         rows.append((run.run, "all", run.mean(measure)))
     return rows
 

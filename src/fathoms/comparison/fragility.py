@@ -88,8 +88,8 @@ def _of_pair(ranges: Ranges, measure: Measure, a: int, b: int, diff: float) -> F
     def one(number: int) -> _Curves:
         return _curves(ranges, measure, ranges.topic(number), front, back, sign)
 
-    _ = ranges.topics  # made here, so that forks need not make them each
-    curves = parallel_map(one, range(len(ranges.qrels.topics)), workers=ranges.workers)
+    n_topics = len(ranges.topics)  # made here, so that forks need not make them each
+    curves = parallel_map(one, range(n_topics), workers=ranges.workers)
     topics = [curve.topic for curve in curves]
     if diff == 0:
         return Fragility(a, b, measure, None, None, [], topics)

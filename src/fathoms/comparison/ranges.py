@@ -94,14 +94,20 @@ class Ranges:
 
         return parallel_map(one, range(len(self.qrels.topics)), workers=self.workers)
 
-    def topic(self, number: int) -> TopicRankings:
-        """One topic's rankings, without the large arrays that an earlier look at them has made."""
-        return copy(self.topics[number])
+    def of_topics(self, places: Ints) -> Ranges:
+        """The same of some topics only."""
+        other = copy(self)
+        other.__dict__["topics"] = [self.topics[place] for place in places.tolist()]
+        return other
 
-    def _for_pairs(self, number: int, a: Ints, b: Ints) -> tuple[TopicRankings, Ints, Ints, Ints]:
+    def topic(self, place: int) -> TopicRankings:
+        """One topic's rankings, without the large arrays that an earlier look at them has made."""
+        return copy(self.topics[place])
+
+    def _for_pairs(self, place: int, a: Ints, b: Ints) -> tuple[TopicRankings, Ints, Ints, Ints]:
         """One topic's rankings by the systems of some pairs, the places of A and B among these systems, and how many
         documents of the universe neither of them has."""
-        topic = self.topic(number)
+        topic = self.topic(place)
         others = self.universe.others(topic, a, b)
         used, place = np.unique(np.concatenate([a, b]), return_inverse=True)
         return topic.of_systems(used), place[: len(a)], place[len(a) :], others
@@ -146,7 +152,7 @@ class Ranges:
         """Whether that many pairs can all have the best bounds."""
         longest = max((int(np.diff(run.ends).max(initial=0)) for run in self.runs), default=0)
         depth = longest if measure.k is None else min(int(measure.k), longest)
-        cells = pairs * len(self.qrels.topics) * 2 * depth
+        cells = pairs * len(self.topics) * 2 * depth
         if isinstance(measure, Weighted) and pairs > MANY:
             return False  # the quick way is exact too
         return cells * 2 * depth <= BEST_QUADRATIC if measure.quadratic_difference else cells <= BEST
@@ -156,12 +162,12 @@ class Ranges:
     def _by_topic(self, work: dict[Measure, Callable[..., Floats]], a: Ints, b: Ints) -> dict[Measure, Floats]:
         """What `work` finds for the pairs (a, b) on each topic, stacked: the last axis is that of the topics."""
 
-        def one(number: int) -> list[Floats]:
-            topic, in_a, in_b, others = self._for_pairs(number, a, b)
+        def one(place: int) -> list[Floats]:
+            topic, in_a, in_b, others = self._for_pairs(place, a, b)
             return [found(topic, in_a, in_b, others) for found in work.values()]
 
-        _ = self.topics  # made here, so that forks need not make them each
-        found = parallel_map(one, range(len(self.qrels.topics)), workers=self.workers) if work else []
+        n_topics = len(self.topics)  # made here, so that forks need not make them each
+        found = parallel_map(one, range(n_topics), workers=self.workers) if work else []
         return {measure: np.stack([topic[i] for topic in found], axis=-1) for i, measure in enumerate(work)}
 
     def _of_some(self, measure: Measure, work: Callable[..., Floats], a: Ints, b: Ints) -> Floats:
@@ -277,7 +283,7 @@ class Ranges:
         Each pair goes first to the topics where its range is widest, `width` [pair, topic], a few at a time, and is
         left out once it is reversed.
         """
-        n_topics = len(self.qrels.topics)
+        n_topics = len(self.topics)
         front, back, total = front[pairs], back[pairs], lead[pairs] * n_topics
         turn = np.argsort(np.argsort(-width[pairs], axis=1, kind="stable"), axis=1)
         start, step = 0, n_topics if how == "ties" else FIRST_TOPICS

@@ -38,11 +38,13 @@ class Qrels(Exported):
     grades: NDArray[np.float64]
     source: str = "qrels"
     notes: list[str] = field(default_factory=list)
+    scale: NDArray[np.float64] | None = None  # grades of the whole collection, where these are some of its topics
 
     @cached_property
     def levels(self) -> NDArray[np.float64]:
         """The grades in use, ascending, 0 always among them; negative ones are not grades."""
-        return distinct(np.append(self.grades[self.grades >= 0], 0.0))
+        scale = np.zeros(1) if self.scale is None else self.scale
+        return distinct(np.append(self.grades[self.grades >= 0], scale))
 
     @property
     def max_grade(self) -> float:
@@ -94,12 +96,20 @@ class Qrels(Exported):
         return Qrels(self.topics, self.topic[rows], self.documents[rows], self.grades[rows], self.source)
 
     def of_topics(self, wanted: Collection[str]) -> Qrels:
-        """The same with some of the topics only, in their order."""
+        """The same with some of the topics only, in their order; the scale of grades stays that of all topics."""
         chosen = [topic for topic in self.topics if topic in wanted]
         number = np.full(len(self.topics), -1, dtype=np.int32)
         number[[self.index[topic] for topic in chosen]] = np.arange(len(chosen))
         rows = number[self.topic] >= 0
-        return Qrels(chosen, number[self.topic[rows]], self.documents[rows], self.grades[rows], self.source, self.notes)
+        return Qrels(
+            chosen,
+            number[self.topic[rows]],
+            self.documents[rows],
+            self.grades[rows],
+            self.source,
+            self.notes,
+            self.levels,
+        )
 
     def to_text(self) -> str:
         """As a qrels file, in the order of the judgments."""

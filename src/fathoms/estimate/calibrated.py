@@ -21,6 +21,7 @@ from fathoms.data import keys
 from fathoms.data.arrays import distinct
 from fathoms.data.document_values import read_values
 from fathoms.data.qrels import JUDGED, UNJUDGED
+from fathoms.data.topic_groups import TopicGroups
 from fathoms.errors import FathomsError
 from fathoms.estimate.backtest import Drift, Hiding, fit_drift, hidings, log_distance
 from fathoms.estimate.calibration import (
@@ -93,6 +94,17 @@ class Estimate:
     def ordered(self, runs: Sequence[int]) -> Estimate:
         """The same with the runs in another order."""
         return replace(self, draws=self.draws[:, runs], point=self.point[runs], score=self.score[runs])
+
+    def of_topics(self, places: Bools) -> Estimate:
+        """The same of some topics only."""
+        ends = {end: None if (of := getattr(self, end)) is None else of[:, places] for end in ("low", "high")}
+        return replace(
+            self,
+            draws=self.draws[:, :, places],
+            point=self.point[:, places],
+            score=self.score[:, places],
+            **ends,
+        )
 
     def inside(self, scores: Sequence[Scores]) -> Estimate:
         """The same with the exact score of each run, and inside the range that it has over all given documents."""
@@ -174,6 +186,24 @@ class Estimates:
 
     def __getitem__(self, measure: Measure) -> Estimate:
         return self.by_measure[measure]
+
+    def of_topics(self, places: Bools) -> Estimates:
+        """The same of some topics only: what was learnt from all, looked at there."""
+        topics = [topic for topic, use in zip(self.topics, places.tolist(), strict=True) if use]
+        return replace(
+            self, topics=topics, by_measure={m: estimate.of_topics(places) for m, estimate in self.by_measure.items()}
+        )
+
+    def by_group(self, groups: TopicGroups, level: float = LEVEL) -> dict[tuple[str, str, str], tuple[float, ...]]:
+        """By run, group of topics and measure: the estimate and the ends of its interval."""
+        found = {}
+        for group, places in groups.masks(self.topics).items():
+            for measure, estimate in self.of_topics(places).by_measure.items():
+                point = estimate.point_means
+                low, high = interval(estimate.means, point, level)
+                for run, *values in zip(self.runs, point.tolist(), low.tolist(), high.tolist(), strict=True):
+                    found[run, group, measure.name] = tuple(values)
+        return found
 
     def checked(self, measure: Measure, level: float = LEVEL) -> Checked | None:
         """Coverage of the backtests' means, differences and topic scores; None where there was none."""

@@ -21,6 +21,7 @@ from fathoms.data.files import read_bytes
 from fathoms.data.formats import registry
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Names, Run, Runs, scan_runs
+from fathoms.data.topic_groups import read_topic_groups
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.align import Aligned, Alignment, Ranked, rank, reranked
 from fathoms.evidence.order import Precision, Ties, default_precision
@@ -47,6 +48,8 @@ class ReadingOptions(TypedDict, total=False):
 
     pooled: Sequence[str] | str | os.PathLike[str] | None
     groups: Mapping[str, str] | str | os.PathLike[str] | None
+    topic_groups: Mapping[str, Any] | str | os.PathLike[str] | None
+    group_by: Sequence[str] | str | None
     topics: Topics
     ties: Ties
     score_precision: Precision | None
@@ -89,6 +92,8 @@ class BaseExperiment:
         *,
         pooled: Sequence[str] | str | os.PathLike[str] | None = None,
         groups: Mapping[str, str] | str | os.PathLike[str] | None = None,
+        topic_groups: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+        group_by: Sequence[str] | str | None = None,
         topics: Topics = "all",
         ties: Ties = "trec",
         score_precision: Precision | None = None,
@@ -115,6 +120,9 @@ class BaseExperiment:
             judged
         groups
             the team of each run, as a dict or a file of lines `run<TAB>team`
+        topic_groups, group_by
+            groups of topics, by which `evaluate`, `compare`, `gate` and `report` look too: a dict {topic: group} or
+            {topic: {column: group}}, or a file with a topic per line; `group_by` names the columns that count
         topics
             `all` topics of the judgments (a missing one counts 0), or with `intersect` those that runs answer: in
             `evaluate` each run's own, elsewhere those of any run
@@ -170,6 +178,9 @@ class BaseExperiment:
         chosen = _pooled_names(pooled, self._runs, self.notes)
         self.options = replace(options, pooled=chosen)
         self.groups = _groups(groups, self._runs)
+        if group_by is not None and topic_groups is None:
+            raise FathomsError("group_by: names columns of topic_groups, which are not given")
+        self.topic_groups = None if topic_groups is None else read_topic_groups(topic_groups, group_by)
         self._qrels: Qrels | None = None
         self._all_topics = False  # whether topics that no run answers stay, even with topics=intersect
         self._ranked: dict[str, Ranked] = {}

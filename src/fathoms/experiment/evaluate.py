@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data.qrels import Qrels
+from fathoms.data.topic_groups import TopicGroups
 from fathoms.data.topics import valid_text
 from fathoms.evidence.align import Alignment, Ranked, reranked
 from fathoms.evidence.evidence import Evidence, Floats, Ints
@@ -69,6 +70,11 @@ class RunScores:
         """Each column over topics: the mean, or as the measure aggregates."""
         return mean_scores(measure, self.scores[measure])
 
+    def group_means(self, measure: Measure, groups: TopicGroups) -> dict[str, dict[str, float | None]]:
+        """The same over the topics of each group."""
+        masks = groups.masks(self.topics)
+        return {name: mean_scores(measure, self.scores[measure].of_topics(mask)) for name, mask in masks.items()}
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation(Result):
@@ -83,9 +89,10 @@ class Evaluation(Result):
     notes: list[str] = field(default_factory=list)
     universe: int | None = None  # unjudged documents of all runs, where ranges are over them
     universe_depth: int | None = None  # only those that some run has in its first places
+    groups: TopicGroups | None = None
 
     def rows(self) -> Iterable[tuple[Any, ...]]:
-        """Rows as in COLUMNS; a run's topics before its `all`."""
+        """Rows as in COLUMNS; a run's topics before its groups of topics, and these before its `all`."""
         for run in self.runs:
             if self.by_topic:
                 columns = {
@@ -98,6 +105,11 @@ class Evaluation(Result):
                 for i, topic in enumerate(run.topics):
                     for measure in self.measures:
                         yield (run.run, topic, measure.name, *(column[i] for column in columns[measure]))
+            if self.groups is not None:
+                of_groups = {measure: run.group_means(measure, self.groups) for measure in self.measures}
+                for group in of_groups[self.measures[0]]:
+                    for measure in self.measures:
+                        yield (run.run, group, measure.name, *of_groups[measure][group].values())
             for measure in self.measures:
                 yield (run.run, "all", measure.name, *run.mean(measure).values())
 
@@ -213,7 +225,10 @@ def run_evaluation(
     about = topic_notes(scored, experiment.qrels, options.topics if intersect else "all", means)
     notes = [*about, *notes]
     size = None if universe is None else int(universe.sum())
-    return Evaluation(measures, scored, by_topic, notes, size, options.universe_depth)
+    groups = experiment.topic_groups
+    if groups is not None:
+        notes += groups.notes(experiment.qrels.topics)
+    return Evaluation(measures, scored, by_topic, notes, size, options.universe_depth, groups)
 
 
 def _mean_of_answered(runs: Sequence[RunScores], measures: Sequence[Measure], qrels: Qrels) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from fathoms.errors import FathomsError
-from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
+from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.params import Param, check_value, normal_value, show_value
 from fathoms.measures.ties import arranged, simulated, worst_and_best
 
@@ -42,6 +42,11 @@ class Scores:
     tie_error: Floats | None = None  # standard error of tie_expected where it was simulated
 
     COLUMNS: ClassVar = ("score", "low", "high", "tie_low", "tie_high", "tie_expected")
+
+    def of_topics(self, places: Bools) -> Scores:
+        """The same of some topics only."""
+        columns = ((column.name, getattr(self, column.name)) for column in fields(self))
+        return Scores(**{name: None if values is None else values[places] for name, values in columns})
 
 
 class Measure(ABC):
