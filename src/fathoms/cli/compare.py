@@ -34,6 +34,7 @@ EXAMPLES = """examples:
   fathoms compare qrels.txt a.run b.run -m AP --explain-to decisive.txt
   fathoms compare qrels.txt runs/ -m AP -m 'RBP(p=0.8)' --baseline bm25 --correction holm
   fathoms compare qrels.txt runs/ -m nDCG@10 --test randomization --format latex
+  fathoms compare qrels.txt a.run b.run -m nDCG@10 --topic-groups intents.tsv
   fathoms compare none a.eval b.eval -m map"""
 
 
@@ -59,6 +60,8 @@ OF_RUNS: dict[str, object] = {
     "universe": None,
     "universe_depth": None,
     "topics": "all",
+    "topic_groups": None,
+    "group_by": None,
     "draws": None,
     "labels": [],
     "to_depth": None,
@@ -113,6 +116,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "latex"))
     options.add_order(parser)
     options.add_ranges(parser)
+    options.add_topic_groups(parser)
     options.add_reading(parser)
     options.add_work(parser)
 
@@ -194,16 +198,17 @@ def _table(result: Comparison, sentences: list[str]) -> str:
     from fathoms.cli.output import aligned_text
 
     shown = [name for name in SHOWN if any(getattr(pair, name) is not None for pair in result.pairs)]
-    header = ["run_a", "run_b", "measure", "verdict", *(TITLES.get(name, name) for name in shown), "reason"]
+    words = ["run_a", "run_b", "measure", *(["group"] if result.by_group else []), "verdict"]
+    header = [*words, *(TITLES.get(name, name) for name in shown), "reason"]
     rows = [
         [
-            *(pair.run_a, pair.run_b, pair.measure, pair.verdict),
+            *(getattr(pair, name) for name in words),
             *(_cell(name, getattr(pair, name)) for name in shown),
             pair.reason,
         ]
-        for pair in result.pairs
+        for pair in (*result.pairs, *result.by_group)
     ]
-    parts = [aligned_text(header, rows, numbers_from=4), "\n".join(sentences)]
+    parts = [aligned_text(header, rows, numbers_from=len(words)), "\n".join(sentences)]
     parts += [explanation(result, i) for i in range(len(result.explained))]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
 
@@ -267,11 +272,12 @@ def _latex(result: Comparison) -> str:
     level = f"{100 * (1 - result.alpha):g}"
     lines.append(rf"A & B & Measure & A $-$ B & Range over judgments & {level}\% CI & $p$ & Verdict \\")
     lines.append(r"\midrule")
-    for pair in result.pairs:
+    for pair in (*result.pairs, *result.by_group):
+        measure = pair.measure if pair.group == "all" else f"{pair.measure}, {pair.group}"
         ranged = "--" if pair.diff_low is None else f"[{pair.diff_low:+.4f}, {pair.diff_high:+.4f}]"
         p = "$<$0.0001" if pair.p_corrected < 0.0001 else f"{pair.p_corrected:.4f}"
         cells = [
-            *map(latex_escape, (pair.run_a, pair.run_b, pair.measure)),
+            *map(latex_escape, (pair.run_a, pair.run_b, measure)),
             f"{pair.diff:+.4f}",
             ranged,
             f"[{pair.ci_low:+.4f}, {pair.ci_high:+.4f}]",

@@ -176,8 +176,9 @@ def latex(result: Evaluation) -> str:
             for i, topic in enumerate(run.topics):
                 cells = [_latex_cell(measure, _topic_values(run, measure, i)) for measure in measures]
                 lines.append(" & ".join([latex_escape(f"{run.run}, topic {topic}"), *cells]) + r" \\")
-        for group in [] if result.groups is None else result.groups.masks(run.topics):
-            of_group = [_latex_cell(m, run.group_means(m, result.groups)[group]) for m in measures]
+        by_measure = {} if result.groups is None else {m: run.group_means(m, result.groups) for m in measures}
+        for group in by_measure.get(measures[0], ()):
+            of_group = [_latex_cell(m, by_measure[m][group]) for m in measures]
             lines.append(" & ".join([latex_escape(f"{run.run}, {group}"), *of_group]) + r" \\")
         cells = [_latex_cell(measure, run.mean(measure)) for measure in measures]
         lines.append(" & ".join([latex_escape(run.run), *cells]) + r" \\")

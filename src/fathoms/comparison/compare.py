@@ -33,7 +33,7 @@ from fathoms.estimate.calibrated import Estimates, interval, run_estimates
 from fathoms.estimate.draws import drawable
 from fathoms.estimate.names import DRAWS, LEVEL
 from fathoms.estimate.prediction_sentences import calibrated_sentences
-from fathoms.evidence.evidence import Floats, Ints
+from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.pairs import RankedKeys
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.result import Result
@@ -89,17 +89,15 @@ class Pair:
     effect_high: float | None = None
     log_scale: bool = False  # differences are of logarithms
     depths_reversed: tuple[int, ...] = ()  # depths at which the other run is ahead
-
-    def row(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in COLUMNS)
+    group: str = "all"  # of topics
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Result):
     """All pairs compared, and how."""
 
-    columns: ClassVar = COLUMNS
-    words: ClassVar = WORDS
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    words: ClassVar[tuple[str, ...]] = WORDS
 
     pairs: list[Pair]
     alpha: float
@@ -115,9 +113,10 @@ class Comparison(Result):
     about_estimates: list[str] = field(default_factory=list)  # what is estimated, and how it was checked
     estimated: dict[tuple[str, str], tuple[float, float, float]] = field(default_factory=dict)  # by run and measure
     to_depth: dict[str, int] = field(default_factory=dict)  # by measure: the rank down to which estimates judge
+    by_group: list[Pair] = field(default_factory=list)  # the same pairs on each group of topics, group by group
 
     def rows(self) -> list[tuple[Any, ...]]:
-        return [pair.row() for pair in self.pairs]
+        return [tuple(getattr(pair, name) for name in self.columns) for pair in (*self.pairs, *self.by_group)]
 
     @property
     def sentences(self) -> list[str]:
@@ -130,6 +129,13 @@ class Comparison(Result):
         charts.require()
         frame, names = verdict_boxes([pair for pair in self.pairs if pair.measure == self.pairs[0].measure])
         return charts.verdict_matrix(frame, names)
+
+
+class GroupedComparison(Comparison):
+    """The same by groups of topics too; the rows of all topics come first."""
+
+    columns: ClassVar[tuple[str, ...]] = (*COLUMNS, "group")
+    words: ClassVar[tuple[str, ...]] = (*WORDS, "group")
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +215,7 @@ def run_comparison(
     means = {m: values[m].mean(axis=1) for m in measures}
     scores = {m: [system.scores[m] for system in systems] for m in measures}
     found = ranges.of(measures, {m: means[m][a] - means[m][b] for m in measures}, scores)
-    how = _How(names, a, b, test, correction, alpha, options.seed, options.ties == "expected")
+    how = _How(names, a, b, test, correction, alpha, alpha, options.seed, options.ties == "expected")
     documents = sum(len(system.keys.keys) for system in systems)
     estimates = _estimates(experiment, measures, how, draws, labels, to_depth, documents, notes)
     held = {} if estimates is None else _held(estimates, values, how, level, options.workers)
@@ -223,7 +229,16 @@ def run_comparison(
         of_measure = _pairs(m, values[m], how, found.get(m), held.get(m), told.get(m), at_depths, covers)
         pairs += of_measure if to is None else _with_unjudged(of_measure, dict(zip(names, systems, strict=True)), to)
     explained = [one for m in measures for one in told.get(m, [None] * len(a))] if explain else []
-    return Comparison(
+    groups, by_group = experiment.topic_groups, list[Pair]()
+    if groups is not None:
+        notes += groups.notes(qrels.topics)
+        masks = groups.masks(qrels.topics)
+        by_group = [
+            pair
+            for group, places in masks.items()
+            for pair in _of_group(group, places, len(masks), values, scores, ranges, estimates, how, level)
+        ]
+    return (Comparison if groups is None else GroupedComparison)(
         pairs,
         alpha,
         test,
@@ -238,7 +253,43 @@ def run_comparison(
         [] if estimates is None else calibrated_sentences(estimates, level),
         {} if estimates is None else _by_run(estimates, level),
         {} if estimates is None else {m.name: one.to_depth for m, one in estimates.by_measure.items()},
+        by_group,
     )
+
+
+def _of_group(
+    group: str,
+    places: Bools,
+    groups: int,
+    values: dict[Measure, Floats],
+    scores: dict[Measure, list[Scores]],
+    ranges: Ranges,
+    estimates: Estimates | None,
+    how: _How,
+    level: float,
+) -> list[Pair]:
+    """The pairs on one group of topics.
+
+    Each of the groups is tested at a level of alpha over their number (Bonferroni), so that the chance of any false
+    claim about a group is at most alpha, unless nobody wants a correction.
+    """
+    tests = 1 if how.correction == "none" else groups
+    how = replace(how, alpha=how.alpha / tests)
+    here = {m: of[:, places] for m, of in values.items()}
+    means = {m: of.mean(axis=1) for m, of in here.items()}
+    found = ranges.of_topics(np.flatnonzero(places)).of(
+        list(values),
+        {m: of[how.a] - of[how.b] for m, of in means.items()},
+        {m: [one.of_topics(places) for one in of] for m, of in scores.items()},
+    )
+    estimated = None if estimates is None else estimates.of_topics(places)
+    held = {} if estimated is None else _held(estimated, here, how, level, ranges.workers)
+    pairs: list[Pair] = []
+    for m, of in here.items():
+        to = None if estimated is None or m not in estimated.by_measure else estimated[m].to_depth
+        covers = _covers(m, ranges.universe, len(how.names), to)
+        pairs += _pairs(m, of, how, found.get(m), held.get(m), None, [None] * len(how.names), covers)
+    return [replace(pair, group=group, p_corrected=min(1.0, tests * pair.p_corrected)) for pair in pairs]
 
 
 def _document_names(experiment: BaseExperiment, explained: Sequence[Fragility]) -> dict[int, str]:
@@ -297,7 +348,8 @@ class _How:
     b: Ints
     test: Test
     correction: Correction
-    alpha: float
+    alpha: float  # of the tests of one measure and one group of topics
+    asked_alpha: float
     seed: int
     over_orders: bool  # scores are means over the orders of ties
 
@@ -385,7 +437,7 @@ def _pairs(
     p = p_values(values, how.test, how.seed)[a, b]
     p_all = p_corrected(p, how.test, how.correction)
     ci_low, ci_high = intervals(values, a, b, how.test, how.correction, how.alpha, how.seed, p)
-    effect, (effect_low, effect_high) = effect_size(differences), effect_interval(differences, how.alpha)
+    effect, (effect_low, effect_high) = effect_size(differences), effect_interval(differences, how.asked_alpha)
     holds = _holds(differences, p, ranges if covers else None, held, how)
     other = other_depths(measure)
     direction = SIGNIFICANCE_TESTS[how.test].direction(differences)

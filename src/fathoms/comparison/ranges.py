@@ -104,10 +104,10 @@ class Ranges:
         """One topic's rankings, without the large arrays that an earlier look at them has made."""
         return copy(self.topics[place])
 
-    def _for_pairs(self, place: int, a: Ints, b: Ints) -> tuple[TopicRankings, Ints, Ints, Ints]:
+    def _for_pairs(self, number: int, a: Ints, b: Ints) -> tuple[TopicRankings, Ints, Ints, Ints]:
         """One topic's rankings by the systems of some pairs, the places of A and B among these systems, and how many
         documents of the universe neither of them has."""
-        topic = self.topic(place)
+        topic = self.topic(number)
         others = self.universe.others(topic, a, b)
         used, place = np.unique(np.concatenate([a, b]), return_inverse=True)
         return topic.of_systems(used), place[: len(a)], place[len(a) :], others

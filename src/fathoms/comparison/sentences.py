@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import exp, isfinite
 from typing import TYPE_CHECKING
 
+from fathoms.comparison.ranges import NOTHING
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 from fathoms.text import pluralise
 
@@ -22,6 +23,7 @@ UNDOES = {"yes": "could reverse it", "no": "may make it insignificant, though no
 MAY = "may undo it"
 OTHER_SIDE = "topics (the test speaks for the other run)"  # the reason of such a pair
 PROBABLE = 0.8  # p_holds from which on something is said to be probable, and not only quite possible
+CLAIMS = ("certain", "supported", "significant", "fragile")  # verdicts of differences that are significant
 MANY = 3  # more pairs than this are counted, not described one by one
 
 
@@ -29,6 +31,7 @@ def sentences(result: Comparison) -> list[str]:
     """One paragraph for each measure, pair by pair where there are few; then what ranges are over."""
     measures = dict.fromkeys(pair.measure for pair in result.pairs)
     told = [sentence for measure in measures for sentence in sentences_of(result, measure)]
+    told += [sentence for measure in measures for sentence in group_sentences(result, measure)]
     if any(pair.diff_low is not None for pair in result.pairs):
         told.append(range_sentence(result))
     return [*told, *result.about_estimates, *outside_sentences(result, result.pairs)]
@@ -58,6 +61,48 @@ def sentences_of(result: Comparison, measure: str) -> list[str]:
     if len(pairs) <= MANY:
         return [sentence(pair, result) for pair in pairs]
     return [_counted(measure, pairs, result)]
+
+
+def group_sentences(result: Comparison, measure: str) -> list[str]:
+    """What groups of topics say, by one measure: where the run that leads on all topics does worst."""
+    overall = [pair for pair in result.pairs if pair.measure == measure]
+    by_pair: dict[tuple[str, str], list[Pair]] = {}
+    for pair in result.by_group:
+        if pair.measure == measure:
+            by_pair.setdefault((pair.run_a, pair.run_b), []).append(pair)
+    if not by_pair:
+        return []
+    groups = len(next(iter(by_pair.values())))
+    corrected = "uncorrected" if result.correction == "none" else f"corrected for {groups}"
+    head = f"{measure} by group ({pluralise(groups, 'group')}, {corrected}):"
+    told = [_in_groups(pair, by_pair[pair.run_a, pair.run_b]) for pair in overall]
+    if len(overall) <= MANY:
+        return [f"{head} {' '.join(sentence for sentence in told)}"]
+    claims = [pair for of in by_pair.values() for pair in of if pair.verdict in CLAIMS]
+    lead = {(pair.run_a, pair.run_b): pair.diff for pair in overall}
+    against = sum(pair.diff * lead[pair.run_a, pair.run_b] < 0 for pair in claims)
+    n = len(overall) * groups
+    return [
+        f"{head} of {n:,} comparisons within groups {len(claims):,} are significant, {against:,} of them for the run "
+        "that is behind on all topics."
+    ]
+
+
+def _in_groups(pair: Pair, groups: Sequence[Pair]) -> str:
+    """Where the run that is ahead on all topics does worst, and whether it loses anywhere."""
+    sign = 1.0 if pair.diff >= 0 else -1.0
+    ahead, behind = (pair.run_a, pair.run_b) if sign > 0 else (pair.run_b, pair.run_a)
+    worst = min(groups, key=lambda one: one.diff * sign)
+    leads = sum(one.diff * sign > NOTHING for one in groups)
+    lost = [one.group for one in groups if one.diff * sign < 0 and one.verdict in CLAIMS]
+    where = f"{worst.group}, {_lead_in(worst, sign)}"
+    said = f"{ahead} leads {behind} in {leads} of {len(groups)}; worst for {ahead} is {where}."
+    return said + (f" {behind} is significantly better in {', '.join(lost)}." if lost else "")
+
+
+def _lead_in(pair: Pair, sign: float) -> str:
+    size = f"{exp(pair.diff * sign):.4f} times" if pair.log_scale else f"{pair.diff * sign:+.4f}"
+    return f"{size} ({pair.verdict})"
 
 
 def range_sentence(result: Comparison) -> str:

@@ -97,13 +97,13 @@ class Estimate:
 
     def of_topics(self, places: Bools) -> Estimate:
         """The same of some topics only."""
-        ends = {end: None if (of := getattr(self, end)) is None else of[:, places] for end in ("low", "high")}
         return replace(
             self,
             draws=self.draws[:, :, places],
             point=self.point[:, places],
             score=self.score[:, places],
-            **ends,
+            low=None if self.low is None else self.low[:, places],
+            high=None if self.high is None else self.high[:, places],
         )
 
     def inside(self, scores: Sequence[Scores]) -> Estimate:

@@ -56,13 +56,13 @@ def remarks(result: Evaluation) -> list[str]:
 
 def group_sentences(result: Evaluation) -> list[str]:
     """In which group of topics scores are lowest, measure by measure, and for how many runs."""
-    said = []
-    for measure in result.measures if result.groups is not None else []:
-        if measure.aggregate == "sum":
+    said, groups = [], result.groups
+    for measure in result.measures:
+        if groups is None or measure.aggregate == "sum":
             continue
         lowest: dict[str, list[tuple[float, str]]] = {}
         for run in result.runs:
-            means = run.group_means(measure, result.groups)  # type: ignore[arg-type]
+            means = run.group_means(measure, groups)
             scores = {group: values["score"] or 0.0 for group, values in means.items()}
             if scores and min(scores.values()) < max(scores.values()):
                 worst = min(scores, key=lambda group: scores[group])

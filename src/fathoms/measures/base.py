@@ -46,7 +46,8 @@ class Scores:
     def of_topics(self, places: Bools) -> Scores:
         """The same of some topics only."""
         columns = ((column.name, getattr(self, column.name)) for column in fields(self))
-        return Scores(**{name: None if values is None else values[places] for name, values in columns})
+        of_some: dict[str, Any] = {name: None if values is None else values[places] for name, values in columns}
+        return Scores(**of_some)
 
 
 class Measure(ABC):
