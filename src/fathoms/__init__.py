@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fathoms.api import depth as depth
     from fathoms.api import evaluate as evaluate
     from fathoms.api import evaluate_depths as evaluate_depths
+    from fathoms.api import gate as gate
     from fathoms.api import labels as labels
     from fathoms.api import plan as plan
     from fathoms.api import pool as pool
@@ -58,6 +59,7 @@ _HOMES = {
             "depth",
             "evaluate",
             "evaluate_depths",
+            "gate",
             "labels",
             "plan",
             "pool",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from fathoms import choices
 from fathoms.choices import checked
-from fathoms.comparison.names import LABEL_MEASURES
+from fathoms.comparison.names import GATE_MEASURES, LABEL_MEASURES
 from fathoms.errors import FathomsError, warn
 from fathoms.estimate.names import DEFAULT, DRAWS, LEVEL
 from fathoms.estimate.names import MEASURES as PREDICTED
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fathoms.comparison.compare import Comparison
     from fathoms.comparison.correlation import Correlation
     from fathoms.comparison.depth import DepthAnalysis
+    from fathoms.comparison.gate_result import Gate
     from fathoms.comparison.label_result import LabelAudit
     from fathoms.comparison.plan_result import Plan
     from fathoms.comparison.significance import Correction, Test
@@ -132,6 +133,39 @@ class Experiment(BaseExperiment):
                 to_depth=to_depth,
                 level=level,
                 explain=explain,
+                progress=progress,
+            )
+        )
+
+    def gate(
+        self,
+        measures: Sequence[Any] | Any = GATE_MEASURES,
+        *,
+        max_drop: float = 0.01,
+        alpha: float = 0.05,
+        draws: int | None = None,
+        labels: Any = (),
+        to_depth: int | None = None,
+        progress: Progress = nothing,
+    ) -> Gate:
+        """May the second run, the candidate, replace the first, the baseline? Passes, fails or cannot tell.
+
+        It passes if with confidence 1 - `alpha` no measure drops by more than `max_drop`, and fails if a drop is
+        significant; topics and unjudged documents both count as doubt. `draws`, `labels` and `to_depth` are those of
+        `compare`, for the estimates. The result has `.outcome`, `.exit_code`, `.to_judge`, `.markdown()` and
+        `.junit()`.
+        """
+        from fathoms.comparison.gate import run_gate
+
+        return self._noted(
+            run_gate(
+                self,
+                self.measures(measures, of_pairs=True),
+                max_drop=max_drop,
+                alpha=alpha,
+                draws=draws,
+                labels=each_source(labels),
+                to_depth=to_depth,
                 progress=progress,
             )
         )
@@ -608,6 +642,39 @@ def compare(
     how: Any = {"test": test, "correction": correction, "alpha": alpha, "baseline": baseline}
     drawn: Any = {"draws": draws, "labels": labels, "to_depth": to_depth, "level": level}
     return exp.compare(measures, **how, **drawn, explain=explain).frame
+
+
+def gate(
+    qrels: Any,
+    baseline: Any,
+    candidate: Any,
+    measures: Sequence[Any] | Any = GATE_MEASURES,
+    *,
+    max_drop: float = 0.01,
+    alpha: float = 0.05,
+    draws: int | None = None,
+    labels: Any = (),
+    to_depth: int | None = None,
+    **options: Unpack[ReadingOptions],
+) -> Gate:
+    """May the candidate replace the baseline? As `Experiment.gate`.
+
+    >>> import fathoms as fm
+    >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}}
+    >>> run = {"1": {"a": 2.0, "b": 1.0}, "2": {"b": 2.0, "a": 1.0}}
+    >>> fm.gate(qrels, run, run).outcome
+    'passes'
+    """
+    return Experiment(qrels, baseline_and_candidate(baseline, candidate), **options).gate(
+        measures, max_drop=max_drop, alpha=alpha, draws=draws, labels=labels, to_depth=to_depth
+    )
+
+
+def baseline_and_candidate(baseline: Any, candidate: Any) -> Any:
+    """Two runs in that order: files by their own names, anything else, or the same file twice, by what they are."""
+    if choices.is_path(baseline) and choices.is_path(candidate) and os.fspath(baseline) != os.fspath(candidate):
+        return [baseline, candidate]
+    return {"baseline": baseline, "candidate": candidate}
 
 
 def predict(

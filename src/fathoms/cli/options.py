@@ -236,9 +236,9 @@ def run_files(args: Namespace) -> list[str] | None:
     return [path if path == "-" else os.path.abspath(path) for path in args.runs]
 
 
-def experiment(args: Namespace, *, memory_mb: float | None = None) -> Experiment:
+def experiment(args: Namespace, *, memory_mb: float | None = None, runs: Any = None) -> Experiment:
     """What the arguments and flags that commands share come to. Where one pass over the runs is all that the command
-    makes, it gives no memory to keep them in."""
+    makes, it gives no memory to keep them in; `runs` are the runs where they are not simply all files given."""
     from fathoms.api import Experiment
     from fathoms.cli.output import check_target
     from fathoms.experiment.base import MEMORY_MB
@@ -247,7 +247,7 @@ def experiment(args: Namespace, *, memory_mb: float | None = None) -> Experiment
     check_target(getattr(args, "format", "tsv"), args.output)
     found = Experiment(
         args.qrels,
-        run_files(args),
+        run_files(args) if runs is None else runs,
         pooled=getattr(args, "pooled", None),
         groups=getattr(args, "groups", None),
         topic_groups=getattr(args, "topic_groups", None),

@@ -15,6 +15,7 @@ from fathoms.comparison.differences import comparable
 from fathoms.comparison.fragility import Fragility, fragility
 from fathoms.comparison.holding import Holding, holding
 from fathoms.comparison.intervals import intervals, tested_levels
+from fathoms.comparison.observed import System, documents_by_key, observe, other_depths
 from fathoms.comparison.paired_tests import effect_interval, effect_size, paired_differences
 from fathoms.comparison.ranges import NOTHING, DifferenceRanges, Ranges, Universe
 from fathoms.comparison.sentences import OTHER_SIDE
@@ -34,11 +35,8 @@ from fathoms.estimate.draws import drawable
 from fathoms.estimate.names import DRAWS, LEVEL
 from fathoms.estimate.prediction_sentences import calibrated_sentences
 from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.evidence.pairs import RankedKeys
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.result import Result
-from fathoms.experiment.survey import Survey, survey
-from fathoms.experiment.topics import topic_notes
 from fathoms.measures.base import Measure, Scores
 from fathoms.parallel import parallel_map
 from fathoms.text import pluralise
@@ -138,25 +136,6 @@ class GroupedComparison(Comparison):
     words: ClassVar[tuple[str, ...]] = (*WORDS, "group")
 
 
-@dataclass(frozen=True, eq=False)
-class _System:
-    """What is kept of a run: its documents, its scores by measure, and its scores at other depths."""
-
-    keys: RankedKeys
-    scores: dict[Measure, Scores]
-    depths: dict[Measure, Floats]  # means at other_depths(measure)
-    survey: Survey
-
-
-def other_depths(measure: Measure) -> tuple[int, ...]:
-    """Depths somebody else might have chosen: half and twice the cut-off, or 10 and 100 where there is none."""
-    if measure.cutoff not in ("optional", "required"):
-        return ()
-    if measure.k is None:
-        return (10, 100)
-    return tuple(dict.fromkeys((max(1, int(measure.k) // 2), int(measure.k) * 2)))
-
-
 def run_comparison(
     experiment: BaseExperiment,
     measures: Sequence[Measure],
@@ -184,8 +163,6 @@ def run_comparison(
     draws = None if draws is None else checked("draws", choices.whole_number, draws, 0)
     level = checked("level", choices.share, level)
     names, options = list(experiment.runs), experiment.options
-    # The pair is what `auto` means here, and defaults do not show in a name.
-    measures = [m.replace(universe="auto") if getattr(m, "universe", "") == "pair" else m for m in measures]
     if len(names) < 2:
         raise FathomsError("a comparison needs at least two runs")
     place = chosen_baseline(baseline, names)
@@ -195,25 +172,10 @@ def run_comparison(
             f"explain: {len(a) * len(measures):,} comparisons are more than can be explained at once ({EXPLAINED}); "
             "give two runs, or a baseline and a few"
         )
-    experiment.prepare()
-    qrels = experiment.qrels
-    notes = list(qrels.notes)
-    align = experiment.alignment(measures, notes, ranges=False)
-
-    def one(name: str) -> _System:
-        ranked = experiment.ranked(name)
-        evidence = align.of(ranked).evidence
-        scores = {m: m.scores(evidence) for m in measures}
-        depths = {m: m.at_depths(evidence, other_depths(m)).mean(axis=0) for m in measures if other_depths(m)}
-        return _System(RankedKeys.of(ranked, len(qrels.topics)), scores, depths, survey(ranked, qrels))
-
-    systems = experiment.map(one, progress=progress)
-    notes += topic_notes([system.survey for system in systems], qrels, "all")
-    values = {m: np.stack([_values(m, system.scores[m], options.ties) for system in systems]) for m in measures}
-    universe = Universe(_universe(measures), options.universe_depth)
-    ranges = Ranges([system.keys for system in systems], qrels, a, b, universe, workers=options.workers)
+    seen = observe(experiment, measures, progress)
+    measures, systems, values, scores, notes = seen.measures, seen.systems, seen.values, seen.scores, seen.notes
+    qrels, universe, ranges = experiment.qrels, seen.universe, seen.ranges(a, b)
     means = {m: values[m].mean(axis=1) for m in measures}
-    scores = {m: [system.scores[m] for system in systems] for m in measures}
     found = ranges.of(measures, {m: means[m][a] - means[m][b] for m in measures}, scores)
     how = _How(names, a, b, test, correction, alpha, alpha, options.seed, options.ties == "expected")
     documents = sum(len(system.keys.keys) for system in systems)
@@ -295,15 +257,9 @@ def _of_group(
 def _document_names(experiment: BaseExperiment, explained: Sequence[Fragility]) -> dict[int, str]:
     """Ids of the documents that are listed, by their keys."""
     wanted = np.array([document.key for one in explained for document in one.documents], dtype=np.uint64)
-    found: dict[int, str] = {}
     runs = list(experiment.runs)
-    for name in dict.fromkeys(runs[place] for one in explained for place in (one.a, one.b)):
-        ranked = experiment.ranked(name)
-        at = np.flatnonzero(np.isin(ranked.keys, wanted))
-        documents = ranked.run.documents[ranked.rows[at]].tolist()
-        ids = (document.decode(errors="surrogateescape") for document in documents)
-        found |= dict(zip(ranked.keys[at].tolist(), ids, strict=True))
-    return found
+    named = dict.fromkeys(runs[place] for one in explained for place in (one.a, one.b))
+    return documents_by_key(experiment, list(named), wanted)[0]
 
 
 def chosen_baseline(baseline: str | None, names: Sequence[str]) -> str | None:
@@ -322,21 +278,6 @@ def compared(names: list[str], baseline: str | None) -> tuple[Ints, Ints]:
     place = names.index(baseline)
     others = np.array([i for i in range(len(names)) if i != place])
     return others, np.full(len(others), place)
-
-
-def _values(measure: Measure, scores: Scores, ties: str) -> Floats:
-    """The scores that are compared: means over the orders of ties where that is asked for."""
-    used = scores.tie_expected if ties == "expected" and scores.tie_expected is not None else scores.score
-    return comparable(measure, used)
-
-
-def _universe(measures: Sequence[Measure]) -> str | float:
-    """The universe that was asked for; of the pair unless a measure says otherwise."""
-    asked = {getattr(measure, "universe", "auto") for measure in measures if "universe" in measure.params}
-    wider = [universe for universe in asked if universe not in ("auto", "pair")]
-    if len(wider) > 1:
-        raise FathomsError("universe: measures of one comparison range over the same documents; give one of them")
-    return wider[0] if wider else "pair"
 
 
 @dataclass(frozen=True, eq=False)
@@ -565,7 +506,7 @@ def _with_reasons(pairs: list[Pair], differences: Floats, levels: Floats) -> lis
     return told
 
 
-def _with_unjudged(pairs: list[Pair], systems: dict[str, _System], depth: int) -> list[Pair]:
+def _with_unjudged(pairs: list[Pair], systems: dict[str, System], depth: int) -> list[Pair]:
     """How many documents of the two runs are to be judged, of pairs that are open for want of judging."""
     told = []
     for pair in pairs:

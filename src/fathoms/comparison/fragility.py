@@ -22,7 +22,7 @@ from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
 
 NEARLY = 1e-9  # what rounding may take from a sum
-LISTED = 200  # documents of a topic that a judging is built of, one at a time
+LISTED = 200  # documents of a topic that are looked at one at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +127,18 @@ def _curves(ranges: Ranges, measure: Measure, topic: TopicRankings, front: int, 
     return _Curves(counts, np.maximum(bound, 0.0), reached, documents, told)
 
 
+def changes_by_one(measure: Measure, pair: PairEvidence) -> tuple[Ints, Floats]:
+    """Columns of a pair of one row: the unjudged documents that the two runs have at different ranks, and how far each
+    alone, with the greatest grade, moves A - B. Of many those whose ranks differ most."""
+    apart = np.where(pair.unjudged[0], np.abs(1 / pair.rank_a[0] - 1 / pair.rank_b[0]), 0.0)
+    columns = np.argsort(-apart, kind="stable")[:LISTED]
+    columns = columns[apart[columns] > 0]
+    if not len(columns):
+        return columns, np.zeros(0)
+    now = difference(measure, pair, pair.codes)[0]
+    return columns, with_relevant(measure, pair, columns, np.eye(len(columns), dtype=bool)) - now
+
+
 def _list(measure: Measure, pair: PairEvidence, now: float, sign: float) -> tuple[Floats, list[Decisive]]:
     """Documents of one row by how much each alone raises A - B, and how far the first 1, 2, .. together raise it.
 
@@ -137,10 +149,10 @@ def _list(measure: Measure, pair: PairEvidence, now: float, sign: float) -> tupl
     candidates = candidates[advantage[candidates] > 0]
     if not len(candidates):
         return np.zeros(0), []
-    values = _with_relevant(measure, pair, candidates, np.eye(len(candidates), dtype=bool))
+    values = with_relevant(measure, pair, candidates, np.eye(len(candidates), dtype=bool))
     order = np.argsort(-values, kind="stable")
     candidates = candidates[order][values[order] > now]
-    reached = _with_relevant(measure, pair, candidates, np.tri(len(candidates), dtype=bool)) - now
+    reached = with_relevant(measure, pair, candidates, np.tri(len(candidates), dtype=bool)) - now
     changes = -sign * np.diff(reached, prepend=0.0)
     ranks = [
         [int(rank) if np.isfinite(rank) else None for rank in of[0, candidates]] for of in (pair.rank_a, pair.rank_b)
@@ -153,7 +165,7 @@ def _list(measure: Measure, pair: PairEvidence, now: float, sign: float) -> tupl
     return reached, [Decisive(pair.topic.number, key, grade, *rest) for key, *rest in found]
 
 
-def _with_relevant(measure: Measure, pair: PairEvidence, columns: Ints, chosen: Bools) -> Floats:
+def with_relevant(measure: Measure, pair: PairEvidence, columns: Ints, chosen: Bools) -> Floats:
     """A - B of a pair of one row if these documents had the greatest grade, for each row of `chosen`, [way, document].
 
     As `difference`, for many ways that have most of their documents in common.

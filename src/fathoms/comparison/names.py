@@ -11,3 +11,4 @@ Correction = Literal["none", "bonferroni", "holm", "bh"]
 TESTS: tuple[Test, ...] = get_args(Test)
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 LABEL_MEASURES = ("nDCG@10", "AP")  # by which labels and judgments order runs, by default
+GATE_MEASURES = ("nDCG@10",)  # by which a candidate is held against the baseline, by default

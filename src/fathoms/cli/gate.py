@@ -1,0 +1,164 @@
+"""May a candidate replace the baseline? For continuous integration.
+
+  passes       0  no measure drops by more than --max-drop, with the asked confidence
+  fails        1  a measure drops, and the drop is significant
+  cannot tell  3  neither; the output says how many judgments or topics would tell, and which documents to judge first
+
+The numbers are exit codes (2 is bad input). Topics count as a sample of the queries you care about, and unjudged
+documents as unknown: the output says whether the outcome holds whatever they are, or if they are as they are likely to
+be. Several measures must all pass; with --topic-groups a significant drop in any group fails too.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fathoms import choices
+from fathoms.cli import options
+from fathoms.comparison.names import GATE_MEASURES
+
+if TYPE_CHECKING:
+    from fathoms.comparison.gate_result import Gate
+
+EXAMPLES = """examples:
+  fathoms gate qrels.txt main.run branch.run
+  fathoms gate judgments.csv main.csv branch.csv -m nDCG@10 -m P@5 --max-drop 0.02 --markdown summary.md
+  fathoms gate qrels.txt main.run branch.run --topic-groups intents.tsv --junit gate.xml --judge-first todo.tsv"""
+
+SHOWN = ("diff", "diff_low", "diff_high", "estimate", "lower", "upper", "p_drop")
+TO_JUDGE = ("topic", "document", "rank_baseline", "rank_candidate", "change")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("qrels", metavar="QRELS", help="judgments, in any format that `fathoms convert` reads")
+    parser.add_argument(
+        "baseline", metavar="BASELINE", help="the run to hold against: what is live, or the main branch"
+    )
+    parser.add_argument("candidate", metavar="CANDIDATE", help="the run of the change")
+    options.add_measures(parser, f"such as nDCG@10 or P@5 ({', '.join(GATE_MEASURES)} by default)")
+    parser.add_argument(
+        "--max-drop",
+        metavar="D",
+        type=options.checker(choices.at_least_zero),
+        default=0.01,
+        help="how much a measure may drop, on its own scale (0.01)",
+    )
+    parser.add_argument(
+        "--alpha",
+        metavar="A",
+        type=options.share,
+        default=0.05,
+        help="chance of passing a drop beyond the limit, and of failing where there is none, at most (0.05)",
+    )
+    parser.add_argument(
+        "--draws",
+        metavar="N",
+        type=options.at_least_zero,
+        help="how often the unjudged documents are drawn; 0: only what holds whatever they are counts (200)",
+    )
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="a summary for a pull request, in Markdown")
+    parser.add_argument("--junit", metavar="FILE", type=Path, help="the outcomes as JUnit XML, for the build server")
+    parser.add_argument(
+        "--judge-first", metavar="FILE", type=Path, help="the documents to judge first, where judging would tell (tsv)"
+    )
+    options.add_output(parser, ("table", "tsv", "csv", "json", "markdown", "junit"))
+    options.add_estimates(parser)
+    options.add_topic_groups(parser)
+    options.add_order(parser)
+    options.add_ranges(parser)
+    options.add_reading(parser)
+    options.add_work(parser)
+
+
+def run(args: Namespace) -> int:
+    from fathoms.api import baseline_and_candidate
+    from fathoms.cli import output
+    from fathoms.data.files import check_writable
+
+    for path in (args.markdown, args.junit, args.judge_first):
+        if path is not None:
+            check_writable(path)
+    args.runs = [args.baseline, args.candidate]
+    exp = options.experiment(args, runs=baseline_and_candidate(args.baseline, args.candidate))
+    result = exp.gate(
+        args.measures or GATE_MEASURES,
+        max_drop=args.max_drop,
+        alpha=args.alpha,
+        draws=args.draws,
+        labels=args.labels,
+        to_depth=args.to_depth,
+    )
+    output.say_notes(exp, result, args)
+    if args.markdown is not None:
+        output.put(result.markdown(), args.markdown)
+    if args.junit is not None:
+        output.put(result.junit(), args.junit)
+    if args.judge_first is not None:
+        output.put(to_judge(result), args.judge_first)
+    _write(result, args)
+    return result.exit_code
+
+
+def _write(result: Gate, args: Namespace) -> None:
+    from fathoms.cli import output
+
+    if args.format == "table":
+        output.put(_table(result, quiet=args.quiet), args.output)
+    elif args.format == "markdown":
+        output.put(result.markdown(), args.output)
+    elif args.format == "junit":
+        output.put(result.junit(), args.output)
+    elif args.format == "json":
+        output.put(_json(result), args.output)
+    else:
+        output.put_result(result, args)
+
+
+def _table(result: Gate, *, quiet: bool) -> str:
+    from fathoms.cli.output import aligned_text
+
+    sentences = result.sentences
+    words = ["measure", *(["group"] if result.by_group else []), "outcome", "basis"]
+    header = [*words, "topics", "baseline", "candidate", *SHOWN]
+    rows = [
+        [
+            *(getattr(row, name) for name in words),
+            *(f"{row.topics}", f"{row.baseline:.4f}", f"{row.candidate:.4f}"),
+            *(_number(getattr(row, name), signed=name != "p_drop") for name in SHOWN),
+        ]
+        for row in result.found
+    ]
+    parts = [f"{sentences[0]}\n", aligned_text(header, rows, numbers_from=len(words))]
+    if not quiet:
+        parts.append("\n".join([*sentences[1:], *result.about_estimates]))
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
+
+
+def _number(value: float | None, *, signed: bool) -> str:
+    return "" if value is None else f"{value:+.4f}" if signed else f"{value:.4f}"
+
+
+def _json(result: Gate) -> str:
+    """One object: the outcome, its exit code, a record for each measure and group, and what to judge."""
+    import json
+
+    found = {
+        "outcome": result.outcome,
+        "exit_code": result.exit_code,
+        "baseline": result.baseline,
+        "candidate": result.candidate,
+        "max_drop": result.max_drop,
+        "alpha": result.alpha,
+        "sentences": result.sentences,
+        "measures": [dict(zip(result.columns, row, strict=True)) for row in result.rows()],
+        "judge_first": [{name: getattr(one, name) for name in TO_JUDGE} for one in result.to_judge],
+    }
+    return json.dumps(found, indent=1) + "\n"
+
+
+def to_judge(result: Gate) -> str:
+    from fathoms.cli.output import delimited
+
+    return delimited(TO_JUDGE, [[getattr(one, name) for name in TO_JUDGE] for one in result.to_judge], "\t")

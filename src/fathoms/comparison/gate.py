@@ -1,0 +1,339 @@
+"""May a candidate replace the baseline? Passes, fails or cannot tell; what `fathoms gate` and `fm.gate` do.
+
+Differences are candidate - baseline by topic. Two one-sided questions are asked of their mean over the topics that one
+cares about, of which these are a sample: is it above -max_drop (then the gate passes), and is it below 0 (a drop)? Each
+p-value takes in the doubt of topics and of judging: over draws of the unjudged documents (`likely`), and at its worst
+over every way of judging them (`certain`). With nothing unjudged that counts both are those of the paired t-test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from fathoms import choices
+from fathoms.choices import checked
+from fathoms.comparison.fragility import changes_by_one
+from fathoms.comparison.gate_result import Gate, GateRow, ToJudge
+from fathoms.comparison.non_inferiority import lower_end, mixed_p_above, p_above, worst_p_above
+from fathoms.comparison.observed import Observed, documents_by_key, observe
+from fathoms.comparison.paired_tests import paired_differences
+from fathoms.comparison.ranges import Ranges, pairs_to_depth
+from fathoms.comparison.significance import corrected
+from fathoms.data.keys import Keys
+from fathoms.errors import FathomsError
+from fathoms.estimate.calibrated import Estimates, run_estimates
+from fathoms.estimate.draws import drawable
+from fathoms.estimate.names import DRAWS
+from fathoms.estimate.prediction_sentences import calibrated_sentences
+from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.experiment.base import BaseExperiment
+from fathoms.measures.base import Measure
+from fathoms.parallel import parallel_map
+
+POWER = 0.8  # chance with which the number of topics that is named would tell
+MOST_TOPICS = 100_000
+FIRST = 20  # documents to judge first that are listed
+NOTHING = 1e-9
+A, B = np.array([1]), np.array([0])  # the candidate against the baseline
+
+
+def run_gate(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
+    *,
+    max_drop: float = 0.01,
+    alpha: float = 0.05,
+    draws: int | None = None,
+    labels: Sequence[Any] = (),
+    to_depth: int | None = None,
+    progress: Callable[[str], None] = lambda run: None,
+) -> Gate:
+    """The first run of the experiment is the baseline, the second the candidate.
+
+    `draws`, `labels` and `to_depth` are those of `compare`, for the estimates; without draws only what is certain
+    counts.
+    """
+    max_drop = checked("max_drop", choices.at_least_zero, max_drop)
+    alpha = checked("alpha", choices.share, alpha)
+    draws = DRAWS if draws is None else checked("draws", choices.whole_number, draws, 0)
+    experiment.needs_an_order("a gate")
+    names = list(experiment.runs)
+    if len(names) != 2:
+        raise FathomsError(f"a gate has two runs, the baseline and the candidate; found {len(names)}")
+    odd = next((m for m in measures if m.aggregate != "mean"), None)
+    if odd is not None:
+        raise FathomsError(f"{odd.name} is no mean over topics, so a gate cannot bound its drop; use another measure")
+    seen = observe(experiment, measures, progress)
+    estimates = _estimates(experiment, seen, draws, labels, to_depth)
+    topics = experiment.qrels.topics
+    everywhere = np.ones(len(topics), dtype=bool)
+    places = {"all": everywhere}
+    if experiment.topic_groups is not None:
+        seen.notes.extend(experiment.topic_groups.notes(topics))
+        places |= experiment.topic_groups.masks(topics)
+    ranges = seen.ranges(A, B)
+    doubts = {m: _Doubt.of(m, seen, ranges, estimates) for m in seen.measures}
+    tested = [
+        _tested(m, group, here, doubts[m].of_topics(here), max_drop, alpha)
+        for m in seen.measures
+        for group, here in places.items()
+    ]
+    rows = [_decided(*row, max_drop, alpha) for row in _corrected(tested)]
+    open_ = next((row for row in rows if row.outcome == "cannot tell" and row.reason == "judging"), None)
+    return Gate(
+        rows,
+        names[0],
+        names[1],
+        max_drop,
+        alpha,
+        len(topics),
+        seen.notes,
+        seen.universe.depth,
+        [] if open_ is None else _to_judge(experiment, doubts, places, open_),
+        None if open_ is None else open_.measure,
+        [] if estimates is None else calibrated_sentences(estimates, 1 - alpha),
+    )
+
+
+def _estimates(
+    experiment: BaseExperiment, seen: Observed, draws: int, labels: Sequence[Any], to_depth: int | None
+) -> Estimates | None:
+    wanted = [m for m in seen.measures if drawable(m)]
+    if not draws or not wanted:
+        return None
+    try:
+        found = run_estimates(experiment, wanted, labels=labels, to_depth=to_depth, draws=draws)
+    except FathomsError as error:
+        if len(labels) or to_depth is not None:
+            raise
+        seen.notes.append(f"there are no estimates, so only what is certain counts: {error}")
+        return None
+    seen.notes.extend(note for note in found.notes if note not in seen.notes)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Doubt:
+    """One measure's differences candidate - baseline by topic, and what is known of them once judged."""
+
+    scores: Floats  # [run, topic]
+    differences: Floats
+    low: Floats | None  # over every way of judging; None where the measure has no range
+    high: Floats | None
+    drawn: Floats | None  # [draw, topic]
+    ties: tuple[Floats, Floats]  # over every order of ties, as judged
+    unjudged: Ints  # documents of either run that could change the difference, by topic
+    change: Floats  # of each such document: how far it could move its topic's difference
+    topic: Ints  # of each such document
+    key: Keys
+
+    @classmethod
+    def of(cls, measure: Measure, seen: Observed, ranges: Ranges, estimates: Estimates | None) -> _Doubt:
+        values = seen.values[measure]
+        differences = paired_differences(values, A, B)[0]
+        means = {measure: np.array([differences.mean()])}
+        found = ranges.of([measure], means, seen.scores).get(measure)
+        drawn = None
+        if estimates is not None and measure in estimates.by_measure:
+            estimate = estimates[measure]
+            drawn = estimate.draws[:, 1] - estimate.draws[:, 0]
+        topic, key, change = _changes(measure, ranges) if found is not None and not measure.needs_pool else _NO_CHANGES
+        if found is not None and drawn is not None:  # rounding apart, draws lie in the range
+            drawn = np.clip(drawn, found.topic_low[0], found.topic_high[0])
+        base, candidate = seen.scores[measure]
+        return cls(
+            values,
+            differences,
+            None if found is None else found.topic_low[0],
+            None if found is None else found.topic_high[0],
+            drawn,
+            _over_ties(base.tie_low, base.tie_high, candidate.tie_low, candidate.tie_high, differences),
+            np.bincount(topic, minlength=values.shape[1]),
+            change,
+            topic,
+            key,
+        )
+
+    def of_topics(self, here: Bools) -> _Doubt:
+        """The same of some topics only, but for the documents."""
+        return replace(
+            self,
+            scores=self.scores[:, here],
+            differences=self.differences[here],
+            low=None if self.low is None else self.low[here],
+            high=None if self.high is None else self.high[here],
+            drawn=None if self.drawn is None else self.drawn[:, here],
+            ties=(self.ties[0][here], self.ties[1][here]),
+            unjudged=self.unjudged[here],
+        )
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether no judging changes any topic's difference."""
+        return self.low is not None and self.high is not None and bool((self.high - self.low <= NOTHING).all())
+
+    def likely(self, sign: float, bound: float) -> float:
+        """p of the mean of sign x differences being above the bound, judged as is likely; without estimates and with
+        documents that could change it, at its worst; for measures without a range, as judged."""
+        if self.drawn is not None:
+            return mixed_p_above(sign * self.drawn, bound)
+        return self.certain(sign, bound)
+
+    def certain(self, sign: float, bound: float) -> float:
+        """The same, whatever the unjudged documents are; as judged for measures without a range."""
+        if self.low is None or self.high is None or self.is_fixed:
+            return float(p_above(sign * self.differences, bound))
+        low, high = (self.low, self.high) if sign > 0 else (-self.high, -self.low)
+        return worst_p_above(low, high, bound)
+
+
+_NO_CHANGES: tuple[Ints, Keys, Floats] = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64), np.zeros(0))
+
+
+def _over_ties(
+    base_low: Floats | None,
+    base_high: Floats | None,
+    low: Floats | None,
+    high: Floats | None,
+    differences: Floats,
+) -> tuple[Floats, Floats]:
+    """Least and greatest difference over orders of ties, each run's by itself: never too narrow."""
+    if base_low is None or base_high is None or low is None or high is None:
+        return differences, differences
+    return low - base_high, high - base_low
+
+
+def _changes(measure: Measure, ranges: Ranges) -> tuple[Ints, Keys, Floats]:
+    """Topic, key and possible change of every unjudged document that could change the difference by itself."""
+
+    def one(place: int) -> tuple[Keys, Floats]:
+        topic = ranges.topic(place)
+        others = ranges.universe.others(topic, A, B)
+        ((_, pair),) = pairs_to_depth(measure, topic, A, B, others, ranges.universe, over_ties=False)
+        columns, change = changes_by_one(measure, pair)
+        matters = np.abs(change) > NOTHING
+        return pair.topic.keys[pair.documents[0, columns[matters]]], change[matters]
+
+    found = parallel_map(one, range(len(ranges.topics)), workers=ranges.workers)
+    topic = np.repeat(np.arange(len(found)), [len(change) for _, change in found])
+    return topic, np.concatenate([keys for keys, _ in found]), np.concatenate([change for _, change in found])
+
+
+Tested = tuple[GateRow, _Doubt, Bools]
+
+
+def _tested(measure: Measure, group: str, here: Bools, doubt: _Doubt, max_drop: float, alpha: float) -> Tested:
+    """One row without its outcome: scores, bounds and p-values."""
+    diff = doubt.differences
+    spread = float(max(np.abs(diff).max(initial=0.0), 1.0)) + max_drop
+    drawn = doubt.drawn
+    ends = (-spread, spread)
+    row = GateRow(
+        measure=measure.name,
+        group=group,
+        topics=len(diff),
+        baseline=float(doubt.scores[0].mean()),
+        candidate=float(doubt.scores[1].mean()),
+        diff=float(diff.mean()),
+        diff_low=None if doubt.low is None else float(doubt.low.mean()),
+        diff_high=None if doubt.high is None else float(doubt.high.mean()),
+        estimate=None if drawn is None else float(drawn.mean()),
+        lower=lower_end(lambda bound: doubt.likely(1.0, bound), alpha, *ends),
+        upper=-lower_end(lambda bound: doubt.likely(-1.0, bound), alpha, *ends),
+        p_beyond=doubt.likely(1.0, -max_drop),
+        p_drop=doubt.likely(-1.0, 0.0),
+        p_beyond_worst=doubt.certain(1.0, -max_drop),
+        p_drop_worst=doubt.certain(-1.0, 0.0),
+        tie_low=float(doubt.ties[0].mean()),
+        tie_high=float(doubt.ties[1].mean()),
+        unjudged=int(doubt.unjudged.sum()),
+        same=bool((np.abs(diff) <= NOTHING).all()) and (doubt.low is None or doubt.is_fixed),
+        has_range=doubt.low is not None,
+        is_fixed=doubt.is_fixed,
+        has_estimate=drawn is not None,
+    )
+    return row, doubt, here
+
+
+def _corrected(tested: Sequence[Tested]) -> list[Tested]:
+    """With p of a drop corrected for all measures and groups (Holm), so that a gate has one chance of a false alarm.
+    That all of several measures pass needs no correction: each has to."""
+    p = corrected(np.array([row.p_drop for row, _, _ in tested]), "holm")
+    worst = corrected(np.array([row.p_drop_worst for row, _, _ in tested]), "holm")
+    return [
+        (replace(row, p_drop_corrected=float(p[i]), p_drop_worst=float(worst[i])), doubt, here)
+        for i, (row, doubt, here) in enumerate(tested)
+    ]
+
+
+def _decided(row: GateRow, doubt: _Doubt, here: Bools, max_drop: float, alpha: float) -> GateRow:
+    if row.same:
+        return replace(row, outcome="passes", basis="certain" if row.has_range else "as judged")
+    if row.p_beyond < alpha:
+        return replace(row, outcome="passes", basis=_basis(row, row.p_beyond_worst < alpha))
+    if row.p_drop_corrected < alpha:
+        return replace(row, outcome="fails", basis=_basis(row, row.p_drop_worst < alpha))
+    return replace(row, outcome="cannot tell", **_lacking(row, doubt, here, max_drop, alpha))
+
+
+def _basis(row: GateRow, certain: bool) -> str:
+    if not row.has_range:
+        return "likely" if row.has_estimate else "as judged"
+    return "certain" if certain else "likely"
+
+
+def _lacking(row: GateRow, doubt: _Doubt, here: Bools, max_drop: float, alpha: float) -> dict[str, Any]:
+    """What an open question lacks: judgments, if all that is judged told; else topics."""
+    from scipy.special import ndtri, stdtrit
+
+    n = row.topics
+    if n < 2:
+        return {"reason": "topics", "needed": None}
+    drawn = doubt.differences[None, :] if doubt.drawn is None else doubt.drawn
+    of_topics = float(drawn.var(axis=1, ddof=1).mean()) / n
+    of_judging = float(drawn.mean(axis=1).var())
+    estimate = row.diff if row.estimate is None else row.estimate
+    margin = max(estimate + max_drop, -estimate)  # to the bound that is easier to keep away from
+    critical = float(-stdtrit(n - 1, alpha))
+    if not doubt.is_fixed and margin > 0 and doubt.low is not None:
+        if doubt.drawn is None:
+            if float(min(p_above(doubt.differences, -max_drop), p_above(-doubt.differences, 0.0))) < alpha:
+                return {"reason": "judging", "needed": row.unjudged}
+        elif critical * np.sqrt(of_topics) < margin and of_judging > 0:
+            allowed = ((margin / critical) ** 2 - of_topics) / of_judging
+            return {"reason": "judging", "needed": _judgments(doubt.change[here[doubt.topic]], allowed)}
+    if margin <= 0:
+        return {"reason": "topics", "needed": None}
+    needed = (of_topics + of_judging) * n * ((-ndtri(alpha) + ndtri(POWER)) / margin) ** 2
+    return {"reason": "topics", "needed": None if needed > MOST_TOPICS else max(ceil(needed), n + 1)}
+
+
+def _judgments(change: Floats, allowed: float) -> int:
+    """How many documents, those first that could change most, leave no more than the allowed share of the variance
+    that judging has to tell; as if all were as likely to be relevant."""
+    left = np.cumsum(np.sort(change**2)) / max(float((change**2).sum()), 1e-300)
+    return len(change) - int(np.searchsorted(left, max(allowed, 0.0), side="right")) if len(change) else 0
+
+
+def _to_judge(
+    experiment: BaseExperiment, doubts: dict[Measure, _Doubt], places: dict[str, Bools], row: GateRow
+) -> list[ToJudge]:
+    """The documents whose judgment could change a measure's difference most, by at most so much of the mean."""
+    measure = next(m for m in doubts if m.name == row.measure)
+    doubt, here = doubts[measure], places[row.group]
+    used = np.flatnonzero(here[doubt.topic])
+    order = used[np.argsort(-np.abs(doubt.change[used]), kind="stable")][: max(FIRST, row.needed or 0)]
+    wanted = doubt.key[order]
+    ids, ranks = documents_by_key(experiment, list(experiment.runs), wanted)
+    (base, candidate), topics = ranks.values(), experiment.qrels.topics
+    return [
+        ToJudge(topics[topic], ids[key], base.get(key), candidate.get(key), change / row.topics)
+        for topic, key, change in zip(
+            doubt.topic[order].tolist(), wanted.tolist(), doubt.change[order].tolist(), strict=True
+        )
+    ]

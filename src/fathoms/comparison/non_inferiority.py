@@ -1,0 +1,97 @@
+"""Is a mean difference above some bound? One-sided t-tests of differences whose judgments are not all known.
+
+Differences are [.., topic]. `p_above` tests what is given; `mixed_p_above` averages over draws of the unjudged
+documents, so that their doubt and that of the topics go into one p-value; `worst_p_above` is the greatest p over every
+way of judging, where each topic's difference may be anything between two ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fathoms.evidence.evidence import Floats
+
+STEPS = 60  # of a bisection: beyond the precision of a double
+LARGEST_T = 1e6
+
+
+def p_above(differences: Floats, bound: float) -> Floats:
+    """The chance of a mean as far above the bound if the true mean were there.
+
+    Differences that are the same on all n topics have p = 2^-n, that of their signs, if they are above the bound.
+    """
+    from scipy.special import stdtr
+
+    n = differences.shape[-1]
+    mean = differences.mean(axis=-1) - bound
+    if n < 2:
+        return np.ones(mean.shape)
+    error = differences.std(axis=-1, ddof=1) / np.sqrt(n)
+    flat = np.ptp(differences, axis=-1) <= 1e-12
+    p = stdtr(n - 1, -mean / np.where(flat, 1.0, error))
+    return np.where(flat, np.where(mean > 1e-12, 2.0**-n, 1.0), p)
+
+
+def mixed_p_above(drawn: Floats, bound: float) -> float:
+    """The mean of p over draws [draw, topic]: the probability that the true mean is not above the bound, if each draw
+    is as likely to be what the judgments will say and a mean's posterior is Student's."""
+    return float(p_above(drawn, bound).mean())
+
+
+def worst_p_above(low: Floats, high: Floats, bound: float) -> float:
+    """The greatest p over all differences between two ends for each topic, or a little more."""
+    from scipy.special import stdtr
+
+    n = len(low)
+    if n < 2:
+        return 1.0
+    t = _last(lambda t: least_bound(low, high, t) > bound, -LARGEST_T, LARGEST_T)
+    return max(float(stdtr(n - 1, -t)), 2.0**-n)
+
+
+def least_bound(low: Floats, high: Floats, t: float) -> float:
+    """The least of mean - t x standard error over all differences between two ends for each topic, or a little less.
+
+    In the sum S and the sum of squares Q of the differences it is f = S/n - t sqrt((Q - S^2/n) / (n (n-1))), convex and
+    falling with Q where t > 0. The sums of squares are greatest for a given S where the topics with the greatest
+    low + high are at their high and the others at their low (for a linear function a S - b Q each topic decides by
+    itself: high if low + high > a/b). So the minimum over the convex hull of all (S, Q) lies on the path that moves one
+    topic after another up, and no judging is below it. For t < 0 it is the mean less something negative: the least mean
+    and no spread are a bound.
+    """
+    n = len(low)
+    if t <= 0:
+        return float(low.mean())
+    order = np.argsort(-(low + high), kind="stable")
+    sums = np.concatenate([[0.0], np.cumsum((high - low)[order])]) + low.sum()
+    squares = np.concatenate([[0.0], np.cumsum((high**2 - low**2)[order])]) + (low**2).sum()
+
+    def value(share: Floats) -> Floats:
+        """On each part of the path, so far along it."""
+        total = sums[:-1] + share * np.diff(sums)
+        square = squares[:-1] + share * np.diff(squares)
+        return total / n - t * np.sqrt(np.maximum(square - total**2 / n, 0.0) / (n * (n - 1)))
+
+    left, right = np.zeros(n), np.ones(n)
+    for _ in range(STEPS):  # convex along each part
+        third = (right - left) / 3
+        falls = value(left + third) > value(right - third)
+        left, right = np.where(falls, left + third, left), np.where(falls, right, right - third)
+    return float(min(value((left + right) / 2).min(), value(np.zeros(n)).min(), value(np.ones(n)).min()))
+
+
+def lower_end(p: Callable[[float], float], alpha: float, least: float, most: float) -> float:
+    """The greatest bound, between two, that p says the mean is above with confidence 1 - alpha."""
+    return _last(lambda bound: p(bound) < alpha, least, most)
+
+
+def _last(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The last number at which something holds that holds up to some number and not beyond."""
+    if holds(high):
+        return high
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

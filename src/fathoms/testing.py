@@ -1,0 +1,54 @@
+"""For test suites of search systems: a change that makes results worse fails a test."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from fathoms import choices
+from fathoms.api import baseline_and_candidate
+from fathoms.choices import checked
+from fathoms.comparison.names import GATE_MEASURES
+from fathoms.experiment.base import ReadingOptions
+
+if TYPE_CHECKING:
+    from fathoms.comparison.gate_result import Gate
+
+UNSURE = ("fail", "warn", "pass")
+
+
+def assert_no_regression(
+    qrels: Any,
+    baseline: Any,
+    candidate: Any,
+    measures: Sequence[Any] | Any = GATE_MEASURES,
+    *,
+    max_drop: float = 0.01,
+    alpha: float = 0.05,
+    unsure: str = "fail",
+    **options: Unpack[ReadingOptions],
+) -> Gate:
+    """Fail a test unless the candidate passes the gate, as `fathoms gate` does.
+
+    `unsure` says what becomes of a gate that cannot tell: it fails the test, warns, or passes. Judgments and runs are
+    files, frames or dicts; `options` are those of `Experiment`, such as `topic_groups`.
+
+    >>> from fathoms.testing import assert_no_regression
+    >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "b": 1}}
+    >>> run = {"1": {"a": 2.0, "b": 1.0}, "2": {"b": 2.0, "a": 1.0}}
+    >>> assert_no_regression(qrels, run, run).outcome
+    'passes'
+    """
+    from fathoms.api import Experiment
+
+    checked("unsure", choices.one_of, UNSURE, unsure)
+    experiment = Experiment(qrels, baseline_and_candidate(baseline, candidate), **options)
+    found = experiment.gate(measures, max_drop=max_drop, alpha=alpha)
+    said = "\n".join(found.sentences)
+    if found.outcome == "fails" or (found.outcome == "cannot tell" and unsure == "fail"):
+        hint = "" if found.outcome == "fails" else "\n(unsure='warn' lets a gate that cannot tell pass, with a warning)"
+        raise AssertionError(f"{said}{hint}")
+    if found.outcome == "cannot tell" and unsure == "warn":
+        warnings.warn(said, stacklevel=2)
+    return found
