@@ -2,8 +2,12 @@
 
 Differences are candidate - baseline by topic. Two one-sided questions are asked of their mean over the topics that one
 cares about, of which these are a sample: is it above -max_drop (then the gate passes), and is it below 0 (a drop)? Each
-p-value takes in the doubt of topics and of judging: over draws of the unjudged documents (`likely`), and at its worst
-over every way of judging them (`certain`). With nothing unjudged that counts both are those of the paired t-test.
+p-value takes in the doubt of topics and of judging. `certain` is the worst p over every way of judging the unjudged
+documents. `likely` is the worst of three: they are not relevant; they are as relevant as the judged ones at the same
+ranks of the same run (`estimate.judged_rates`); they are as the default estimate says. That estimate alone would not
+do: on simulated pairs without a difference, in which all unjudged documents were the candidate's own, it raised an
+alarm in half of the cases. With `labels`, which know of these very documents, it is what counts. With nothing unjudged
+that could change a score, all are the p of the paired t-test.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from fathoms.data.keys import Keys
 from fathoms.errors import FathomsError
 from fathoms.estimate.calibrated import Estimates, run_estimates
 from fathoms.estimate.draws import drawable
+from fathoms.estimate.judged_rates import changes_at_judged_rates
 from fathoms.estimate.names import DRAWS
 from fathoms.estimate.prediction_sentences import calibrated_sentences
 from fathoms.evidence.evidence import Bools, Floats, Ints
@@ -77,7 +82,8 @@ def run_gate(
         seen.notes.extend(experiment.topic_groups.notes(topics))
         places |= experiment.topic_groups.masks(topics)
     ranges = seen.ranges(A, B)
-    doubts = {m: _Doubt.of(m, seen, ranges, estimates) for m in seen.measures}
+    likely = _likely(experiment, seen, estimates, draws, to_depth, labelled=len(labels) > 0)
+    doubts = {m: _Doubt.of(m, seen, ranges, likely.get(m, ())) for m in seen.measures}
     tested = [
         _tested(m, group, here, doubts[m].of_topics(here), max_drop, alpha)
         for m in seen.measures
@@ -117,6 +123,29 @@ def _estimates(
     return found
 
 
+def _likely(
+    experiment: BaseExperiment,
+    seen: Observed,
+    estimates: Estimates | None,
+    draws: int,
+    to_depth: int | None,
+    *,
+    labelled: bool,
+) -> dict[Measure, tuple[Floats, ...]]:
+    """For each measure draws [draw, topic] of the differences: the default estimate's and, without labels, those at
+    the judged rates and the differences as judged."""
+    if estimates is None:
+        return {}
+    found: dict[Measure, tuple[Floats, ...]] = {
+        m: (one.draws[:, 1] - one.draws[:, 0],) for m, one in estimates.by_measure.items()
+    }
+    if labelled:
+        return found
+    changes = changes_at_judged_rates(experiment, list(found), draws, to_depth)
+    as_judged = {m: seen.values[m][1] - seen.values[m][0] for m in found}
+    return {m: (*found[m], as_judged[m] + changes[m][:, 1] - changes[m][:, 0], as_judged[m][None, :]) for m in found}
+
+
 @dataclass(frozen=True, eq=False)
 class _Doubt:
     """One measure's differences candidate - baseline by topic, and what is known of them once judged."""
@@ -125,7 +154,7 @@ class _Doubt:
     differences: Floats
     low: Floats | None  # over every way of judging; None where the measure has no range
     high: Floats | None
-    drawn: Floats | None  # [draw, topic]
+    drawn: tuple[Floats, ...]  # [draw, topic], each what is likely: first the estimate's; empty where there is none
     ties: tuple[Floats, Floats]  # over every order of ties, as judged
     unjudged: Ints  # documents of either run that could change the difference, by topic
     change: Floats  # of each such document: how far it could move its topic's difference
@@ -133,18 +162,14 @@ class _Doubt:
     key: Keys
 
     @classmethod
-    def of(cls, measure: Measure, seen: Observed, ranges: Ranges, estimates: Estimates | None) -> _Doubt:
+    def of(cls, measure: Measure, seen: Observed, ranges: Ranges, drawn: tuple[Floats, ...]) -> _Doubt:
         values = seen.values[measure]
         differences = paired_differences(values, A, B)[0]
         means = {measure: np.array([differences.mean()])}
         found = ranges.of([measure], means, seen.scores).get(measure)
-        drawn = None
-        if estimates is not None and measure in estimates.by_measure:
-            estimate = estimates[measure]
-            drawn = estimate.draws[:, 1] - estimate.draws[:, 0]
         topic, key, change = _changes(measure, ranges) if found is not None and not measure.needs_pool else _NO_CHANGES
-        if found is not None and drawn is not None:  # rounding apart, draws lie in the range
-            drawn = np.clip(drawn, found.topic_low[0], found.topic_high[0])
+        if found is not None:  # rounding apart, draws lie in the range
+            drawn = tuple(np.clip(one, found.topic_low[0], found.topic_high[0]) for one in drawn)
         base, candidate = seen.scores[measure]
         return cls(
             values,
@@ -167,7 +192,7 @@ class _Doubt:
             differences=self.differences[here],
             low=None if self.low is None else self.low[here],
             high=None if self.high is None else self.high[here],
-            drawn=None if self.drawn is None else self.drawn[:, here],
+            drawn=tuple(one[:, here] for one in self.drawn),
             ties=(self.ties[0][here], self.ties[1][here]),
             unjudged=self.unjudged[here],
         )
@@ -178,10 +203,10 @@ class _Doubt:
         return self.low is not None and self.high is not None and bool((self.high - self.low <= NOTHING).all())
 
     def likely(self, sign: float, bound: float) -> float:
-        """p of the mean of sign x differences being above the bound, judged as is likely; without estimates and with
-        documents that could change it, at its worst; for measures without a range, as judged."""
-        if self.drawn is not None:
-            return mixed_p_above(sign * self.drawn, bound)
+        """p of the mean of sign x differences being above the bound, the greatest over what is likely; without
+        estimates that over every way of judging; for measures without a range that as judged."""
+        if self.drawn:
+            return max(mixed_p_above(sign * one, bound) for one in self.drawn)
         return self.certain(sign, bound)
 
     def certain(self, sign: float, bound: float) -> float:
@@ -231,7 +256,6 @@ def _tested(measure: Measure, group: str, here: Bools, doubt: _Doubt, max_drop: 
     """One row without its outcome: scores, bounds and p-values."""
     diff = doubt.differences
     spread = float(max(np.abs(diff).max(initial=0.0), 1.0)) + max_drop
-    drawn = doubt.drawn
     ends = (-spread, spread)
     row = GateRow(
         measure=measure.name,
@@ -242,7 +266,7 @@ def _tested(measure: Measure, group: str, here: Bools, doubt: _Doubt, max_drop: 
         diff=float(diff.mean()),
         diff_low=None if doubt.low is None else float(doubt.low.mean()),
         diff_high=None if doubt.high is None else float(doubt.high.mean()),
-        estimate=None if drawn is None else float(drawn.mean()),
+        estimate=float(doubt.drawn[0].mean()) if doubt.drawn else None,
         lower=lower_end(lambda bound: doubt.likely(1.0, bound), alpha, *ends),
         upper=-lower_end(lambda bound: doubt.likely(-1.0, bound), alpha, *ends),
         p_beyond=doubt.likely(1.0, -max_drop),
@@ -255,7 +279,7 @@ def _tested(measure: Measure, group: str, here: Bools, doubt: _Doubt, max_drop: 
         same=bool((np.abs(diff) <= NOTHING).all()) and (doubt.low is None or doubt.is_fixed),
         has_range=doubt.low is not None,
         is_fixed=doubt.is_fixed,
-        has_estimate=drawn is not None,
+        has_estimate=bool(doubt.drawn),
     )
     return row, doubt, here
 
@@ -294,30 +318,35 @@ def _lacking(row: GateRow, doubt: _Doubt, here: Bools, max_drop: float, alpha: f
     n = row.topics
     if n < 2:
         return {"reason": "topics", "needed": None}
-    drawn = doubt.differences[None, :] if doubt.drawn is None else doubt.drawn
-    of_topics = float(drawn.var(axis=1, ddof=1).mean()) / n
-    of_judging = float(drawn.mean(axis=1).var())
-    estimate = row.diff if row.estimate is None else row.estimate
-    margin = max(estimate + max_drop, -estimate)  # to the bound that is easier to keep away from
-    critical = float(-stdtrit(n - 1, alpha))
-    if not doubt.is_fixed and margin > 0 and doubt.low is not None:
-        if doubt.drawn is None:
-            if float(min(p_above(doubt.differences, -max_drop), p_above(-doubt.differences, 0.0))) < alpha:
-                return {"reason": "judging", "needed": row.unjudged}
-        elif critical * np.sqrt(of_topics) < margin and of_judging > 0:
-            allowed = ((margin / critical) ** 2 - of_topics) / of_judging
-            return {"reason": "judging", "needed": _judgments(doubt.change[here[doubt.topic]], allowed)}
+    drawn = doubt.drawn or (doubt.differences[None, :],)
+    means = [float(one.mean()) for one in drawn]
+    variance = float(np.mean([one.var(axis=1, ddof=1).mean() for one in drawn])) / n
+    error = float(-stdtrit(n - 1, alpha)) * np.sqrt(variance)
+    needed = [
+        # How far the mean is from where it would tell, and how far judging may take it towards there.
+        _judgments(doubt.change[here[doubt.topic]], room, doubtful)
+        for room, doubtful in (
+            (means[0] + max_drop - error, means[0] - min(means)),
+            (-means[0] - error, max(means) - means[0]),
+        )
+        if room > 0
+    ]
+    if needed and not doubt.is_fixed and doubt.low is not None:
+        return {"reason": "judging", "needed": min(needed) if doubt.drawn else row.unjudged}
+    margin = max(means[0] + max_drop, -means[0])
     if margin <= 0:
         return {"reason": "topics", "needed": None}
-    needed = (of_topics + of_judging) * n * ((-ndtri(alpha) + ndtri(POWER)) / margin) ** 2
-    return {"reason": "topics", "needed": None if needed > MOST_TOPICS else max(ceil(needed), n + 1)}
+    topics = variance * n * ((-ndtri(alpha) + ndtri(POWER)) / margin) ** 2
+    return {"reason": "topics", "needed": None if topics > MOST_TOPICS else max(ceil(topics), n + 1)}
 
 
-def _judgments(change: Floats, allowed: float) -> int:
-    """How many documents, those first that could change most, leave no more than the allowed share of the variance
-    that judging has to tell; as if all were as likely to be relevant."""
-    left = np.cumsum(np.sort(change**2)) / max(float((change**2).sum()), 1e-300)
-    return len(change) - int(np.searchsorted(left, max(allowed, 0.0), side="right")) if len(change) else 0
+def _judgments(change: Floats, room: float, doubtful: float) -> int:
+    """How many documents, those first that could change most, have to be judged until what is left takes the mean no
+    further than there is room, if the estimate comes true."""
+    left = np.cumsum(np.sort(np.abs(change)))
+    if not len(left) or doubtful <= room:
+        return min(1, len(left))
+    return len(left) - int(np.searchsorted(left, left[-1] * room / doubtful, side="right"))
 
 
 def _to_judge(

@@ -156,7 +156,7 @@ def headline(gate: Gate) -> str:
 
 BASES = {
     "certain": "whatever the unjudged documents are",
-    "likely": "if the unjudged documents are as they are likely to be",
+    "likely": "if the unjudged documents are no more relevant than the judged ones at the same ranks",
     "as judged": "as judged (nothing is known of the unjudged documents)",
 }
 

@@ -263,7 +263,9 @@ def run_estimates(
     scaled = label_columns(tables, found, codes >= JUDGED, notes)
     deepest = max(depths.values())
     documents = documents_of(found, codes, contributing, deepest, levels, scaled)
-    work = _Work(experiment, found, documents, pool, contributing, _elsewhere(experiment, documents, levels), deepest)
+    work = _Work(
+        experiment, found, documents, pool, contributing, judged_elsewhere(experiment, documents, levels), deepest
+    )
     align = experiment.alignment(measures, [])
     given = list(experiment.runs)
     scored = experiment.map(lambda name: _scored(measures, align.of(experiment.ranked(name)).evidence), given)
@@ -280,7 +282,7 @@ def _scored(measures: Sequence[Measure], evidence: Evidence) -> dict[Measure, Sc
     return {m: m.scores(evidence) for m in measures}
 
 
-def _elsewhere(experiment: BaseExperiment, documents: Documents, levels: Floats) -> Ints:
+def judged_elsewhere(experiment: BaseExperiment, documents: Documents, levels: Floats) -> Ints:
     """Judged documents that no run has, by topic and level."""
     qrels = experiment.qrels
     counts = np.zeros((len(qrels.topics), len(levels)), dtype=np.int64)
