@@ -23,7 +23,7 @@ from fathoms import choices
 from fathoms.choices import checked
 from fathoms.comparison.fragility import changes_by_one
 from fathoms.comparison.gate_result import Gate, GateRow, ToJudge
-from fathoms.comparison.non_inferiority import lower_end, mixed_p_above, p_above, worst_p_above
+from fathoms.comparison.non_inferiority import lower_end, mixed_p_above, p_above, worst_lower_end, worst_p_above
 from fathoms.comparison.observed import Observed, documents_by_key, observe
 from fathoms.comparison.paired_tests import paired_differences
 from fathoms.comparison.ranges import Ranges, pairs_to_depth
@@ -209,6 +209,13 @@ class _Doubt:
             return max(mixed_p_above(sign * one, bound) for one in self.drawn)
         return self.certain(sign, bound)
 
+    def above(self, sign: float, alpha: float, max_drop: float) -> float:
+        """What the mean of sign x differences is above with confidence 1 - alpha, by the same p."""
+        if not self.drawn and self.low is not None and self.high is not None and not self.is_fixed:
+            return worst_lower_end(*((self.low, self.high) if sign > 0 else (-self.high, -self.low)), alpha)
+        widest = max(1.0, *(float(np.abs(one).max()) for one in (self.differences, *self.drawn))) + max_drop
+        return lower_end(lambda bound: self.likely(sign, bound), alpha, -widest, widest)
+
     def certain(self, sign: float, bound: float) -> float:
         """The same, whatever the unjudged documents are; as judged for measures without a range."""
         if self.low is None or self.high is None or self.is_fixed:
@@ -255,8 +262,6 @@ Tested = tuple[GateRow, _Doubt, Bools]
 def _tested(measure: Measure, group: str, here: Bools, doubt: _Doubt, max_drop: float, alpha: float) -> Tested:
     """One row without its outcome: scores, bounds and p-values."""
     diff = doubt.differences
-    spread = float(max(np.abs(diff).max(initial=0.0), 1.0)) + max_drop
-    ends = (-spread, spread)
     row = GateRow(
         measure=measure.name,
         group=group,
@@ -267,8 +272,8 @@ def _tested(measure: Measure, group: str, here: Bools, doubt: _Doubt, max_drop: 
         diff_low=None if doubt.low is None else float(doubt.low.mean()),
         diff_high=None if doubt.high is None else float(doubt.high.mean()),
         estimate=float(doubt.drawn[0].mean()) if doubt.drawn else None,
-        lower=lower_end(lambda bound: doubt.likely(1.0, bound), alpha, *ends),
-        upper=-lower_end(lambda bound: doubt.likely(-1.0, bound), alpha, *ends),
+        lower=doubt.above(1.0, alpha, max_drop),
+        upper=-doubt.above(-1.0, alpha, max_drop),
         p_beyond=doubt.likely(1.0, -max_drop),
         p_drop=doubt.likely(-1.0, 0.0),
         p_beyond_worst=doubt.certain(1.0, -max_drop),

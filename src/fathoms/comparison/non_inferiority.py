@@ -14,7 +14,9 @@ import numpy as np
 from fathoms.evidence.evidence import Floats
 
 STEPS = 60  # of a bisection: beyond the precision of a double
+THIRDS = 40  # of a search for a minimum, near which little changes
 LARGEST_T = 1e6
+ROUNDING = 1e-12
 
 
 def p_above(differences: Floats, bound: float) -> Floats:
@@ -29,9 +31,9 @@ def p_above(differences: Floats, bound: float) -> Floats:
     if n < 2:
         return np.ones(mean.shape)
     error = differences.std(axis=-1, ddof=1) / np.sqrt(n)
-    flat = np.ptp(differences, axis=-1) <= 1e-12
+    flat = np.ptp(differences, axis=-1) <= ROUNDING
     p = stdtr(n - 1, -mean / np.where(flat, 1.0, error))
-    return np.where(flat, np.where(mean > 1e-12, 2.0**-n, 1.0), p)
+    return np.where(flat, np.where(mean > ROUNDING, 2.0**-n, 1.0), p)
 
 
 def mixed_p_above(drawn: Floats, bound: float) -> float:
@@ -41,29 +43,28 @@ def mixed_p_above(drawn: Floats, bound: float) -> float:
 
 
 def worst_p_above(low: Floats, high: Floats, bound: float) -> float:
-    """The greatest p over all differences between two ends for each topic, or a little more."""
+    """The greatest p over all differences between two ends for each topic, or a little more; 1 where some judging puts
+    the mean at the bound or below."""
     from scipy.special import stdtr
 
     n = len(low)
-    if n < 2:
+    if n < 2 or low.mean() - bound <= ROUNDING:
         return 1.0
-    t = _last(lambda t: least_bound(low, high, t) > bound, -LARGEST_T, LARGEST_T)
+    t = _last(lambda t: least_bound(low, high, t) > bound, 0.0, LARGEST_T)
     return max(float(stdtr(n - 1, -t)), 2.0**-n)
 
 
 def least_bound(low: Floats, high: Floats, t: float) -> float:
-    """The least of mean - t x standard error over all differences between two ends for each topic, or a little less.
+    """The least of mean - t x standard error over all differences between two ends for each topic, or a little less;
+    t is not negative.
 
     In the sum S and the sum of squares Q of the differences it is f = S/n - t sqrt((Q - S^2/n) / (n (n-1))), convex and
     falling with Q where t > 0. The sums of squares are greatest for a given S where the topics with the greatest
     low + high are at their high and the others at their low (for a linear function a S - b Q each topic decides by
     itself: high if low + high > a/b). So the minimum over the convex hull of all (S, Q) lies on the path that moves one
-    topic after another up, and no judging is below it. For t < 0 it is the mean less something negative: the least mean
-    and no spread are a bound.
+    topic after another up, and no judging is below it.
     """
     n = len(low)
-    if t <= 0:
-        return float(low.mean())
     order = np.argsort(-(low + high), kind="stable")
     sums = np.concatenate([[0.0], np.cumsum((high - low)[order])]) + low.sum()
     squares = np.concatenate([[0.0], np.cumsum((high**2 - low**2)[order])]) + (low**2).sum()
@@ -75,11 +76,19 @@ def least_bound(low: Floats, high: Floats, t: float) -> float:
         return total / n - t * np.sqrt(np.maximum(square - total**2 / n, 0.0) / (n * (n - 1)))
 
     left, right = np.zeros(n), np.ones(n)
-    for _ in range(STEPS):  # convex along each part
+    for _ in range(THIRDS):  # convex along each part
         third = (right - left) / 3
         falls = value(left + third) > value(right - third)
         left, right = np.where(falls, left + third, left), np.where(falls, right, right - third)
     return float(min(value((left + right) / 2).min(), value(np.zeros(n)).min(), value(np.ones(n)).min()))
+
+
+def worst_lower_end(low: Floats, high: Floats, alpha: float) -> float:
+    """The least lower end of a one-sided confidence interval over all differences between two ends for each topic."""
+    from scipy.special import stdtrit
+
+    n = len(low)
+    return least_bound(low, high, float(-stdtrit(n - 1, alpha))) if n > 1 else -np.inf
 
 
 def lower_end(p: Callable[[float], float], alpha: float, least: float, most: float) -> float:

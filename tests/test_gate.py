@@ -1,0 +1,390 @@
+"""The gate: its p-values against scipy and every way of judging, its outcomes, and what it writes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import fathoms as fm
+from fathoms.comparison.gate_result import SIGNS, Gate
+from fathoms.comparison.non_inferiority import least_bound, lower_end, mixed_p_above, p_above, worst_p_above
+from fathoms.testing import assert_no_regression
+from tests.commands import Command
+
+Dicts = dict[str, dict[str, float]]
+
+
+# -- p-values --------------------------------------------------------------------------------------------------
+
+
+def test_p_is_that_of_a_one_sided_t_test() -> None:
+    rng = np.random.default_rng(0)
+    for n in (2, 5, 50):
+        values = rng.normal(0.02, 0.1, n)
+        for bound in (-0.01, 0.0, 0.03):
+            expected = stats.ttest_1samp(values, bound, alternative="greater").pvalue
+            assert p_above(values, bound) == pytest.approx(expected, rel=1e-9)
+            assert mixed_p_above(np.stack([values, values]), bound) == pytest.approx(expected, rel=1e-9)
+            certain = 1.0 if expected >= 0.5 else max(expected, 2.0**-n)
+            assert worst_p_above(values, values, bound) == pytest.approx(certain, rel=1e-6)
+
+
+def test_differences_that_do_not_vary_have_the_p_of_their_signs() -> None:
+    assert p_above(np.full(6, 0.02), 0.01) == 2.0**-6
+    assert p_above(np.full(6, 0.02), 0.02) == 1.0
+    assert p_above(np.full(6, 0.02), 0.03) == 1.0
+    assert p_above(np.array([0.5]), 0.0) == 1.0  # one topic says nothing
+
+
+@given(st.data())
+def test_the_least_bound_is_below_that_of_every_judging(data: st.DataObject) -> None:
+    n = data.draw(st.integers(2, 7))
+    ends = st.floats(-0.5, 0.5).map(lambda x: round(x, 3))
+    low = np.array([data.draw(ends) for _ in range(n)])
+    high = low + np.array([data.draw(st.sampled_from([0.0, 0.05, 0.3])) for _ in range(n)])
+    t = data.draw(st.sampled_from([0.0, 0.5, 1.68, 4.0]))
+    corners = [np.array(one) for one in itertools.product(*zip(low, high, strict=True))]
+    least = min(float(d.mean() - t * d.std(ddof=1) / np.sqrt(n)) for d in corners)
+    assert least_bound(low, high, t) <= least + 1e-12
+    bound = data.draw(ends)
+    worst = worst_p_above(low, high, bound)
+    assert worst >= max(float(p_above(d, bound)) for d in corners) - 1e-9
+    if (low == high).all() and t > 0:
+        assert least_bound(low, high, t) == pytest.approx(least, abs=1e-12)
+
+
+def test_the_least_bound_is_reached_where_few_topics_are_open() -> None:
+    """With one open topic the path of the proof goes through the very judgings there are, and between them."""
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        low = rng.normal(0, 0.1, 20)
+        high = low.copy()
+        high[rng.integers(20)] += 0.2
+        corners = [float(d.mean() - 1.7 * d.std(ddof=1) / np.sqrt(20)) for d in (low, high)]
+        assert least_bound(low, high, 1.7) == pytest.approx(min(corners), abs=1e-3)
+
+
+def test_the_lower_end_is_where_p_reaches_alpha() -> None:
+    values = np.random.default_rng(2).normal(0, 0.1, 30)
+    end = lower_end(lambda bound: float(p_above(values, bound)), 0.05, -1.0, 1.0)
+    expected = values.mean() - stats.t.isf(0.05, 29) * values.std(ddof=1) / np.sqrt(30)
+    assert end == pytest.approx(expected, abs=1e-9)
+
+
+def test_false_alarms_and_false_passes_are_at_most_alpha() -> None:
+    """Of the t-test, with scores as measures have them: normal, and of a few values with many zeros."""
+    rng = np.random.default_rng(3)
+    normal = rng.normal(0, 0.2, (4000, 50))
+    few = rng.choice([-0.2, -0.1, 0.0, 0.0, 0.0, 0.1, 0.2], (4000, 50))
+    for values in (normal, few):
+        alarms = float((p_above(-values, 0.0) < 0.05).mean())
+        passes = float((p_above(values - 0.01, -0.01) < 0.05).mean())
+        assert alarms <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 4000)
+        assert passes <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 4000)
+
+
+# -- outcomes --------------------------------------------------------------------------------------------------
+
+
+def collection(differences: list[float], n: int = 20, unjudged: int = 0) -> tuple[Dicts, Dicts, Dicts]:
+    """Judgments and two runs of n documents a topic whose P@n differ so much; some last documents are unjudged, those
+    of the candidate by others than of the baseline."""
+    qrels: Dicts = {}
+    base: Dicts = {}
+    candidate: Dicts = {}
+    for i, difference in enumerate(differences):
+        topic, relevant = f"t{i}", n // 2
+        more = relevant + round(difference * n)
+        base[topic] = {f"a{j}": float(n - j) for j in range(n)}
+        candidate[topic] = {f"b{j}": float(n - j) for j in range(n)}
+        judged = {f"a{j}": float(j < relevant) for j in range(n)} | {f"b{j}": float(j < more) for j in range(n)}
+        hidden = {f"b{n - 1 - j}" for j in range(unjudged)} | {f"a{n - 1 - j}" for j in range(unjudged)}
+        qrels[topic] = {document: grade for document, grade in judged.items() if document not in hidden}
+    return qrels, base, candidate
+
+
+def drawn(mean: float, n: int, seed: int) -> list[float]:
+    values = np.random.default_rng(seed).normal(mean, 0.1, n)
+    return [round(float(value) * 20) / 20 for value in np.clip(values, -0.45, 0.45)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("mean", [0.05, 0.0, -0.1])
+def test_with_everything_judged_it_is_two_t_tests(mean: float, seed: int) -> None:
+    differences = drawn(mean, 30, seed)
+    found = fm.gate(*collection(differences), "P@20", max_drop=0.02)
+    (row,) = found.found
+    passes = stats.ttest_1samp(differences, -0.02, alternative="greater").pvalue
+    drops = stats.ttest_1samp(differences, 0.0, alternative="less").pvalue
+    assert row.p_beyond == pytest.approx(passes, abs=1e-9)
+    assert row.p_drop == pytest.approx(drops, abs=1e-9)
+    expected = "passes" if passes < 0.05 else "fails" if drops < 0.05 else "cannot tell"
+    assert found.outcome == row.outcome == expected
+    assert found.exit_code == {"passes": 0, "fails": 1, "cannot tell": 3}[expected]
+    assert row.basis == ("" if expected == "cannot tell" else "certain")
+    assert (row.lower > -0.02) == (passes < 0.05)
+    assert row.reason in ("", "topics")
+
+
+def completions(qrels: Dicts, runs: list[Dicts]) -> list[Dicts]:
+    """Every way of judging what is unjudged, of one grade."""
+    open_ = [(t, d) for t in qrels for d in dict.fromkeys(d for run in runs for d in run[t]) if d not in qrels[t]]
+    found = []
+    for grades in itertools.product([0.0, 1.0], repeat=len(open_)):
+        judged = {topic: dict(of) for topic, of in qrels.items()}
+        for (topic, document), grade in zip(open_, grades, strict=True):
+            judged[topic][document] = grade
+        found.append(judged)
+    return found
+
+
+@pytest.mark.parametrize("measure", ["P@4", "nDCG@4", "AP", "RR"])
+def test_what_is_certain_holds_in_every_judging(measure: str) -> None:
+    """All completions of small collections: bounds of p and of differences are never passed."""
+    rng = np.random.default_rng(5)
+    certain = 0
+    for trial in range(6):
+        qrels, base, candidate = dict[str, dict[str, float]](), dict[str, Any](), dict[str, Any]()
+        for i in range(6):
+            docs = [f"d{j}" for j in range(8)]
+            for run in (base, candidate):
+                run[f"t{i}"] = {d: float(8 - r) for r, d in enumerate(rng.permutation(docs)[:4])}
+            good = list(candidate[f"t{i}"])[:2] if trial % 2 else list(base[f"t{i}"])[:2]
+            qrels[f"t{i}"] = {d: float(d in good or rng.random() < 0.2) for d in docs}
+        listed = [(t, d) for t in qrels for d in {*base[t], *candidate[t]}]
+        for place in rng.choice(len(listed), 5, replace=False):
+            qrels[listed[place][0]].pop(listed[place][1])
+        found = fm.gate(qrels, base, candidate, measure, max_drop=0.1, draws=0, workers=1).found[0]
+        values = []
+        for judged in completions(qrels, [base, candidate]):
+            scores = fm.Evaluator(judged, measure)
+            a, b = (np.array([of[measure] for of in scores.evaluate(run).values()]) for run in (base, candidate))
+            values.append(b - a)
+        means = [float(d.mean()) for d in values]
+        assert found.diff_low is not None
+        assert found.diff_high is not None
+        assert found.diff_low <= min(means) + 1e-9
+        assert found.diff_high >= max(means) - 1e-9
+        assert found.p_beyond_worst >= max(float(p_above(d, -0.1)) for d in values) - 1e-9
+        assert found.p_drop_worst >= max(float(p_above(-d, 0.0)) for d in values) - 1e-9
+        certain += found.outcome != "cannot tell"
+    assert certain  # else nothing was tried
+
+
+def test_copies_pass_whatever_is_allowed() -> None:
+    qrels, base, _ = collection([0.0] * 5, unjudged=3)
+    found = fm.gate(qrels, base, base, "nDCG@10", max_drop=0.0)
+    assert found.outcome == "passes"
+    assert found.sentences[0] == "Passes: candidate and baseline do not differ by nDCG@10 on any topic."
+
+
+def test_new_documents_that_nobody_judged_are_no_drop() -> None:
+    """Whoever takes unjudged documents for not relevant sees a significant drop here."""
+    rng = np.random.default_rng(9)
+    base = {f"t{i}": {f"a{j}": 10.0 - j for j in range(10)} for i in range(30)}
+    candidate = {f"t{i}": {f"b{j}": 10.0 - j for j in range(10)} for i in range(30)}
+    qrels = {t: {d: float(rng.random() < 0.5) for d in (*base[t], *candidate[t])} for t in base}
+    hidden = [(t, f"b{j}") for t in base for j in rng.choice(10, 4, replace=False)]
+    for topic, document in hidden:
+        del qrels[topic][document]
+    plain = fm.gate(qrels, base, candidate, "P@10", max_drop=0.05)
+    (row,) = plain.found
+    judged = [sum(qrels[t].get(d, 0) for d in candidate[t]) / 10 - sum(qrels[t][d] for d in base[t]) / 10 for t in base]
+    assert stats.ttest_1samp(judged, 0.0, alternative="less").pvalue < 0.001
+    assert row.diff == pytest.approx(np.mean(judged))
+    assert plain.outcome == "cannot tell"
+    assert row.reason == "judging"
+    assert row.unjudged == len(hidden)
+    assert 0 < (row.needed or 0) <= len(hidden)
+    assert {(one.topic, one.document) for one in plain.to_judge} <= set(hidden)
+    assert "Judge first" in plain.sentences[-1]
+    assert all(one.rank_baseline is None and one.rank_candidate is not None for one in plain.to_judge)
+    assert all(one.change == pytest.approx(0.1 / 30) for one in plain.to_judge)  # P@10 over 30 topics
+
+
+def test_judging_what_is_named_first_tells() -> None:
+    """The documents that are asked for, judged as is true, settle the question here."""
+    qrels, base, candidate = collection(drawn(0.1, 30, 1), n=10)
+    truth = {topic: dict(of) for topic, of in qrels.items()}
+    for topic in qrels:
+        for document in list(candidate[topic])[1:5:2]:
+            del qrels[topic][document]
+    found = fm.gate(qrels, base, candidate, "P@10", max_drop=0.05)
+    if found.outcome != "cannot tell":
+        pytest.skip("it tells already")
+    needed = found.found[0].needed or 0
+    for one in found.to_judge[: max(needed, 1) * 2]:
+        qrels[one.topic][one.document] = truth[one.topic][one.document]
+    assert fm.gate(qrels, base, candidate, "P@10", max_drop=0.05).outcome == "passes"
+
+
+def test_several_measures_must_all_pass_and_alarms_are_corrected() -> None:
+    qrels, base, candidate = collection(drawn(-0.045, 20, 4))
+    one = fm.gate(qrels, base, candidate, "P@20", max_drop=0.0)
+    three = fm.gate(qrels, base, candidate, ["P@20", "P@19", "P@18"], max_drop=0.0)
+    assert len(three.found) == 3
+    p = [row.p_drop for row in three.found]
+    holm = np.maximum.accumulate(np.sort(p) * [3, 2, 1])
+    assert sorted(row.p_drop_corrected for row in three.found) == pytest.approx(np.minimum(holm, 1.0).tolist())
+    assert one.found[0].p_drop_corrected == one.found[0].p_drop
+    better = collection(drawn(0.2, 20, 5))
+    assert fm.gate(*better, ["P@20", "P@5"], max_drop=0.01).outcome == "passes"
+
+
+def test_a_drop_in_one_group_fails_the_gate_and_is_named() -> None:
+    differences = [*drawn(0.02, 40, 7), *drawn(-0.25, 10, 8)]
+    groups = {f"t{i}": "old" if i < 40 else "new" for i in range(50)}
+    found = fm.gate(*collection(differences), "P@20", max_drop=0.05, topic_groups=groups)
+    rows = {row.group: row for row in found.found}
+    assert rows["group=new"].outcome == "fails"
+    assert rows["group=old"].outcome != "fails"
+    assert found.outcome == "fails"
+    assert "P@20 in group=new" in found.sentences[0]
+    assert any("the worst of 2 groups is group=new" in sentence for sentence in found.sentences)
+    worst = min(found.by_group, key=lambda row: row.diff)
+    assert worst.group == "group=new"
+    assert rows["group=new"].diff == pytest.approx(np.mean(differences[40:]))
+
+
+def test_measures_that_a_gate_refuses() -> None:
+    qrels, base, candidate = collection([0.1, 0.0, 0.05])
+    for measure, message in (("GMAP", "GMAP is no mean over topics"), ("NumRet", "NumRet is no mean over topics")):
+        with pytest.raises(fm.FathomsError, match=message):
+            fm.gate(qrels, base, candidate, measure)
+    with pytest.raises(fm.FathomsError, match="a gate has two runs"):
+        fm.Experiment(qrels, {"a": base, "b": candidate, "c": base}).gate()
+    for bad in ({"max_drop": -1}, {"alpha": 0}, {"draws": -1}):
+        with pytest.raises(fm.FathomsError, match=next(iter(bad))):
+            fm.gate(qrels, base, candidate, **bad)  # type: ignore[arg-type]
+
+
+def test_a_measure_without_a_range_is_taken_as_judged() -> None:
+    found = fm.gate(*collection(drawn(0.2, 20, 2)), "Judged@20", max_drop=0.01)
+    assert found.outcome == "passes"
+    assert found.found[0].basis == "as judged"
+
+
+# -- words and files -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def three() -> dict[str, Gate]:
+    """A gate of each outcome."""
+    made = {
+        "passes": fm.gate(*collection(drawn(0.1, 20, 1)), "P@20"),
+        "fails": fm.gate(*collection(drawn(-0.1, 20, 1)), "P@20"),
+        "cannot tell": fm.gate(*collection(drawn(0.0, 20, 1)), "P@20"),
+    }
+    assert {name: gate.outcome for name, gate in made.items()} == {name: name for name in made}
+    return made
+
+
+def test_headlines(three: dict[str, Gate]) -> None:
+    assert three["passes"].sentences[0] == (
+        "Passes: candidate is not more than 0.01 below baseline by P@20, with 95% confidence over topics, whatever the "
+        "unjudged documents are."
+    )
+    assert three["fails"].sentences[0] == "Fails: P@20 drops from baseline to candidate."
+    assert three["cannot tell"].sentences[0] == (
+        "Cannot tell whether candidate is worse than baseline: it takes more topics."
+    )
+
+
+def test_markdown_and_junit(three: dict[str, Gate]) -> None:
+    for outcome, gate in three.items():
+        text = gate.markdown()
+        assert text.startswith(f"### {SIGNS[outcome]}")
+        assert f"| P@20 | 20 | {gate.found[0].baseline:.4f} |" in text
+        suite = ElementTree.fromstring(gate.junit())
+        assert suite.attrib["tests"] == "1"
+        assert suite.attrib["failures"] == str(int(outcome == "fails"))
+        assert suite.attrib["errors"] == str(int(outcome == "cannot tell"))
+        (case,) = suite
+        assert case[0].tag == {"passes": "system-out", "fails": "failure", "cannot tell": "error"}[outcome]
+
+
+def test_names_are_data_in_markdown_and_xml() -> None:
+    qrels, base, candidate = collection(drawn(-0.2, 12, 3), unjudged=2)
+    name = "a|b<script>*x*\x01&"
+    groups = dict.fromkeys(qrels, name)
+    gate = fm.gate(qrels, base, candidate, "P@20", topic_groups=groups)
+    assert "<script>" not in gate.markdown()
+    assert "a\\|b\\<script\\>\\*x\\*" in gate.markdown()
+    suite = ElementTree.fromstring(gate.junit())
+    assert any(f"group={name}".replace("\x01", "\ufffd") in case.attrib["name"] for case in suite)
+
+
+def test_the_command(fathoms: Command, three: dict[str, Gate]) -> None:
+    for outcome, mean in (("passes", 0.1), ("fails", -0.1), ("cannot tell", 0.0)):
+        qrels, base, candidate = collection(drawn(mean, 20, 1))
+        for path, data in (("q.json", qrels), ("main.json", base), ("branch.json", candidate)):
+            Path(path).write_text(json.dumps(data))
+        files = ("q.json", "main.json", "branch.json", "-m", "P@20")
+        done = fathoms("gate", *files, "--markdown", "s.md", "--junit", "j.xml", "--judge-first", "todo.tsv")
+        assert done.status == three[outcome].exit_code
+        first = three[outcome].sentences[0].replace("candidate", "branch").replace("baseline", "main")
+        assert done.out.splitlines()[0] == first
+        assert Path("s.md").read_text(encoding="utf-8").startswith("### ")
+        ElementTree.parse("j.xml")
+        assert Path("todo.tsv").read_text().startswith("topic\tdocument\trank_baseline")
+        told = json.loads(fathoms("gate", *files, "--format", "json").out)
+        assert told["outcome"] == outcome
+        assert told["measures"][0]["diff"] == pytest.approx(three[outcome].found[0].diff)
+        for format in ("tsv", "csv", "markdown", "junit"):
+            assert fathoms("gate", *files, "--format", format).status == three[outcome].exit_code
+    assert fathoms("gate", "q.json", "main.json", "main.json").status == 0
+    assert fathoms("gate", "q.json", "main.json", "nowhere.json").status == 2
+
+
+def test_for_test_suites(three: dict[str, Gate]) -> None:
+    assert assert_no_regression(*collection(drawn(0.1, 20, 1)), "P@20").outcome == "passes"
+    with pytest.raises(AssertionError, match=r"Fails: P@20 drops"):
+        assert_no_regression(*collection(drawn(-0.1, 20, 1)), "P@20", unsure="pass")
+    unclear = collection(drawn(0.0, 20, 1))
+    with pytest.raises(AssertionError, match=r"(?s)Cannot tell.*unsure='warn'"):
+        assert_no_regression(*unclear, "P@20")
+    with pytest.warns(UserWarning, match="Cannot tell"):
+        assert_no_regression(*unclear, "P@20", unsure="warn")
+    assert assert_no_regression(*unclear, "P@20", unsure="pass").outcome == "cannot tell"
+    with pytest.raises(fm.FathomsError, match="unsure: expected one of fail, warn, pass"):
+        assert_no_regression(*unclear, "P@20", unsure="maybe")
+
+
+def test_every_figure_of_a_sentence_is_in_its_row(three: dict[str, Gate]) -> None:
+    for outcome, gate in three.items():
+        row, said = gate.found[0], gate.sentences[1]
+        assert f"({row.baseline:.4f} to {row.candidate:.4f}, {row.diff:+.4f} on average over 20 topics)" in said
+        figure = {
+            "passes": f"above {row.lower:+.4f}",
+            "fails": f"at least {-row.upper:.4f}",
+            "cannot tell": f"a drop of up to {-row.lower:.4f}",
+        }[outcome]
+        assert figure in said
+
+
+@pytest.mark.parametrize("share", [0.3])
+def test_simulated_pairs_without_a_difference(share: float, simulated: Callable[..., Any]) -> None:
+    """Which of two systems is the candidate is drawn by lot for each topic, so there is no difference: an alarm is
+    false. A short form of bench/gate.py."""
+    folder = simulated(systems=2, n_topics=60, n_docs=300, depth=10, ties=0.0, unpooled=0, teams=1, seed=11)
+    truth = fm.read_qrels(folder / "truth.txt").to_dict()
+    one, two = (run.to_dict() for run in fm.read_runs(folder / "runs").values())
+    rng = np.random.default_rng(6)
+    alarms = 0
+    for _ in range(12):
+        swapped = {topic: rng.random() < 0.5 for topic in truth}
+        base = {topic: (two if swapped[topic] else one)[topic] for topic in truth}
+        candidate = {topic: (one if swapped[topic] else two)[topic] for topic in truth}
+        qrels = {t: {d: g for d, g in of.items() if d in base[t] or rng.random() > share} for t, of in truth.items()}
+        alarms += fm.gate(qrels, base, candidate, "nDCG@10", workers=1).outcome == "fails"
+    assert alarms <= 3  # of 12 at 5% each: more happens once in 400 times
