@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fathoms.api import compare as compare
     from fathoms.api import confidence as confidence
     from fathoms.api import depth as depth
+    from fathoms.api import diff as diff
     from fathoms.api import evaluate as evaluate
     from fathoms.api import evaluate_depths as evaluate_depths
     from fathoms.api import labels as labels
@@ -56,6 +57,7 @@ _HOMES = {
             "compare",
             "confidence",
             "depth",
+            "diff",
             "evaluate",
             "evaluate_depths",
             "labels",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fathoms.comparison.compare import Comparison
     from fathoms.comparison.correlation import Correlation
     from fathoms.comparison.depth import DepthAnalysis
+    from fathoms.comparison.diff import Diff
     from fathoms.comparison.label_result import LabelAudit
     from fathoms.comparison.plan_result import Plan
     from fathoms.comparison.significance import Correction, Test
@@ -135,6 +136,26 @@ class Experiment(BaseExperiment):
                 progress=progress,
             )
         )
+
+    def diff(
+        self,
+        a: str | None = None,
+        b: str | None = None,
+        measures: Sequence[Any] | Any = None,
+        *,
+        depth: int = 10,
+        p: float = 0.9,
+    ) -> Diff:
+        """What changed from run `a` to run `b`? Judgments are not needed, and neither are names where there are two
+        runs.
+
+        `depth` is how many first places are compared, `p` the persistence of RBO. With judgments the result's
+        `.scores` say what the change did by each measure (P and nDCG at `depth` unless given), B minus A;
+        `.documents` and `.topic_frame(topic)` have the documents side by side.
+        """
+        from fathoms.comparison.diff import run_diff
+
+        return self._noted(run_diff(self, a, b, measures, depth=depth, p=p))
 
     def predict(
         self,
@@ -608,6 +629,36 @@ def compare(
     how: Any = {"test": test, "correction": correction, "alpha": alpha, "baseline": baseline}
     drawn: Any = {"draws": draws, "labels": labels, "to_depth": to_depth, "level": level}
     return exp.compare(measures, **how, **drawn, explain=explain).frame
+
+
+def diff(
+    a: Any,
+    b: Any,
+    qrels: Any = None,
+    measures: Sequence[Any] | Any = None,
+    *,
+    depth: int = 10,
+    p: float = 0.9,
+    **options: Unpack[ReadingOptions],
+) -> Diff:
+    """What changed from run `a` to run `b`? Judgments are not needed.
+
+    `a` and `b` are files, frames, dicts or runs; the other arguments are those of `Experiment.diff`, `options` those of
+    `Experiment`. The result has polars frames (`frame`, `scores`, `documents`), sentences and a chart.
+
+    >>> import fathoms as fm
+    >>> old, new = {"1": {"x": 3.0, "y": 2.0, "z": 1.0}}, {"1": {"y": 3.0, "z": 2.0, "w": 1.0}}
+    >>> found = fm.diff(old, new, depth=2)
+    >>> found.frame.select("topic", "overlap", "gained", "lost").row(0)
+    ('1', 0.5, 1.0, 1.0)
+    """
+    if choices.is_path(a) and choices.is_path(b):
+        runs: Any = [a, b]
+    else:
+        names = [getattr(run, "name", None) for run in (a, b)]
+        named = names if all(isinstance(name, str) for name in names) and names[0] != names[1] else ["A", "B"]
+        runs = dict(zip(named, (a, b), strict=True))
+    return Experiment(qrels, runs, **options).diff(measures=measures, depth=depth, p=p)
 
 
 def predict(

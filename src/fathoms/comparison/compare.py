@@ -178,8 +178,7 @@ def run_comparison(
     draws = None if draws is None else checked("draws", choices.whole_number, draws, 0)
     level = checked("level", choices.share, level)
     names, options = list(experiment.runs), experiment.options
-    # The pair is what `auto` means here, and defaults do not show in a name.
-    measures = [m.replace(universe="auto") if getattr(m, "universe", "") == "pair" else m for m in measures]
+    measures = without_pair(measures)
     if len(names) < 2:
         raise FathomsError("a comparison needs at least two runs")
     place = chosen_baseline(baseline, names)
@@ -204,7 +203,7 @@ def run_comparison(
     systems = experiment.map(one, progress=progress)
     notes += topic_notes([system.survey for system in systems], qrels, "all")
     values = {m: np.stack([_values(m, system.scores[m], options.ties) for system in systems]) for m in measures}
-    universe = Universe(_universe(measures), options.universe_depth)
+    universe = Universe(asked_universe(measures), options.universe_depth)
     ranges = Ranges([system.keys for system in systems], qrels, a, b, universe, workers=options.workers)
     means = {m: values[m].mean(axis=1) for m in measures}
     scores = {m: [system.scores[m] for system in systems] for m in measures}
@@ -279,7 +278,12 @@ def _values(measure: Measure, scores: Scores, ties: str) -> Floats:
     return comparable(measure, used)
 
 
-def _universe(measures: Sequence[Measure]) -> str | float:
+def without_pair(measures: Sequence[Measure]) -> list[Measure]:
+    """The pair is what `auto` means in a comparison, and defaults do not show in a name."""
+    return [m.replace(universe="auto") if getattr(m, "universe", "") == "pair" else m for m in measures]
+
+
+def asked_universe(measures: Sequence[Measure]) -> str | float:
     """The universe that was asked for; of the pair unless a measure says otherwise."""
     asked = {getattr(measure, "universe", "auto") for measure in measures if "universe" in measure.params}
     wider = [universe for universe in asked if universe not in ("auto", "pair")]
