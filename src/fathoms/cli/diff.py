@@ -161,7 +161,7 @@ def _side_by_side(found: Diff, number: int, rows: list[tuple[Any, ...]], texts: 
         plain = ["" if value is None else f"{value:,}" for value in (rank_a, rank_b)]
         moved = "" if shift is None else f"{shift:+,}" if shift else "0"
         scores = ["" if value is None else f"{value:.6g}" for value in (score_a, score_b)]
-        known = (["?" if grade is None else f"{grade:g}"] if judged else [])
+        known = ["?" if grade is None else f"{grade:g}"] if judged else []
         text = "" if texts is None else _text(texts, document) or "(no text)"
         name = printable(document) + (f"  {printable(text)[:SNIPPET]}" if text else "")
         cells.append([*plain, moved, *scores, *known, change, name])
@@ -171,7 +171,11 @@ def _side_by_side(found: Diff, number: int, rows: list[tuple[Any, ...]], texts: 
         f"Topic {printable(found.topics[number])}: the first {found.depth} of {printable(found.run_a)} (A, "
         f"{pluralise(lengths[0], 'document')}) and {printable(found.run_b)} (B, {lengths[1]:,})"
     )
-    more = f"and {pluralise(deeper, 'deeper document')}; a greater --depth, or --format tsv, shows them\n" if deeper else ""
+    more = (
+        f"and {pluralise(deeper, 'deeper document')}; a greater --depth, or --format tsv, shows them\n"
+        if deeper
+        else ""
+    )
     unknown = "?: unjudged\n" if judged and any(row[7] is None for row in rows) else ""
     return f"{title}\n\n{_flush(aligned_text, header, cells)}{more}{unknown}"
 

@@ -44,10 +44,20 @@ KINDS: dict[Kind, tuple[str, ...]] = {
         *("mean_shift", "largest_rise", "largest_fall"),
         *(f"{side}_{word}" for side in ("gained", "lost") for word in GRADED),
     ),
-    "scores": ("topic", "measure", "score_a", "score_b", "diff", "diff_low", "diff_high", *(f"from_{p}" for p in PARTS)),
+    "scores": (
+        "topic",
+        "measure",
+        "score_a",
+        "score_b",
+        "diff",
+        "diff_low",
+        "diff_high",
+        *(f"from_{p}" for p in PARTS),
+    ),
     "documents": ("topic", "document", "change", "rank_a", "rank_b", "shift", "score_a", "score_b", "grade"),
 }
 WORDS = ("topic", "measure", "document", "change")
+SHOWN_AS = {"nonrelevant": "not relevant"}
 RELEVANT = 1.0  # the grade from which on a gained or lost document counts as relevant
 DRAWN = 60  # topics in the chart
 
@@ -409,19 +419,22 @@ class Diff(Result):
         rows = []
         for place, i in enumerate(self.order[:DRAWN], 1):
             for word, sign, total in (("gained", 1, self.found.gained), ("lost", -1, self.found.lost)):
-                split = {kind: int(self.judged_as[f"{word}_{kind}"][i]) for kind in GRADED} if self.qrels else {}
+                split = (
+                    {kind: int(self.judged_as[f"{word}_{kind}"][i]) for kind in GRADED}
+                    if self.qrels is not None
+                    else {}
+                )
                 at = 0
                 for kind, count in (split or {word: int(total[i])}).items():
-                    told = f"topic {self.topics[i]}: {count} {word}" + (f", {kind}" if split else "")
-                    rows.append((place, self.topics[i], kind, sign * at, sign * (at + count), told))
+                    shown = SHOWN_AS.get(kind, kind)
+                    told = f"topic {self.topics[i]}: {count} {word}" + (f", {shown}" if split else "")
+                    rows.append((place, self.topics[i], shown, sign * at, sign * (at + count), told))
                     at += count
-        kinds = GRADED if self.qrels else ("gained", "lost")
+        kinds = [SHOWN_AS.get(kind, kind) for kind in (GRADED if self.qrels is not None else ("gained", "lost"))]
         columns = ("place", "topic", "kind", "start", "stop", "tooltip")
         frame = frame_of_rows(columns, rows, ("topic", "kind", "tooltip"))
-        return charts.gained_and_lost(frame.filter(pl.col("start") != pl.col("stop")), kinds, self._chart_topics())
-
-    def _chart_topics(self) -> list[str]:
-        return [self.topics[i] for i in self.order[:DRAWN]]
+        names = [self.topics[i] for i in self.order[:DRAWN]]
+        return charts.gained_and_lost(frame.filter(pl.col("start") != pl.col("stop")), kinds, names)
 
 
 def _number(value: float) -> float | None:
@@ -454,7 +467,9 @@ def run_diff(
     notes: list[str] = []
     if not experiment.has_qrels:
         if measures is not None:
-            raise FathomsError("measures need judgments, and there are none; without them only the rankings are compared")
+            raise FathomsError(
+                "measures need judgments, and there are none; without them only the rankings are compared"
+            )
         ranked, topics = _ranked_on_all_topics(experiment, names, None)
         sides = side_by_side(*ranked, len(topics))
         found = changes(*sides, depth, p)
