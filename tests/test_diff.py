@@ -320,7 +320,10 @@ def test_measures_need_judgments_and_diff_two_runs() -> None:
 
 def test_chart_has_the_counts() -> None:
     found = diff(
-        {"1": list("abc"), "2": list("abc")}, {"1": list("xyc"), "2": list("abx")}, {"1": {"x": 1, "a": 0}, "2": {"a": 1}}, depth=3
+        {"1": list("abc"), "2": list("abc")},
+        {"1": list("xyc"), "2": list("abx")},
+        {"1": {"x": 1, "a": 0}, "2": {"a": 1}},
+        depth=3,
     )
     rows = found.chart().to_dict()["datasets"]
     drawn = [one for data in rows.values() for one in data if "kind" in one]

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from fathoms.errors import FathomsError as FathomsError
     from fathoms.errors import FathomsWarning as FathomsWarning
     from fathoms.errors import InputError as InputError
+    from fathoms.evidence.chunks import roll_up as roll_up
     from fathoms.experiment.evaluator import Evaluator as Evaluator
     from fathoms.measures.base import Measure as Measure
     from fathoms.measures.parse import parse_measure as parse_measure
@@ -71,6 +72,7 @@ _HOMES = {
         "api",
     ),
     "Evaluator": "experiment.evaluator",
+    "roll_up": "evidence.chunks",
     "compare_scores": "comparison.external_scores",
     "read_scores": "comparison.external_scores",
     "read_mteb": "data.mteb",
