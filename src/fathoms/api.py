@@ -396,11 +396,21 @@ class Experiment(BaseExperiment):
             )
         )
 
-    def check(self, *, progress: Progress = nothing) -> Check:
-        """Is every file sound? Errors, warnings and notes."""
+    def check(
+        self,
+        *,
+        corpus_ids: str | os.PathLike[str] | None = None,
+        train_qrels: Any = None,
+        progress: Progress = nothing,
+    ) -> Check:
+        """Is every file sound? Errors, warnings and notes.
+
+        `corpus_ids` names a file of the ids of all documents of the corpus, and `train_qrels` judgments that systems
+        were trained on: what is not in the one, and what is in the other, is found too.
+        """
         from fathoms.experiment.check import run_check
 
-        return run_check(self, progress=progress)
+        return run_check(self, corpus_ids=corpus_ids, train_qrels=train_qrels, progress=progress)
 
     def pool(
         self,
@@ -879,15 +889,23 @@ def plan(
     )
 
 
-def check(qrels: Any, runs: Any, **options: Unpack[ReadingOptions]) -> Check:
-    """Is every file sound? Findings by file: errors, warnings and notes.
+def check(
+    qrels: Any,
+    runs: Any,
+    *,
+    corpus_ids: str | os.PathLike[str] | None = None,
+    train_qrels: Any = None,
+    **options: Unpack[ReadingOptions],
+) -> Check:
+    """Is every file sound? Findings by file: errors, warnings and notes. `corpus_ids` and `train_qrels` are those of
+    `Experiment.check`, `options` those of `Experiment`.
 
     >>> import fathoms as fm
     >>> found = fm.check({"1": {"a": 1}}, {"x": {"1": {"a": 2.0, "b": 1.0}}})
     >>> [finding.level for finding in found.findings]
     ['note', 'note']
     """
-    return Experiment(qrels, runs, **options).check()
+    return Experiment(qrels, runs, **options).check(corpus_ids=corpus_ids, train_qrels=train_qrels)
 
 
 def pool(

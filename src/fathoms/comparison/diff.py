@@ -13,8 +13,8 @@ from fathoms import charts, choices
 from fathoms.choices import checked
 from fathoms.comparison.compare import asked_universe, without_pair
 from fathoms.comparison.differences import comparable
-from fathoms.comparison.rank_overlap import RBO, rank_biased_overlap
 from fathoms.comparison.ranges import Ranges, Universe
+from fathoms.comparison.rank_overlap import RBO, rank_biased_overlap
 from fathoms.data.arrays import frame_of_rows, ratio
 from fathoms.data.file_names import stem
 from fathoms.data.qrels import JUDGED, Qrels
@@ -471,13 +471,13 @@ def run_diff(
                 "measures need judgments, and there are none; without them only the rankings are compared"
             )
         ranked, topics = _ranked_on_all_topics(experiment, names, None)
-        sides = side_by_side(*ranked, len(topics))
+        sides = side_by_side(ranked[0], ranked[1], len(topics))
         found = changes(*sides, depth, p)
         return Diff(*names, depth, p, topics, sides, found, None, [], Universe(), notes)
     qrels = experiment.qrels
     chosen = without_pair(experiment.measures(measures or (f"P@{depth}", f"nDCG@{depth}"), of_pairs=True))
     ranked, topics = _ranked_on_all_topics(experiment, names, qrels)
-    sides = side_by_side(*ranked, len(topics))
+    sides = side_by_side(ranked[0], ranked[1], len(topics))
     notes += qrels.notes
     notes += topic_notes([survey(experiment.ranked(name), qrels) for name in names], qrels, "all")
     universe = Universe(asked_universe(chosen), experiment.options.universe_depth)

@@ -70,7 +70,7 @@ def _verdict(one: ScoreChange) -> str:
     if one.doubt == "ties":
         could = "depends" if one.reversible == "yes" else "may depend"
         return f"{word} by {name}, but that {could} on the tie-breaking rule"
-    if one.mean > 0 and low > -NOTHING or one.mean < 0 and high < NOTHING:
+    if (one.mean > 0 and low > -NOTHING) or (one.mean < 0 and high < NOTHING):
         return f"{word} by {name} as judged; judging may make them equal, but never turn it round"
     if one.reversible == "yes":
         return f"nobody can say yet whether that is better by {name}"
@@ -162,8 +162,9 @@ def _over(diff: Diff) -> list[str]:
         if not isinstance(kind, str):
             whose += " and " + ("any number of" if kind == float("inf") else f"{kind:,.0f}") + " unseen ones per topic"
         whose += "" if depth is None else f" in the first {depth:,} ranks of either run"
+    topics = pluralise(len(diff.qrels.topics), "judged topic")
     return [
-        f"Differences are {diff.run_b} minus {diff.run_a}, means over {pluralise(len(diff.qrels.topics), 'judged topic')};"
+        f"Differences are {diff.run_b} minus {diff.run_a}, means over {topics};"
         f" ranges: every way of judging {whose}. Whether a difference holds for other topics, fathoms compare tests."
     ]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fathoms.data.arrays import ratio
+from fathoms.data.arrays import ratio, row_sums
 from fathoms.evidence.evidence import Floats, Ints
 
 
@@ -41,7 +41,7 @@ def rank_biased_overlap(pair: Ints, deeper: Ints, lengths_a: Ints, lengths_b: In
 
     def summed(upto: Floats) -> Floats:
         """sum of X_d p^d / d up to a depth, given as C there, where no document is shared below l."""
-        return np.bincount(pair, weights=upto[pair] - C[deeper - 1], minlength=n)
+        return row_sums(pair, upto[pair] - C[deeper - 1], n)
 
     scale = (1 - p) / p
     low = scale * summed(np.full(n, endless))
