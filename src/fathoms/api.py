@@ -453,11 +453,15 @@ class Experiment(BaseExperiment):
         labels: Any = (),
         to_depth: int | None = None,
         level: float = LEVEL,
+        diff: Sequence[str] | None = None,
+        docs: str | os.PathLike[str] | None = None,
+        topic_texts: str | os.PathLike[str] | None = None,
         command: str = "",
         progress: Progress = nothing,
     ) -> Report:
         """All of it on one page, written to `path` where one is given. `labels`, `to_depth` and `level` are for the
-        estimates, as in `predict`."""
+        estimates, as in `predict`. `diff` names two of the runs whose changes get a section, with words of `docs` and
+        `topic_texts` where these are given."""
         from fathoms.reporting.report import DEFAULT_MEASURES, run_report
 
         found = run_report(
@@ -467,6 +471,9 @@ class Experiment(BaseExperiment):
             labels=each_source(labels),
             to_depth=to_depth,
             level=level,
+            diff=diff,
+            docs=docs,
+            topic_texts=topic_texts,
             command=command,
             progress=progress,
         )
@@ -979,8 +986,13 @@ def report(
     labels: Any = (),
     to_depth: int | None = None,
     level: float = LEVEL,
+    diff: Sequence[str] | None = None,
+    docs: str | os.PathLike[str] | None = None,
+    topic_texts: str | os.PathLike[str] | None = None,
     **options: Unpack[ReadingOptions],
 ) -> Report:
-    """All analyses on one HTML page, written to `path`. `options` are those of `Experiment`."""
+    """All analyses on one HTML page, written to `path`. `options` are those of `Experiment`, the other arguments those
+    of `Experiment.report`."""
     exp = Experiment(qrels, runs, **options)
-    return exp.report(path, measures, alpha=alpha, labels=labels, to_depth=to_depth, level=level)
+    words: Any = {"diff": diff, "docs": docs, "topic_texts": topic_texts}
+    return exp.report(path, measures, alpha=alpha, labels=labels, to_depth=to_depth, level=level, **words)
