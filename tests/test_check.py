@@ -44,12 +44,12 @@ PLAIN = [str(n) for n in range(1, 31)]
 TITLES = ["caf\xe9", "\xfcber", "na\xefve", "r\xe9sum\xe9"]
 RULES: dict[str, tuple[list[str], list[str], str]] = {
     "case": (["Doc-A", "Doc-B", "Doc-C"], ["doc-a", "doc-b", "doc-c"], "without regard to case"),
-    "prefix of the run": ([f"doc_{n}" for n in PLAIN], PLAIN, "without 'doc_' of the run's ids"),
-    "prefix of the judgments": (PLAIN, [f"D{n}" for n in PLAIN], "without 'D' of the judgments' ids"),
+    "prefix of the run": ([f"doc_{n}" for n in PLAIN], PLAIN, "without 'doc_' in the run's ids"),
+    "prefix of the judgments": (PLAIN, [f"D{n}" for n in PLAIN], "without 'D' in the judgments' ids"),
     "prefixes of both": (
         [f"doc-{n}" for n in PLAIN],
         [f"passage:{n}" for n in PLAIN],
-        "without 'doc-' of the run's ids and 'passage:' of the judgments' ids",
+        "without 'doc-' in the run's ids and 'passage:' in the judgments' ids",
     ),
     "zeros": ([f"{n:0>7}" for n in PLAIN], PLAIN, "without leading zeros"),
     "zeros inside": ([f"D-{n:0>7}" for n in PLAIN], [f"D-{n}" for n in PLAIN], "without leading zeros"),
@@ -58,7 +58,7 @@ RULES: dict[str, tuple[list[str], list[str], str]] = {
         PLAIN,
         "without file endings",
     ),
-    "suffix": ([f"{n}-v2" for n in PLAIN], PLAIN, "without '-v2' of the run's ids"),
+    "suffix": ([f"{n}-v2" for n in PLAIN], PLAIN, "without '-v2' in the run's ids"),
     "URLs": (
         [f"https://www.a.org/{n}/" for n in PLAIN],
         [f"http://a.org/{n}" for n in PLAIN],

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fathoms as fm
@@ -22,6 +22,8 @@ from tests.commands import Command
 from tests.real import collection
 
 Lists = dict[str, list[str]]
+# Time is noisy where many tests run at once.
+relaxed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40)
 
 
 def scored(lists: Lists) -> dict[str, dict[str, float]]:
@@ -69,6 +71,7 @@ def bounds(x: list[str], y: list[str], p: float) -> tuple[float, float, float]:
 
 
 @given(rankings, rankings, st.sampled_from([0.3, 0.8, 0.9]))
+@relaxed
 def test_extrapolated_rbo_is_that_of_the_other_function(x: list[str], y: list[str], p: float) -> None:
     extrapolated, low, high = bounds(x, y, p)
     assert extrapolated == pytest.approx(rbo([[d] for d in x], [[d] for d in y], p), abs=1e-9)
@@ -76,7 +79,7 @@ def test_extrapolated_rbo_is_that_of_the_other_function(x: list[str], y: list[st
 
 
 @given(rankings, rankings, st.sampled_from([0.3, 0.7]), st.randoms())
-@settings(deadline=None)
+@relaxed
 def test_no_continuation_leaves_the_bounds_of_rbo(x: list[str], y: list[str], p: float, random: Any) -> None:
     _, low, high = bounds(x, y, p)
     more = [str(i) for i in range(90)]
@@ -91,7 +94,7 @@ def test_no_continuation_leaves_the_bounds_of_rbo(x: list[str], y: list[str], p:
 
 
 @given(rankings, rankings, st.sampled_from([0.3, 0.7]))
-@settings(deadline=None)
+@relaxed
 def test_the_bounds_of_rbo_are_reached(x: list[str], y: list[str], p: float) -> None:
     _, low, high = bounds(x, y, p)
     apart = by_depth(x + [f"x{i}" for i in range(200)], y + [f"y{i}" for i in range(200)], p)
@@ -109,7 +112,7 @@ def test_the_bounds_of_rbo_are_reached(x: list[str], y: list[str], p: float) -> 
 
 
 @given(some_lists, some_lists, st.integers(1, 9))
-@settings(deadline=None)
+@relaxed
 def test_changes_are_those_of_a_plain_loop(a: Lists, b: Lists, k: int) -> None:
     found = diff(a, b, depth=k)
     for topic in {*a, *b}:
@@ -137,7 +140,7 @@ def test_changes_are_those_of_a_plain_loop(a: Lists, b: Lists, k: int) -> None:
     total = len({*a, *b})
     topics = f"{total} topic{'s' if total > 1 else ''}"
     if changed:
-        assert found.sentences[0].startswith(f"B changes the first {k} of {changed} of {topics}")
+        assert found.sentences[0].startswith(f"B changes the first {k} in {changed} of {topics}")
         moved = sum({*a.get(t, [])[:k]} == {*b.get(t, [])[:k]} and a[t][:k] != b[t][:k] for t in {*a, *b})
         assert ("order only" in found.sentences[0]) == (moved > 0)
     else:
@@ -179,7 +182,7 @@ MEASURES = ["P@3", "nDCG@4", "RBP(p=0.8)", "AP", "DCG@5", "RR"]
 
 @pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
 @given(some_lists, some_lists, judgments, st.integers(1, 5))
-@settings(deadline=None, max_examples=25)
+@relaxed
 def test_scores_and_their_parts(a: Lists, b: Lists, qrels: dict[str, dict[str, int]], k: int) -> None:
     if not ({*a} | {*b}) & {*qrels}:
         return
@@ -344,7 +347,7 @@ def test_the_command(fathoms: Command, tmp_path: Path) -> None:
     Path("b.run").write_text("1 Q0 b 1 3 t\n1 Q0 \xfc 2 2 t\n2 Q0 a 1 1 t\n", encoding="utf-8")
     done = fathoms("diff", "a.run", "b.run", "--depth", "2")
     assert done.status == 0
-    assert done.out.startswith("b changes the first 2 of 1 of 2 topics: 1 document gained, 1 lost; whether that is")
+    assert done.out.startswith("b changes the first 2 in 1 of 2 topics: 1 document gained, 1 lost; whether that is")
     assert done.out.splitlines()[-1] == "--topic 1 shows the most changed topic in full"
     rows = json.loads(fathoms("diff", "a.run", "b.run", "--depth", "2", "--format", "json").out)
     assert [one["topic"] for one in rows] == ["1", "2", "all"]
@@ -391,3 +394,45 @@ def test_real_runs_differ_as_compare_says() -> None:
     assert everything["diff"].to_list() == pytest.approx((-compared["diff"]).to_list())
     assert everything["diff_low"].to_list() == pytest.approx((-compared["diff_high"]).to_list())
     assert sum(everything[f"from_{part}"][0] for part in PARTS) == pytest.approx(everything["diff"][0])
+
+
+# -- the report ----------------------------------------------------------------------------------------------------
+
+
+def test_the_report_shows_both_rankings(tmp_path: Path) -> None:
+    a, b = ["<i>1", "x2", "x3"], ["x4", "<i>1", "x3"]
+    runs = {"old & slow": scored({"1": a, "2": a}), "new": scored({"1": b, "2": a})}
+    docs, topics, page = tmp_path / "docs.jsonl", tmp_path / "topics.tsv", tmp_path / "report.html"
+    docs.write_text(
+        '{"_id": "x4", "text": "<script>alert(1)</script> dams in rivers"}\n{"_id": "x2", "text": "none"}\n'
+    )
+    topics.write_text("1\tdams & floods\n")
+    qrels = {"1": {"<i>1": 1, "x2": 0}, "2": {"x3": 1}}
+    fm.report(qrels, runs, page, "P@2", diff=("old & slow", "new"), docs=docs, topic_texts=topics)
+    html = page.read_text()
+    section = html.split('<section id="changes">')[1].split("</section>")[0]
+    assert "What changed from old &amp; slow to new" in section
+    assert "new changes the first 10 in 1 of 2 topics" in section
+    assert "Topic 1: dams &amp; floods (1 gained, 1 lost)" in section
+    assert "Topic 2" not in section  # nothing changed there
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; <mark>dams</mark> in rivers" in section
+    assert "<script>alert" not in html
+    left, right = section.split('<div class="rankings">')[1].split("<h4>B:")
+    items = [part.split("</li>")[0] for part in left.split("<li ")[1:]]
+    assert [item.split('class="')[1].split('"')[0] for item in items] == ["moved", "lost", "same"]
+    assert "down 1" in items[0]
+    assert "grade 1" in items[0]
+    assert "lost, not in B" in items[1]
+    items = [part.split("</li>")[0] for part in right.split("<li ")[1:]]
+    assert [item.split('class="')[1].split('"')[0] for item in items] == ["gained", "moved", "same"]
+    assert "unjudged" in items[0]
+    assert "gained, not in A" in items[0]
+    fm.report(qrels, runs, page, "P@2")
+    assert 'id="changes"' not in page.read_text()
+
+
+def test_the_report_names_its_command(fathoms: Command) -> None:
+    Path("b.run").write_text("1 Q0 x 1 3 t\n2 Q0 a 1 1 t\n")
+    done = fathoms("report", "qrels.txt", "good.run", "b.run", "-m", "P@2", "--diff", "good", "b.run", "-o", "r.html")
+    assert done.status == 0
+    assert "--diff good b.run" in Path("r.html").read_text()

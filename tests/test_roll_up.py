@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fathoms as fm
@@ -24,6 +24,10 @@ runs = st.dictionaries(
 )
 
 
+# Time is noisy where many tests run at once.
+relaxed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
+
+
 def ids(lists: dict[str, dict[tuple[str, int], Any]], separator: str) -> dict[str, dict[str, Any]]:
     return {t: {f"{doc}{separator}{n}": value for (doc, n), value in docs.items()} for t, docs in lists.items()}
 
@@ -38,6 +42,7 @@ def ranked(run: fm.Run) -> dict[str, list[tuple[str, float]]]:
     return {topic: [(doc, score) for _, doc, score in sorted(docs)] for topic, docs in found.items()}
 
 
+@relaxed
 @given(runs, st.sampled_from(SEPARATORS))
 def test_the_best_chunk_counts(lists: dict[str, dict[tuple[str, int], int]], separator: str) -> None:
     rolled = ranked(fm.roll_up(ids(lists, separator), separator=separator))
@@ -49,6 +54,7 @@ def test_the_best_chunk_counts(lists: dict[str, dict[tuple[str, int], int]], sep
         assert rolled[topic] == [(doc, best[doc]) for doc in sorted(by_bytes, key=lambda doc: -best[doc])]
 
 
+@relaxed
 @given(runs, st.sampled_from(SEPARATORS), st.sampled_from(["trec", "run"]))
 def test_the_first_chunk_counts(lists: dict[str, dict[tuple[str, int], int]], separator: str, ties: Any) -> None:
     rolled = ranked(fm.roll_up(ids(lists, separator), "first", separator=separator, ties=ties))
@@ -62,6 +68,7 @@ def test_the_first_chunk_counts(lists: dict[str, dict[tuple[str, int], int]], se
         assert rolled[topic] == list(first.items())
 
 
+@relaxed
 @given(runs, st.sampled_from(SEPARATORS))
 def test_judgments_get_the_greatest_grade(lists: dict[str, dict[tuple[str, int], int]], separator: str) -> None:
     qrels = fm.read_qrels(ids(lists, separator))

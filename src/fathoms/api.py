@@ -667,7 +667,7 @@ def diff(
     >>> old, new = {"1": {"x": 3.0, "y": 2.0, "z": 1.0}}, {"1": {"y": 3.0, "z": 2.0, "w": 1.0}}
     >>> found = fm.diff(old, new, depth=2)
     >>> found.frame.select("topic", "overlap", "gained", "lost").row(0)
-    ('1', 0.5, 1.0, 1.0)
+    ('1', 0.5, 1, 1)
     """
     if choices.is_path(a) and choices.is_path(b):
         runs: Any = [a, b]

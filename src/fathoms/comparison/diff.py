@@ -57,6 +57,10 @@ KINDS: dict[Kind, tuple[str, ...]] = {
     "documents": ("topic", "document", "change", "rank_a", "rank_b", "shift", "score_a", "score_b", "grade"),
 }
 WORDS = ("topic", "measure", "document", "change")
+WHOLE = {
+    *("gained", "new", "lost", "gone", "largest_rise", "largest_fall", "rank_a", "rank_b", "shift"),
+    *(f"{side}_{word}" for side in ("gained", "lost") for word in GRADED),
+}
 SHOWN_AS = {"nonrelevant": "not relevant"}
 RELEVANT = 1.0  # the grade from which on a gained or lost document counts as relevant
 DRAWN = 60  # topics in the chart
@@ -403,7 +407,10 @@ class Diff(Result):
 
     @staticmethod
     def _frame(kind: Kind, rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
-        return frame_of_rows(KINDS[kind], rows, WORDS)
+        import polars as pl
+
+        whole = dict.fromkeys((name for name in KINDS[kind] if name in WHOLE), pl.Int64)
+        return frame_of_rows(KINDS[kind], rows, WORDS).cast(whole)
 
     @property
     def sentences(self) -> list[str]:

@@ -37,7 +37,7 @@ def _headline(diff: Diff) -> str:
         return f"{diff.run_b} has the same first {k} as {diff.run_a} in all of {of}."
     reordered = int((diff.found.reordered & diff.changed).sum())
     gained, lost = int(diff.found.gained.sum()), int(diff.found.lost.sum())
-    said = f"{diff.run_b} changes the first {k} of {changed:,} of {of}"
+    said = f"{diff.run_b} changes the first {k} in {changed:,} of {of}"
     if reordered == changed:
         said += ", the order only"
     elif reordered:
@@ -100,7 +100,7 @@ def _alike(diff: Diff) -> list[str]:
     shifts = found.mean_shift[both]
     shifts = shifts[~np.isnan(shifts)]
     if len(shifts) and shifts.any():
-        said += f". A document of either first {k} that both have moves by {shifts.mean():.1f} ranks"
+        said += f". Documents that both have, and one of them in its first {k}, move by {shifts.mean():.1f} ranks"
     across = int((found.gained - found.new).sum()), int((found.lost - found.gone).sum())
     if any(across):
         said += (
@@ -165,7 +165,8 @@ def _over(diff: Diff) -> list[str]:
     topics = pluralise(len(diff.qrels.topics), "judged topic")
     return [
         f"Differences are {diff.run_b} minus {diff.run_a}, means over {topics};"
-        f" ranges: every way of judging {whose}. Whether a difference holds for other topics, fathoms compare tests."
+        f" ranges: every way of judging {whose}. fathoms compare tests whether they would hold on other "
+        "topics."
     ]
 
 

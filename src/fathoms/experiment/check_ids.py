@@ -91,7 +91,7 @@ def _affixes(ours: Sequence[str], theirs: Sequence[str], names: tuple[str, str])
             for two in ["", *common(theirs)]:
                 if one == two:
                     continue
-                told = [f"{affix!r} of {name}" for affix, name in zip((one, two), names, strict=True) if affix]
+                told = [f"{affix!r} in {name}" for affix, name in zip((one, two), names, strict=True) if affix]
                 yield Rule(
                     f"without {' and '.join(told)}",
                     _dropping(drop, one),
