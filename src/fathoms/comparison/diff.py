@@ -95,15 +95,17 @@ class Side:
 
 
 def side_by_side(a: Ranked, b: Ranked, n_topics: int) -> tuple[Side, Side]:
-    def side(one: Ranked, two: Ranked) -> Side:
-        order = np.argsort(two.keys)
-        place = np.minimum(np.searchsorted(two.keys, one.keys, sorter=order), max(len(order) - 1, 0))
-        found = order[place] if len(order) else place
-        same = two.keys[found] == one.keys if len(order) else np.zeros(len(place), dtype=bool)
-        other = np.where(same, two.rank[found] if len(order) else 0, 0)
-        return Side(one, other, np.searchsorted(one.topic, np.arange(n_topics + 1)))
-
-    return side(a, b), side(b, a)
+    """Both runs, with where the other one has each document. A run has a key once, so that equal keys, neighbours once
+    all are sorted, are one of each run; looking each key up would take many times as long."""
+    keys = np.concatenate([a.keys, b.keys])
+    order = np.argsort(keys)
+    same = keys[order[1:]] == keys[order[:-1]]
+    pairs = np.sort(np.stack([order[:-1][same], order[1:][same]]), axis=0)
+    in_a, in_b = pairs[0], pairs[1] - len(a.keys)
+    other_a, other_b = np.zeros(len(a.keys), dtype=np.int64), np.zeros(len(b.keys), dtype=np.int64)
+    other_a[in_a], other_b[in_b] = b.rank[in_b], a.rank[in_a]
+    topics = np.arange(n_topics + 1)
+    return Side(a, other_a, np.searchsorted(a.topic, topics)), Side(b, other_b, np.searchsorted(b.topic, topics))
 
 
 # -- without judgments ---------------------------------------------------------------------------------------------
@@ -350,14 +352,15 @@ class Diff(Result):
         found: dict[str, list[Any]] = {}
         for side, at in ((a, 0), (b, 1)):
             run = side.ranked.run
-            for place in range(int(side.ends[topic]), int(side.ends[topic + 1])):
-                rank, other = int(side.rank[place]), int(side.other[place])
-                if depth is not None and rank > depth and not 0 < other <= depth:
-                    continue
+            places = np.arange(side.ends[topic], side.ends[topic + 1])
+            if depth is not None:
+                rank, other = side.rank[places], side.other[places]
+                places = places[(rank <= depth) | ((other > 0) & (other <= depth))]
+            for place in places.tolist():
                 row = side.ranked.rows[place]
                 document = run.documents[row].decode(errors="surrogateescape")
                 entry = found.setdefault(document, [None, None, None, None, self._grade(side.ranked, place)])
-                entry[at], entry[2 + at] = rank, float(run.scores[row])
+                entry[at], entry[2 + at] = int(side.rank[place]), float(run.scores[row])
         rows = [
             (document, *self._moved(first, second), score_a, score_b, grade)
             for document, (first, second, score_a, score_b, grade) in found.items()
@@ -409,8 +412,8 @@ class Diff(Result):
     def _frame(kind: Kind, rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
         import polars as pl
 
-        whole = dict.fromkeys((name for name in KINDS[kind] if name in WHOLE), pl.Int64)
-        return frame_of_rows(KINDS[kind], rows, WORDS).cast(whole)
+        whole = [pl.col(name).cast(pl.Int64) for name in KINDS[kind] if name in WHOLE]
+        return frame_of_rows(KINDS[kind], rows, WORDS).with_columns(whole)
 
     @property
     def sentences(self) -> list[str]:
