@@ -64,6 +64,13 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "changed": lambda: charts.changed(
         pl.DataFrame({"full": [0.1, 0.2], "percent": [-1.0, -2.0], "tooltip": ["a", "b"]}), "AP"
     ),
+    "gained_and_lost": lambda: charts.gained_and_lost(
+        pl.DataFrame(
+            {"place": [1, 1], "kind": ["gained", "lost"], "start": [0, 0], "stop": [2, -1], "tooltip": ["a", "b"]}
+        ),
+        ("gained", "lost"),
+        ["7"],
+    ),
     "curves": lambda: charts.curves(pl.DataFrame(XY), AXES),
     "confusion": lambda: charts.confusion(
         pl.DataFrame({"grade": ["0", "0"], "label": ["0", "1"], "documents": [3, 1], "share": [0.75, 0.25]}), "gpt"

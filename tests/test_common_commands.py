@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 METHODS = {
     "eval": "evaluate",
     "compare": "compare",
+    "diff": "diff",
     "depth": "depth",
     "audit": "audit",
     "labels": "labels",
@@ -57,6 +58,8 @@ VALUES = {
     "--from-scores": "scores.tsv",
     "--labels": "labels.tsv",
     "--resume": "folder",
+    "--corpus-ids": "ids.txt",
+    "--train-qrels": "train.txt",
 }
 GOES_WITH = {
     ("ties", "--ties"): ["--fix", "fixed"],
@@ -105,6 +108,7 @@ OF_THE_RESULT = {
     "--oracle",
     "--explain-to",
     "--chart",
+    "--topic",
 }
 
 
@@ -256,7 +260,7 @@ def words_for(flag: str, action: argparse.Action) -> list[str]:
         return [flag]
     if action.choices is not None:
         return [flag, next(str(choice) for choice in action.choices if choice != action.default)]
-    return [flag, VALUES.get(flag, "3")]
+    return [flag, *[VALUES.get(flag, "3")] * (action.nargs if isinstance(action.nargs, int) else 1)]
 
 
 @pytest.mark.parametrize(("command", "flag"), PASSED_ON)

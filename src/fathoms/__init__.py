@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fathoms.api import compare as compare
     from fathoms.api import confidence as confidence
     from fathoms.api import depth as depth
+    from fathoms.api import diff as diff
     from fathoms.api import evaluate as evaluate
     from fathoms.api import evaluate_depths as evaluate_depths
     from fathoms.api import gate as gate
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from fathoms.errors import FathomsError as FathomsError
     from fathoms.errors import FathomsWarning as FathomsWarning
     from fathoms.errors import InputError as InputError
+    from fathoms.evidence.chunks import roll_up as roll_up
     from fathoms.experiment.evaluator import Evaluator as Evaluator
     from fathoms.measures.base import Measure as Measure
     from fathoms.measures.parse import parse_measure as parse_measure
@@ -57,6 +59,7 @@ _HOMES = {
             "compare",
             "confidence",
             "depth",
+            "diff",
             "evaluate",
             "evaluate_depths",
             "gate",
@@ -71,6 +74,7 @@ _HOMES = {
         "api",
     ),
     "Evaluator": "experiment.evaluator",
+    "roll_up": "evidence.chunks",
     "compare_scores": "comparison.external_scores",
     "read_scores": "comparison.external_scores",
     "read_mteb": "data.mteb",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fathoms.comparison.compare import Comparison
     from fathoms.comparison.correlation import Correlation
     from fathoms.comparison.depth import DepthAnalysis
+    from fathoms.comparison.diff import Diff
     from fathoms.comparison.gate_result import Gate
     from fathoms.comparison.label_result import LabelAudit
     from fathoms.comparison.plan_result import Plan
@@ -169,6 +170,26 @@ class Experiment(BaseExperiment):
                 progress=progress,
             )
         )
+
+    def diff(
+        self,
+        a: str | None = None,
+        b: str | None = None,
+        measures: Sequence[Any] | Any = None,
+        *,
+        depth: int = 10,
+        p: float = 0.9,
+    ) -> Diff:
+        """What changed from run `a` to run `b`? Judgments are not needed, and neither are names where there are two
+        runs.
+
+        `depth` is how many first places are compared, `p` the persistence of RBO. With judgments the result's
+        `.scores` say what the change did by each measure (P and nDCG at `depth` unless given), B minus A;
+        `.documents` and `.topic_frame(topic)` have the documents side by side.
+        """
+        from fathoms.comparison.diff import run_diff
+
+        return self._noted(run_diff(self, a, b, measures, depth=depth, p=p))
 
     def predict(
         self,
@@ -409,11 +430,21 @@ class Experiment(BaseExperiment):
             )
         )
 
-    def check(self, *, progress: Progress = nothing) -> Check:
-        """Is every file sound? Errors, warnings and notes."""
+    def check(
+        self,
+        *,
+        corpus_ids: str | os.PathLike[str] | None = None,
+        train_qrels: Any = None,
+        progress: Progress = nothing,
+    ) -> Check:
+        """Is every file sound? Errors, warnings and notes.
+
+        `corpus_ids` names a file of the ids of all documents of the corpus, and `train_qrels` judgments that systems
+        were trained on: what is not in the one, and what is in the other, is found too.
+        """
         from fathoms.experiment.check import run_check
 
-        return run_check(self, progress=progress)
+        return run_check(self, corpus_ids=corpus_ids, train_qrels=train_qrels, progress=progress)
 
     def pool(
         self,
@@ -456,11 +487,15 @@ class Experiment(BaseExperiment):
         labels: Any = (),
         to_depth: int | None = None,
         level: float = LEVEL,
+        diff: Sequence[str] | None = None,
+        docs: str | os.PathLike[str] | None = None,
+        topic_texts: str | os.PathLike[str] | None = None,
         command: str = "",
         progress: Progress = nothing,
     ) -> Report:
         """All of it on one page, written to `path` where one is given. `labels`, `to_depth` and `level` are for the
-        estimates, as in `predict`."""
+        estimates, as in `predict`. `diff` names two of the runs whose changes get a section, with words of `docs` and
+        `topic_texts` where these are given."""
         from fathoms.reporting.report import DEFAULT_MEASURES, run_report
 
         found = run_report(
@@ -470,6 +505,9 @@ class Experiment(BaseExperiment):
             labels=each_source(labels),
             to_depth=to_depth,
             level=level,
+            diff=diff,
+            docs=docs,
+            topic_texts=topic_texts,
             command=command,
             progress=progress,
         )
@@ -675,6 +713,36 @@ def baseline_and_candidate(baseline: Any, candidate: Any) -> Any:
     if choices.is_path(baseline) and choices.is_path(candidate) and os.fspath(baseline) != os.fspath(candidate):
         return [baseline, candidate]
     return {"baseline": baseline, "candidate": candidate}
+
+
+def diff(
+    a: Any,
+    b: Any,
+    qrels: Any = None,
+    measures: Sequence[Any] | Any = None,
+    *,
+    depth: int = 10,
+    p: float = 0.9,
+    **options: Unpack[ReadingOptions],
+) -> Diff:
+    """What changed from run `a` to run `b`? Judgments are not needed.
+
+    `a` and `b` are files, frames, dicts or runs; the other arguments are those of `Experiment.diff`, `options` those of
+    `Experiment`. The result has polars frames (`frame`, `scores`, `documents`), sentences and a chart.
+
+    >>> import fathoms as fm
+    >>> old, new = {"1": {"x": 3.0, "y": 2.0, "z": 1.0}}, {"1": {"y": 3.0, "z": 2.0, "w": 1.0}}
+    >>> found = fm.diff(old, new, depth=2)
+    >>> found.frame.select("topic", "overlap", "gained", "lost").row(0)
+    ('1', 0.5, 1, 1)
+    """
+    if choices.is_path(a) and choices.is_path(b):
+        runs: Any = [a, b]
+    else:
+        names = [getattr(run, "name", None) for run in (a, b)]
+        named = names if all(isinstance(name, str) for name in names) and names[0] != names[1] else ["A", "B"]
+        runs = dict(zip(named, (a, b), strict=True))
+    return Experiment(qrels, runs, **options).diff(measures=measures, depth=depth, p=p)
 
 
 def predict(
@@ -895,15 +963,23 @@ def plan(
     )
 
 
-def check(qrels: Any, runs: Any, **options: Unpack[ReadingOptions]) -> Check:
-    """Is every file sound? Findings by file: errors, warnings and notes.
+def check(
+    qrels: Any,
+    runs: Any,
+    *,
+    corpus_ids: str | os.PathLike[str] | None = None,
+    train_qrels: Any = None,
+    **options: Unpack[ReadingOptions],
+) -> Check:
+    """Is every file sound? Findings by file: errors, warnings and notes. `corpus_ids` and `train_qrels` are those of
+    `Experiment.check`, `options` those of `Experiment`.
 
     >>> import fathoms as fm
     >>> found = fm.check({"1": {"a": 1}}, {"x": {"1": {"a": 2.0, "b": 1.0}}})
     >>> [finding.level for finding in found.findings]
     ['note', 'note']
     """
-    return Experiment(qrels, runs, **options).check()
+    return Experiment(qrels, runs, **options).check(corpus_ids=corpus_ids, train_qrels=train_qrels)
 
 
 def pool(
@@ -977,8 +1053,13 @@ def report(
     labels: Any = (),
     to_depth: int | None = None,
     level: float = LEVEL,
+    diff: Sequence[str] | None = None,
+    docs: str | os.PathLike[str] | None = None,
+    topic_texts: str | os.PathLike[str] | None = None,
     **options: Unpack[ReadingOptions],
 ) -> Report:
-    """All analyses on one HTML page, written to `path`. `options` are those of `Experiment`."""
+    """All analyses on one HTML page, written to `path`. `options` are those of `Experiment`, the other arguments those
+    of `Experiment.report`."""
     exp = Experiment(qrels, runs, **options)
-    return exp.report(path, measures, alpha=alpha, labels=labels, to_depth=to_depth, level=level)
+    words: Any = {"diff": diff, "docs": docs, "topic_texts": topic_texts}
+    return exp.report(path, measures, alpha=alpha, labels=labels, to_depth=to_depth, level=level, **words)

@@ -581,6 +581,38 @@ def changed(frame: pl.DataFrame, measure: str) -> Any:
     return _finish(zero + dots, f"{measure}: leaving each run out of the pool", 430, 260)
 
 
+def gained_and_lost(frame: pl.DataFrame, kinds: Sequence[str], topics: Sequence[str]) -> Any:
+    """Documents gained (up) and lost (down) in the first places of each topic, most changed first.
+
+    Columns: place, kind (one of `kinds`: relevant, nonrelevant and unjudged, or gained and lost), start, stop, tooltip.
+    """
+    import altair as alt
+    import polars as pl
+
+    places = _places(topics, "topics")
+    if len(topics) > NAMED:
+        places["title"] = "topics, most changed first"
+    colours = [COLOURS[2], COLOURS[1], PALE] if len(kinds) == 3 else [COLOURS[0], COLOURS[4]]
+    bars = (
+        alt.Chart(frame)
+        .mark_bar(size=max(2.0, min(18.0, 0.7 * WIDE / max(len(topics), 1))))
+        .encode(
+            x=alt.X("place:Q", **places),
+            y=alt.Y("start:Q", title="documents lost (below 0) and gained", axis=alt.Axis(tickMinStep=1)),
+            y2="stop:Q",
+            color=alt.Color(
+                "kind:N",
+                title=None,
+                scale=alt.Scale(domain=list(kinds), range=colours),
+                legend=alt.Legend(orient="top", symbolType="square"),
+            ),
+            description="tooltip:N",
+        )
+    )
+    zero = alt.Chart(pl.DataFrame({"start": [0.0]})).mark_rule(aria=False).encode(y="start:Q")
+    return _finish(bars + zero, "Documents gained and lost in the first places", WIDE, 260)
+
+
 def curves(frame: pl.DataFrame, axes: tuple[str, str], *, log: bool = False) -> Any:
     """A curve a group, from columns x, y, group and tooltip."""
     import altair as alt

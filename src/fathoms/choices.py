@@ -20,6 +20,7 @@ UNIVERSES = ("auto", "run", "pair", "all")
 A_UNIVERSE = "auto, run, pair, all, a number or inf"
 CORRELATIONS = ("tau", "tau_ap", "rbo", "pearson")
 PREFIX_ORDERS = ("file", "shuffle")
+ROLL_UPS = ("max", "first")
 DESIGNS = ("uniform", "depth", "score", "probe")
 
 

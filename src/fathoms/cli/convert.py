@@ -12,6 +12,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from fathoms import choices
 from fathoms.cli import options
 from fathoms.data.formats import registry
 
@@ -30,7 +31,8 @@ EXAMPLES = """examples:
   fathoms convert runs/ -o fast/ --to parquet
   fathoms convert dev.tsv -o dev.run            # MS MARCO's three columns to TREC
   fathoms convert qrels.txt -o test.tsv         # BEIR's judgments
-  fathoms convert predictions.json -o model.run --split test"""
+  fathoms convert predictions.json -o model.run --split test
+  fathoms convert passages.run -o documents.run --roll-up max --chunk-separator '#'"""
 
 
 def _formats() -> str:
@@ -67,7 +69,21 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--ties",
         choices=("trec", "run", "rank", "score-rank"),
         default="trec",
-        help="order in which msmarco has documents of equal scores (trec); the other formats carry them as they are",
+        help="order in which msmarco has documents of equal scores, and in which --roll-up first goes through chunks "
+        "(trec); the other formats carry documents as they are",
+    )
+    options.add_choice(
+        parser,
+        "--roll-up",
+        choices=choices.ROLL_UPS,
+        help="chunks to documents, each once: max, ranked by the score of the best chunk; first, in the order in which "
+        "their first chunks come; judgments get the greatest grade either way",
+    )
+    parser.add_argument(
+        "--chunk-separator",
+        metavar="TEXT",
+        default="#",
+        help="what stands between document and chunk in an id (#); the last one in an id counts",
     )
     parser.add_argument("--lenient", action="store_true", help="skip bad lines and later duplicates, and say how many")
     options.add_quiet(parser)
@@ -146,6 +162,7 @@ def _convert(source: str, folder: Path | None, args: Namespace) -> tuple[Path, s
     from fathoms.data.files import check_not_read, compress, whole_file
     from fathoms.data.runs import RunFile
     from fathoms.errors import FathomsError
+    from fathoms.evidence.chunks import roll_up
 
     kind = _kind(source, args)
     format = registry.by_ending(args.output, kind) if args.to is None else registry.by_name(args.to)
@@ -153,14 +170,22 @@ def _convert(source: str, folder: Path | None, args: Namespace) -> tuple[Path, s
         raise FathomsError(f"{args.output}: its ending names no format of {WHOSE[kind]}; say --to")
     target = Path(args.output) if folder is None else folder / (_name(source) + format.ending(kind))
     check_not_read(target, [source])
-    plain = not args.lenient and args.subset is None and args.split is None and os.path.isfile(source)
+    plain = (
+        not args.lenient
+        and args.roll_up is None
+        and args.subset is None
+        and args.split is None
+        and os.path.isfile(source)
+    )
     with whole_file(target) as path:
         packed = None
         if plain and kind == "run":
             packed = convert.pack_in_parts(RunFile(source, _name(source), lenient=False), format.name, path)
         if packed is None:
-            data = _read(source, kind, args)
-            raw = convert.content(data, format.name, _order(data, args.ties) if format.in_order else None)
+            data, ties = _read(source, kind, args), args.ties
+            if args.roll_up is not None:
+                data, ties = roll_up(data, args.roll_up, separator=args.chunk_separator, ties=ties), "rank"
+            raw = convert.content(data, format.name, _order(data, ties) if format.in_order else None)
             path.write_bytes(compress(raw, os.fspath(target)))
             packed = len(data), len(data.topics), [*data.notes, *convert.losses(data, format.name)]
     rows, topics, notes = packed

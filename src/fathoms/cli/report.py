@@ -15,7 +15,8 @@ from fathoms.cli import options
 
 EXAMPLES = """examples:
   fathoms report qrels.txt runs/ -o report.html
-  fathoms report qrels.txt runs/ -m nDCG@10 -m 'RBP(p=0.8)' --pooled pooled.txt --groups groups.tsv -o report.html"""
+  fathoms report qrels.txt runs/ -m nDCG@10 -m 'RBP(p=0.8)' --pooled pooled.txt --groups groups.tsv -o report.html
+  fathoms report qrels.txt runs/ --diff bm25 bm25-tuned --docs corpus.jsonl --topic-texts topics.tsv -o report.html"""
 STAGES = 8  # that `run_report` speaks of
 
 
@@ -29,6 +30,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--groups", metavar="FILE", type=Path, help="each run's team, lines `run<TAB>team`; to leave out whole teams"
     )
+    parser.add_argument(
+        "--diff", metavar=("RUN_A", "RUN_B"), nargs=2, help="add a section: what changed from one run to another"
+    )
+    parser.add_argument("--docs", metavar="FILE", help="texts of documents for --diff: a file or a folder")
+    parser.add_argument("--topic-texts", metavar="FILE", help="texts of topics for --diff")
     options.add_estimates(parser)
     options.add_order(parser)
     options.add_ranges(parser)
@@ -49,6 +55,9 @@ def run(args: Namespace) -> int:
             labels=args.labels,
             to_depth=args.to_depth,
             level=args.level,
+            diff=args.diff,
+            docs=args.docs,
+            topic_texts=args.topic_texts,
             command=command_line(args),
             progress=step,
         )
@@ -64,6 +73,9 @@ def command_line(args: Namespace) -> str:
     for action in args.parser._actions:
         value = getattr(args, action.dest, None)
         if not action.option_strings or value is None or value == action.default:
+            continue
+        if action.nargs == 2:
+            words += [action.option_strings[0], *value]
             continue
         for one in value if isinstance(value, list) else [value]:
             words += [action.option_strings[0]] if one is True else [action.option_strings[0], str(one)]

@@ -55,8 +55,7 @@ def observe(
     experiment: BaseExperiment, measures: Sequence[Measure], progress: Callable[[str], None] = lambda run: None
 ) -> Observed:
     """Look at each run on its own, a few at a time."""
-    # The pair is what `auto` means here, and defaults do not show in a name.
-    measures = [m.replace(universe="auto") if getattr(m, "universe", "") == "pair" else m for m in measures]
+    measures = without_pair(measures)
     experiment.prepare()
     qrels, options = experiment.qrels, experiment.options
     notes = list(qrels.notes)
@@ -72,7 +71,7 @@ def observe(
     systems = experiment.map(one, progress=progress)
     notes += topic_notes([system.survey for system in systems], qrels, "all")
     values = {m: np.stack([_values(m, system.scores[m], options.ties) for system in systems]) for m in measures}
-    universe = Universe(_universe(measures), options.universe_depth)
+    universe = Universe(asked_universe(measures), options.universe_depth)
     return Observed(experiment, measures, list(experiment.runs), systems, values, universe, notes)
 
 
@@ -91,7 +90,12 @@ def _values(measure: Measure, scores: Scores, ties: str) -> Floats:
     return comparable(measure, used)
 
 
-def _universe(measures: Sequence[Measure]) -> str | float:
+def without_pair(measures: Sequence[Measure]) -> list[Measure]:
+    """The pair is what `auto` means in a comparison, and defaults do not show in a name."""
+    return [m.replace(universe="auto") if getattr(m, "universe", "") == "pair" else m for m in measures]
+
+
+def asked_universe(measures: Sequence[Measure]) -> str | float:
     """The universe that was asked for; of the pair unless a measure says otherwise."""
     asked = {getattr(measure, "universe", "auto") for measure in measures if "universe" in measure.params}
     wider = [universe for universe in asked if universe not in ("auto", "pair")]

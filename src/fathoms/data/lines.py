@@ -251,7 +251,7 @@ class _Piece:
             column = columns.index(name)
             start = fields.start_of(column)
             length = fields.end[:, column] - start
-            return _text(padded, start, length), length
+            return byte_strings(padded, start, length), length
 
         number_text, length = text(self.layout.number)
         self.number = _numbers(number_text, length)
@@ -306,7 +306,7 @@ class _Fields:
 _KEEP = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype="<u8")  # masks for the first n bytes of a word
 
 
-def _text(padded: bytes, start: Ints, length: Ints) -> Text:
+def byte_strings(padded: bytes, start: Ints, length: Ints) -> Text:
     """Byte strings from where they start and how long they are, gathered in words of eight bytes."""
     longest = int(length.max(initial=0))
     n_words = max(1, -(-longest // 8))

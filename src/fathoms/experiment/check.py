@@ -7,33 +7,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from fathoms.choices import is_path
 from fathoms.data import metadata
+from fathoms.data.corpus_ids import read_corpus_ids
 from fathoms.data.qrels import JUDGED, Qrels, read_qrels
 from fathoms.data.runs import Run
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.order import contradictions, risen, upside_down
 from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.check_ids import check_documents, check_self, check_topics
+from fathoms.experiment.check_outside import check_corpus_qrels, check_corpus_run, check_training
+from fathoms.experiment.finding import LEVELS, Finding, Level, listed
 from fathoms.experiment.result import Result
 from fathoms.text import pluralise
 
-Level = Literal["error", "warning", "note"]
-LEVELS: tuple[Level, ...] = get_args(Level)
 Found = TypeVar("Found")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing found in one file."""
-
-    level: Level
-    file: str
-    message: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +53,20 @@ class Check(Result):
         return [f"{pluralise(self.files, 'file')}: {counts}"]
 
 
-def run_check(experiment: BaseExperiment, *, progress: Callable[[str], None] = lambda file: None) -> Check:
-    """Findings on the judgments and then on each run. A file with errors is looked at leniently for the rest."""
+def run_check(
+    experiment: BaseExperiment,
+    *,
+    corpus_ids: str | os.PathLike[str] | None = None,
+    train_qrels: Any = None,
+    progress: Callable[[str], None] = lambda file: None,
+) -> Check:
+    """Findings on the judgments and then on each run. A file with errors is looked at leniently for the rest.
+
+    `corpus_ids` names a file of the documents that the corpus has, `train_qrels` judgments that systems were trained
+    on.
+    """
+    corpus = None if corpus_ids is None else read_corpus_ids(corpus_ids)
+    train = None if train_qrels is None else read_qrels(train_qrels, junk=experiment.junk)
     findings: list[Finding] = []
     source = experiment.qrels_source
     file = os.fspath(source) if is_path(source) else getattr(source, "source", "qrels")
@@ -71,6 +76,8 @@ def run_check(experiment: BaseExperiment, *, progress: Callable[[str], None] = l
     )
     if qrels is not None:
         findings += check_qrels(qrels, file)
+        findings += () if corpus is None else check_corpus_qrels(qrels, corpus, file)
+        findings += () if train is None else check_training(qrels, train, file)
     seen: dict[bytes, str] = {}
     for name in experiment.runs:
         file = experiment.runs.file_of(name)
@@ -79,6 +86,7 @@ def run_check(experiment: BaseExperiment, *, progress: Callable[[str], None] = l
         )
         if run is not None:
             findings += check_run(run, file)
+            findings += () if corpus is None else check_corpus_run(run, corpus, file)
             if qrels is not None:
                 findings += check_against(run, qrels, file)
             same = seen.setdefault(_content(run), file)
@@ -113,7 +121,7 @@ def check_qrels(qrels: Qrels, file: str) -> Iterator[Finding]:
         yield Finding(
             "note",
             file,
-            f"{_list(without)} {_have(without)} no document judged relevant, so scores there are 0 for now",
+            f"{listed(without)} {_have(without)} no document judged relevant, so scores there are 0 for now",
         )
 
 
@@ -127,7 +135,7 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
     if wrong.any():
         topics = [topic for topic, is_wrong in zip(run.topics, wrong, strict=True) if is_wrong]
         message = (
-            f"the rank column contradicts the scores in {len(topics)} of {len(run.topics)} topics ({_list(topics)})"
+            f"the rank column contradicts the scores in {len(topics)} of {len(run.topics)} topics ({listed(topics)})"
         )
         if upside_down(run):
             message += "; scores rise with rank nearly everywhere, so one of the two is probably upside down"
@@ -146,15 +154,18 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
 
 def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
     """What a run and the judgments have to do with each other."""
-    aligned = Alignment(qrels)(run)
+    align = Alignment(qrels)
+    ranked = align.rank(run)
+    aligned = align.of(ranked)
     evidence = aligned.evidence
+    yield from check_topics(run, qrels, file)
     if aligned.unknown:
         yield Finding(
-            "warning", file, f"{_list(aligned.unknown)} {_is(aligned.unknown)} not in {qrels.source} and not evaluated"
+            "warning", file, f"{listed(aligned.unknown)} {_is(aligned.unknown)} not in {qrels.source} and not evaluated"
         )
     if aligned.missing:
         yield Finding(
-            "warning", file, f"has no documents for {_list(aligned.missing)}, which {_count(aligned.missing)} 0"
+            "warning", file, f"has no documents for {listed(aligned.missing)}, which {_count(aligned.missing)} 0"
         )
     if len(aligned.missing) == len(qrels.topics):
         yield Finding(
@@ -165,6 +176,8 @@ def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
     if not judged.any():
         ours, theirs = run.documents[0].decode(errors="replace"), qrels.documents[0].decode(errors="replace")
         yield Finding("warning", file, f"no document id matches: the run has {ours!r}, the judgments {theirs!r}")
+    yield from check_documents(run, qrels, ranked, file)
+    yield from check_self(ranked, qrels, file)
     shares = [
         f"{judged[:, :k].sum() / np.minimum(evidence.lengths, k).sum():.1%} of the top {k}"
         for k in (10, 100, 1000)
@@ -196,11 +209,6 @@ def _content(run: Run) -> bytes:
 def _bare(error: InputError) -> str:
     """The message with its line but without the file, which has a column of its own."""
     return error.message if error.line is None else f"line {error.line}: {error.message}"
-
-
-def _list(topics: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(topics) - most} more" if len(topics) > most else ""
-    return f"topic{'s' if len(topics) > 1 else ''} {', '.join(topics[:most])}{more}"
 
 
 def _have(items: Sequence[str]) -> str:

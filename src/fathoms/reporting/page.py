@@ -13,6 +13,7 @@ from fathoms.comparison.audit_findings import as_percent
 from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
 from fathoms.reporting import sections, story
+from fathoms.reporting.changes import changes
 from fathoms.reporting.parts import by_measure, paragraphs, section, text
 from fathoms.reporting.script_data import as_json, data
 from fathoms.reporting.verdicts import VERDICTS, obstacles
@@ -136,6 +137,16 @@ SECTIONS = (
 )
 
 
+def sections_of(report: Report) -> list[Section]:
+    """Those of every report, and those that were asked for."""
+    shown = list(SECTIONS)
+    if report.changes is not None:
+        found, diff = report.changes, report.changes.diff
+        title, lead = f"What changed from {diff.run_a} to {diff.run_b}", "The first 10 of both, topic by topic."
+        shown.insert(3, Section("changes", "Changes", title, lead, lambda _: changes(found)))
+    return shown
+
+
 def page(report: Report) -> str:
     """The whole file; its sections are made side by side."""
     here = files("fathoms.reporting")
@@ -151,17 +162,18 @@ def page(report: Report) -> str:
         f'<button data-measure="{i}" aria-pressed="{"false" if i else "true"}">{text(measure.name)}</button>'
         for i, measure in enumerate(report.measures)
     )
-    links = "".join(f'<a href="#{name}">{label}</a>' for name, label in (SUMMARY, *(one[:2] for one in SECTIONS)))
+    shown = sections_of(report)
+    links = "".join(f'<a href="#{name}">{label}</a>' for name, label in (SUMMARY, *(one[:2] for one in shown)))
     missing = "" if charts.available() else f'<p class="missing">{NO_CHARTS}</p>'
     bodies = parallel_map(
         lambda one: one.body(report),
-        SECTIONS,
+        shown,
         workers=report.options.workers,
         threads=False,  # altair's settings are those of the process
     )
     parts = [
         f'<section id="{SUMMARY[0]}">{header(report)}{missing}<div class="cards">{cards}</div></section>',
-        *(section(one.name, one.title, one.lead, body) for one, body in zip(SECTIONS, bodies, strict=True)),
+        *(section(one.name, one.title, one.lead, body) for one, body in zip(shown, bodies, strict=True)),
     ]
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
     return f"""<!DOCTYPE html>

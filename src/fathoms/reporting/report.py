@@ -39,6 +39,7 @@ from fathoms.judging.log import JudgingSettings
 from fathoms.judging.session import known
 from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
+from fathoms.reporting.changes import ShownChanges, shown_changes
 from fathoms.reporting.verdicts import judged_between
 from fathoms.version import __version__
 
@@ -108,6 +109,7 @@ class Report(Result):
     versions: dict[str, str]
     sources: list[Source]
     notes: list[str] = field(default_factory=list)
+    changes: ShownChanges | None = None  # between two of the runs, where asked for
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -158,6 +160,9 @@ def run_report(
     labels: Sequence[Any] = (),
     to_depth: int | None = None,
     level: float = LEVEL,
+    diff: Sequence[str] | None = None,
+    docs: str | os.PathLike[str] | None = None,
+    topic_texts: str | os.PathLike[str] | None = None,
     command: str = "",
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Report:
@@ -172,6 +177,7 @@ def run_report(
     measures, options = list(measures), experiment.options
     several = len(experiment.runs) > 1
     experiment.prepare()
+    changed = shown_changes(experiment, diff, measures, docs, topic_texts)
     progress("read")
     scored = run_evaluation(experiment, measures, by_topic=True, own_topics=False)
     progress("eval")
@@ -209,6 +215,7 @@ def run_report(
         versions=versions(),
         sources=sources(experiment),
         notes=list(dict.fromkeys(note for notes in said for note in notes or ())),
+        changes=changed,
     )
     asked = judged_between(made, TOP)
     judging = judging_of(experiment, asked, _depth_to_judge(measures[0])) if asked else None

@@ -1,0 +1,218 @@
+"""What changed between two runs, in plain words: the answer first."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fathoms.comparison.ranges import NOTHING
+from fathoms.data.qrels import JUDGED
+from fathoms.experiment.topics import some
+from fathoms.text import pluralise
+
+if TYPE_CHECKING:
+    from fathoms.comparison.diff import Diff, ScoreChange
+
+
+def sentences(diff: Diff) -> list[str]:
+    told = [_headline(diff)]
+    if not diff.changed.any():
+        told += _deeper(diff)
+    told += _alike(diff)
+    if diff.qrels is not None:
+        told += _judged(diff)
+        told += [_score(one, diff) for one in diff.scores_of]
+        told += _over(diff)
+    return [*told, *_alone(diff), *_tied(diff)]
+
+
+def _headline(diff: Diff) -> str:
+    """Which topics change, what comes and goes, and whether anybody can say that it is better."""
+    total, changed = int(diff.answered.sum()), int(diff.changed.sum())
+    k = diff.depth
+    of = pluralise(total, "topic")
+    if not changed:
+        return f"{diff.run_b} has the same first {k} as {diff.run_a} in all of {of}."
+    reordered = int((diff.found.reordered & diff.changed).sum())
+    gained, lost = int(diff.found.gained.sum()), int(diff.found.lost.sum())
+    said = f"{diff.run_b} changes the first {k} in {changed:,} of {of}"
+    if reordered == changed:
+        said += ", the order only"
+    elif reordered:
+        said += f" ({reordered:,} in order only)"
+    if gained or lost:
+        said += f": {pluralise(gained, 'document')} gained, {lost:,} lost"
+    return said + _whether_better(diff) + "."
+
+
+def _whether_better(diff: Diff) -> str:
+    if diff.qrels is None:
+        return "; whether that is better, only judgments can say"
+    gained = diff.found.gained.sum()
+    unjudged = int(diff.judged_as["gained_unjudged"].sum())
+    said = f"; of the gained ones {unjudged:,} {_are(unjudged)} unjudged" if gained and unjudged else ""
+    return f"{said}: {_verdict(diff.scores_of[0])}"
+
+
+def _verdict(one: ScoreChange) -> str:
+    """Better or worse by one measure, and whether judging or ties may undo it."""
+    name, equal = one.measure.name, abs(one.mean) <= NOTHING
+    word = "as good as before" if equal else "better" if one.mean > 0 else "worse"
+    if one.low is None or one.high is None:
+        return f"{word} by {name} as judged, for which there is no range"
+    low, high = float(one.low.mean()), float(one.high.mean())
+    if equal:
+        return f"{word} by {name}" + (" as judged, which judging may change" if max(-low, high) > NOTHING else "")
+    if one.reversible == "no":
+        return f"{word} by {name} on these topics, and no judging of their documents or tie-breaking undoes that"
+    if one.doubt == "ties":
+        could = "depends" if one.reversible == "yes" else "may depend"
+        return f"{word} by {name}, but that {could} on the tie-breaking rule"
+    if (one.mean > 0 and low > -NOTHING) or (one.mean < 0 and high < NOTHING):
+        return f"{word} by {name} as judged; judging may make them equal, but never turn it round"
+    if one.reversible == "yes":
+        return f"nobody can say yet whether that is better by {name}"
+    return f"{word} by {name} as judged, and it is not known whether judging can undo that"
+
+
+def _deeper(diff: Diff) -> list[str]:
+    """Whether anything changes below the first places."""
+    a, b = diff.sides
+    same = np.array_equal(a.ranked.keys, b.ranked.keys) and np.array_equal(a.ends, b.ends)
+    return ["The runs rank the same documents in the same order throughout."] if same else ["They differ further down."]
+
+
+def _alike(diff: Diff) -> list[str]:
+    both = diff.both
+    if not both.any():
+        return ["No topic is answered by both runs."]
+    found, k = diff.found, diff.depth
+    low, high = (float(values[both].mean()) for values in (found.rbo.low, found.rbo.high))
+    said = (
+        f"On average the runs share {found.overlap[both].mean():.0%} of the first {k} and "
+        f"{found.overlap_all[both].mean():.0%} of all documents; RBO (p = {diff.p:g}) is "
+        f"{found.rbo.extrapolated[both].mean():.3f}"
+    )
+    if high - low >= 0.001:
+        said += f", between {low:.3f} and {high:.3f} whatever follows the last documents"
+    shifts = found.mean_shift[both]
+    shifts = shifts[~np.isnan(shifts)]
+    if len(shifts) and shifts.any():
+        said += f". Documents that both have, and one of them in its first {k}, move by {shifts.mean():.1f} ranks"
+    across = int((found.gained - found.new).sum()), int((found.lost - found.gone).sum())
+    if any(across):
+        said += (
+            f". Across rank {k}, {across[0]:,} {_come(across[0])} up from below and {across[1]:,} "
+            f"{'falls' if across[1] == 1 else 'fall'} below"
+        )
+    return [said + "."]
+
+
+def _judged(diff: Diff) -> list[str]:
+    """What is known of the documents that came and went."""
+    parts = []
+    for word in ("gained", "lost"):
+        relevant, other, unjudged = (
+            int(diff.judged_as[f"{word}_{kind}"].sum()) for kind in ("relevant", "nonrelevant", "unjudged")
+        )
+        total = relevant + other + unjudged
+        if total:
+            parts.append(
+                f"of the {pluralise(total, f'{word} document')} {relevant:,} {_are(relevant)} relevant, {other:,} not "
+                f"relevant, {unjudged:,} unjudged"
+            )
+    said = "; ".join(parts)
+    return [f"{said[0].upper()}{said[1:]}."] if parts else []
+
+
+def _score(one: ScoreChange, diff: Diff) -> str:
+    name, log = one.measure.name, one.measure.aggregate == "geometric"
+    mean = f"{exp(one.mean):.4f} times" if log else signed(one.mean)
+    said = f"{name}: {one.average(one.score_a):.4f} to {one.average(one.score_b):.4f}, {mean}"
+    up, down = int((one.diff > NOTHING).sum()), int((one.diff < -NOTHING).sum())
+    said += f"; {pluralise(up, 'topic')} better, {down:,} worse"
+    if one.parts is not None and abs(one.diff).max(initial=0.0) > NOTHING:
+        words = {
+            "gained": "gained documents",
+            "lost": "lost ones",
+            "moved": f"those in both first {diff.depth}",
+            "deeper": "deeper ones",
+        }
+        shown = {part: float(values.mean()) for part, values in one.parts.items() if np.abs(values).max() > NOTHING}
+        said += "; from " + ", ".join(f"{words[part]} {signed(value)}" for part, value in shown.items())
+    if one.low is None or one.high is None:
+        return f"{said}; there is no range over judgments."
+    low, high = float(one.low.mean()), float(one.high.mean())
+    ends = f"{exp(low):.4f} to {exp(high):.4f} times" if log else f"{signed(low)} to {signed(high)}"
+    return f"{said}; over every way of judging {ends}."
+
+
+def _over(diff: Diff) -> list[str]:
+    """What the ranges are over, and what they are not about."""
+    if not any(one.low is not None for one in diff.scores_of):
+        return []
+    assert diff.qrels is not None
+    kind, depth = diff.universe.kind, diff.universe.depth
+    if kind == "pair" and depth is None:
+        whose = f"the {unjudged_of_both(diff):,} unjudged documents of the two runs"
+    else:
+        whose = "the unjudged documents of " + ("the two runs" if kind == "pair" else "all given runs")
+        if not isinstance(kind, str):
+            whose += " and " + ("any number of" if kind == float("inf") else f"{kind:,.0f}") + " unseen ones per topic"
+        whose += "" if depth is None else f" in the first {depth:,} ranks of either run"
+    topics = pluralise(len(diff.qrels.topics), "judged topic")
+    return [
+        f"Differences are {diff.run_b} minus {diff.run_a}, means over {topics};"
+        f" ranges: every way of judging {whose}. fathoms compare tests whether they would hold on other "
+        "topics."
+    ]
+
+
+def unjudged_of_both(diff: Diff) -> int:
+    """How many unjudged documents of judged topics the two runs have, each once."""
+    assert diff.qrels is not None
+    judged = len(diff.qrels.topics)
+    a, b = diff.sides
+    own = (b.ranked.codes < JUDGED) & (b.topic < judged)
+    more = (a.ranked.codes < JUDGED) & (a.topic < judged) & (a.other == 0)
+    return int(own.sum() + more.sum())
+
+
+def _alone(diff: Diff) -> list[str]:
+    """Topics that one run answers, whose documents all count as gained or lost."""
+    return [
+        f"Only {name} answers {pluralise(len(topics), 'topic')}: {some(topics)}. What it has there counts as {word}."
+        for name, topics, word in ((diff.run_a, diff.only(0), "lost"), (diff.run_b, diff.only(1), "gained"))
+        if topics
+    ]
+
+
+def _tied(diff: Diff) -> list[str]:
+    """Where equal scores lie on both sides of the cut, the rule for ties decides what is above it."""
+    told = []
+    for name, side in zip((diff.run_a, diff.run_b), diff.sides, strict=True):
+        topics = int((side.ranked.tied & (side.rank == diff.depth + 1)).sum())
+        if topics:
+            told.append(f"{name} in {pluralise(topics, 'topic')}")
+    if not told:
+        return []
+    return [
+        f"Equal scores on both sides of rank {diff.depth}: {' and '.join(told)}; there the tie-breaking rule (--ties) "
+        "decides which documents are above it."
+    ]
+
+
+def signed(value: float) -> str:
+    """A difference with its sign; none where it rounds to 0."""
+    shown = f"{value:+.4f}"
+    return "0.0000" if float(shown) == 0 else shown
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _come(n: int) -> str:
+    return "comes" if n == 1 else "come"
