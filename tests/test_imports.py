@@ -29,6 +29,7 @@ LAYERS = (
     "reporting",
     "api",
     "irm",
+    "testing",
     "cli",
     "__main__",
 )  # from the lowest to the highest; other modules beside the packages (errors, version, ...) are below all of them

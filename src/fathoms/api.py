@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from fathoms import choices
 from fathoms.choices import checked
-from fathoms.comparison.names import GATE_MEASURES, LABEL_MEASURES
+from fathoms.comparison.names import GATE_MEASURES, GATE_RUNS, LABEL_MEASURES
 from fathoms.errors import FathomsError, warn
 from fathoms.estimate.names import DEFAULT, DRAWS, LEVEL
 from fathoms.estimate.names import MEASURES as PREDICTED
@@ -703,16 +703,18 @@ def gate(
     >>> fm.gate(qrels, run, run).outcome
     'passes'
     """
-    return Experiment(qrels, baseline_and_candidate(baseline, candidate), **options).gate(
+    return Experiment(qrels, two_runs(baseline, candidate, GATE_RUNS), **options).gate(
         measures, max_drop=max_drop, alpha=alpha, draws=draws, labels=labels, to_depth=to_depth
     )
 
 
-def baseline_and_candidate(baseline: Any, candidate: Any) -> Any:
-    """Two runs in that order: files by their own names, anything else, or the same file twice, by what they are."""
-    if choices.is_path(baseline) and choices.is_path(candidate) and os.fspath(baseline) != os.fspath(candidate):
-        return [baseline, candidate]
-    return {"baseline": baseline, "candidate": candidate}
+def two_runs(a: Any, b: Any, names: Sequence[str]) -> Any:
+    """Two runs in that order: files and runs by their own names, anything else, or one thing twice, by these."""
+    if choices.is_path(a) and choices.is_path(b) and os.fspath(a) != os.fspath(b):
+        return [a, b]
+    own = [getattr(run, "name", None) for run in (a, b)]
+    named = own if all(isinstance(name, str) for name in own) and own[0] != own[1] else names
+    return dict(zip(named, (a, b), strict=True))
 
 
 def diff(
@@ -736,13 +738,7 @@ def diff(
     >>> found.frame.select("topic", "overlap", "gained", "lost").row(0)
     ('1', 0.5, 1, 1)
     """
-    if choices.is_path(a) and choices.is_path(b):
-        runs: Any = [a, b]
-    else:
-        names = [getattr(run, "name", None) for run in (a, b)]
-        named = names if all(isinstance(name, str) for name in names) and names[0] != names[1] else ["A", "B"]
-        runs = dict(zip(named, (a, b), strict=True))
-    return Experiment(qrels, runs, **options).diff(measures=measures, depth=depth, p=p)
+    return Experiment(qrels, two_runs(a, b, "AB"), **options).diff(measures=measures, depth=depth, p=p)
 
 
 def predict(

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from fathoms import choices
-from fathoms.api import baseline_and_candidate
+from fathoms.api import two_runs
 from fathoms.choices import checked
-from fathoms.comparison.names import GATE_MEASURES
+from fathoms.comparison.names import GATE_MEASURES, GATE_RUNS
 from fathoms.experiment.base import ReadingOptions
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def assert_no_regression(
     from fathoms.api import Experiment
 
     checked("unsure", choices.one_of, UNSURE, unsure)
-    experiment = Experiment(qrels, baseline_and_candidate(baseline, candidate), **options)
+    experiment = Experiment(qrels, two_runs(baseline, candidate, GATE_RUNS), **options)
     found = experiment.gate(measures, max_drop=max_drop, alpha=alpha)
     said = "\n".join(found.sentences)
     if found.outcome == "fails" or (found.outcome == "cannot tell" and unsure == "fail"):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from fathoms import choices
 from fathoms.cli import options
-from fathoms.comparison.names import GATE_MEASURES
+from fathoms.comparison.names import GATE_MEASURES, GATE_RUNS
 
 if TYPE_CHECKING:
     from fathoms.comparison.gate_result import Gate
@@ -73,7 +73,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from fathoms.api import baseline_and_candidate
+    from fathoms.api import two_runs
     from fathoms.cli import output
     from fathoms.data.files import check_writable
 
@@ -81,7 +81,7 @@ def run(args: Namespace) -> int:
         if path is not None:
             check_writable(path)
     args.runs = [args.baseline, args.candidate]
-    exp = options.experiment(args, runs=baseline_and_candidate(args.baseline, args.candidate))
+    exp = options.experiment(args, runs=two_runs(args.baseline, args.candidate, GATE_RUNS))
     result = exp.gate(
         args.measures or GATE_MEASURES,
         max_drop=args.max_drop,

@@ -12,3 +12,4 @@ TESTS: tuple[Test, ...] = get_args(Test)
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 LABEL_MEASURES = ("nDCG@10", "AP")  # by which labels and judgments order runs, by default
 GATE_MEASURES = ("nDCG@10",)  # by which a candidate is held against the baseline, by default
+GATE_RUNS = ("baseline", "candidate")  # what its runs are called that have no names of their own
