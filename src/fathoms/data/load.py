@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from fathoms.data.files import read_bytes
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import Content, Match
+from fathoms.data.formats.text import unclear_header
 from fathoms.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> 
     except InputError as error:
         if match > Match.POSSIBLE or content.line is None:
             raise
+        if unclear := unclear_header(content, layout.kind):
+            raise InputError(unclear, source) from None
         names = ", ".join(format.name for format in registry.readable(layout.kind))
         message = f"{error.message}; formats that are read as {WORDS[layout.kind]}: {names}"
         raise InputError(message, error.source, error.line) from None

@@ -167,7 +167,8 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
     negative = int((grades < 0).sum())
     if negative:
         notes.append(
-            f"{table.source}: {pluralise(negative, 'judgment')} with a negative grade, which means unjudged "
+            table.negatives
+            or f"{table.source}: {pluralise(negative, 'judgment')} with a negative grade, which means unjudged "
             "(--nonrelevant-grade GRADE makes that grade judged and not relevant)"
         )
     order = topic_order(topics)

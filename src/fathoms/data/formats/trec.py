@@ -35,7 +35,7 @@ class Trec(TextFormat):
     def recognise(self, content: Content) -> Match:
         fields = content.fields
         number = 4 if len(fields) >= RUN_COLUMNS else 3 if len(fields) == QRELS_COLUMNS else None
-        return Match.LIKELY if number is not None and _is_number(fields[number]) else Match.POSSIBLE
+        return Match.LIKELY if number is not None and is_number(fields[number]) else Match.POSSIBLE
 
     def kinds(self, content: Content) -> frozenset[Kind]:
         n = len(content.fields)
@@ -63,7 +63,7 @@ class Trec(TextFormat):
         return ".run" if kind == "run" else ".txt"
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
