@@ -177,4 +177,31 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
     qrels = Qrels([topics[i] for i in order], place[topic], documents, grades, table.source, notes)
     if len(qrels.levels) > MOST_LEVELS:
         raise InputError(f"{len(qrels.levels):,} different grades, expected at most {MOST_LEVELS:,}", table.source)
+    notes += scale_notes(grades, table.source)
     return qrels
+
+
+def scale_notes(grades: NDArray[np.float64], source: str) -> list[str]:
+    """What measures make of grades that are no 0, 1, ..., k.
+
+    Fractions between 0 and 1 are below the default rel=1. Where no grade is 0, all that is judged is relevant: that is
+    so in the many old qrels that list relevant documents only, which have one to three grades; from four on, and three
+    in use, a scale that starts at 1 is more likely, and worth a line.
+    """
+    used = distinct(grades[grades >= 0])
+    fractions = (used > 0) & (used < 1)
+    if fractions.any():
+        relevant, positive = int((grades >= 1).sum()), int((grades > 0).sum())
+        return [
+            f"{source}: some grades are fractions between 0 and 1. Binary measures (AP, P, R, RR, ...) count grades "
+            f"from rel=1 on as relevant, here {relevant:,} of the {positive:,} above 0; -m 'P(rel=0.5)@10' moves the "
+            "line. nDCG and DCG take the grade itself as gain"
+        ]
+    if len(used) >= 3 and used[0] >= 1 and used[-1] >= 4:
+        middle = int(np.ceil((used[0] + used[-1]) / 2))
+        return [
+            f"{source}: grades go from {used[0]:g} to {used[-1]:g}, and no document has grade 0. Binary measures (AP, P, "
+            f"R, RR, ...) count grades from rel=1 on as relevant, so all that is judged; if low grades mean not relevant, "
+            f"say where relevance starts, as in -m 'P(rel={middle})@10'. nDCG and DCG take the grade itself as gain"
+        ]
+    return []

@@ -54,8 +54,8 @@ class TextFormat(FileFormat):
 
 SEPARATORS = ("\t", ",", ";", "|")
 _NEEDED = tuple(set().union(*(NAMES[role] for role in roles)) for roles in ROLES)
-# What lines of a table with tabs hold where they are more than words: quotes, blanks, empty fields, a # in front.
-_MORE_THAN_WORDS = rb'[" ]|\t[\t\r\n]|[\r\n][#\t]'
+# What a table with tabs holds where its fields are more than words: quotes, other blanks, no word at all, a # in front.
+_MORE_THAN_WORDS = rb'[\x00-\x08\x0b\x0c\x0e-\x20"]|\t[\t\r\n]|[\r\n][#\t]'
 
 
 def header_of(content: Content) -> tuple[str | None, list[str]] | None:
