@@ -29,7 +29,7 @@ from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.judging.agreement import Rating, kappa
 from fathoms.judging.engine import Engine
-from fathoms.judging.export import provenance, qrels_text
+from fathoms.judging.export import judgments, provenance
 from fathoms.judging.log import JudgingSettings, Log, Point
 from fathoms.judging.select import STRATEGIES
 from fathoms.judging.session import Session
@@ -197,7 +197,7 @@ def test_two_grades_against_a_plain_model(
             [grade for _, grade in other.versions[:-1]] for other in stands
         ]
     assert again.engine.confidence().tolist() == expected
-    assert qrels_text(again) == "".join(f"1 0 {d} {g}\n" for d, g in counting.items())
+    assert judgments(again).to_text() == "".join(f"1 0 {d} {g}\n" for d, g in counting.items())
     again.close()
     told = begin(path.with_name("told.db"), rel=2)  # of the final grades alone
     for document, final in counting.items():

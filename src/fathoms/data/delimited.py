@@ -17,6 +17,7 @@ import numpy as np
 
 from fathoms.data import in_memory
 from fathoms.data.column_names import choice_note, column_for, missing_column
+from fathoms.data.formats.base import BOM
 from fathoms.data.lines import Floats, Layout, Table, Text, number_of, report
 from fathoms.errors import InputError
 from fathoms.text import pluralise
@@ -83,8 +84,8 @@ def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, sourc
         skipped.append(f"{source}: {pluralise(unrated, 'row')} without a {layout.number} left out: not judged")
     known = np.array(ranks)
     return Table(
-        topic=_ids(topics),
-        document=_ids(documents),
+        topic=byte_ids(topics),
+        document=byte_ids(documents),
         number=np.array(numbers),
         source=source,
         rank=None if ranked is None or np.isnan(known).all() else known,
@@ -92,6 +93,11 @@ def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, sourc
         lines=np.array(lines),
         skipped=[*skipped, *choice_note(layout.number, names, source)],
     )
+
+
+def rows_of(raw: bytes, separator: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    """Each row of a table with the line it starts in, the names of columns first if it has them."""
+    return _rows(raw, len(BOM) if raw.startswith(BOM) else 0, separator, source)
 
 
 def _rows(raw: bytes, start: int, separator: str, source: str) -> Iterator[tuple[int, list[str]]]:
@@ -118,7 +124,8 @@ def _number(field: str) -> float:
     return number_of(field.encode(errors="replace"))
 
 
-def _ids(ids: list[str]) -> Text:
+def byte_ids(ids: list[str]) -> Text:
+    """Ids as tables have them."""
     found = in_memory.ids_of(ids)
     if found is None:  # some are no UTF-8
         raw = [id.encode(errors="surrogateescape") for id in ids]

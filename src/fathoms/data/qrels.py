@@ -102,7 +102,14 @@ class Qrels(Exported):
         return Qrels(chosen, number[self.topic[rows]], self.documents[rows], self.grades[rows], self.source, self.notes)
 
     def to_text(self) -> str:
-        """As a qrels file, in the order of the judgments."""
+        """As a qrels file, in the order of the judgments; ids that such a file cannot hold are an error."""
+        from fathoms.data.formats.text import check_ids
+
+        check_ids(self, "TREC's text")
+        return self.lines()
+
+    def lines(self) -> str:
+        """The same, whatever the ids are; others than those of a file may not come back."""
         documents = (document.decode(errors="surrogateescape") for document in self.documents.tolist())
         rows = zip(self.topic.tolist(), documents, self.grades.tolist(), strict=True)
         return "".join(
@@ -200,8 +207,9 @@ def scale_notes(grades: NDArray[np.float64], source: str) -> list[str]:
     if len(used) >= 3 and used[0] >= 1 and used[-1] >= 4:
         middle = int(np.ceil((used[0] + used[-1]) / 2))
         return [
-            f"{source}: grades go from {used[0]:g} to {used[-1]:g}, and no document has grade 0. Binary measures (AP, P, "
-            f"R, RR, ...) count grades from rel=1 on as relevant, so all that is judged; if low grades mean not relevant, "
-            f"say where relevance starts, as in -m 'P(rel={middle})@10'. nDCG and DCG take the grade itself as gain"
+            f"{source}: grades go from {used[0]:g} to {used[-1]:g}, and no document has grade 0. Binary measures (AP, "
+            "P, R, RR, ...) count grades from rel=1 on as relevant, so all that is judged; if low grades mean not "
+            f"relevant, say where relevance starts, as in -m 'P(rel={middle})@10'. nDCG and DCG take the grade itself "
+            "as gain"
         ]
     return []

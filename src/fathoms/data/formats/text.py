@@ -78,6 +78,11 @@ def names_columns(content: Content) -> bool:
     return found is not None and found[0] in (None, "\t")
 
 
+def more_than_words(raw: bytes, start: int) -> bool:
+    """Whether a table with tabs holds something from `start` on that lines of words do not."""
+    return re.compile(_MORE_THAN_WORDS).search(raw, start) is not None
+
+
 def unclear_header(content: Content, kind: Kind) -> str:
     """What to say of a first line that looks like names of columns, but not of those that are needed."""
     if content.line is None or content.container != "text":
@@ -105,7 +110,7 @@ def read_named(content: Content, layout: Layout, source: str, *, lenient: bool) 
     if line is None or header is None:
         return lines.parse(raw, layout, source, lenient=lenient)
     separator, names = header
-    if separator == "\t" and not re.compile(_MORE_THAN_WORDS).search(raw, line.end()):
+    if separator == "\t" and not more_than_words(raw, line.end()):
         separator = None  # the same, and much faster
     if separator == "\t" and raw.find(b"\t", line.end()) < 0:
         separator = None  # tabs in the first line alone
@@ -191,6 +196,8 @@ def check_ids(data: Run | Qrels, to: str) -> None:
 
     names = [topic.encode(errors="surrogateescape") for topic in data.topics]
     for what, ids in (("document", data.documents), ("topic", np.array(names, dtype="S"))):
+        if not len(ids):
+            continue
         characters = ids.view(np.uint8).reshape(len(ids), -1)
         blank = ((characters > 0) & (characters <= 32)).any(axis=1)
         if blank.any():

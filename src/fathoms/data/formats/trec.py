@@ -56,7 +56,7 @@ class Trec(TextFormat):
 
         check_ids(data, self.name)
         if data.kind == "qrels":
-            return data.to_text().encode(errors="surrogateescape")
+            return data.lines().encode(errors="surrogateescape")
         return metadata.header(data.path) + run_lines(data)
 
     def ending(self, kind: Kind) -> str:
