@@ -154,7 +154,8 @@ def delimited(columns: Sequence[str], rows: Iterable[Sequence[Any]], separator: 
     if "\r" in text:  # which the writer does not take for the end of a line, and readers do
         buffer.seek(0)
         buffer.truncate()
-        csv.writer(buffer, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows([columns, *rows])
+        writer.writerow(columns)
+        csv.writer(buffer, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
         text = buffer.getvalue()
     return text
 

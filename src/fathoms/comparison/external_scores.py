@@ -27,6 +27,7 @@ from fathoms.data.arrays import frame_of_rows
 from fathoms.data.file_names import stem
 from fathoms.data.files import read_bytes
 from fathoms.data.formats.base import BOM, Content
+from fathoms.data.formats.text import split_names
 from fathoms.data.runs import expand
 from fathoms.data.topics import topic_order
 from fathoms.errors import FathomsError, InputError, warn
@@ -77,7 +78,7 @@ def _rows(raw: bytes, path: str) -> list[Row]:
         return _of_records(_json_records(text, path), name, path)
     header = text.split("\n", 1)[0].rstrip("\r")
     for separator in ("\t", ","):
-        if {"topic", "measure", "score"} <= set(header.split(separator)):
+        if {"topic", "measure", "score"} <= set(split_names(header, separator)):
             return _of_records(list(csv.DictReader(io.StringIO(text), delimiter=separator)), name, path)
     return _of_lines(text, name, path)
 

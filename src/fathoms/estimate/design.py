@@ -21,7 +21,7 @@ from fathoms.data.column_names import column_for
 from fathoms.data.delimited import byte_ids, rows_of
 from fathoms.data.files import read_bytes
 from fathoms.data.formats.base import BOM, Content
-from fathoms.data.formats.text import check_ids, more_than_words
+from fathoms.data.formats.text import check_ids, more_than_words, split_names
 from fathoms.data.lines import Layout, Table, Text, number_of, parse
 from fathoms.data.qrels import Qrels
 from fathoms.data.topics import number_topics, topic_order, topics_of
@@ -173,7 +173,7 @@ def _columns(raw: bytes, path: str) -> tuple[str | None, tuple[str, ...]]:
         raise InputError(f"the file is empty; {EXPECTED}", path)
     text = content.line[0].decode(errors="replace")
     for separator in ("\t", ",", " "):
-        words = [word.strip().lower() for word in (text.split() if separator == " " else text.split(separator))]
+        words = [name.lower() for name in split_names(text, None if separator == " " else separator)]
         topic, document = (column_for(of, words) for of in ("topic", "document"))
         if topic is not None and document is not None:
             break

@@ -15,6 +15,7 @@ from fathoms.data.delimited import rows_of
 from fathoms.data.document_values import read_values
 from fathoms.data.files import read_bytes
 from fathoms.data.formats.base import Content
+from fathoms.data.formats.text import split_names
 from fathoms.data.lines import Table
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run
@@ -182,7 +183,7 @@ def _table(raw: bytes, source: str) -> Iterator[tuple[int, list[str]]] | None:
     first = Content(raw).line
     text = "" if first is None else first[0].decode(errors="surrogateescape")
     for separator in ("\t", ","):
-        names = text.split(separator)
+        names = split_names(text, separator)
         wanted = [column_for(what, names) for what in ("topic", "document")]
         if len(names) > 1 and None not in wanted:
             at = [names.index(str(name)) for name in wanted]

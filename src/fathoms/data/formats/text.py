@@ -58,6 +58,11 @@ _NEEDED = tuple(set().union(*(NAMES[role] for role in roles)) for roles in ROLES
 _MORE_THAN_WORDS = rb'[\x00-\x08\x0b\x0c\x0e-\x20"]|\t[\t\r\n]|[\r\n][#\t]'
 
 
+def split_names(text: str, separator: str | None) -> list[str]:
+    """The names in a line, quoted or not."""
+    return [name.strip().strip('"').strip() for name in text.split(separator)]
+
+
 def header_of(content: Content) -> tuple[str | None, list[str]] | None:
     """The names of the columns in the first line, and what stands between them (None: any blanks); None where they are
     none. A line that has a word where a number belongs can be nothing else."""
@@ -65,7 +70,7 @@ def header_of(content: Content) -> tuple[str | None, list[str]] | None:
         return None
     text = content.line[0].decode(errors="replace")
     for separator in (*(one for one in SEPARATORS if one in text), None):
-        names = [name.strip().strip('"').strip() for name in text.split(separator)]
+        names = split_names(text, separator)
         words = set(map(plain, names))
         if all(words & needed for needed in _NEEDED):
             return separator, names
@@ -89,7 +94,7 @@ def unclear_header(content: Content, kind: Kind) -> str:
         return ""
     text = content.line[0].decode(errors="replace")
     for separator in SEPARATORS:
-        names = [name.strip().strip('"').strip() for name in text.split(separator)]
+        names = split_names(text, separator)
         if len(names) > 1 and (len(text.split()) == 1 or KNOWN & set(map(plain, names))):
             number: dict[Kind, str] = {"run": "score", "qrels": "grade", "values": "value"}
             for wanted in ("topic", "document", number[kind]):
