@@ -552,3 +552,50 @@ def test_the_scale_is_said_once_by_commands(fathoms: Command) -> None:
     assert done.status == 0
     assert done.err.count("grades go from 1 to 10") == 1
     assert [line.split("\t")[3] for line in done.out.splitlines()[1:]] == ["1.0", "0.5"]
+
+
+# -- samples ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_sample_goes_to_sample_eval_and_back(fathoms: Command) -> None:
+    size = ("--systems", "4", "--n-topics", "8", "--n-docs", "300", "--depth", "30", "--max-grade", "1")
+    fathoms("simulate", "-o", "sim", *size)
+    draw = ("--depth", "30", "--sample", "12", "--per-topic", "--design", "depth")
+    assert fathoms("pool", "sim/runs", *draw, "-o", "sample.tsv").status == 0
+    truth = fm.read_qrels("sim/truth.txt").to_dict()
+    rows = [line.split("\t") for line in Path("sample.tsv").read_text().splitlines()[1:]]
+    judged = {t: {d: truth[t].get(d, 0) for t2, d, _, _, sampled in rows if t2 == t and sampled == "1"} for t in truth}
+    Path("judged.txt").write_bytes(written(fm.read_qrels(judged), "trec"))
+    done = fathoms("convert", "judged.txt", "-o", "judged.sample_eval", "--sampled", "sample.tsv")
+    assert done.status == 0, done.err
+    lines = [line.split() for line in Path("judged.sample_eval").read_text().splitlines()]
+    assert {(t, d) for t, _, d, _, _ in lines} == {(row[0], row[1]) for row in rows}
+    strata = {(row[0], row[1]): row[2] for row in rows}
+    pairs = {(strata[t, d], stratum) for t, _, d, stratum, _ in lines}
+    assert len(pairs) == len(set(strata.values()))  # a number for each stratum
+    back = fm.read_qrels("judged.sample_eval")
+    found = {t: {d: grade for d, grade in ids.items() if grade >= 0} for t, ids in back.to_dict().items()}
+    assert found == judged
+    # Estimates stand on the strata, and are the same from either file; the judgments may be in the sample's own file.
+    tables = [
+        fathoms("predict", qrels, "sim/runs", "-m", "P@10", "--sampled", sample, "--format", "tsv", "--quiet").out
+        for qrels, sample in (("judged.txt", "sample.tsv"), ("judged.sample_eval", "judged.sample_eval"))
+    ]
+    numbers = [[line.split("\t") for line in table.splitlines() if "\tsampled\t" in line] for table in tables]
+    assert numbers[0]
+    for one, other in zip(*numbers, strict=True):
+        for a, b in zip(one, other, strict=True):
+            assert a == b or float(a) == pytest.approx(float(b), abs=1e-9)
+
+
+def test_what_sample_eval_cannot_say(fathoms: Command) -> None:
+    Path("sample.tsv").write_text("topic\tdocument\tprobability\tsampled\n1\ta\t0.5\t1\n1\tb\t0.25\t0\n")
+    Path("judged.txt").write_text("1 0 a 1\n")
+    done = fathoms("convert", "judged.txt", "-o", "out.sample_eval", "--sampled", "sample.tsv")
+    assert done.status == 2
+    assert "one stratum with different chances" in done.err
+    Path("sample.tsv").write_text("topic\tdocument\tstratum\tsampled\n1\ta\tx\t1\n1\tb\tx\t1\n")
+    done = fathoms("convert", "judged.txt", "-o", "out.sample_eval", "--sampled", "sample.tsv")
+    assert "document b was drawn and is not judged in judged.txt" in done.err
+    done = fathoms("convert", "judged.txt", "-o", "out.csv", "--sampled", "sample.tsv")
+    assert "--sampled is for judgments --to sample-eval" in done.err
