@@ -26,8 +26,7 @@ from fathoms.comparison.significance import CORRECTIONS, TESTS, Correction, Test
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.file_names import stem
 from fathoms.data.files import read_bytes
-from fathoms.data.formats.base import BOM, Content
-from fathoms.data.formats.text import split_names
+from fathoms.data.formats.base import BOM, Content, split_names
 from fathoms.data.runs import expand
 from fathoms.data.topics import topic_order
 from fathoms.errors import FathomsError, InputError, warn

@@ -27,6 +27,12 @@ NAMES = {
 # Taken where there is nothing better: the words of a query beside its id, an address, a score beside a grade.
 SPARE = {"query", "query_text", "keywords", "url", "score"}
 KNOWN = {name for names in NAMES.values() for name in names} | {"run", "tag"}
+# What a table has to have: a topic, a document and some number.
+NEEDED = (
+    frozenset(NAMES["topic"]),
+    frozenset(NAMES["document"]),
+    frozenset(NAMES["score"] + NAMES["rank"] + NAMES["grade"] + NAMES["value"]),
+)
 # Names that only one of the two has.
 RUN_NAMES = {*NAMES["rank"], "tag", *NAMES["score"]} - {"score"}
 QRELS_NAMES = set(NAMES["grade"]) - {"score"}

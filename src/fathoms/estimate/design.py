@@ -20,8 +20,8 @@ from fathoms.data import keys
 from fathoms.data.column_names import column_for
 from fathoms.data.delimited import byte_ids, rows_of
 from fathoms.data.files import read_bytes
-from fathoms.data.formats.base import BOM, Content
-from fathoms.data.formats.text import check_ids, more_than_words, split_names
+from fathoms.data.formats.base import BOM, Content, split_names
+from fathoms.data.formats.text import check_ids, more_than_words
 from fathoms.data.lines import Layout, Table, Text, number_of, parse
 from fathoms.data.qrels import Qrels
 from fathoms.data.topics import number_topics, topic_order, topics_of

@@ -14,8 +14,7 @@ from fathoms.data.column_names import column_for
 from fathoms.data.delimited import rows_of
 from fathoms.data.document_values import read_values
 from fathoms.data.files import read_bytes
-from fathoms.data.formats.base import Content
-from fathoms.data.formats.text import split_names
+from fathoms.data.formats.base import Content, split_names
 from fathoms.data.lines import Table
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run

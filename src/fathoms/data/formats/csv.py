@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from fathoms.data.column_names import Kind, kinds_by_names
 from fathoms.data.formats.base import Content, FileFormat, Match
-from fathoms.data.formats.text import header_of, named_rows, read_named
+from fathoms.data.formats.text import named_rows, read_named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,7 @@ class Csv(FileFormat):
 
 def names_of(content: Content) -> list[str]:
     """The names of the columns, where the first line has them with commas or the like."""
-    found = header_of(content)
+    found = content.header
     return [] if found is None or found[0] in (None, "\t") else found[1]
 
 

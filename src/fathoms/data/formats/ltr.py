@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from fathoms.data.runs import Run
 
 EXPECTED = "expected `grade qid:TOPIC feature:value ... # DOCUMENT`"
-_LINE = re.compile(rb"\s*(\S+)\s+qid:(\S+)(?:\s+[^\s#]\S*)*\s*(?:#(.*))?", re.DOTALL)
+# As text, since `re` compiles each when it is first needed.
+_LINE = rb"(?s)\s*(\S+)\s+qid:(\S+)(?:\s+[^\s#]\S*)*\s*(?:#(.*))?"
 # `docid = GX029-35-5894638 inc = ...` of LETOR, `9296 query` and `9296; "query"` of Quepid.
-_DOCUMENT = re.compile(rb'\s*(?:docid\s*=\s*)?(\S+?)(?:;(?=\s+")|(?=\s)|$)')
+_DOCUMENT = rb'\s*(?:docid\s*=\s*)?(\S+?)(?:;(?=\s+")|(?=\s)|$)'
 
 
 class Ltr(FileFormat):
@@ -51,8 +52,8 @@ class Ltr(FileFormat):
         for place, line in enumerate(content.raw.removeprefix(BOM).splitlines(), 1):
             if not line.strip() or line.lstrip().startswith(b"#"):
                 continue
-            found = _LINE.fullmatch(line)
-            document = None if found is None else _DOCUMENT.match(found[3] or b"")
+            found = re.fullmatch(_LINE, line)
+            document = None if found is None else re.match(_DOCUMENT, found[3] or b"")
             number = float("nan") if found is None else number_of(found[1])
             if found is None or document is None or not np.isfinite(number):
                 what = (

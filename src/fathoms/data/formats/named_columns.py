@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fathoms.data.column_names import Kind, column_for, kinds_by_names
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.data.formats.csv import QRELS, RUN
-from fathoms.data.formats.text import TextFormat, header_line, header_of, named_rows, names_columns, read_named
+from fathoms.data.formats.text import TextFormat, header_line, named_rows, names_columns, read_named
 from fathoms.data.split import read_span
 from fathoms.errors import InputError
 
@@ -58,7 +58,7 @@ class NamedColumns(TextFormat):
 
 
 def _names(content: Content) -> list[str]:
-    found = header_of(content)
+    found = content.header
     return [] if found is None else found[1]
 
 

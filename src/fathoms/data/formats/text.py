@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from fathoms.data.column_names import KNOWN, NAMES, Kind, choice_note, column_for, missing_column, plain
-from fathoms.data.formats.base import Content, FileFormat, Match
+from fathoms.data.column_names import KNOWN, Kind, choice_note, column_for, missing_column, plain
+from fathoms.data.formats.base import SEPARATORS, Content, FileFormat, Match, split_names
 from fathoms.data.split import SPAN, read_span, topic_spans
 from fathoms.errors import InputError
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from fathoms.data.lines import Layout, Table
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Run
-
-
-# What a table has to have: topic, document and some number.
-ROLES = (("topic",), ("document",), ("score", "rank", "grade", "value"))
 
 
 class TextFormat(FileFormat):
@@ -52,34 +48,13 @@ class TextFormat(FileFormat):
         return self.read(part, layout, path, lenient=False)
 
 
-SEPARATORS = ("\t", ",", ";", "|")
-_NEEDED = tuple(set().union(*(NAMES[role] for role in roles)) for roles in ROLES)
 # What a table with tabs holds where its fields are more than words: quotes, other blanks, no word at all, a # in front.
 _MORE_THAN_WORDS = rb'[\x00-\x08\x0b\x0c\x0e-\x20"]|\t[\t\r\n]|[\r\n][#\t]'
 
 
-def split_names(text: str, separator: str | None) -> list[str]:
-    """The names in a line, quoted or not."""
-    return [name.strip().strip('"').strip() for name in text.split(separator)]
-
-
-def header_of(content: Content) -> tuple[str | None, list[str]] | None:
-    """The names of the columns in the first line, and what stands between them (None: any blanks); None where they are
-    none. A line that has a word where a number belongs can be nothing else."""
-    if content.line is None or content.container != "text":
-        return None
-    text = content.line[0].decode(errors="replace")
-    for separator in (*(one for one in SEPARATORS if one in text), None):
-        names = split_names(text, separator)
-        words = set(map(plain, names))
-        if all(words & needed for needed in _NEEDED):
-            return separator, names
-    return None
-
-
 def names_columns(content: Content) -> bool:
     """Does the first line name the columns, with blanks or tabs between them?"""
-    found = header_of(content)
+    found = content.header
     return found is not None and found[0] in (None, "\t")
 
 
@@ -111,7 +86,7 @@ def read_named(content: Content, layout: Layout, source: str, *, lenient: bool) 
     """Lines with the columns that the first one names. That is made a comment, so that lines keep their numbers."""
     from fathoms.data import lines
 
-    raw, line, header = content.raw, content.line, header_of(content)
+    raw, line, header = content.raw, content.line, content.header
     if line is None or header is None:
         return lines.parse(raw, layout, source, lenient=lenient)
     separator, names = header
