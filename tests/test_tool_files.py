@@ -5,6 +5,8 @@ The values are cut down to a few. Where a file is from is said beside it.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -400,6 +402,7 @@ def test_a_choice_among_columns_is_said(text: str, said: str, tmp_path: Path) ->
         ("qrels", b'query,docid,rating\n"a\nb",d,1\nq,,2\n', ":4: expected a document, found none"),
         ("qrels", b"query,docid,rating\nq,d,\n", "has no row with a grade"),
         ("run", b"query,docid,score\nq,d,\n", ":2: expected a number as score in the column score, found none"),
+        ("qrels", b"star wars\t0\td1\t3\n", "put a first line with the names of the columns above"),
         ("qrels", b"3 qid:1 1:0.5 # a\n2 qid:1 1:0.2\n", ":2: expected `grade qid:TOPIC feature:value ... # DOCUMENT`"),
         ("qrels", b"3 qid:1 # a\nx qid:1 # b\n", ":2: expected `grade qid:TOPIC"),
         (
@@ -461,6 +464,18 @@ GRADES = st.integers(-2, 12) | st.floats(-1, 5, allow_nan=False).map(lambda valu
 NO_ALL = IDS.filter(lambda id: id != "all")
 QRELS = st.dictionaries(NO_ALL, st.dictionaries(IDS, GRADES, min_size=1, max_size=4), min_size=1, max_size=4)
 WRITTEN = [pytest.param(format, id=format.name) for format in registry.writable("qrels")]
+
+
+@given(grades=QRELS)
+def test_other_readers_agree_on_csv(grades: dict[str, dict[str, float]]) -> None:
+    """Python's csv reads what we write, for TSV too."""
+    expected = [
+        [topic, id, grade] for topic, found in fm.read_qrels(grades).to_dict().items() for id, grade in found.items()
+    ]
+    for name, separator in (("csv", ","), ("quepid", ","), ("named-columns", "\t")):
+        text = written(fm.read_qrels(grades), name).decode()
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))[1:]
+        assert sorted([topic, id, float(grade)] for topic, id, grade in rows) == sorted(expected)
 
 
 @pytest.mark.parametrize("format", WRITTEN)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import json
 import re
@@ -631,6 +633,29 @@ def test_ids_that_are_no_utf8_come_back(tmp_path: Path) -> None:
         task = client.post("/api/grade", content=body, headers=headers).json()["document"]
     client.headers = httpx.Headers({"Authorization": f"Bearer {ADDRESS.organiser_token}"})
     assert sorted(client.get("/qrels.txt").content.splitlines()) == [b"t\xe9 0 d\xff 1", b"t\xe9 0 e 1"]
+    desk.close()
+    session.close()
+
+
+def test_ids_with_blanks_leave_as_csv(tmp_path: Path) -> None:
+    """TREC's lines cannot hold them, so the link for the judgments gives a file that can."""
+    runs = {name: fm.read_run({"star wars": {"a b": 2.0 - i, 'c "d", e': 1.0 + i}}) for i, name in enumerate("ab")}
+    found = candidates(runs, None, "trec", "float32")
+    session = Session.begin(tmp_path / "s.db", JudgingSettings(until=NEVER), found, None)
+    desk = JudgingService(session)
+    desk.start()
+    client = TestClient(Page(desk, None, None, ADDRESS).app(), base_url=BASE)
+    client.headers = httpx.Headers({"Authorization": f"Bearer {TOKEN}"})
+    task = client.post("/api/next", json={"name": "ann"}).json()["document"]
+    for _ in range(2):
+        task = client.post("/api/grade", json=answer(task)).json()["document"]
+    client.headers = httpx.Headers({"Authorization": f"Bearer {ADDRESS.organiser_token}"})
+    told = client.get("/qrels.txt")
+    assert told.headers["content-disposition"] == 'attachment; filename="qrels.csv"'
+    (tmp_path / "qrels.csv").write_bytes(told.content)
+    assert fm.read_qrels(tmp_path / "qrels.csv").to_dict() == {"star wars": {"a b": 1, 'c "d", e': 1}}
+    rows = csv.DictReader(io.StringIO(client.get("/provenance.tsv").text, newline=""), delimiter="\t")
+    assert {(row["topic"], row["document"]) for row in rows} == {("star wars", "a b"), ("star wars", 'c "d", e')}
     desk.close()
     session.close()
 

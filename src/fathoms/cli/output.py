@@ -20,6 +20,7 @@ from fathoms.measures.base import Measure
 from fathoms.measures.parse import trec_eval_name
 from fathoms.text import pluralise
 
+SHOWN = {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}  # what ids may hold, in tables for people
 BAR = 24  # characters in which a range is drawn
 
 
@@ -122,6 +123,7 @@ def save_chart(chart: Any, path: Path) -> None:
 
 def aligned_text(header: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int) -> str:
     """Columns of text side by side, the first ones flush left and the numbers flush right."""
+    rows = [[cell.translate(SHOWN) for cell in row] for row in rows]
     widths = [max(len(line[i]) for line in (header, *rows)) for i in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:
