@@ -360,6 +360,12 @@ def test_names_of_columns(separator: str, topic: str, document: str, tmp_path: P
         assert sorted_by_score(run) == {"star wars": order}
 
 
+def test_blanks_of_other_scripts_are_part_of_ids(tmp_path: Path) -> None:
+    """As they are for trec_eval; a line with one has not a column more for it."""
+    text = "日本\u3000語 0 a\xa00 1\n日本\u3000語 0 b\u2028c 0\n"
+    assert fm.read_qrels(put(tmp_path, text.encode())).to_dict() == {"日本\u3000語": {"a\xa00": 1, "b\u2028c": 0}}
+
+
 @pytest.mark.parametrize("number", ["rating", "Judgment", "label"])
 def test_names_in_records(number: str, tmp_path: Path) -> None:
     records = [{"queryId": "star wars", "docId": "a b", number: 2}]

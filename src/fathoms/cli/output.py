@@ -184,7 +184,7 @@ def trec_eval(result: Evaluation) -> str:
 
 def check_topics(topics: Sequence[str]) -> None:
     """Ids with a blank in them would make more columns of trec_eval's three."""
-    broken = next((topic for topic in topics if len(topic.split()) != 1 or topic != topic.strip()), None)
+    broken = next((topic for topic in topics if any(character <= " " for character in topic)), None)
     if broken is not None:
         raise FathomsError(
             f"the topic {broken!r} has a blank in it, so trec_eval's layout cannot carry it; `fathoms eval --by-topic` "

@@ -120,7 +120,12 @@ def _of_records(records: Sequence[Mapping[str, Any]], name: str, path: str) -> l
 
 def _of_lines(text: str, name: str, path: str) -> list[Row]:
     """Lines `measure topic score`, as trec_eval prints, or `topic measure score`, as ir_measures does."""
-    lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    numbered = enumerate(text.encode(errors="surrogateescape").splitlines(), 1)
+    lines = [
+        (number, [word.decode(errors="surrogateescape") for word in line.split()])  # at the blanks of ASCII alone
+        for number, line in numbered
+        if line.strip()
+    ]
     for number, fields in lines:
         if len(fields) not in (2, 3) and fields[0] not in TEXTS:
             raise InputError(

@@ -12,11 +12,12 @@ import io
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from fathoms.data import in_memory
-from fathoms.data.column_names import choice_note, column_for, missing_column
+from fathoms.data.column_names import choice_note, column_for, missing_column, plain
 from fathoms.data.formats.base import BOM
 from fathoms.data.lines import Floats, Layout, Table, Text, number_of, report
 from fathoms.errors import InputError
@@ -25,31 +26,26 @@ from fathoms.text import pluralise
 QUOTES = 'a field that starts with a quote (") has to end with one, and quotes inside it are doubled ("")'
 
 
+class _Places(NamedTuple):
+    """Where in a row things stand; -1: nowhere."""
+
+    topic: int
+    document: int
+    number: int
+    rank: int
+    tag: int
+
+
 def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, source: str, *, lenient: bool) -> Table:
     """The rows of a text whose first line, at `start`, names the columns."""
     if b"\0" in raw:
         line = raw.count(b"\n", 0, raw.index(b"\0")) + 1
         raise InputError(f"holds binary data (byte 0x00), expected a {layout.kind} file", source, line)
     rows = _rows(raw, start, separator, source)
-    _, names = next(rows)
-    names = [name.strip() for name in names]
-    wanted = [column_for(what, names) for what in ("topic", "document", layout.number)]
-    ranked = column_for("rank", names) if "rank" in layout.columns else None
-    is_ranked = wanted[2] is None and ranked is not None
-    wanted[2] = ranked if is_ranked else wanted[2]
-    for what, name in zip(("topic", "document", layout.number), wanted, strict=True):
-        if name is None:
-            raise InputError(missing_column(what, names), source)
-    topic_at, document_at, number_at = (names.index(str(name)) for name in wanted)
-    rank_at = names.index(ranked) if ranked is not None else -1
-    tag_at = next((i for i, name in enumerate(names) if name.lower() == "tag"), -1) if "tag" in layout.columns else -1
-
-    lines: list[int] = []
-    topics: list[str] = []
-    documents: list[str] = []
+    names = [name.strip() for name in next(rows)[1]]
+    at = _places(names, layout, source)
+    good: list[tuple[int, list[str]]] = []
     numbers: list[float] = []
-    ranks: list[float] = []
-    tag: str | None = None
     complaints: list[tuple[int, str]] = []
     unrated = 0
     for line, fields in rows:
@@ -58,41 +54,58 @@ def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, sourc
             complaints.append((line, f"expected {len(names)} fields ({', '.join(names)}), found {len(fields)}"))
             continue
         fields += [""] * (len(names) - len(fields))
-        number = _number(fields[number_at])
-        if not fields[number_at].strip() and layout.kind != "run":
+        if layout.kind != "run" and not fields[at.number].strip():
             unrated += 1
             continue
-        missing = "topic" if not fields[topic_at] else "document" if not fields[document_at] else ""
-        if missing:
-            complaints.append((line, f"expected a {missing}, found none"))
+        number = _number(fields[at.number])
+        if wrong := _wrong(fields, number, at, layout, names):
+            complaints.append((line, wrong))
             continue
-        if not (math.isfinite(number) if layout.finite else number == number):
-            shown = fields[number_at].strip() or "none"
-            complaints.append((line, f"{layout.expected_number} in the column {names[number_at]}, found {shown}"))
-            continue
-        lines.append(line)
-        topics.append(fields[topic_at])
-        documents.append(fields[document_at])
-        numbers.append(-number if is_ranked else number)
-        ranks.append(_number(fields[rank_at]))
-        tag = fields[tag_at] if tag is None else tag
-    skipped = report(complaints, len(numbers), source, lenient)
-    if not numbers:
+        good.append((line, fields))
+        numbers.append(number)
+    skipped = report(complaints, len(good), source, lenient)
+    if not good:
         rated = f" with a {layout.number}" if unrated else " after the names of its columns"
         raise InputError(f"has no row{rated}; expected a {layout.kind} file", source)
     if unrated:
         skipped.append(f"{source}: {pluralise(unrated, 'row')} without a {layout.number} left out: not judged")
-    known = np.array(ranks)
+    ranks = np.array([_number(fields[at.rank]) for _, fields in good]) if at.rank >= 0 else None
     return Table(
-        topic=byte_ids(topics),
-        document=byte_ids(documents),
-        number=np.array(numbers),
+        topic=byte_ids([fields[at.topic] for _, fields in good]),
+        document=byte_ids([fields[at.document] for _, fields in good]),
+        # Of a run without scores the ranks are the order.
+        number=np.array(numbers) * (-1 if at.number == at.rank else 1),
         source=source,
-        rank=None if ranked is None or np.isnan(known).all() else known,
-        tag=tag or "" if tag_at >= 0 else "",
-        lines=np.array(lines),
+        rank=None if ranks is None or np.isnan(ranks).all() else ranks,
+        tag=good[0][1][at.tag] if at.tag >= 0 else "",
+        lines=np.array([line for line, _ in good]),
         skipped=[*skipped, *choice_note(layout.number, names, source)],
     )
+
+
+def _places(names: list[str], layout: Layout, source: str) -> _Places:
+    ranked = column_for("rank", names) if "rank" in layout.columns else None
+    found = []
+    for wanted in ("topic", "document", layout.number):
+        name = column_for(wanted, names) or (ranked if wanted == "score" else None)
+        if name is None:
+            raise InputError(missing_column(wanted, names), source)
+        found.append(names.index(name))
+    has_tag = "tag" in layout.columns and "tag" in map(plain, names)
+    tag = [plain(name) for name in names].index("tag") if has_tag else -1
+    topic, document, number = found
+    return _Places(topic, document, number, -1 if ranked is None else names.index(ranked), tag)
+
+
+def _wrong(fields: list[str], number: float, at: _Places, layout: Layout, names: list[str]) -> str:
+    """What is wrong with a row, if anything is."""
+    for what, place in (("topic", at.topic), ("document", at.document)):
+        if not fields[place]:
+            return f"expected a {what}, found none"
+    if math.isfinite(number) if layout.finite else number == number:
+        return ""
+    found = fields[at.number].strip() or "none"
+    return f"{layout.expected_number} in the column {names[at.number]}, found {found}"
 
 
 def rows_of(raw: bytes, separator: str, source: str) -> Iterator[tuple[int, list[str]]]:

@@ -164,10 +164,9 @@ def _named(source: Any) -> Iterator[tuple[str, int | None, Sequence[str]]]:
         if table is not None:
             yield from ((str(source), line, fields) for line, fields in table)
             return
-        lines = raw.decode(errors="surrogateescape").splitlines()
-        for line, text in enumerate(lines, 1):
-            if text.strip() and not text.lstrip().startswith("#"):
-                yield str(source), line, text.split()
+        for line, text in enumerate(raw.splitlines(), 1):
+            if text.strip() and not text.lstrip().startswith(b"#"):
+                yield str(source), line, [word.decode(errors="surrogateescape") for word in text.split()]
         return
     try:
         pairs = [(str(topic), str(document)) for topic, document in source]

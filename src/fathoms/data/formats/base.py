@@ -81,8 +81,8 @@ class Content:
 
     @cached_property
     def fields(self) -> list[str]:
-        """The words of that line."""
-        return [] if self.line is None else self.line[0].decode(errors="replace").split()
+        """The words of that line, between the blanks of ASCII: others, such as those of Japanese, are part of ids."""
+        return [] if self.line is None else [word.decode(errors="replace") for word in self.line[0].split()]
 
     @cached_property
     def header(self) -> tuple[str | None, list[str]] | None:
