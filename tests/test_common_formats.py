@@ -70,9 +70,24 @@ READ_ONLY: dict[tuple[str, Kind], bytes] = {
     ("named-columns", "run"): b"qid docno sim\n" + lines("t", "d", "n", number=SCORES),
     ("named-columns", "qrels"): b"qid docid relevance\n" + lines("t", "d", "n", number=GRADES),
     ("named-columns", "values"): b"qid docid probability\n" + lines("t", "d", "n", number=SCORES),
+    ("beir", "values"): b"query-id corpus-id score\n" + lines("t", "d", "n", number=SCORES),
     ("beir", "run"): b"query-id corpus-id score\n" + lines("t", "d", "n", number=SCORES),
     ("mteb", "run"): json.dumps({"mteb_model_meta": {"model_name": "m"}, "default": {"test": SCORES}}).encode(),
     ("values", "values"): lines("t", "d", "n", number=SCORES),
+    ("quepid", "run"): b"Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position\r\n"
+    + b"".join(
+        f"first,2026-11-17,1,{topic},{document},{rank}\r\n".encode()
+        for topic, ranking in SCORES.items()
+        for rank, document in enumerate(ranking, 1)
+    ),
+    ("rank-eval", "values"): json.dumps(
+        {
+            "requests": [
+                {"id": topic, "ratings": [{"_index": "i", "_id": id, "rating": n} for id, n in found.items()]}
+                for topic, found in SCORES.items()
+            ]
+        }
+    ).encode(),
 }
 OBJECTS: dict[str, Callable[[Kind], Any]] = {
     "rows": lambda kind: DATA[kind].to_frame().to_dicts(),
@@ -85,7 +100,11 @@ OBJECTS: dict[str, Callable[[Kind], Any]] = {
 
 def example(format: FileFormat, kind: Kind) -> bytes:
     """A file of this format. Values are the scores of a run, where there is nothing else."""
-    of: Kind = "run" if kind == "values" and (format.name, kind) not in READ_ONLY else kind
+    if (format.name, kind) in READ_ONLY:
+        return READ_ONLY[format.name, kind]
+    of: Kind = "run" if kind == "values" and "qrels" not in format.writes else kind
+    if of == "values":
+        return written(fm.read_qrels(SCORES), format.name)
     if (format.name, of) in READ_ONLY:
         return READ_ONLY[format.name, of]
     if of in format.writes:

@@ -165,7 +165,7 @@ def test_ids_that_are_no_utf8_and_ranks_that_are_no_numbers(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("topic", "document", "message"),
     [
-        ("1", "a b", "the document 'a b' has a blank in it, so trec cannot carry it; parquet can"),
+        ("1", "a b", "the document 'a b' has a blank in it, so trec cannot carry it; csv, jsonl, json and parquet can"),
         ("1\n", "a", "the topic '1.n' has a blank in it"),
         ("#1", "a", "the topic '#1' would be read as a comment"),
         ("{1", "a", "the topic '{1' would be read as the start of JSON"),
@@ -277,7 +277,7 @@ def test_judgments_whose_first_line_names_the_columns(tmp_path: Path, text: str)
     assert cells(fm.read_qrels(file(tmp_path, text + lines))) == GRADES
     at = text.count("\n") + len(GRADES) + 1
     with pytest.raises(fm.InputError, match=f"file:{at}: expected a finite number as grade .column 3., found 'x'"):
-        fm.read_qrels(file(tmp_path, text + lines + "9 d x\n"))
+        fm.read_qrels(file(tmp_path, text + lines + "9\td\tx\n"))
 
 
 def test_a_run_whose_first_line_names_the_columns(tmp_path: Path) -> None:

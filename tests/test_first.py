@@ -79,8 +79,8 @@ def test_compare_writes_what_judge_reads(tmp_path: Path) -> None:
     for words in (["--explain", *files], [*files, "--explain"], [*files, "--explain-to", str(out)]):
         run("compare", *words, "-m", "P@3", "--draws", "0")
     lines = out.read_text().splitlines()
-    assert lines[0] == "# topic document grade rank_a rank_b change"
-    assert [line.split()[:2] for line in lines[1:]] == [["1", "u"]]
+    assert lines[0].split("\t") == ["topic", "document", "grade", "rank_a", "rank_b", "change"]
+    assert [line.split("\t")[:2] for line in lines[1:]] == [["1", "u"]]
     oracle = ["--oracle", files[0], "--session", str(tmp_path / "s.db"), "--budget", "1"]
     run("judge", *files, "--first", str(out), *oracle, "--export", str(tmp_path / "new.txt"))
     assert "1 0 u 0" in (tmp_path / "new.txt").read_text()

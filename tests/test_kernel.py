@@ -101,7 +101,7 @@ def test_numbers_are_those_of_python(texts: list[str]) -> None:
     found = kernel.parse_lines(raw, 0, len(raw), 4, False, (0, 2, 3, -1))
     assert found is not None
     for text, value in zip(texts, found.number.tolist(), strict=True):
-        expected = lines._number(text.encode())
+        expected = lines.number_of(text.encode())
         assert value == expected or (value != value and expected != expected)
         assert np.signbit(value) == np.signbit(expected)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import json
 import re
@@ -29,7 +31,7 @@ from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.judging.agreement import Rating, kappa
 from fathoms.judging.engine import Engine
-from fathoms.judging.export import provenance, qrels_text
+from fathoms.judging.export import judgments, provenance
 from fathoms.judging.log import JudgingSettings, Log, Point
 from fathoms.judging.select import STRATEGIES
 from fathoms.judging.session import Session
@@ -197,7 +199,7 @@ def test_two_grades_against_a_plain_model(
             [grade for _, grade in other.versions[:-1]] for other in stands
         ]
     assert again.engine.confidence().tolist() == expected
-    assert qrels_text(again) == "".join(f"1 0 {d} {g}\n" for d, g in counting.items())
+    assert judgments(again).to_text() == "".join(f"1 0 {d} {g}\n" for d, g in counting.items())
     again.close()
     told = begin(path.with_name("told.db"), rel=2)  # of the final grades alone
     for document, final in counting.items():
@@ -631,6 +633,29 @@ def test_ids_that_are_no_utf8_come_back(tmp_path: Path) -> None:
         task = client.post("/api/grade", content=body, headers=headers).json()["document"]
     client.headers = httpx.Headers({"Authorization": f"Bearer {ADDRESS.organiser_token}"})
     assert sorted(client.get("/qrels.txt").content.splitlines()) == [b"t\xe9 0 d\xff 1", b"t\xe9 0 e 1"]
+    desk.close()
+    session.close()
+
+
+def test_ids_with_blanks_leave_as_csv(tmp_path: Path) -> None:
+    """TREC's lines cannot hold them, so the link for the judgments gives a file that can."""
+    runs = {name: fm.read_run({"star wars": {"a b": 2.0 - i, 'c "d", e': 1.0 + i}}) for i, name in enumerate("ab")}
+    found = candidates(runs, None, "trec", "float32")
+    session = Session.begin(tmp_path / "s.db", JudgingSettings(until=NEVER), found, None)
+    desk = JudgingService(session)
+    desk.start()
+    client = TestClient(Page(desk, None, None, ADDRESS).app(), base_url=BASE)
+    client.headers = httpx.Headers({"Authorization": f"Bearer {TOKEN}"})
+    task = client.post("/api/next", json={"name": "ann"}).json()["document"]
+    for _ in range(2):
+        task = client.post("/api/grade", json=answer(task)).json()["document"]
+    client.headers = httpx.Headers({"Authorization": f"Bearer {ADDRESS.organiser_token}"})
+    told = client.get("/qrels.txt")
+    assert told.headers["content-disposition"] == 'attachment; filename="qrels.csv"'
+    (tmp_path / "qrels.csv").write_bytes(told.content)
+    assert fm.read_qrels(tmp_path / "qrels.csv").to_dict() == {"star wars": {"a b": 1, 'c "d", e': 1}}
+    rows = csv.DictReader(io.StringIO(client.get("/provenance.tsv").text, newline=""), delimiter="\t")
+    assert {(row["topic"], row["document"]) for row in rows} == {("star wars", "a b"), ("star wars", 'c "d", e')}
     desk.close()
     session.close()
 

@@ -33,7 +33,7 @@ COMMANDS = {
     "measures": "the measures, and what each can do",
     "papers": "a paper's tables and figures on your collection",
     "check": "is every file sound: errors, warnings and notes",
-    "convert": "runs and judgments in other formats: parquet, TREC, JSON, MS MARCO, BEIR",
+    "convert": "runs and judgments in other formats: parquet, TREC, CSV, JSON, Quepid, OpenSearch, BEIR, ...",
     "demo": "the whole story on a small simulated collection, in half a minute",
     "trec_eval": "the same as trec_eval: its flags, its bytes",
     "simulate": "make a test collection of which the truth is known",

@@ -39,7 +39,7 @@ EXAMPLES = """examples:
 
 
 # What the table shows beside runs, measure, verdict and reason, where there is any of it.
-DECISIVE = "# topic document grade rank_a rank_b change"
+DECISIVE = ("topic", "document", "grade", "rank_a", "rank_b", "change")
 SHOWN = (
     *("diff", "diff_low", "diff_high", "ci_low", "ci_high", "p", "p_corrected", "effect"),
     *("estimate", "likely_low", "likely_high", "p_holds", "fragility_low", "fragility_high", "reversible"),
@@ -146,8 +146,8 @@ def run(args: Namespace) -> int:
         )
     output.say_notes(exp, result, args)
     if args.explain_to is not None:
-        decisive = [line for i in range(len(result.explained)) for line in decisive_lines(result, i)]
-        output.put("\n".join([DECISIVE, *decisive]) + "\n", args.explain_to)
+        decisive = [row for i in range(len(result.explained)) for row in decisive_rows(result, i)]
+        output.put(output.delimited(DECISIVE, decisive, "\t"), args.explain_to)
     _write(result, args)
     return 0
 
@@ -224,6 +224,7 @@ def _cell(name: str, value: float | str | None) -> str:
 def explanation(result: Comparison, i: int) -> str:
     """One comparison topic by topic, and the documents that could reverse it, one per line as for a list of tasks."""
     from fathoms.cli.output import aligned_text
+    from fathoms.data.delimited import quoted
 
     told, pair = result.explained[i], result.pairs[i]
     if told is None:
@@ -247,21 +248,21 @@ def explanation(result: Comparison, i: int) -> str:
     done = "together they reverse it" if told.high is not None else "together they do not reverse it"
     lines = [
         f"\ndocuments that would help {behind} against {ahead} most if relevant, first the most dangerous; {done}",
-        DECISIVE,
-        *decisive_lines(result, i),
+        f"# {' '.join(DECISIVE)}",
+        *(" ".join(quoted(cell, " ") for cell in row) for row in decisive_rows(result, i)),
     ]
     return text + "\n".join(lines) + "\n"
 
 
-def decisive_lines(result: Comparison, i: int) -> list[str]:
+def decisive_rows(result: Comparison, i: int) -> list[list[str]]:
     """The documents that could reverse one comparison, most dangerous first, as `fathoms judge --first` reads them."""
-    lines = []
+    rows = []
     told = result.explained[i]
     for one in () if told is None else told.documents:
         ranks = (str(rank) if rank is not None else "-" for rank in (one.rank_a, one.rank_b))
         topic, document = result.topic_names[one.topic], result.document_names[one.key]
-        lines.append(" ".join([topic, document, f"{one.grade:g}", *ranks, f"{one.change:+.4f}"]))
-    return lines
+        rows.append([topic, document, f"{one.grade:g}", *ranks, f"{one.change:+.4f}"])
+    return rows
 
 
 def _latex(result: Comparison) -> str:

@@ -32,7 +32,9 @@ EXAMPLES = """examples:
   fathoms convert dev.tsv -o dev.run            # MS MARCO's three columns to TREC
   fathoms convert qrels.txt -o test.tsv         # BEIR's judgments
   fathoms convert predictions.json -o model.run --split test
-  fathoms convert passages.run -o documents.run --roll-up max --chunk-separator '#'"""
+  fathoms convert passages.run -o documents.run --roll-up max --chunk-separator '#'
+  fathoms convert ratings.csv -o qrels.rre.json # Quepid's ratings to the Rated Ranking Evaluator
+  fathoms convert judged.txt -o judged.sample_eval --sampled sample.tsv"""
 
 
 def _formats() -> str:
@@ -41,7 +43,7 @@ def _formats() -> str:
     for format in registry.writable():
         kinds = registry.kinds_of_ending(format)
         only = f", of {WHOSE[kinds[0]]}" if len(kinds) == 1 else ""
-        lines.append(f"  {format.name:<10}{' '.join(format.endings)}{only}\n")
+        lines.append(f"  {format.name:<15}{' '.join(format.endings)}{only}\n")
     return "formats:\n" + "".join(lines)
 
 
@@ -65,6 +67,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--kind", choices=("run", "qrels"), help="what IN is, if its content does not say")
     parser.add_argument("--subset", metavar="NAME", help="of MTEB's predictions, where they have several")
     parser.add_argument("--split", metavar="NAME", help="of MTEB's predictions, where they have several")
+    parser.add_argument(
+        "--sampled",
+        metavar="FILE",
+        help="the sample that judgments are, as `pool --sample` wrote it, for --to sample-eval",
+    )
     parser.add_argument(
         "--ties",
         choices=("trec", "run", "rank", "score-rank"),
@@ -185,11 +192,24 @@ def _convert(source: str, folder: Path | None, args: Namespace) -> tuple[Path, s
             data, ties = _read(source, kind, args), args.ties
             if args.roll_up is not None:
                 data, ties = roll_up(data, args.roll_up, separator=args.chunk_separator, ties=ties), "rank"
-            raw = convert.content(data, format.name, _order(data, ties) if format.in_order else None)
+            if args.sampled is not None:
+                raw = _sample(data, format.name, args.sampled)
+            else:
+                raw = convert.content(data, format.name, _order(data, ties) if format.in_order else None)
             path.write_bytes(compress(raw, os.fspath(target)))
             packed = len(data), len(data.topics), [*data.notes, *convert.losses(data, format.name)]
     rows, topics, notes = packed
     return target, f"{rows:,} {WHAT[kind]} of {topics:,} topics as {format.name}", notes
+
+
+def _sample(data: Run | Qrels, to: str, design: str) -> bytes:
+    from fathoms.data.qrels import Qrels
+    from fathoms.errors import FathomsError
+    from fathoms.estimate.design import read_design, sample_eval_lines
+
+    if to != "sample-eval" or not isinstance(data, Qrels):
+        raise FathomsError("--sampled is for judgments --to sample-eval; no other format has the strata of a sample")
+    return sample_eval_lines(read_design(design), data)
 
 
 def _order(data: Run | Qrels, ties: Literal["trec", "run", "rank", "score-rank"]) -> NDArray[np.int64] | None:

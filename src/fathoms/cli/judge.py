@@ -26,6 +26,7 @@ from fathoms.judging.names import DEFAULT, STRATEGIES
 
 if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
+    from fathoms.evidence.candidates import Candidates
     from fathoms.judging.session import Session
     from fathoms.judging.texts import TextSources
 
@@ -139,7 +140,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--assessor", metavar="NAME", help="who judges (your user name)")
     parser.add_argument("--oracle", metavar="QRELS", help="take all answers from this file; for studies and tests")
     parser.add_argument(
-        "--export", metavar="FILE", type=Path, help="write all judgments to FILE, and who made them beside it"
+        "--export",
+        metavar="FILE",
+        type=Path,
+        help="write all judgments to FILE (.csv, .json, ...: in that format), and who made them beside it",
     )
     parser.add_argument(
         "--judge-twice",
@@ -310,7 +314,7 @@ def _judge(args: Namespace) -> int:
             per_topic=args.per_topic,
             labels=args.labels,
             notes=notes,
-            before=lambda found: opened.append(_open_texts(args, found.topics, found.documents.tolist())),
+            before=lambda found: opened.append(_prepared(args, found)),
         )
         stack.callback(session.close)
         found, (texts,) = session.candidates, opened
@@ -332,6 +336,15 @@ def _judge(args: Namespace) -> int:
         output.put(_summary(session), None)
         _finish(session, args)
     return 0
+
+
+def _prepared(args: Namespace, found: Candidates) -> TextSources:
+    """What can go wrong before anything is judged: the export cannot hold the ids, a text cannot be read."""
+    if args.export is not None:
+        from fathoms.judging.export import check_carries
+
+        check_carries(found, args.export)
+    return _open_texts(args, found.topics, found.documents.tolist())
 
 
 def _notes(qrels: Qrels | None, oracle: Qrels | None, topics: list[str]) -> list[str]:

@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "labels",
         metavar="LABELS",
         nargs="+",
-        help="labels, lines `topic document value` or as qrels: files, folders or quoted globs",
+        help="labels, lines `topic document value`, as qrels, CSV or umbrela's JSONL: files, folders or quoted globs",
     )
     parser.add_argument(
         "--runs", metavar="RUN", nargs="+", action="extend", help="runs: files, folders or quoted globs"

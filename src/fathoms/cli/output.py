@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import check_writable, whole_file
+from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.evaluate import COLUMNS, Evaluation, RunScores
@@ -19,6 +20,7 @@ from fathoms.measures.base import Measure
 from fathoms.measures.parse import trec_eval_name
 from fathoms.text import pluralise
 
+SHOWN = {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}  # what ids may hold, in tables for people
 BAR = 24  # characters in which a range is drawn
 
 
@@ -100,6 +102,19 @@ def put(text: str, output: Path | None) -> None:
             path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
 
 
+def qrels_text(qrels: Qrels, output: Path | None) -> str:
+    """Judgments in the format that the file's name asks for, TREC's where it asks for none."""
+    from fathoms.data.convert import content
+    from fathoms.data.formats import registry
+
+    format = registry.by_ending(str(output), "qrels") if output is not None else None
+    if format is None or format.name == "trec":
+        return qrels.to_text()
+    if format.compressed:
+        raise FathomsError(f"{output}: judgments go there as text; `fathoms convert` makes {format.name} of it")
+    return content(qrels, format.name).decode(errors="surrogateescape")
+
+
 def save_chart(chart: Any, path: Path) -> None:
     """A picture in the form that the file's name asks for; HTML that needs no network."""
     with whole_file(path) as temporary:
@@ -108,6 +123,7 @@ def save_chart(chart: Any, path: Path) -> None:
 
 def aligned_text(header: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int) -> str:
     """Columns of text side by side, the first ones flush left and the numbers flush right."""
+    rows = [[cell.translate(SHOWN) for cell in row] for row in rows]
     widths = [max(len(line[i]) for line in (header, *rows)) for i in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:
@@ -132,10 +148,18 @@ def delimited(columns: Sequence[str], rows: Iterable[Sequence[Any]], separator: 
     import io
 
     buffer = io.StringIO()
+    rows = list(rows)
     writer = csv.writer(buffer, delimiter=separator, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(rows)
-    return buffer.getvalue()
+    text = buffer.getvalue()
+    if "\r" in text:  # which the writer does not take for the end of a line, and readers do
+        buffer.seek(0)
+        buffer.truncate()
+        writer.writerow(columns)
+        csv.writer(buffer, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
+        text = buffer.getvalue()
+    return text
 
 
 # -- trec_eval ------------------------------------------------------------------------------------------------
@@ -146,6 +170,7 @@ def trec_eval(result: Evaluation) -> str:
     lines = []
     for run in result.runs:
         if result.by_topic:
+            check_topics(run.topics)
             for i, topic in enumerate(run.topics):
                 lines += [
                     _trec_line(measure, topic, float(run.scores[measure].score[i])) for measure in result.measures
@@ -155,6 +180,16 @@ def trec_eval(result: Evaluation) -> str:
             score = run.mean(measure)["score"]
             lines.append(_trec_line(measure, "all", 0.0 if score is None else score))
     return "\n".join(lines) + "\n"
+
+
+def check_topics(topics: Sequence[str]) -> None:
+    """Ids with a blank in them would make more columns of trec_eval's three."""
+    broken = next((topic for topic in topics if any(character <= " " for character in topic)), None)
+    if broken is not None:
+        raise FathomsError(
+            f"the topic {broken!r} has a blank in it, so trec_eval's layout cannot carry it; `fathoms eval --by-topic` "
+            "with --format tsv, csv, json or parquet can"
+        )
 
 
 def _trec_line(measure: Measure, topic: str, score: float) -> str:

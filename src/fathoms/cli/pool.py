@@ -1,7 +1,8 @@
 """Pool runs: the documents that stand in the top of any of them, in the order in which they would be judged.
 
 Without --qrels the list of documents to judge, as TSV with topic, document and the least depth at which a run has it.
-With --qrels the judgments that a shallower pool would have had, as a qrels file.
+With --qrels the judgments that a shallower pool would have had, as a qrels file; -o FILE.csv, .json or .jsonl makes it
+one of these, for ids with blanks in them.
 
 With --sample N a random sample of the pool: its documents with the probability with which each might have been drawn,
 those to judge first. What --qrels has judged is left out of the draw.
@@ -89,7 +90,7 @@ def run(args: Namespace) -> int:
         text = output.delimited(found.columns, found.rows(), "\t")
         what = f"{len(found.documents):,} documents to judge"
     else:
-        text = found.qrels.to_text()
+        text = output.qrels_text(found.qrels, args.output)
         what = f"{len(found.qrels):,} of {len(exp.qrels):,} judgments"
     output.put(text, args.output)
     output.say_notes(exp, found, args)

@@ -159,6 +159,9 @@ def run(args: Namespace) -> int:
 
         warn(notes)
     if args.by_topic:
+        from fathoms.cli.output import check_topics
+
+        check_topics(evidence.topics)
         sys.stdout.write(_by_topic(evidence.topics, columns, values))
     if not args.nosummary:
         sys.stdout.write(_summary(qrels, columns, values, _runid(args.run, ranked), args.complete))

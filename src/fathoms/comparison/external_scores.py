@@ -26,7 +26,7 @@ from fathoms.comparison.significance import CORRECTIONS, TESTS, Correction, Test
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.file_names import stem
 from fathoms.data.files import read_bytes
-from fathoms.data.formats.base import BOM, Content
+from fathoms.data.formats.base import BOM, Content, split_names
 from fathoms.data.runs import expand
 from fathoms.data.topics import topic_order
 from fathoms.errors import FathomsError, InputError, warn
@@ -77,7 +77,7 @@ def _rows(raw: bytes, path: str) -> list[Row]:
         return _of_records(_json_records(text, path), name, path)
     header = text.split("\n", 1)[0].rstrip("\r")
     for separator in ("\t", ","):
-        if {"topic", "measure", "score"} <= set(header.split(separator)):
+        if {"topic", "measure", "score"} <= set(split_names(header, separator)):
             return _of_records(list(csv.DictReader(io.StringIO(text), delimiter=separator)), name, path)
     return _of_lines(text, name, path)
 
@@ -120,7 +120,12 @@ def _of_records(records: Sequence[Mapping[str, Any]], name: str, path: str) -> l
 
 def _of_lines(text: str, name: str, path: str) -> list[Row]:
     """Lines `measure topic score`, as trec_eval prints, or `topic measure score`, as ir_measures does."""
-    lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    numbered = enumerate(text.encode(errors="surrogateescape").splitlines(), 1)
+    lines = [
+        (number, [word.decode(errors="surrogateescape") for word in line.split()])  # at the blanks of ASCII alone
+        for number, line in numbered
+        if line.strip()
+    ]
     for number, fields in lines:
         if len(fields) not in (2, 3) and fields[0] not in TEXTS:
             raise InputError(

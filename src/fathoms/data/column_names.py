@@ -1,4 +1,7 @@
-"""What files are read as, and what columns are called in frames, records and lines that name them."""
+"""What files are read as, and what columns are called in frames, records and lines that name them.
+
+Names are compared without regard to case, and with `_` for blanks and hyphens: `Query Text` is `query_text`.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,87 @@ from typing import Literal
 
 Kind = Literal["run", "qrels", "values"]  # values: a number for each of some documents, of whatever meaning
 
+# Where a table has several of a row, the first counts.
 NAMES = {
-    "topic": ("topic", "query_id", "qid", "q_id", "query", "query-id", "topic_id"),
-    "document": ("document", "doc", "doc_id", "docno", "docid", "corpus-id", "corpus_id", "pid", "passage_id"),
-    "score": ("score", "sim", "similarity"),
-    "rank": ("rank",),
-    "grade": ("grade", "relevance", "rel", "label", "score"),
-    "value": ("value", "score", "label", "grade", "relevance", "rel", "probability"),
+    "topic": ("topic", "query_id", "qid", "q_id", "topic_id", "queryid", "topicid", "query", "query_text", "keywords"),
+    "document": (
+        *("document", "doc", "doc_id", "docno", "docid", "corpus_id", "pid", "passage_id", "document_id"),
+        *("documentid", "product_id", "item_id", "_id", "url"),
+    ),
+    "score": ("score", "sim", "similarity", "_score"),
+    "rank": ("rank", "position", "doc_position"),
+    "grade": ("grade", "relevance", "rel", "rating", "judgment", "judgement", "label", "score"),
+    "value": (
+        *("value", "score", "label", "grade", "relevance", "rel", "probability", "rating", "judgment", "judgement"),
+    ),
 }
+# Taken where there is nothing better: the words of a query beside its id, an address, a score beside a grade.
+SPARE = {"query", "query_text", "keywords", "url", "score"}
 KNOWN = {name for names in NAMES.values() for name in names} | {"run", "tag"}
+# What a table has to have: a topic, a document and some number.
+NEEDED = (
+    frozenset(NAMES["topic"]),
+    frozenset(NAMES["document"]),
+    frozenset(NAMES["score"] + NAMES["rank"] + NAMES["grade"] + NAMES["value"]),
+)
 # Names that only one of the two has.
-RUN_NAMES = {"rank", "tag", "sim", "similarity"}
+RUN_NAMES = {*NAMES["rank"], "tag", *NAMES["score"]} - {"score"}
 QRELS_NAMES = set(NAMES["grade"]) - {"score"}
+
+
+def plain(name: str) -> str:
+    """A name as the lists above have it."""
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def is_known(name: str) -> bool:
+    return plain(name) in KNOWN
+
+
+def column_for(wanted: str, names: Iterable[str]) -> str | None:
+    """The first of the columns, as they are called, that holds what is wanted."""
+    found = _by_plain_name(names)
+    return next((found[name] for name in NAMES[wanted] if name in found), None)
+
+
+def rivals(wanted: str, names: Iterable[str]) -> list[str]:
+    """All columns that might hold it, the one that is taken first; only that one where the others are but spare."""
+    found = _by_plain_name(names)
+    first, *others = [name for name in NAMES[wanted] if name in found] or [""]
+    return [found[name] for name in (first, *others) if name and (name == first or name not in SPARE)]
+
+
+def _by_plain_name(names: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(plain(str(name)), name)
+    return found
+
+
+def choice_note(number: str, names: Iterable[str], source: str) -> list[str]:
+    """Which columns were taken as what, said where there were several to choose from."""
+    names = list(names)
+    said = [
+        f"`{found[0]}` is taken as the {wanted} and not {' or '.join(f'`{name}`' for name in found[1:])}"
+        for wanted in ("topic", "document", number)
+        if len(found := rivals(wanted, names)) > 1
+    ]
+    return [f"{source}: of its columns {'; '.join(said)}"] if said else []
 
 
 def kinds_by_names(names: Iterable[str]) -> frozenset[Kind]:
     """Run or qrels, or both where the names of the columns leave it open."""
-    found = set(names)
+    found = set(map(plain, names))
     run, qrels = bool(found & RUN_NAMES), bool(found & QRELS_NAMES)
     if run == qrels:
         return frozenset({"run", "qrels"})
     return frozenset({"run"}) if run else frozenset({"qrels"})
+
+
+def missing_column(wanted: str, names: Iterable[str]) -> str:
+    """What to say where a column is not there."""
+    others = f" or {', '.join(NAMES['rank'])}" if wanted == "score" else ""
+    return (
+        f"has no column for the {wanted} (one of {', '.join(NAMES[wanted])}{others}); "
+        f"its columns are {', '.join(map(str, names))}"
+    )

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathoms import kernel
-from fathoms.data.column_names import KNOWN, NAMES
+from fathoms.data.column_names import column_for, is_known, missing_column
 from fathoms.data.lines import Layout, Table, Text
 from fathoms.data.topics import valid_text
 from fathoms.errors import InputError
@@ -59,7 +59,7 @@ def short_columns(frame: pl.DataFrame) -> dict[str, Any]:
     """The columns whose names are known, as lists of text and arrays of numbers; what is neither stays a column."""
     found: dict[str, Any] = {}
     for column in frame:
-        if column.name in KNOWN:
+        if is_known(column.name):
             text, number = column.dtype == pl.String, column.dtype.is_numeric()
             found[column.name] = column.to_list() if text else column.to_numpy() if number else column
     return found
@@ -69,7 +69,7 @@ def pandas_columns(data: Any, source: str) -> dict[str, Any]:
     """The columns of a pandas frame whose names are known, as arrays and lists."""
     if not data.columns.is_unique:
         _repeated_names(data.columns, source)
-    return {str(name): _pandas_values(data[name]) for name in data.columns if str(name) in KNOWN}
+    return {str(name): _pandas_values(data[name]) for name in data.columns if is_known(str(name))}
 
 
 def _repeated_names(names: Iterable[Any], source: str) -> NoReturn:
@@ -87,7 +87,7 @@ def frame_of_columns(columns: Mapping[str, Any], source: str) -> pl.DataFrame:
     """Each column of one type; those of mixed types (ids such as 7 and "7a") as text."""
     series = []
     for name, values in columns.items():
-        if name not in KNOWN:
+        if not is_known(name):
             continue
         try:
             series.append(pl.Series(name, values, strict=True))
@@ -137,17 +137,14 @@ def table_of_frame(
     if frame.is_empty():
         raise InputError(f"has no rows; expected a {layout.kind}", source)
     columns: dict[str, pl.Series] = {}
+    ranked = column_for("rank", frame.columns)
     for wanted in ("topic", "document", layout.number):
-        name = next((name for name in NAMES[wanted] if name in frame.columns), None)
+        name = column_for(wanted, frame.columns) or (ranked if wanted == "score" else None)
         if name is None:
-            raise InputError(
-                f"has no column for the {wanted} (one of {', '.join(NAMES[wanted])}); "
-                f"its columns are {', '.join(frame.columns)}",
-                source,
-            )
+            raise InputError(missing_column(wanted, frame.columns), source)
         columns[wanted] = frame[name]
-    if "rank" in layout.columns and "rank" in frame.columns and not _is_empty(frame["rank"]):
-        columns["rank"] = frame["rank"]
+    if "rank" in layout.columns and ranked is not None and not _is_empty(frame[ranked]):
+        columns["rank"] = frame[ranked]
     ids = {name: _ids(columns[name], source) for name in ("topic", "document")}
     # Topics stand together, so that they are few once equal neighbours are one.
     topics = ids["topic"].rle().struct
@@ -156,6 +153,8 @@ def table_of_frame(
     text = {"topic": np.repeat(of_topics, topics.field("len").to_numpy()), "document": documents}
     proper = {"topic": topics_proper, "document": documents_proper}
     number = _numbers(columns[layout.number], source)
+    if columns[layout.number].name == ranked:  # a run without scores: its ranks are the order
+        number = -number
     rank = _numbers(columns["rank"], source) if "rank" in columns else None
 
     found = columns[layout.number]

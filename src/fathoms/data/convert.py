@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 from fathoms.data import metadata
 from fathoms.data.files import read_bytes
 from fathoms.data.formats import registry
-from fathoms.data.formats.base import RUN_PARTS, Content
-from fathoms.data.formats.text import names_columns
-from fathoms.data.formats.trec import QRELS_COLUMNS
+from fathoms.data.formats.base import RUN_PARTS, Content, Match
+from fathoms.data.formats.trec import TREC
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run, RunFile
 from fathoms.errors import FathomsError
@@ -70,7 +69,7 @@ def _iteration(path: str) -> str:
         return ""
     content = Content(read_bytes(path))
     line = content.line
-    if content.container != "text" or line is None or len(content.fields) != QRELS_COLUMNS or names_columns(content):
+    if line is None or registry.recognise(content, ["qrels"]) != (TREC, Match.LIKELY):
         return ""
     found = re.compile(_ITERATION).search(content.raw, line.start())
     return found[1].decode(errors="replace") if found else ""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fathoms import kernel
-from fathoms.data.column_names import NAMES
+from fathoms.data.column_names import column_for
 from fathoms.data.lines import Floats, Layout, Table, Text
 from fathoms.errors import InputError
 
@@ -29,7 +29,7 @@ def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool) -> T
         from fathoms.data import columns
 
         return columns.table_of_dict(data, layout, source, lenient=lenient)
-    topics = _ids(found.topics)
+    topics = ids_of(found.topics)
     assert topics is not None
     return Table(
         topic=np.repeat(topics, found.counts),
@@ -44,10 +44,10 @@ def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool) -> T
 
 def _dict_columns(data: Any) -> kernel.DictColumns | None:
     """What the kernel finds, where there is none."""
-    if type(data) not in DICTS or not _all_of(data.values(), DICTS) or _ids(list(data)) is None:
+    if type(data) not in DICTS or not _all_of(data.values(), DICTS) or ids_of(list(data)) is None:
         return None
     rankings = {topic: ranking for topic, ranking in data.items() if ranking}
-    documents = _ids([document for ranking in rankings.values() for document in ranking])
+    documents = ids_of([document for ranking in rankings.values() for document in ranking])
     numbers = _numbers([number for ranking in rankings.values() for number in ranking.values()])
     if documents is None or numbers is None:
         return None
@@ -84,14 +84,14 @@ def _frame_table(data: Mapping[str, Any], layout: Layout, source: str, lenient: 
 
 def plain_table(data: Mapping[str, Any], layout: Layout, source: str) -> Table | None:
     """The same where all ids and numbers are plain, and None elsewhere."""
-    names = {wanted: next((name for name in NAMES[wanted] if name in data), None) for wanted in ("topic", "document")}
-    number_name = next((name for name in NAMES[layout.number] if name in data), None)
-    if None in names.values() or number_name is None:
+    names = [column_for(wanted, data) for wanted in ("topic", "document", layout.number)]
+    if None in names:
         return None
-    topic, document = (_ids(data[name or ""]) for name in names.values())
-    number = _numbers(data[number_name])
-    has_rank = "rank" in layout.columns and "rank" in data
-    rank = _numbers(data["rank"]) if has_rank else None
+    topic, document = (ids_of(data[name or ""]) for name in names[:2])
+    number = _numbers(data[names[2] or ""])
+    rank_name = column_for("rank", data) if "rank" in layout.columns else None
+    has_rank = rank_name is not None
+    rank = None if rank_name is None else _numbers(data[rank_name])
     if topic is None or document is None or number is None or (has_rank and rank is None):
         return None
     columns = [topic, document, number] + ([] if rank is None else [rank])
@@ -103,7 +103,7 @@ def plain_table(data: Mapping[str, Any], layout: Layout, source: str) -> Table |
     return Table(topic, document, number, source, rank=rank, tag=str(tags[0]), unit="row")
 
 
-def _ids(values: Any) -> Text | None:
+def ids_of(values: Any) -> Text | None:
     """Ids as text of a width that is a multiple of eight; None unless all are proper ones."""
     if isinstance(values, np.ndarray):
         if values.ndim != 1 or values.dtype.kind not in "OUiu":

@@ -72,6 +72,7 @@ class Table:
     skipped: list[str] = field(default_factory=list)
     unit: str = "line"  # or "row", where the input is no text
     numbered: tuple[list[str], NDArray[np.int32]] | None = None  # topics and each row's number, if known
+    negatives: str = ""  # what negative grades mean here, where that is known
     distinct: bool = False  # whether it is known that no topic has a document twice
 
     def line(self, row: int) -> int:
@@ -106,7 +107,7 @@ def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> 
         line += piece.n_lines
     complaints = [complaint for piece in pieces for complaint in piece.complaints]
     rows = sum(len(piece.number) for piece in pieces)
-    skipped = _report(complaints, rows, layout, source, lenient)
+    skipped = report(complaints, rows, source, lenient)
     if not rows:
         what = "is empty" if not raw.strip() else "has no lines but blank ones and comments"
         raise InputError(f"the file {what}; expected a {layout.kind} file", source)
@@ -138,7 +139,8 @@ def _parsed(raw: bytes, bounds: list[tuple[int, int]], layout: Layout, source: s
         return list(pool.map(lambda bound: _Piece(raw, bound[0], bound[1], layout, source), bounds))
 
 
-def _report(complaints: list[tuple[int, str]], rows: int, layout: Layout, source: str, lenient: bool) -> list[str]:
+def report(complaints: list[tuple[int, str]], rows: int, source: str, lenient: bool) -> list[str]:
+    """The first bad line as an error, or with `lenient` a note on what was skipped."""
     if not complaints:
         return []
     if not lenient or not rows:
@@ -381,7 +383,7 @@ def _numbers(text: Text, length: Ints) -> Floats:
         numbers[negative] *= -1
     if not fits.all():
         hard = np.flatnonzero(~fits)
-        numbers[hard] = [_number(one) for one in text[hard].tolist()]
+        numbers[hard] = [number_of(one) for one in text[hard].tolist()]
     return numbers
 
 
@@ -429,7 +431,8 @@ def _from_long(mantissa: Words, decimals: Ints) -> tuple[Floats, NDArray[np.bool
     return numbers, wide & (off != 0.5) & (off != 0.25)
 
 
-def _number(text: bytes) -> float:
+def number_of(text: bytes) -> float:
+    """The number that a text is, nan where it is none."""
     try:
         return float("nan") if b"_" in text else float(text)
     except ValueError:

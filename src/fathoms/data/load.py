@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from fathoms.data.files import read_bytes
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import Content, Match
+from fathoms.data.formats.text import unclear_header
 from fathoms.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from fathoms.data.lines import Layout, Table
 
 WORDS: dict[Kind, str] = {"run": "a run", "qrels": "judgments", "values": "values"}
+BETWEEN_TABS = (
+    "if tabs stand between the columns and blanks are part of ids, put a first line with the names of the columns "
+    "above, such as topic<TAB>document<TAB>grade"
+)
 
 
 def load(source: Any, layout: Layout, *, lenient: bool = False, name: str | None = None) -> Table:
@@ -38,9 +43,18 @@ def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> 
     except InputError as error:
         if match > Match.POSSIBLE or content.line is None:
             raise
+        if unclear := unclear_header(content, layout.kind):
+            raise InputError(unclear, source) from None
         names = ", ".join(format.name for format in registry.readable(layout.kind))
+        if _has_blanks_between_tabs(content):
+            raise InputError(f"{error.message}; {BETWEEN_TABS}", error.source, error.line) from None
         message = f"{error.message}; formats that are read as {WORDS[layout.kind]}: {names}"
         raise InputError(message, error.source, error.line) from None
+
+
+def _has_blanks_between_tabs(content: Content) -> bool:
+    fields = content.line[0].split(b"\t") if content.line is not None and content.container == "text" else []
+    return len(fields) > 2 and any(b" " in field.strip() for field in fields)
 
 
 def _refuse_object(data: Any, kind: Kind, name: str | None) -> NoReturn:

@@ -112,7 +112,14 @@ class Qrels(Exported):
         )
 
     def to_text(self) -> str:
-        """As a qrels file, in the order of the judgments."""
+        """As a qrels file, in the order of the judgments; ids that such a file cannot hold are an error."""
+        from fathoms.data.formats.text import check_ids
+
+        check_ids(self, "TREC's text")
+        return self.lines()
+
+    def lines(self) -> str:
+        """The same, whatever the ids are; others than those of a file may not come back."""
         documents = (document.decode(errors="surrogateescape") for document in self.documents.tolist())
         rows = zip(self.topic.tolist(), documents, self.grades.tolist(), strict=True)
         return "".join(
@@ -177,7 +184,8 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
     negative = int((grades < 0).sum())
     if negative:
         notes.append(
-            f"{table.source}: {pluralise(negative, 'judgment')} with a negative grade, which means unjudged "
+            table.negatives
+            or f"{table.source}: {pluralise(negative, 'judgment')} with a negative grade, which means unjudged "
             "(--nonrelevant-grade GRADE makes that grade judged and not relevant)"
         )
     order = topic_order(topics)
@@ -186,4 +194,32 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
     qrels = Qrels([topics[i] for i in order], place[topic], documents, grades, table.source, notes)
     if len(qrels.levels) > MOST_LEVELS:
         raise InputError(f"{len(qrels.levels):,} different grades, expected at most {MOST_LEVELS:,}", table.source)
+    notes += scale_notes(grades, table.source)
     return qrels
+
+
+def scale_notes(grades: NDArray[np.float64], source: str) -> list[str]:
+    """What measures make of grades that are no 0, 1, ..., k.
+
+    Fractions between 0 and 1 are below the default rel=1. Where no grade is 0, all that is judged is relevant: that is
+    so in the many old qrels that list relevant documents only, which have one to three grades; from four on, and three
+    in use, a scale that starts at 1 is more likely, and worth a line.
+    """
+    used = distinct(grades[grades >= 0])
+    fractions = (used > 0) & (used < 1)
+    if fractions.any():
+        relevant, positive = int((grades >= 1).sum()), int((grades > 0).sum())
+        return [
+            f"{source}: some grades are fractions between 0 and 1. Binary measures (AP, P, R, RR, ...) count grades "
+            f"from rel=1 on as relevant, here {relevant:,} of the {positive:,} above 0; -m 'P(rel=0.5)@10' moves the "
+            "line. nDCG and DCG take the grade itself as gain"
+        ]
+    if len(used) >= 3 and used[0] >= 1 and used[-1] >= 4:
+        middle = int(np.ceil((used[0] + used[-1]) / 2))
+        return [
+            f"{source}: grades go from {used[0]:g} to {used[-1]:g}, and no document has grade 0. Binary measures (AP, "
+            "P, R, RR, ...) count grades from rel=1 on as relevant, so all that is judged; if low grades mean not "
+            f"relevant, say where relevance starts, as in -m 'P(rel={middle})@10'. nDCG and DCG take the grade itself "
+            "as gain"
+        ]
+    return []

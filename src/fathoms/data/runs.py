@@ -53,8 +53,10 @@ class Run(Exported):
         """As a run file, in the order of the rows; the rank column needs to be there."""
         if self.ranks is None:
             raise ValueError("a run without ranks has no file form")
+        from fathoms.data.formats.text import check_ids
         from fathoms.data.formats.trec import run_lines
 
+        check_ids(self, "TREC's text")
         return run_lines(self, whole_scores=True)
 
     def __len__(self) -> int:

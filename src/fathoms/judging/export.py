@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from fathoms.data.convert import content
+from fathoms.data.delimited import write_delimited
 from fathoms.data.files import whole_file
+from fathoms.data.formats import registry
+from fathoms.data.formats.text import check_ids
+from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError
+from fathoms.evidence.candidates import Candidates
 from fathoms.judging.log import id_bytes
 from fathoms.judging.sampling import sample_rows
 from fathoms.judging.session import Session
@@ -16,17 +23,37 @@ from fathoms.text import pluralise
 PROVENANCE = ("topic", "document", "grade", "who", "when", "note", "what", "revised_from")
 
 
-def qrels_text(session: Session) -> str:
-    """All judgments, imported and made, as a qrels file."""
+def judgments(session: Session) -> Qrels:
+    """All judgments, imported and then made."""
     made = session.grades()
-    text = ""
-    if session.qrels is not None:
-        # What had a negative grade, which is none, may have been judged since.
-        again = {(event.topic, id_bytes(event.document)) for event in made}
-        pairs = zip(session.qrels.topic.tolist(), session.qrels.documents.tolist(), strict=True)
-        kept = [(session.qrels.topics[topic], document) not in again for topic, document in pairs]
-        text = session.qrels.keep(np.array(kept, dtype=bool)).to_text()
-    return text + "".join(f"{event.topic} 0 {event.document} {event.grade}\n" for event in made)
+    # What had a negative grade, which is none, may have been judged since.
+    again = {(event.topic, id_bytes(event.document)) for event in made}
+    rows = [row for row in _known(session) if row[:2] not in again]
+    rows += [(event.topic, id_bytes(event.document), float(event.grade or 0)) for event in made]
+    topics = list(dict.fromkeys(topic for topic, _, _ in rows))
+    number = {topic: i for i, topic in enumerate(topics)}
+    return Qrels(
+        topics,
+        np.array([number[topic] for topic, _, _ in rows], dtype=np.int32),
+        np.array([document for _, document, _ in rows], dtype="S"),
+        np.array([grade for _, _, grade in rows], dtype=np.float64),
+        "the judgments",
+    )
+
+
+def _known(session: Session) -> Iterator[tuple[str, bytes, float]]:
+    """Topic, document and grade of the judgments that a session was begun with."""
+    qrels = session.qrels
+    if qrels is not None:
+        columns = qrels.topic.tolist(), qrels.documents.tolist(), qrels.grades.tolist()
+        yield from ((qrels.topics[topic], *row) for topic, *row in zip(*columns, strict=True))
+
+
+def qrels_bytes(session: Session, path: Path) -> bytes:
+    """All judgments in the format that a file's name asks for, TREC's where it asks for none."""
+    format = registry.by_ending(str(path), "qrels")
+    found = judgments(session)
+    return content(found, "trec" if format is None else format.name) if len(found) else b""
 
 
 def provenance(session: Session) -> list[tuple[str, ...]]:
@@ -37,33 +64,40 @@ def provenance(session: Session) -> list[tuple[str, ...]]:
     """
     rows: list[tuple[str, ...]] = []
     if session.qrels is not None:
-        made = {(event.topic, event.document) for event in session.grades()}
-        for line in session.qrels.keep(session.qrels.grades >= 0).to_text().splitlines():
-            topic, _, document, grade = line.split(" ")
-            if (topic, document) not in made:
-                rows.append((topic, document, grade, session.qrels.source, "", "", "known", ""))
+        made = {(event.topic, id_bytes(event.document)) for event in session.grades()}
+        for topic, document, grade in _known(session):
+            if grade >= 0 and (topic, document) not in made:
+                name, number = document.decode(errors="surrogateescape"), repr(grade).removesuffix(".0")
+                rows.append((topic, name, number, session.qrels.source, "", "", "known", ""))
     made_of = [
         (event, "final" if event.kind == "final" else ("first", "second")[place])
         for answers in session.answers()
         for place, event in enumerate(answers)
     ]
     for event, what in (*made_of, *((event, "skipped") for event in session.skips())):
-        grade = "" if event.grade is None else str(event.grade)
+        given = "" if event.grade is None else str(event.grade)
         before = ",".join(str(old.grade) for old in session.revised(event))
-        rows.append((event.topic, event.document, grade, event.assessor, event.time, event.note, what, before))
+        rows.append((event.topic, event.document, given, event.assessor, event.time, event.note, what, before))
     return rows
 
 
-def provenance_text(session: Session) -> str:
-    return "".join("\t".join(row) + "\n" for row in (PROVENANCE, *provenance(session)))
+def provenance_bytes(session: Session) -> bytes:
+    return write_delimited(PROVENANCE, provenance(session), "\t")
+
+
+def check_carries(found: Candidates, path: Path) -> None:
+    """Find out before the judging that the file's format can hold the ids of what is judged."""
+    format = registry.by_ending(str(path), "qrels")
+    if format is None or format.name == "trec":
+        check_ids(Qrels(found.topics, found.topic, found.documents, np.zeros(len(found)), str(path)), "TREC's text")
 
 
 def export(session: Session, path: Path) -> Path:
     """Write the qrels, and beside it a table that says who judged what and when; return the table's name."""
     beside = path.with_name(f"{path.name}.provenance.tsv")
-    for target, text in ((path, qrels_text(session)), (beside, provenance_text(session))):
+    for target, raw in ((path, qrels_bytes(session, path)), (beside, provenance_bytes(session))):
         with whole_file(target) as temporary:
-            temporary.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
+            temporary.write_bytes(raw)
     return beside
 
 
@@ -82,6 +116,6 @@ def export_sample(session: Session, path: Path) -> Path:
     rows = sample_rows(session.sample, session.candidates, judged)
     beside = path.with_name(f"{path.name}.sample.tsv")
     with whole_file(beside) as temporary:
-        text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
-        temporary.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
+        names, *listed = ([str(cell) for cell in row] for row in rows)
+        temporary.write_bytes(write_delimited(names, listed, "\t"))
     return beside

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fathoms.data.delimited import write_delimited
 from fathoms.data.files import read_bytes, whole_file
 from fathoms.errors import InputError
 from fathoms.judging.session import Session, Task, tidy
@@ -43,18 +44,16 @@ def write_batch(path: Path, tasks: Sequence[Task], texts: TextSources) -> None:
     """The documents as a table with an empty column for the grade, and titles where texts are known."""
     topics, documents = texts.topics is not None, texts.documents is not None
     columns = [name for name, there in zip(COLUMNS, (True, True, True, topics, documents), strict=True) if there]
-    target = io.StringIO()
-    table = csv.writer(target, delimiter="\t", lineterminator="\n")
-    table.writerow(columns)
+    rows: list[list[str]] = []
     for task in tasks:
         titles = [
             _title(source.get(name))
             for source, name in ((texts.topics, task.topic), (texts.documents, task.document))
             if source is not None
         ]
-        table.writerow([task.topic, task.document, "", *titles])
+        rows.append([task.topic, task.document, "", *titles])
     with whole_file(path) as temporary:
-        temporary.write_text(target.getvalue(), encoding="utf-8", errors="surrogateescape", newline="\n")
+        temporary.write_bytes(write_delimited(columns, rows, "\t"))
 
 
 def _title(entry: object) -> str:
@@ -102,12 +101,16 @@ def _rows(path: str) -> Iterator[tuple[int, Mapping[str, str]]]:
         )
     for cells in table:
         if any(cell.strip() for cell in cells):
-            yield table.line_num, dict(zip(names, (cell.strip() for cell in cells), strict=False))
+            row = dict(zip(names, cells, strict=False))
+            yield table.line_num, {name: cell if name in NEEDED[:2] else cell.strip() for name, cell in row.items()}
 
 
 def _answer(session: Session, row: Mapping[str, str], assessor: str, path: str, line: int) -> Answer | None:
     topic, document, grade = (row.get(name, "") for name in NEEDED)
     candidate = session.candidates.find(topic, document)
+    if candidate is None:  # blanks that a spreadsheet or a person left around the ids
+        topic, document = topic.strip(), document.strip()
+        candidate = session.candidates.find(topic, document)
     if candidate is None:
         raise InputError(
             f"topic {topic}, document {document} is in no run's top {session.settings.depth}; only what the runs "

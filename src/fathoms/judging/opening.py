@@ -10,8 +10,11 @@ from typing import Any
 from fathoms import choices
 from fathoms.choices import checked
 from fathoms.comparison.compare import chosen_baseline
+from fathoms.data.column_names import column_for
+from fathoms.data.delimited import rows_of
 from fathoms.data.document_values import read_values
 from fathoms.data.files import read_bytes
+from fathoms.data.formats.base import Content, split_names
 from fathoms.data.lines import Table
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run
@@ -135,7 +138,8 @@ def _pool_depth(experiment: BaseExperiment) -> int:
 
 
 def first_candidates(source: Any, found: Candidates, depth: int) -> list[int]:
-    """The candidates that a file of lines `topic document ...` names, or (topic, document) pairs, in order."""
+    """The candidates that a file names, or (topic, document) pairs, in order: lines `topic document ...`, or a table
+    with tabs or commas whose first line names the columns."""
     numbers = []
     for name, line, words in _named(source):
         if len(words) < 2:
@@ -155,10 +159,14 @@ def first_candidates(source: Any, found: Candidates, depth: int) -> list[int]:
 def _named(source: Any) -> Iterator[tuple[str, int | None, Sequence[str]]]:
     """The documents of a file or a list, each with its source and line; comments and blank lines are none."""
     if choices.is_path(source):
-        lines = read_bytes(source).decode(errors="surrogateescape").splitlines()
-        for line, text in enumerate(lines, 1):
-            if text.strip() and not text.lstrip().startswith("#"):
-                yield str(source), line, text.split()
+        raw = read_bytes(source)
+        table = _table(raw, str(source))
+        if table is not None:
+            yield from ((str(source), line, fields) for line, fields in table)
+            return
+        for line, text in enumerate(raw.splitlines(), 1):
+            if text.strip() and not text.lstrip().startswith(b"#"):
+                yield str(source), line, [word.decode(errors="surrogateescape") for word in text.split()]
         return
     try:
         pairs = [(str(topic), str(document)) for topic, document in source]
@@ -166,6 +174,21 @@ def _named(source: Any) -> Iterator[tuple[str, int | None, Sequence[str]]]:
         raise FathomsError(f"first: expected a file or pairs (topic, document), found {source!r:.80}") from None
     for pair in pairs:
         yield "first", None, pair
+
+
+def _table(raw: bytes, source: str) -> Iterator[tuple[int, list[str]]] | None:
+    """Topic, document and line of each row of a table with tabs or commas; None where the text is none."""
+    first = Content(raw).line
+    text = "" if first is None else first[0].decode(errors="surrogateescape")
+    for separator in ("\t", ","):
+        names = split_names(text, separator)
+        wanted = [column_for(what, names) for what in ("topic", "document")]
+        if len(names) > 1 and None not in wanted:
+            at = [names.index(str(name)) for name in wanted]
+            rows = rows_of(raw, separator, source)
+            next(rows)
+            return ((line, [fields[i] for i in at if i < len(fields)]) for line, fields in rows)
+    return rows_of(raw, "\t", source) if "\t" in text else None
 
 
 def _candidates(experiment: BaseExperiment, settings: JudgingSettings) -> Candidates:

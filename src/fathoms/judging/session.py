@@ -720,7 +720,7 @@ def _checksums(candidates: Candidates, qrels: Qrels | None, labels: Floats | Non
     runs = hashlib.sha256(json.dumps([candidates.names, candidates.topics]).encode())
     for array in (candidates.topic, candidates.documents, candidates.place):
         runs.update(np.ascontiguousarray(array).tobytes())
-    judgments = b"" if qrels is None else qrels.to_text().encode(errors="surrogateescape")
+    judgments = b"" if qrels is None else qrels.lines().encode(errors="surrogateescape")
     values = b"" if labels is None else np.ascontiguousarray(labels).tobytes()
     return {
         "checksum_runs": runs.hexdigest(),

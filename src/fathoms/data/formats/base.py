@@ -12,7 +12,7 @@ from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from fathoms.data.column_names import Kind
+from fathoms.data.column_names import NEEDED, Kind, plain
 from fathoms.errors import FathomsError
 
 if TYPE_CHECKING:
@@ -41,7 +41,13 @@ RUN_PARTS = {
 # As text, since `re` compiles each when it is first needed.
 _LINE = rb"[^\r\n]*\S[^\r\n]*"
 _JSON_TOKEN = rb'(?s)"(?:[^"\\]|\\.)*"|["{}\[\],]'
+SEPARATORS = ("\t", ",", ";", "|")
 _CLOSING = {b"{": b"}", b"[": b"]"}
+
+
+def split_names(text: str, separator: str | None) -> list[str]:
+    """The names in a line, quoted or not."""
+    return [name.strip().strip('"').strip() for name in text.split(separator)]
 
 
 class Match(IntEnum):
@@ -75,8 +81,22 @@ class Content:
 
     @cached_property
     def fields(self) -> list[str]:
-        """The words of that line."""
-        return [] if self.line is None else self.line[0].decode(errors="replace").split()
+        """The words of that line, between the blanks of ASCII: others, such as those of Japanese, are part of ids."""
+        return [] if self.line is None else [word.decode(errors="replace") for word in self.line[0].split()]
+
+    @cached_property
+    def header(self) -> tuple[str | None, list[str]] | None:
+        """The names of columns in that line, and what stands between them (None: any blanks); None where it has none. A
+        line that has a word where a number belongs can be nothing else."""
+        if self.line is None or self.container != "text":
+            return None
+        text = self.line[0].decode(errors="replace")
+        for separator in (*(one for one in SEPARATORS if one in text), None):
+            names = split_names(text, separator)
+            words = set(map(plain, names))
+            if all(words & needed for needed in NEEDED):
+                return separator, names
+        return None
 
     @cached_property
     def json(self) -> Any:

@@ -8,7 +8,7 @@ from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.data.formats.json import JSON
 from fathoms.data.formats.named_columns import NamedColumns
-from fathoms.data.formats.text import check_ids, check_whole_grades, lines_of, whole
+from fathoms.data.formats.text import check_whole_grades, named_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +22,10 @@ COLUMNS = ["query-id", "corpus-id", "score"]
 
 class Beir(NamedColumns):
     name = "beir"
-    about = "BEIR's `query-id<TAB>corpus-id<TAB>score` under a line of these names; of a run the same as `json`"
+    about = (
+        "BEIR's `query-id<TAB>corpus-id<TAB>score` under a line of these names, quoted as in CSV where need be; of a "
+        "run the same as `json`"
+    )
     writes = ("run", "qrels")
     endings = (".tsv",)
     carries = JSON.carries
@@ -33,14 +36,10 @@ class Beir(NamedColumns):
         return Match.CERTAIN if content.fields == COLUMNS else Match.NO
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
-        from fathoms.data import columns
-
         if data.kind == "run":
             return JSON.write(data)
-        check_ids(data, self.name)
         check_whole_grades(data, "BEIR")
-        table = columns.exact_frame(data).select("topic", "document", whole("grade"))
-        return "\t".join(COLUMNS).encode() + b"\n" + lines_of(table, "\t")
+        return named_rows(data, dict(zip(("topic", "document", "grade"), COLUMNS, strict=True)), "\t")
 
     def ending(self, kind: Kind) -> str:
         return JSON.ending(kind) if kind == "run" else self.endings[0]

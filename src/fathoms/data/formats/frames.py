@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fathoms.data.column_names import NAMES, Kind
+from fathoms.data.column_names import Kind, column_for
 from fathoms.data.formats.base import ObjectFormat
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _holds_lists(data: Mapping[Any, Any]) -> bool:
 
 
 def _names_columns(data: Mapping[Any, Any]) -> bool:
-    return any(name in data for name in NAMES["topic"]) and any(name in data for name in NAMES["document"])
+    return column_for("topic", data) is not None and column_for("document", data) is not None
 
 
 class Rows(ObjectFormat):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fathoms.data.column_names import KNOWN, QRELS_NAMES, RUN_NAMES, Kind, kinds_by_names
+from fathoms.data.column_names import QRELS_NAMES, RUN_NAMES, Kind, choice_note, is_known, kinds_by_names
 from fathoms.data.formats.base import HEAD, Content, FileFormat, Match
 from fathoms.errors import InputError
 from fathoms.text import pluralise
@@ -38,7 +38,7 @@ class JsonFormat(FileFormat):
         return table
 
     def kinds(self, content: Content) -> frozenset[Kind]:
-        head = content.raw[:HEAD].decode(errors="replace")
+        head = content.raw[:HEAD].decode(errors="replace").lower()
         return kinds_by_names(name for name in RUN_NAMES | QRELS_NAMES if f'"{name}":' in head)
 
 
@@ -65,6 +65,48 @@ class Json(JsonFormat):
         return ("{" + ",\n ".join(lines) + "}\n").encode()
 
 
+def member(data: Any, name: str, of: type | tuple[type, ...], place: str, source: str) -> Any:
+    """What an object holds under a name; an error says where in the file it should have been."""
+    found = data.get(name) if isinstance(data, Mapping) else None
+    if not isinstance(found, of) or isinstance(found, bool):
+        words = {dict: "an object", list: "a list", str: "text", int: "a number"}
+        expected = words[of[0] if isinstance(of, tuple) else of]
+        what = "nothing" if found is None else json_text(found)
+        raise InputError(f"{place}: expected {name!r} with {expected}, found {what}", source)
+    return found
+
+
+def json_text(value: Any) -> str:
+    import json
+
+    text = json.dumps(value)
+    return text if len(text) < 60 else text[:60] + "..."
+
+
+def table_of_triples(triples: list[tuple[str, str, Any]], layout: Layout, source: str, *, lenient: bool) -> Table:
+    """Rows of topic, document and number; a number may be written as text."""
+    from fathoms.data import in_memory
+
+    names = ("topic", "document", layout.number)
+    found = dict(zip(names, map(list, zip(*triples, strict=True)), strict=True)) if triples else {}
+    if not found:
+        raise InputError(f"has no rows; expected a {layout.kind}", source)
+    return in_memory.table_of_columns(found, layout, source, lenient=lenient)
+
+
+def pretty(value: Any) -> bytes:
+    import json
+
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def by_topic(data: Run | Qrels) -> dict[str, dict[str, float]]:
+    """What `json` writes, for other dialects."""
+    from fathoms.data import columns
+
+    return columns.nested(data)
+
+
 def _is_nested(data: dict[str, Any]) -> bool:
     """Rankings by topic: objects in an object, and nothing but numbers in those."""
     inner = (value for ranking in data.values() if isinstance(ranking, dict) for value in ranking.values())
@@ -82,14 +124,16 @@ def table_of(data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
     rows = [data] if isinstance(data, Mapping) else data
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise InputError("expected a list of records or an object {topic: {document: number}}", source)
-    return columns.table_of_rows(rows, layout, source, lenient=lenient)
+    table = columns.table_of_rows(rows, layout, source, lenient=lenient)
+    table.skipped += choice_note(layout.number, dict.fromkeys(name for row in rows for name in row), source)
+    return table
 
 
 def is_record(data: Any) -> bool:
     """A row with named columns, and not an object of rankings."""
     return (
         isinstance(data, Mapping)
-        and not data.keys().isdisjoint(KNOWN)
+        and any(is_known(str(name)) for name in data)
         and not any(isinstance(value, Mapping) for value in data.values())
     )
 

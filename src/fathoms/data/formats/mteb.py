@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import Content, FileFormat, Match, ObjectFormat
-from fathoms.data.formats.json import JsonFormat
+from fathoms.data.formats.json import JsonFormat, by_topic, check_fits, pretty
 from fathoms.errors import InputError
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from fathoms.data.lines import Layout, Table
+    from fathoms.data.qrels import Qrels
+    from fathoms.data.runs import Run
 
 MODEL = "mteb_model_meta"
 
@@ -21,6 +26,9 @@ class Mteb(JsonFormat):
     name = "mteb"
     about = "MTEB's predictions, `{subset: {split: {query: {document: score}}}}`, of one split of one subset"
     reads = ("run", "values")
+    writes = ("run",)
+    endings = (".mteb.json",)
+    carries = frozenset({"scores"})
 
     def recognise(self, content: Content) -> Match:
         found = content.json
@@ -33,6 +41,12 @@ class Mteb(JsonFormat):
 
     def table(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
         return super().table(ranking(data, source), layout, source, lenient=lenient)
+
+    def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
+        check_fits(data, self.name)
+        assert data.kind == "run"
+        model = {"model_name": data.tag or data.name, "revision": None}
+        return pretty({MODEL: model, "default": {"test": by_topic(data)}})
 
 
 class MtebDict(ObjectFormat):

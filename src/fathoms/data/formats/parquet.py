@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathoms.data.column_names import KNOWN, NAMES, Kind, kinds_by_names
+from fathoms.data.column_names import Kind, column_for, is_known, kinds_by_names, missing_column
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.errors import InputError
 
@@ -56,7 +56,7 @@ class Parquet(FileFormat):
 
         raw = content.raw
         try:
-            names = [name for name in pl.read_parquet_schema(BytesIO(raw)) if name in KNOWN]
+            names = [name for name in pl.read_parquet_schema(BytesIO(raw)) if is_known(name)]
             # Of the tag only the first row is used, so the column is not unpacked with the others.
             frame = pl.read_parquet(raw, columns=[name for name in names if name != "tag"])
             tag = pl.read_parquet(raw, columns=["tag"], n_rows=1) if "tag" in names else None
@@ -78,12 +78,15 @@ class Parquet(FileFormat):
         number, of = place
         try:
             rows = pl.scan_parquet(path)
-            names = [name for name in rows.collect_schema().names() if name in KNOWN]
-            topics = rows.select(next(name for name in NAMES["topic"] if name in names))
+            names = [name for name in rows.collect_schema().names() if is_known(name)]
+            topic = column_for("topic", names)
+            if topic is None:
+                raise InputError(missing_column("topic", names), path)
+            topics = rows.select(topic)
             length = rows.select(pl.len()).collect().item()
             start, stop = (_next_topic(topics, length * n // of, length) for n in (number, number + 1))
             frame = rows.select(names).slice(start, stop - start).collect()
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, StopIteration) as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise InputError(f"is not a readable parquet file ({error})", path) from None
         return columns.table_of_frame(frame, layout, path, lenient=False)
 

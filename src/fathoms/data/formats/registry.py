@@ -14,17 +14,29 @@ from fathoms.data.column_names import Kind
 from fathoms.data.files import PACKED_ENDINGS
 from fathoms.data.formats.base import Content, FileFormat, Match, ObjectFormat
 from fathoms.data.formats.beir import BEIR
+from fathoms.data.formats.csv import CSV
 from fathoms.data.formats.json import JSON
 from fathoms.data.formats.jsonl import JSONL
+from fathoms.data.formats.ltr import LTR
 from fathoms.data.formats.msmarco import MSMARCO
 from fathoms.data.formats.mteb import MTEB
 from fathoms.data.formats.named_columns import NAMED_COLUMNS
+from fathoms.data.formats.opensearch import OPENSEARCH
 from fathoms.data.formats.parquet import PARQUET
+from fathoms.data.formats.quepid import QUEPID, QUEPID_JSON
+from fathoms.data.formats.rank_eval import RANK_EVAL
+from fathoms.data.formats.rre import RRE
+from fathoms.data.formats.sample_eval import SAMPLE_EVAL
 from fathoms.data.formats.trec import TREC
+from fathoms.data.formats.umbrela import UMBRELA
 from fathoms.data.formats.values import VALUES
 
 # Where two match equally well, the first wins.
-FILES: tuple[FileFormat, ...] = (TREC, PARQUET, JSON, JSONL, MSMARCO, BEIR, NAMED_COLUMNS, MTEB, VALUES)
+FILES: tuple[FileFormat, ...] = (
+    *(TREC, PARQUET, CSV, JSON, JSONL, NAMED_COLUMNS),
+    *(QUEPID, QUEPID_JSON, RRE, OPENSEARCH, RANK_EVAL, LTR, UMBRELA),
+    *(MSMARCO, BEIR, MTEB, SAMPLE_EVAL, VALUES),
+)
 
 
 @cache
@@ -63,8 +75,10 @@ def by_ending(path: str, kind: Kind) -> FileFormat | None:
     name = path.lower()
     for ending in PACKED_ENDINGS:
         name = name.removesuffix(ending)
-    able = (format for format in writable(kind) if kind != "run" or format.run_as is None)
-    return next((format for format in able if name.endswith(format.endings)), None)
+    able = [format for format in writable(kind) if kind != "run" or format.run_as is None]
+    # The longest ending counts: .quepid.csv before .csv.
+    found = [(len(ending), format) for format in able for ending in format.endings if name.endswith(ending)]
+    return max(found, key=lambda pair: pair[0], default=(0, None))[1]
 
 
 def writable(kind: Kind | None = None) -> list[FileFormat]:
@@ -82,7 +96,7 @@ def readable(kind: Kind) -> list[FileFormat]:
 
 def endings() -> tuple[str, ...]:
     """All endings that name a format, and so are no part of a run's name."""
-    return tuple(dict.fromkeys(ending for format in FILES for ending in format.endings))
+    return tuple(sorted({ending for format in FILES for ending in format.endings}, key=lambda one: (-len(one), one)))
 
 
 def smallest_part() -> int:

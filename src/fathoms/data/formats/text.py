@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from fathoms.data.column_names import NAMES
-from fathoms.data.formats.base import Content, FileFormat, Match
+from fathoms.data.column_names import KNOWN, Kind, choice_note, column_for, missing_column, plain
+from fathoms.data.formats.base import SEPARATORS, Content, FileFormat, Match, split_names
 from fathoms.data.split import SPAN, read_span, topic_spans
 from fathoms.errors import InputError
 
@@ -46,11 +48,34 @@ class TextFormat(FileFormat):
         return self.read(part, layout, path, lenient=False)
 
 
+# What a table with tabs holds where its fields are more than words: quotes, other blanks, no word at all, a # in front.
+_MORE_THAN_WORDS = rb'[\x00-\x08\x0b\x0c\x0e-\x20"]|\t[\t\r\n]|[\r\n][#\t]'
+
+
 def names_columns(content: Content) -> bool:
-    """Does the first line name the columns? One that has a word where a number belongs can be nothing else."""
-    words = {word.lower() for word in content.fields}
-    wanted = (NAMES["topic"], NAMES["document"], {*NAMES["score"], *NAMES["grade"], *NAMES["value"]})
-    return all(words & set(names) for names in wanted)
+    """Does the first line name the columns, with blanks or tabs between them?"""
+    found = content.header
+    return found is not None and found[0] in (None, "\t")
+
+
+def more_than_words(raw: bytes, start: int) -> bool:
+    """Whether a table with tabs holds something from `start` on that lines of words do not."""
+    return re.compile(_MORE_THAN_WORDS).search(raw, start) is not None
+
+
+def unclear_header(content: Content, kind: Kind) -> str:
+    """What to say of a first line that looks like names of columns, but not of those that are needed."""
+    if content.line is None or content.container != "text":
+        return ""
+    text = content.line[0].decode(errors="replace")
+    for separator in SEPARATORS:
+        names = split_names(text, separator)
+        if len(names) > 1 and (len(text.split()) == 1 or KNOWN & set(map(plain, names))):
+            number: dict[Kind, str] = {"run": "score", "qrels": "grade", "values": "value"}
+            for wanted in ("topic", "document", number[kind]):
+                if column_for(wanted, names) is None:
+                    return missing_column(wanted, names)
+    return ""
 
 
 def header_line(content: Content) -> bytes:
@@ -61,28 +86,66 @@ def read_named(content: Content, layout: Layout, source: str, *, lenient: bool) 
     """Lines with the columns that the first one names. That is made a comment, so that lines keep their numbers."""
     from fathoms.data import lines
 
-    raw, line = content.raw, content.line
-    said = None if line is None else _named_layout(content.fields, layout)
-    if line is None or said is None:
+    raw, line, header = content.raw, content.line, content.header
+    if line is None or header is None:
         return lines.parse(raw, layout, source, lenient=lenient)
-    return lines.parse(raw[: line.start()] + b"#" + raw[line.start() :], said, source, lenient=lenient)
+    separator, names = header
+    if separator == "\t" and not more_than_words(raw, line.end()):
+        separator = None  # the same, and much faster
+    if separator == "\t" and raw.find(b"\t", line.end()) < 0:
+        separator = None  # tabs in the first line alone
+    if separator is not None:
+        from fathoms.data.delimited import read_delimited
+
+        return read_delimited(raw, line.start(), separator, layout, source, lenient=lenient)
+    said = _named_layout(names, layout, source)
+    table = lines.parse(raw[: line.start()] + b"#" + raw[line.start() :], said, source, lenient=lenient)
+    table.skipped += choice_note(layout.number, names, source)
+    if said.number == layout.number:
+        return table
+    return replace(table, number=-table.number, rank=table.number)  # a run without scores: its ranks are the order
 
 
-def _named_layout(words: list[str], layout: Layout) -> Layout | None:
-    """The layout that the names of the columns say; None where one is missing."""
-    names = list(words)
-    lowered = [word.lower() for word in words]
-    for wanted in ("topic", "document", layout.number, "rank"):
-        name = next((name for name in NAMES[wanted] if name in lowered), None)
-        if name is not None:
-            names[lowered.index(name)] = wanted
-        elif wanted != "rank":
-            return None
-    columns = tuple(name if name != "tag" or i == len(names) - 1 else "" for i, name in enumerate(names))
-    return layout._replace(columns=columns, rest_in_last=False)
+def _named_layout(names: list[str], layout: Layout, source: str) -> Layout:
+    """The layout that the names of the columns say."""
+    columns = ["" if name in ("topic", "document", "rank", layout.number) else name for name in names]
+    ranked = column_for("rank", names)
+    number = layout.number
+    for wanted in ("topic", "document", number):
+        name = column_for(wanted, names)
+        if name is None and wanted == "score" and ranked is not None:
+            number = "rank"
+        elif name is None:
+            raise InputError(missing_column(wanted, names), source)
+        else:
+            columns[names.index(name)] = wanted
+    if ranked is not None and "rank" in layout.columns:
+        columns[names.index(ranked)] = "rank"
+    # Of a tag lines keep what follows it too, so it has to be the last.
+    columns = [
+        name if name.lower() != "tag" else "tag" if i == len(names) - 1 else "" for i, name in enumerate(columns)
+    ]
+    return layout._replace(columns=tuple(columns), number=number, rest_in_last=False)
 
 
 # -- out ------------------------------------------------------------------------------------------------------
+
+
+def named_rows(data: Run | Qrels, names: dict[str, str], separator: str) -> bytes:
+    """Rows under a line of names, quoted where need be; `names` says which columns, and what they are called."""
+    from fathoms.data.delimited import shortest, write_delimited
+
+    columns: dict[str, list[str]] = {
+        "topic": [data.topics[topic] for topic in data.topic.tolist()],
+        "document": [document.decode(errors="surrogateescape") for document in data.documents.tolist()],
+    }
+    if data.kind == "qrels":
+        columns["grade"] = shortest(data.grades)
+    else:
+        ranks = [] if data.ranks is None else shortest(data.ranks)
+        columns |= {"score": shortest(data.scores), "tag": [data.tag] * len(data)}
+        columns["rank"] = ["" if rank == "nan" else rank for rank in ranks] or [""] * len(data)
+    return write_delimited(list(names.values()), zip(*(columns[name] for name in names), strict=True), separator)
 
 
 def lines_of(table: pl.DataFrame, separator: str) -> bytes:
@@ -113,6 +176,8 @@ def check_ids(data: Run | Qrels, to: str) -> None:
 
     names = [topic.encode(errors="surrogateescape") for topic in data.topics]
     for what, ids in (("document", data.documents), ("topic", np.array(names, dtype="S"))):
+        if not len(ids):
+            continue
         characters = ids.view(np.uint8).reshape(len(ids), -1)
         blank = ((characters > 0) & (characters <= 32)).any(axis=1)
         if blank.any():
@@ -127,7 +192,12 @@ def check_ids(data: Run | Qrels, to: str) -> None:
 
 def _refuse(data: Run | Qrels, to: str, what: str, id: bytes, why: str) -> NoReturn:
     shown = id.decode(errors="replace")
-    raise InputError(f"the {what} {shown!r} {why}, so {to} cannot carry it; parquet can", data.source)
+    raise InputError(f"the {what} {shown!r} {why}, so {to} cannot carry it; {carriers(data.kind)} can", data.source)
+
+
+def carriers(kind: Kind) -> str:
+    """Formats for ids of any kind."""
+    return f"{'csv, ' if kind == 'run' else 'csv, quepid, '}jsonl, json and parquet"
 
 
 def check_whole_grades(qrels: Qrels, what: str) -> None:

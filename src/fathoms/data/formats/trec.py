@@ -35,7 +35,7 @@ class Trec(TextFormat):
     def recognise(self, content: Content) -> Match:
         fields = content.fields
         number = 4 if len(fields) >= RUN_COLUMNS else 3 if len(fields) == QRELS_COLUMNS else None
-        return Match.LIKELY if number is not None and _is_number(fields[number]) else Match.POSSIBLE
+        return Match.LIKELY if number is not None and is_number(fields[number]) else Match.POSSIBLE
 
     def kinds(self, content: Content) -> frozenset[Kind]:
         n = len(content.fields)
@@ -56,14 +56,14 @@ class Trec(TextFormat):
 
         check_ids(data, self.name)
         if data.kind == "qrels":
-            return data.to_text().encode(errors="surrogateescape")
+            return data.lines().encode(errors="surrogateescape")
         return metadata.header(data.path) + run_lines(data)
 
     def ending(self, kind: Kind) -> str:
         return ".run" if kind == "run" else ".txt"
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:

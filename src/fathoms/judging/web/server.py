@@ -18,7 +18,9 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -29,7 +31,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fathoms.errors import FathomsError, InputError
-from fathoms.judging.export import provenance_text, qrels_text
+from fathoms.judging.export import provenance_bytes, qrels_bytes
 from fathoms.judging.guidelines import GradeName, blocks
 from fathoms.judging.session import Session, Task
 from fathoms.judging.texts import Entry, Texts, marked, passages, printable, terms
@@ -215,14 +217,18 @@ class Page:
         return Response(self._files[request.url.path], media_type=PAGES[request.url.path])
 
     async def _qrels(self, request: Request) -> Response:
-        return await self._file(request, qrels_text, "qrels.txt")
+        """TREC's lines, or CSV where these cannot hold the ids."""
+        try:
+            return await self._file(request, partial(qrels_bytes, path=Path("qrels.txt")), "qrels.txt")
+        except InputError:
+            return await self._file(request, partial(qrels_bytes, path=Path("qrels.csv")), "qrels.csv")
 
     async def _provenance(self, request: Request) -> Response:
-        return await self._file(request, provenance_text, "qrels.txt.provenance.tsv")
+        return await self._file(request, provenance_bytes, "qrels.txt.provenance.tsv")
 
-    async def _file(self, request: Request, write: Callable[[Session], str], name: str) -> Response:
+    async def _file(self, request: Request, write: Callable[[Session], bytes], name: str) -> Response:
         self._check_organiser(request)
-        content = (await self._ask(write, self.service.session)).encode(errors="surrogateescape")
+        content = await self._ask(write, self.service.session)
         return Response(
             content, media_type="text/plain", headers={"Content-Disposition": f'attachment; filename="{name}"'}
         )

@@ -1,0 +1,165 @@
+"""Tables with one character between fields and quotes around those that need them: CSV and TSV with a first line of
+names.
+
+A field that starts with a quote ends with one, and a quote inside it is doubled; it may hold the separator, blanks and
+line ends. Ids are what stands in the field, to the last blank.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fathoms.data import in_memory
+from fathoms.data.column_names import choice_note, column_for, missing_column, plain
+from fathoms.data.formats.base import BOM
+from fathoms.data.lines import Floats, Layout, Table, Text, number_of, report
+from fathoms.errors import InputError
+from fathoms.text import pluralise
+
+QUOTES = 'a field that starts with a quote (") has to end with one, and quotes inside it are doubled ("")'
+
+
+class _Places(NamedTuple):
+    """Where in a row things stand; -1: nowhere."""
+
+    topic: int
+    document: int
+    number: int
+    rank: int
+    tag: int
+
+
+def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, source: str, *, lenient: bool) -> Table:
+    """The rows of a text whose first line, at `start`, names the columns."""
+    if b"\0" in raw:
+        line = raw.count(b"\n", 0, raw.index(b"\0")) + 1
+        raise InputError(f"holds binary data (byte 0x00), expected a {layout.kind} file", source, line)
+    rows = _rows(raw, start, separator, source)
+    names = [name.strip() for name in next(rows)[1]]
+    at = _places(names, layout, source)
+    good: list[tuple[int, list[str]]] = []
+    numbers: list[float] = []
+    complaints: list[tuple[int, str]] = []
+    unrated = 0
+    for line, fields in rows:
+        # Queries without a rating stand alone in CSV; between tabs, blanks in place of them are more likely.
+        if len(fields) > len(names) or (separator == "\t" and len(fields) < len(names)):
+            complaints.append((line, f"expected {len(names)} fields ({', '.join(names)}), found {len(fields)}"))
+            continue
+        fields += [""] * (len(names) - len(fields))
+        if layout.kind != "run" and not fields[at.number].strip():
+            unrated += 1
+            continue
+        number = _number(fields[at.number])
+        if wrong := _wrong(fields, number, at, layout, names):
+            complaints.append((line, wrong))
+            continue
+        good.append((line, fields))
+        numbers.append(number)
+    skipped = report(complaints, len(good), source, lenient)
+    if not good:
+        rated = f" with a {layout.number}" if unrated else " after the names of its columns"
+        raise InputError(f"has no row{rated}; expected a {layout.kind} file", source)
+    if unrated:
+        skipped.append(f"{source}: {pluralise(unrated, 'row')} without a {layout.number} left out: not judged")
+    ranks = np.array([_number(fields[at.rank]) for _, fields in good]) if at.rank >= 0 else None
+    return Table(
+        topic=byte_ids([fields[at.topic] for _, fields in good]),
+        document=byte_ids([fields[at.document] for _, fields in good]),
+        # Of a run without scores the ranks are the order.
+        number=np.array(numbers) * (-1 if at.number == at.rank else 1),
+        source=source,
+        rank=None if ranks is None or np.isnan(ranks).all() else ranks,
+        tag=good[0][1][at.tag] if at.tag >= 0 else "",
+        lines=np.array([line for line, _ in good]),
+        skipped=[*skipped, *choice_note(layout.number, names, source)],
+    )
+
+
+def _places(names: list[str], layout: Layout, source: str) -> _Places:
+    ranked = column_for("rank", names) if "rank" in layout.columns else None
+    found = []
+    for wanted in ("topic", "document", layout.number):
+        name = column_for(wanted, names) or (ranked if wanted == "score" else None)
+        if name is None:
+            raise InputError(missing_column(wanted, names), source)
+        found.append(names.index(name))
+    has_tag = "tag" in layout.columns and "tag" in map(plain, names)
+    tag = [plain(name) for name in names].index("tag") if has_tag else -1
+    topic, document, number = found
+    return _Places(topic, document, number, -1 if ranked is None else names.index(ranked), tag)
+
+
+def _wrong(fields: list[str], number: float, at: _Places, layout: Layout, names: list[str]) -> str:
+    """What is wrong with a row, if anything is."""
+    for what, place in (("topic", at.topic), ("document", at.document)):
+        if not fields[place]:
+            return f"expected a {what}, found none"
+    if math.isfinite(number) if layout.finite else number == number:
+        return ""
+    found = fields[at.number].strip() or "none"
+    return f"{layout.expected_number} in the column {names[at.number]}, found {found}"
+
+
+def rows_of(raw: bytes, separator: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    """Each row of a table with the line it starts in, the names of columns first if it has them."""
+    return _rows(raw, len(BOM) if raw.startswith(BOM) else 0, separator, source)
+
+
+def _rows(raw: bytes, start: int, separator: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    """Each row with the line it starts in; without empty lines, and without comments, lines that start with # and have
+    no separator."""
+    csv.field_size_limit(sys.maxsize)  # a column may hold whole documents
+    text = raw[start:].decode(errors="surrogateescape")
+    before = raw.count(b"\n", 0, start)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    line = 1
+    while True:
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            raise InputError(QUOTES, source, before + line) from None
+        if any(fields) and not (len(fields) == 1 and fields[0].startswith("#")):
+            yield before + line, fields
+        line = reader.line_num + 1
+
+
+def _number(field: str) -> float:
+    return number_of(field.encode(errors="replace"))
+
+
+def byte_ids(ids: list[str]) -> Text:
+    """Ids as tables have them."""
+    found = in_memory.ids_of(ids)
+    if found is None:  # some are no UTF-8
+        raw = [id.encode(errors="surrogateescape") for id in ids]
+        found = np.array(raw, dtype=f"S{-(-max(map(len, raw)) // 8) * 8}")
+    return found
+
+
+def write_delimited(names: Sequence[str], rows: Iterable[Sequence[str]], separator: str) -> bytes:
+    """Lines of fields, quoted where need be."""
+    lines = (separator.join(quoted(field, separator) for field in row) + "\n" for row in (names, *rows))
+    return "".join(lines).encode(errors="surrogateescape")
+
+
+def quoted(field: str, separator: str) -> str:
+    """A field as it has to be written; blanks at its ends are quoted for the sake of readers that cut them."""
+    if not field or (field.isalnum() and field.isascii()):
+        return field
+    awkward = any(character in field for character in ('"', "\n", "\r", separator, "\ufeff"))
+    return '"' + field.replace('"', '""') + '"' if awkward or field[0] == "#" or field != field.strip() else field
+
+
+def shortest(numbers: Floats) -> list[str]:
+    """Numbers as the shortest text that reads back as the same; 1 and not 1.0."""
+    return [repr(number).removesuffix(".0") for number in numbers.tolist()]
