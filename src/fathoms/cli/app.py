@@ -18,6 +18,7 @@ from fathoms.version import __version__
 COMMANDS = {
     "eval": "score runs, each value with the range it could have",
     "compare": "is A better than B, and will it stay so",
+    "rank": "the leaderboard, each run with the ranks it could have",
     "depth": "how much depends on the depth of evaluation",
     "audit": "can this collection be trusted and reused",
     "labels": "can labels of language models or others stand in for human judgments",

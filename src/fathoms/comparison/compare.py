@@ -203,7 +203,7 @@ def run_comparison(
 
     systems = experiment.map(one, progress=progress)
     notes += topic_notes([system.survey for system in systems], qrels, "all")
-    values = {m: np.stack([_values(m, system.scores[m], options.ties) for system in systems]) for m in measures}
+    values = {m: np.stack([compared_values(m, system.scores[m], options.ties) for system in systems]) for m in measures}
     universe = Universe(_universe(measures), options.universe_depth)
     ranges = Ranges([system.keys for system in systems], qrels, a, b, universe, workers=options.workers)
     means = {m: values[m].mean(axis=1) for m in measures}
@@ -211,7 +211,7 @@ def run_comparison(
     found = ranges.of(measures, {m: means[m][a] - means[m][b] for m in measures}, scores)
     how = _How(names, a, b, test, correction, alpha, options.seed, options.ties == "expected")
     documents = sum(len(system.keys.keys) for system in systems)
-    estimates = _estimates(experiment, measures, how, draws, labels, to_depth, documents, notes)
+    estimates = estimates_if_quick(experiment, measures, draws, labels, to_depth, documents, notes)
     held = {} if estimates is None else _held(estimates, values, how, level, options.workers)
     explained_by = [m for m in measures if m in found and not m.needs_pool] if explain else []
     told: dict[Measure, list[Fragility | None]] = {m: [*fragility(ranges, m, means[m])] for m in explained_by}
@@ -273,7 +273,7 @@ def compared(names: list[str], baseline: str | None) -> tuple[Ints, Ints]:
     return others, np.full(len(others), place)
 
 
-def _values(measure: Measure, scores: Scores, ties: str) -> Floats:
+def compared_values(measure: Measure, scores: Scores, ties: str) -> Floats:
     """The scores that are compared: means over the orders of ties where that is asked for."""
     used = scores.tie_expected if ties == "expected" and scores.tie_expected is not None else scores.score
     return comparable(measure, used)
@@ -302,25 +302,25 @@ class _How:
     over_orders: bool  # scores are means over the orders of ties
 
 
-def _estimates(
+def estimates_if_quick(
     experiment: BaseExperiment,
     measures: Sequence[Measure],
-    how: _How,
     draws: int | None,
     labels: Sequence[Any],
     to_depth: int | None,
     documents: int,
     notes: list[str],
 ) -> Estimates | None:
-    """What `predict` estimates of the measures that can be drawn; None where nothing is to be estimated."""
+    """What `predict` estimates of the measures that can be drawn; None where nothing is to be estimated, or where it
+    would take long and nobody asked for it."""
     wanted, asked = [m for m in measures if drawable(m)], draws is not None
-    if draws == 0 or not wanted or how.over_orders:
+    if draws == 0 or not wanted or experiment.options.ties == "expected":
         if len(labels) or to_depth is not None:
             raise FathomsError("labels and to_depth are for the estimates, of which there are none here")
         return None
     if draws is None and documents > DRAWN:
         notes.append(
-            f"estimates are left out, since they take long for {len(how.names)} runs; --draws {DRAWS} adds them"
+            f"estimates are left out, since they take long for {len(experiment.runs)} runs; --draws {DRAWS} adds them"
         )
         return None
     try:

@@ -58,6 +58,10 @@ class RankedKeys:
         """Whether both have the same documents in the same order, topic by topic."""
         return np.array_equal(self.keys, other.keys) and np.array_equal(self.ends, other.ends)
 
+    def alike(self, other: RankedKeys) -> bool:
+        """Whether they are copies: the same in the same order, and with the same ties."""
+        return self.same_as(other) and np.array_equal(self.tied, other.tied)
+
 
 def possible_levels(qrels: Qrels) -> tuple[Floats, NDArray[np.int16]]:
     """The grades in use and the whole grades between them, and for each code of the judgments its code among these.
