@@ -504,29 +504,26 @@ def rank_intervals(frame: pl.DataFrame, measure: str, topics: str, likely: str) 
         title=None,
         axis=alt.Axis(labelOverlap=False, labelLimit=160, labelFontSize=min(11, step - 1), ticks=False),
     )
-    ticks = sorted({1, *range(max(5, 5 * round(n / 50)), n + 1, max(5, 5 * round(n / 50)))} if n > 12 else range(1, n + 1))
+    every = 5 * max(1, round(n / 50)) if n > 12 else 1
+    ticks = [1, *range(max(every, 2), n + 1, every)]
     across = alt.X(
         "start:Q",
         title="rank",
         scale=alt.Scale(domain=[0.4, n + 0.6], nice=False, zero=False),
         axis=alt.Axis(values=ticks, format="d"),
     )
+    colour = alt.Color("kind:N", scale=colours, legend=legend)
     layers = []
     for name, (low, high, _, broad) in shown.items():
-        # From half a rank before to half a rank after, so that a single rank is seen too.
-        half = 0.35
-        data = frame.select(
-            "run", "tooltip", start=pl.col(low) - half, stop=pl.col(high) + half, kind=pl.lit(name)
-        ).drop_nulls()
-        bars = alt.Chart(data).mark_bar(height=max(1.2, broad * step), aria=False)
-        layers.append(bars.encode(x=across, x2="stop:Q", y=down, color=alt.Color("kind:N", scale=colours, legend=legend)))
+        # A little before and after, so that a single rank is seen too.
+        ends = frame.select("run", start=pl.col(low) - 0.35, stop=pl.col(high) + 0.35, kind=pl.lit(name)).drop_nulls()
+        bars = alt.Chart(ends).mark_bar(height=max(1.2, broad * step), aria=False)
+        layers.append(bars.encode(x=across, x2="stop:Q", y=down, color=colour))
     dots = alt.Chart(frame.select("run", "tooltip", start="rank", kind=pl.lit("rank by score")))
-    layers.append(
-        dots.mark_circle(size=min(60.0, (0.75 * step) ** 2), opacity=1).encode(
-            x=across, y=down, color=alt.Color("kind:N", scale=colours, legend=legend), description="tooltip:N"
-        )
-    )
-    return _finish(alt.layer(*layers), f"{measure}: the rank of each system, and the ranks it could have", 620, int(n * step))
+    marks = dots.mark_circle(size=min(60.0, (0.75 * step) ** 2), opacity=1)
+    layers.append(marks.encode(x=across, y=down, color=colour, description="tooltip:N"))
+    title = f"{measure}: the rank of each system, and the ranks it could have"
+    return _finish(alt.layer(*layers), title, 620, int(n * step))
 
 
 def verdict_matrix(frame: pl.DataFrame, names: Sequence[str]) -> Any:

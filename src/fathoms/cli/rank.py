@@ -1,6 +1,6 @@
 """The leaderboard: each run's rank, and the ranks it could have.
 
-  possible  over every way of judging the unjudged documents of all runs and every order of ties: proved, none is outside
+  possible  over every way of judging the unjudged documents of all runs and every order of ties: proved
   likely    over further judging: from the estimates of `fathoms predict`, in 95 of 100 cases (--level)
   topics    simultaneous confidence sets: with these topics as a sample, the true ranks of all runs are in their sets
             with 95% confidence (--alpha)
@@ -43,8 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--draws",
         metavar="N",
         type=options.at_least_zero,
-        help="how often the unjudged documents are drawn for the likely ranks; 0 leaves them out (200, and 0 where that "
-        "would take long)",
+        help="how often the unjudged documents are drawn for the likely ranks; 0 leaves them out (200, and 0 where "
+        "that would take long)",
     )
     options.add_estimates(parser)
     options.add_output(parser, FORMATS)

@@ -56,7 +56,7 @@ class Universe:
         """How many documents of the universe neither run of a pair has."""
         if self.kind == "pair":
             return np.zeros(len(a), dtype=np.int64)
-        of_all = int(topic.unjudged_within(self.depth).any(axis=0).sum())
+        of_all = topic.unjudged_of_all(self.depth)
         unseen = 0 if self.kind == "all" else int(min(float(self.kind), ENDLESS))
         return np.maximum(of_all - topic.unjudged_of_both(self.depth)[a, b], 0) + unseen
 

@@ -16,8 +16,8 @@ from fathoms import charts, choices
 from fathoms.choices import checked
 from fathoms.comparison.compare import compared_values, estimates_if_quick
 from fathoms.comparison.differences import comparable
-from fathoms.comparison.rank_sets import letters, rank_sets, ranks, significantly_better, topics_needed
 from fathoms.comparison.ranges import NOTHING, Ranges, Universe
+from fathoms.comparison.rank_sets import letters, rank_sets, ranks, significantly_better, topics_needed
 from fathoms.errors import FathomsError
 from fathoms.estimate.calibrated import Estimate, aggregated
 from fathoms.estimate.names import LEVEL
@@ -113,7 +113,9 @@ class Ranking(Result):
         charts.require()
         name = self.measures[0].name
         topics = f"{100 * (1 - self.alpha):g}% confidence set, over topics"
-        return charts.rank_intervals(self.rank_points(name), name, topics, f"likely ({100 * self.level:g}%), over judging")
+        return charts.rank_intervals(
+            self.rank_points(name), name, topics, f"likely ({100 * self.level:g}%), over judging"
+        )
 
     def rank_points(self, measure: str) -> pl.DataFrame:
         """A row a run, best first, with all of it in words."""
@@ -195,7 +197,7 @@ def run_ranking(
         names,
         notes,
         universe,
-        sum(int(topic.unjudged_within(universe.depth).any(axis=0).sum()) for topic in ranges.topics) if ranged else 0,
+        sum(topic.unjudged_of_all(universe.depth) for topic in ranges.topics) if ranged else 0,
         any(bool(system.keys.tied.any()) for system in systems),
         {} if estimates is None else {m.name: one.to_depth for m, one in estimates.by_measure.items()},
         [] if estimates is None else calibrated_sentences(estimates, level),
@@ -274,9 +276,9 @@ def _standings(
         columns["rank_low"], columns["rank_high"] = possible
     if estimate is not None:
         columns["estimate"] = estimate.point_means
-        found = likely_ranks(estimate, level)
+        found = [*likely_ranks(estimate, level)]
         if possible is not None and (universe.depth is None or universe.depth >= estimate.to_depth):
-            found = tuple(np.clip(one, *possible) for one in found)  # what is judged then is a part of the universe
+            found = [np.clip(one, *possible) for one in found]  # what is judged then is a part of the universe
         columns["likely_rank"], columns["likely_rank_low"], columns["likely_rank_high"] = found
     listed = {name: column if isinstance(column, list) else column.tolist() for name, column in columns.items()}
     return [

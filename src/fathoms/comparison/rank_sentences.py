@@ -85,7 +85,7 @@ def _widths(found: Sequence[Standing]) -> str:
         spans.append(f"{_width(found, 'likely_rank_low', 'likely_rank_high'):.1f} likely over judging")
     if found[0].rank_low is not None:
         spans.append(f"{_width(found, 'rank_low', 'rank_high'):.1f} possible over judging and ties")
-    return f"Of {len(found)} ranks, an average run could have {', '.join(spans)}."
+    return f"Ranks open to an average run, of {len(found)}: {', '.join(spans)}."
 
 
 def _width(found: Sequence[Standing], low: str, high: str) -> float:
@@ -124,7 +124,10 @@ def _universe(result: Ranking) -> str:
 
 def described(one: Standing) -> str:
     """A run's ranks in a line."""
-    parts = [f"{one.run}: rank {one.rank} with {one.score:.4f}", f"over topics {span(one.rank_ci_low, one.rank_ci_high)}"]
+    parts = [
+        f"{one.run}: rank {one.rank} with {one.score:.4f}",
+        f"over topics {span(one.rank_ci_low, one.rank_ci_high)}",
+    ]
     if one.likely_rank_low is not None:
         parts.append(f"likely {span(one.likely_rank_low, one.likely_rank_high)}")
     if one.rank_low is not None:

@@ -42,11 +42,10 @@ def topics_needed(runs: int, alpha: float) -> int:
 def significantly_better(scores: Floats, alpha: float = 0.05, seed: int = 0) -> Bools:
     """[a, b]: whether run a is better than run b, with all such claims true at once with confidence 1 - alpha.
 
-    Scores are [run, topic]. Each pair has a paired t statistic, and the critical value is that of the greatest among all
+    Scores are [run, topic]. Each pair has a paired t statistic, and the critical value is that of the greatest of all
     pairs when topics are drawn anew, the same for all runs, and differences are centred and studentised anew. It is
     found again without the pairs that are told apart until no more are (stepdown). Claims that the data speak against,
-    t < -sqrt(log topics), are left out of the greatest, as moment selection has it (Andrews and Soares 2010,
-    Econometrica 78).
+    t < -sqrt(log topics), are left out of the greatest: moment selection, Andrews and Soares (2010), Econometrica 78.
     """
     n_runs, n = scores.shape
     better = np.zeros((n_runs, n_runs), dtype=bool)
@@ -54,9 +53,7 @@ def significantly_better(scores: Floats, alpha: float = 0.05, seed: int = 0) -> 
     needed = topics_needed(n_runs, alpha)
     if n < needed:
         return better
-    differ = np.concatenate(
-        [(np.abs(scores[one] - scores[one + 1 :]) > SAME).sum(axis=1) for one in range(n_runs - 1)]
-    )
+    differ = np.concatenate([(np.abs(scores[one] - scores[one + 1 :]) > SAME).sum(axis=1) for one in range(n_runs - 1)])
     a, b = a[differ >= needed], b[differ >= needed]
     cosine = _cosines(scores, a, b)
     weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES) / n
@@ -80,9 +77,7 @@ def _cosines(scores: Floats, a: Ints, b: Ints) -> Floats:
     return differences.mean(axis=1) / np.sqrt((differences**2).mean(axis=1))
 
 
-def _critical(
-    scores: Floats, weights: Floats, a: Ints, b: Ints, cosine: Floats, settled: float, alpha: float
-) -> float:
+def _critical(scores: Floats, weights: Floats, a: Ints, b: Ints, cosine: Floats, settled: float, alpha: float) -> float:
     """The cosine that the greatest of these pairs exceeds in a share alpha of the resamples."""
     centred = scores - scores.mean(axis=1, keepdims=True)
     means = weights @ centred.T
@@ -105,27 +100,25 @@ def letters(better: Bools, order: Ints) -> list[str]:
 
     Letters are given in the `order` of the runs. Empty where more would be needed than there are.
     """
-    alike = ~(better | better.T)[np.ix_(order, order)]
+    ordered = better[np.ix_(order, order)]
+    alike = ~(ordered | ordered.T)
     shared = np.zeros_like(alike)
-    told = [""] * len(order)
-    used = 0
+    groups: list[list[int]] = []
     for first in range(len(order)):
-        while True:
-            missing = np.flatnonzero(alike[first] & ~shared[first])
-            missing = missing[missing >= first]
-            if not len(missing):
-                break
-            if used == len(LETTERS):
+        while len(missing := first + np.flatnonzero(alike[first, first:] & ~shared[first, first:])):
+            if len(groups) == len(LETTERS):
                 return [""] * len(order)
             members = _largest_group(alike, first, int(missing[-1]))
             shared[np.ix_(members, members)] = True
-            for member in members.tolist():
-                told[order[member]] += LETTERS[used]
-            used += 1
+            groups.append(members)
+    told = [""] * len(order)
+    for letter, members in zip(LETTERS, sorted(groups), strict=False):
+        for member in members:
+            told[order[member]] += letter
     return told
 
 
-def _largest_group(alike: Bools, first: int, last: int) -> Ints:
+def _largest_group(alike: Bools, first: int, last: int) -> list[int]:
     """Runs that are all alike, with these two among them; others join in order."""
     members = [first] if first == last else [first, last]
     may_join = alike[members].all(axis=0)
@@ -133,4 +126,4 @@ def _largest_group(alike: Bools, first: int, last: int) -> Ints:
         if other not in members and may_join[other]:
             members.append(other)
             may_join &= alike[other]
-    return np.array(sorted(members))
+    return sorted(members)

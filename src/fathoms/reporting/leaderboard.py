@@ -58,17 +58,18 @@ def _section(result: Ranking, place: int) -> str:
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
     answer = result.answers[place].removeprefix(f"{measure}: ")
-    return f"<section><h2>{text(measure)}</h2>{paragraphs([answer])}{_legend(result, likely, possible)}{table}</section>"
+    return (
+        f"<section><h2>{text(measure)}</h2>{paragraphs([answer])}{_legend(result, likely, possible)}{table}</section>"
+    )
 
 
 def _legend(result: Ranking, likely: bool, possible: bool) -> str:
     marks = [("--sky", 10, f"{100 * (1 - result.alpha):g}% confidence set, over topics")]
     marks += [("--green", 4, f"likely ({100 * result.level:g}%), over judging")] if likely else []
     marks += [("--grey", 2, "possible, over judging and ties")] if possible else []
-    shown = "".join(
-        f'<span><i style="height:{height}px;background:var({colour})"></i>{name}</span>' for colour, height, name in marks
-    )
-    return f'<p class="legend note">{shown}<span><i style="width:8px;height:8px;background:var(--blue)"></i>rank</span></p>'
+    keys = [f'<i style="height:{height}px;background:var({colour})"></i>{name}' for colour, height, name in marks]
+    keys.append('<i style="width:8px;height:8px;background:var(--blue)"></i>rank')
+    return f'<p class="legend note">{"".join(f"<span>{key}</span>" for key in keys)}</p>'
 
 
 def _bar(one: Standing, n: int) -> str:
