@@ -496,7 +496,7 @@ def rank_intervals(frame: pl.DataFrame, measure: str, topics: str, likely: str) 
         likely: ("likely_rank_low", "likely_rank_high", COLOURS[2], 0.34),
     }
     shown = {name: span for name, span in spans.items() if frame[span[0]].is_not_null().any()}
-    colours = alt.Scale(domain=[*shown, "rank by score"], range=[*(span[2] for span in shown.values()), COLOURS[0]])
+    colours = alt.Scale(domain=[*shown, "rank by score"], range=[*(span[2] for span in shown.values()), COLOURS[6]])
     legend = alt.Legend(orient="top", title=None, columns=2, labelLimit=400, symbolType="square")
     down = alt.Y(
         "run:N",
@@ -517,7 +517,7 @@ def rank_intervals(frame: pl.DataFrame, measure: str, topics: str, likely: str) 
     for name, (low, high, _, broad) in shown.items():
         # A little before and after, so that a single rank is seen too.
         ends = frame.select("run", start=pl.col(low) - 0.35, stop=pl.col(high) + 0.35, kind=pl.lit(name)).drop_nulls()
-        bars = alt.Chart(ends).mark_bar(height=max(1.2, broad * step), aria=False)
+        bars = alt.Chart(ends).mark_bar(height=max(1.6, broad * step), aria=False)
         layers.append(bars.encode(x=across, x2="stop:Q", y=down, color=colour))
     dots = alt.Chart(frame.select("run", "tooltip", start="rank", kind=pl.lit("rank by score")))
     marks = dots.mark_circle(size=min(60.0, (0.75 * step) ** 2), opacity=1)

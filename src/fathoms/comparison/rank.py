@@ -17,7 +17,7 @@ from fathoms.choices import checked
 from fathoms.comparison.compare import compared_values, estimates_if_quick
 from fathoms.comparison.differences import comparable
 from fathoms.comparison.ranges import NOTHING, Ranges, Universe
-from fathoms.comparison.rank_sets import letters, rank_sets, ranks, significantly_better, topics_needed
+from fathoms.comparison.rank_sets import letters, rank_sets, ranks, significantly_better
 from fathoms.errors import FathomsError
 from fathoms.estimate.calibrated import Estimate, aggregated
 from fathoms.estimate.names import LEVEL
@@ -184,8 +184,6 @@ def run_ranking(
         possible = possible_ranks(ranges, m, values.mean(axis=1), scores)
         estimate = None if estimates is None else estimates.by_measure.get(m)
         standings += _standings(names, m, values, better[m.name], possible, estimate, level, universe)
-    if len(qrels.topics) < topics_needed(len(names), alpha):
-        notes.append(_too_few(len(qrels.topics), len(names), alpha))
     ranged = any(standing.rank_low is not None for standing in standings)
     return Ranking(
         standings,
@@ -213,13 +211,6 @@ def _universe(measures: Sequence[Measure]) -> str | float:
     if len(wider) > 1 or (wider and len(asked) > 1):
         raise FathomsError("universe: measures of one ranking range over the same documents; give one of them")
     return wider[0] if wider else "all"
-
-
-def _too_few(topics: int, runs: int, alpha: float) -> str:
-    return (
-        f"{topics} topics are too few to tell any of {runs} runs apart at alpha {alpha:g}: it takes at least "
-        f"{topics_needed(runs, alpha)}, so confidence sets over topics are all ranks"
-    )
 
 
 def possible_ranks(

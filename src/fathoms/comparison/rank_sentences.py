@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fathoms.comparison.rank_sets import topics_needed
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ def _first(found: Sequence[Standing], topics: int) -> str:
 def _over_topics(found: Sequence[Standing], result: Ranking) -> str:
     best = [one.run for one in found if one.rank_ci_low == 1]
     level = f"{100 * (1 - result.alpha):g}% confidence"
+    needed = topics_needed(len(found), result.alpha)
+    if result.topics < needed:
+        return (
+            f"{pluralise(result.topics, 'topic')} cannot tell any of {len(found)} runs apart; it takes at least "
+            f"{needed} ({level})."
+        )
     if len(best) == 1:
         return f"Over topics, no other run might be the best ({level})."
     if len(best) == len(found):

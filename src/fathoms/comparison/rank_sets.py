@@ -121,7 +121,7 @@ def letters(better: Bools, order: Ints) -> list[str]:
 def _largest_group(alike: Bools, first: int, last: int) -> list[int]:
     """Runs that are all alike, with these two among them; others join in order."""
     members = [first] if first == last else [first, last]
-    may_join = alike[members].all(axis=0)
+    may_join: Bools = np.asarray(alike[members].all(axis=0))
     for other in np.flatnonzero(may_join).tolist():
         if other not in members and may_join[other]:
             members.append(other)
