@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 METHODS = {
     "eval": "evaluate",
     "compare": "compare",
+    "rank": "rank",
     "depth": "depth",
     "audit": "audit",
     "labels": "labels",
