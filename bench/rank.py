@@ -1,6 +1,6 @@
 """How long `fathoms rank` takes, with and without likely ranks, beside `compare` of the same runs.
 
-    python bench/rank.py QRELS RUNS... [--repeat N]
+python bench/rank.py QRELS RUNS... [--repeat N]
 """
 
 from __future__ import annotations

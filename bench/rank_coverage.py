@@ -7,8 +7,8 @@
 `topics`: confidence sets from topics drawn from those of a collection, against the ranks by all of them: half of them
 (each once), as many with replacement, and with replacement after each run's scores were moved to the same mean, so that
 all runs are equally good and any claim is false. For all runs, and for 20 drawn at random. `simulated`: the same with
-topics from a population of 2,000, in which every other run has a twin that is exactly as good (each topic is there
-twice, the second time with the twins' scores exchanged). Beside the sets in use, those of paired t-tests with Holm's
+topics from a population of 2,000, in which runs come in pairs that are exactly as good (each topic is there twice, the
+second time with the scores of each pair exchanged). Beside the sets in use, those of paired t-tests with Holm's
 correction. Covered means that all runs are in their sets at once. `likely`: likely ranks of simulated collections with
 shallow pools, against the ranks once everything is judged down to the estimates' depth. Tables in Markdown.
 """

@@ -85,6 +85,14 @@ def test_no_judging_and_no_order_of_ties_leaves_the_possible_ranks(ties: float) 
     assert counts[0] / counts[1] > 0.85  # pair by pair is nearly all there is to say
 
 
+@pytest.mark.parametrize("ties", [0.0, 0.3])
+def test_the_quick_bounds_of_many_runs_hold_too(ties: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fathoms.comparison.ranges.BEST", 0)
+    monkeypatch.setattr("fathoms.comparison.ranges.BEST_QUADRATIC", 0)
+    counts = np.array([possible_and_true(100 + seed, ties) for seed in range(5)]).sum(axis=0)
+    assert counts[0] / counts[1] > 0.6
+
+
 def test_copies_share_their_ranks_whatever_is_judged() -> None:
     qrels = {str(t): {"a": 1, "b": 0, "c": 0} for t in range(8)}
     one = {str(t): {"a": 3.0, "u": 2.0, "b": 1.0} for t in range(8)}
@@ -293,7 +301,7 @@ def named(standings: list[Standing], column: str) -> str:
 def test_sentences_name_those_who_might_be_first(result: Ranking) -> None:
     for measure, answer in zip(("P@5", "AP"), result.answers, strict=True):
         found = result.of(measure)
-        assert answer.startswith(f"{measure}: {found[0].run} is first with {found[0].score:.4f} (as judged, on these 20")
+        assert answer.startswith(f"{measure}: {found[0].run} is first with {found[0].score:.4f} (as judged, on these ")
         for column, start in (("rank_ci_low", "tied for first: "), ("likely_rank_low", "likely to be first: ")):
             number = sum(getattr(one, column) == 1 for one in found)
             if 1 < number < len(found):
@@ -345,8 +353,13 @@ def test_one_run_is_no_ranking() -> None:
 def test_unseen_documents_widen_the_possible_ranks() -> None:
     qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}}
     runs = {"x": {"1": {"a": 1.0}, "2": {"a": 1.0}}, "y": {"1": {"b": 1.0}, "2": {"b": 1.0}}}
-    assert fm.rank(qrels, runs, "AP", draws=0)["rank_high"].to_list() == [1, 2]
-    assert fm.rank(qrels, runs, "AP", draws=0, universe=float("inf"))["rank_high"].to_list() == [1, 2]
+    assert fm.rank(qrels, runs, "AP", draws=0)["rank_low"].to_list() == [1, 2]
+    assert fm.rank(qrels, runs, "AP", draws=0, universe=2)["rank_low"].to_list() == [1, 2]
+    without_end = fm.Experiment(qrels, runs, universe=float("inf")).rank("AP", draws=0)
+    # As many relevant documents as one likes bring both to 0, and so to the same rank, but never y ahead.
+    assert without_end.frame["rank_low"].to_list() == [1, 1]
+    assert without_end.frame["rank_high"].to_list() == [1, 2]
+    assert "of these 2 runs and any number of unseen ones per topic, and every order" in without_end.remarks[0]
 
 
 # -- the command -----------------------------------------------------------------------------------------------------

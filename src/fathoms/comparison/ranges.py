@@ -424,7 +424,11 @@ def quick_ends(measure: Measure, topic: TopicRankings, a: Ints, b: Ints, others:
     low, high = listed_range(measure, topic.evidence(None, universe), over_ties)
     if low is None or high is None:
         return np.stack([np.full(len(a), -np.inf), np.full(len(a), np.inf)])
-    return np.stack([low[a] - high[b], high[a] - low[b]])
+    ends = np.stack([low[a] - high[b], high[a] - low[b]])
+    if "universe" in measure.params and (others >= ENDLESS).any():
+        # Without end, what one divides by makes any difference vanish.
+        return np.stack([np.minimum(ends[0], 0.0), np.maximum(ends[1], 0.0)])
+    return ends
 
 
 def _weighted_ends(measure: Weighted, topic: TopicRankings, a: Ints, b: Ints, over_ties: bool) -> Floats:

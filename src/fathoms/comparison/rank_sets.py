@@ -57,10 +57,10 @@ def significantly_better(scores: Floats, alpha: float = 0.05, seed: int = 0) -> 
     a, b = a[differ >= needed], b[differ >= needed]
     cosine = _cosines(scores, a, b)
     weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES) / n
-    settled = 1 / sqrt(1 + (n - 1) / log(n))  # the cosine at which t is sqrt(log n)
+    clear = 1 / sqrt(1 + (n - 1) / log(n))  # the cosine at which t is sqrt(log n)
     left = np.ones(len(a), dtype=bool)
     while left.any():
-        critical = _critical(scores, weights, a[left], b[left], cosine[left], settled, alpha)
+        critical = _critical(scores, weights, a[left], b[left], cosine[left], clear, alpha)
         told_apart = left & (np.abs(cosine) > critical + SAME)
         if not told_apart.any():
             break
@@ -77,7 +77,7 @@ def _cosines(scores: Floats, a: Ints, b: Ints) -> Floats:
     return differences.mean(axis=1) / np.sqrt((differences**2).mean(axis=1))
 
 
-def _critical(scores: Floats, weights: Floats, a: Ints, b: Ints, cosine: Floats, settled: float, alpha: float) -> float:
+def _critical(scores: Floats, weights: Floats, a: Ints, b: Ints, cosine: Floats, clear: float, alpha: float) -> float:
     """The cosine that the greatest of these pairs exceeds in a share alpha of the resamples."""
     centred = scores - scores.mean(axis=1, keepdims=True)
     means = weights @ centred.T
@@ -89,7 +89,7 @@ def _critical(scores: Floats, weights: Floats, a: Ints, b: Ints, cosine: Floats,
         mean = means[:, a[part]] - means[:, b[part]]
         with np.errstate(divide="ignore", invalid="ignore"):
             drawn = np.where(square > SAME**2, mean / np.sqrt(square), 0.0)
-        for side, open_ in ((drawn, cosine[part] > -settled), (-drawn, cosine[part] < settled)):
+        for side, open_ in ((drawn, cosine[part] > -clear), (-drawn, cosine[part] < clear)):
             np.maximum(greatest, side[:, open_].max(axis=1, initial=0.0), out=greatest)
     place = min(len(weights), int(np.ceil((1 - alpha) * (len(weights) + 1))))
     return float(np.sort(greatest)[place - 1])
