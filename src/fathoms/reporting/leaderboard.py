@@ -20,6 +20,7 @@ main { padding-block: 2rem; }
 .bar .topics { background: var(--sky); top: 2px; height: 10px; border-radius: 3px; }
 .bar .all { background: var(--grey); top: 6px; height: 2px; }
 .bar .likely { top: 5px; height: 4px; }
+.bar .score { background: var(--ink); }
 .legend span { margin-right: 1.5rem; white-space: nowrap; }
 .legend i { display: inline-block; width: 1.6rem; margin-right: .4rem; vertical-align: middle; border-radius: 3px; }
 """
@@ -52,7 +53,8 @@ def _section(result: Ranking, place: int) -> str:
         cells += [_bar(one, len(found)), span(one.rank_ci_low, one.rank_ci_high)]
         if likely:
             reach = span(one.likely_rank_low, one.likely_rank_high)
-            cells += [number(one.estimate), f"{one.likely_rank} ({reach})" if one.likely_rank is not None else ""]
+            alone = one.likely_rank is None or reach == str(one.likely_rank)
+            cells += [number(one.estimate), reach if alone else f"{one.likely_rank} ({reach})"]
         cells += [span(one.rank_low, one.rank_high)] if possible else []
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
@@ -68,7 +70,7 @@ def _legend(result: Ranking, likely: bool, possible: bool) -> str:
     marks += [("--green", 4, f"likely ({100 * result.level:g}%), over judging")] if likely else []
     marks += [("--grey", 2, "possible, over judging and ties")] if possible else []
     keys = [f'<i style="height:{height}px;background:var({colour})"></i>{name}' for colour, height, name in marks]
-    keys.append('<i style="width:8px;height:8px;background:var(--blue)"></i>rank')
+    keys.append('<i style="width:8px;height:8px;background:var(--ink)"></i>rank')
     return f'<p class="legend note">{"".join(f"<span>{key}</span>" for key in keys)}</p>'
 
 
