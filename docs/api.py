@@ -37,7 +37,7 @@ import fathoms as fm
 SECTIONS = {
     "Experiments": ("Experiment", "Evaluator"),
     "Functions for a single call": (
-        *("evaluate", "evaluate_depths", "compare", "predict", "probabilities", "confidence", "depth"),
+        *("evaluate", "evaluate_depths", "compare", "rank", "predict", "probabilities", "confidence", "depth"),
         *("ties", "audit", "labels", "plan", "check", "pool", "report", "compare_scores"),
     ),
     "Measures": ("Measure", "parse_measure"),

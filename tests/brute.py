@@ -71,9 +71,9 @@ def completions(topic: Topic, run_a: str, run_b: str, gmax: int) -> Iterator[dic
         yield known | dict(zip(open_, grades, strict=True))
 
 
-def orders(topic: Topic, run_a: str, run_b: str) -> Iterator[dict[str, int]]:
-    """Every total order of the documents that either run has tied: one order for both runs."""
-    for order in itertools.permutations(sorted(_tied([topic.rankings[run] for run in (run_a, run_b)]))):
+def orders(topic: Topic, *runs: str) -> Iterator[dict[str, int]]:
+    """Every total order of the documents that any of the runs has tied: one order for all of them."""
+    for order in itertools.permutations(sorted(_tied([topic.rankings[run] for run in runs]))):
         yield {document: place for place, document in enumerate(order)}
 
 

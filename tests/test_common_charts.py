@@ -52,6 +52,15 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "ranges": lambda: charts.ranges(
         pl.DataFrame({"place": [1, 2], "run": ["a", "b"], **RANGE, **LIKELY, "tooltip": ["a", "b"]}), "AP"
     ),
+    "rank_intervals": lambda: charts.rank_intervals(
+        pl.DataFrame(
+            {"run": ["a", "b"], "rank": [1, 2], "rank_low": [1, 1], "rank_high": [1, 2], "tooltip": ["a", "b"]}
+            | {"likely_rank_low": [1, 2], "likely_rank_high": [1, 2], "rank_ci_low": [1, 1], "rank_ci_high": [2, 2]}
+        ),
+        "AP",
+        "over topics",
+        "likely",
+    ),
     "verdict_matrix": lambda: charts.verdict_matrix(
         pl.DataFrame({"row": [1, 2], "start": [2, 1], "stop": [2, 1], "verdict": ["open", "open"]}), ["a", "b"]
     ),

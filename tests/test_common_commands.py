@@ -22,6 +22,7 @@ METHODS = {
     "eval": "evaluate",
     "compare": "compare",
     "diff": "diff",
+    "rank": "rank",
     "depth": "depth",
     "audit": "audit",
     "labels": "labels",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fathoms.api import pool as pool
     from fathoms.api import predict as predict
     from fathoms.api import probabilities as probabilities
+    from fathoms.api import rank as rank
     from fathoms.api import report as report
     from fathoms.api import ties as ties
     from fathoms.comparison.external_scores import compare_scores as compare_scores
@@ -68,6 +69,7 @@ _HOMES = {
             "pool",
             "predict",
             "probabilities",
+            "rank",
             "report",
             "ties",
         ),

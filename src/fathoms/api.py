@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fathoms.comparison.gate_result import Gate
     from fathoms.comparison.label_result import LabelAudit
     from fathoms.comparison.plan_result import Plan
+    from fathoms.comparison.rank import Ranking
     from fathoms.comparison.significance import Correction, Test
     from fathoms.comparison.tie_effects import TieReport
     from fathoms.estimate.confidence import Confidence
@@ -190,6 +191,38 @@ class Experiment(BaseExperiment):
         from fathoms.comparison.diff import run_diff
 
         return self._noted(run_diff(self, a, b, measures, depth=depth, p=p))
+
+    def rank(
+        self,
+        measures: Sequence[Any] | Any = "AP",
+        *,
+        alpha: float = 0.05,
+        draws: int | None = None,
+        labels: Any = (),
+        to_depth: int | None = None,
+        level: float = LEVEL,
+        progress: Progress = nothing,
+    ) -> Ranking:
+        """The leaderboard: each run's rank, and the ranks it could have over judging, ties and topics.
+
+        `alpha` is for the confidence sets over topics; `draws` is how often the unjudged documents are drawn for the
+        likely ranks (0: none), which `labels`, `to_depth` and `level` are for, as in `predict`. The result's `better`
+        says for each measure which runs topics show to be better than which.
+        """
+        from fathoms.comparison.rank import run_ranking
+
+        return self._noted(
+            run_ranking(
+                self,
+                self.measures(measures),
+                alpha=alpha,
+                draws=draws,
+                labels=each_source(labels),
+                to_depth=to_depth,
+                level=level,
+                progress=progress,
+            )
+        )
 
     def predict(
         self,
@@ -739,6 +772,36 @@ def diff(
     ('1', 0.5, 1, 1)
     """
     return Experiment(qrels, two_runs(a, b, "AB"), **options).diff(measures=measures, depth=depth, p=p)
+
+
+def rank(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Any] | Any = "AP",
+    *,
+    alpha: float = 0.05,
+    draws: int | None = None,
+    labels: Any = (),
+    to_depth: int | None = None,
+    level: float = LEVEL,
+    **options: Unpack[ReadingOptions],
+) -> pl.DataFrame:
+    """The leaderboard: one row per run and measure, best first, with the ranks that each run could have.
+
+    The columns are run, measure, score, rank (1 + the number of better runs); rank_low, rank_high (over every way of
+    judging the documents of all runs and every order of ties); estimate, likely_rank, likely_rank_low,
+    likely_rank_high (from `draws` of the unjudged documents, with `labels`, `to_depth` and `level` as in
+    `fm.predict`); rank_ci_low, rank_ci_high (simultaneous confidence sets over topics, at `alpha`) and group (runs that
+    topics do not tell apart share a letter). `options` are those of `Experiment`.
+
+    >>> import fathoms as fm
+    >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1, "d": 0}}
+    >>> runs = {"good": {"1": {"a": 2.0}, "2": {"c": 2.0}}, "bad": {"1": {"b": 2.0}, "2": {"x": 2.0}}}
+    >>> fm.rank(qrels, runs, "P@1", draws=0).select("run", "rank", "rank_low", "rank_high").rows()
+    [('good', 1, 1, 1), ('bad', 2, 2, 2)]
+    """
+    exp = Experiment(qrels, runs, **options)
+    return exp.rank(measures, alpha=alpha, draws=draws, labels=labels, to_depth=to_depth, level=level).frame
 
 
 def predict(

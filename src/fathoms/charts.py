@@ -479,6 +479,53 @@ def ranges(frame: pl.DataFrame, measure: str) -> Any:
     return _finish(alt.layer(*layers), f"{measure} of each system, and the range it could have", WIDE, height)
 
 
+def rank_intervals(frame: pl.DataFrame, measure: str, topics: str, likely: str) -> Any:
+    """Each system's rank as a dot, and the ranks it could have, a line a system and the best first.
+
+    Columns: run, rank, rank_low, rank_high (thin), likely_rank_low, likely_rank_high (over it), rank_ci_low,
+    rank_ci_high (broad), tooltip; `topics` and `likely` are how the legend calls the last two.
+    """
+    import altair as alt
+    import polars as pl
+
+    n = len(frame)
+    step = max(9.0, min(24.0, 1300 / max(n, 1)))
+    spans = {
+        topics: ("rank_ci_low", "rank_ci_high", COLOURS[5], 0.7),
+        "possible, over judging and ties": ("rank_low", "rank_high", COLOURS[7], 0.12),
+        likely: ("likely_rank_low", "likely_rank_high", COLOURS[2], 0.34),
+    }
+    shown = {name: span for name, span in spans.items() if frame[span[0]].is_not_null().any()}
+    colours = alt.Scale(domain=[*shown, "rank by score"], range=[*(span[2] for span in shown.values()), COLOURS[6]])
+    legend = alt.Legend(orient="top", title=None, columns=2, labelLimit=400, symbolType="square")
+    down = alt.Y(
+        "run:N",
+        sort=frame["run"].to_list(),
+        title=None,
+        axis=alt.Axis(labelOverlap=False, labelLimit=160, labelFontSize=min(11, step - 1), ticks=False),
+    )
+    every = 5 * max(1, round(n / 50)) if n > 12 else 1
+    ticks = [1, *range(max(every, 2), n + 1, every)]
+    across = alt.X(
+        "start:Q",
+        title="rank",
+        scale=alt.Scale(domain=[0.4, n + 0.6], nice=False, zero=False),
+        axis=alt.Axis(values=ticks, format="d"),
+    )
+    colour = alt.Color("kind:N", scale=colours, legend=legend)
+    layers = []
+    for name, (low, high, _, broad) in shown.items():
+        # A little before and after, so that a single rank is seen too.
+        ends = frame.select("run", start=pl.col(low) - 0.35, stop=pl.col(high) + 0.35, kind=pl.lit(name)).drop_nulls()
+        bars = alt.Chart(ends).mark_bar(height=max(1.6, broad * step), aria=False)
+        layers.append(bars.encode(x=across, x2="stop:Q", y=down, color=colour))
+    dots = alt.Chart(frame.select("run", "tooltip", start="rank", kind=pl.lit("rank by score")))
+    marks = dots.mark_circle(size=min(60.0, (0.75 * step) ** 2), opacity=1)
+    layers.append(marks.encode(x=across, y=down, color=colour, description="tooltip:N"))
+    title = f"{measure}: the rank of each system, and the ranks it could have"
+    return _finish(alt.layer(*layers), title, 620, int(n * step))
+
+
 def verdict_matrix(frame: pl.DataFrame, names: Sequence[str]) -> Any:
     """Which comparisons can be claimed: a cell for each two systems, both ways by place.
 

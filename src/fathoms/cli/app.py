@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "is A better than B, and will it stay so",
     "gate": "may a candidate replace the baseline: passes, fails or cannot tell, for continuous integration",
     "diff": "what changed between two runs, with judgments or without",
+    "rank": "the leaderboard, each run with the ranks it could have",
     "depth": "how much depends on the depth of evaluation",
     "audit": "can this collection be trusted and reused",
     "labels": "can labels of language models or others stand in for human judgments",

@@ -78,7 +78,11 @@ def write(result: Evaluation, args: Namespace) -> None:
 
 def put_result(result: Result, args: Namespace) -> None:
     """A result for programs: tsv, csv, json or parquet."""
-    put_rows(result.columns, list(result.rows()), args, result.words)
+    if args.format == "parquet":
+        with whole_file(args.output) as path:
+            result.frame.write_parquet(path)
+    else:
+        put_rows(result.columns, list(result.rows()), args, result.words)
 
 
 def put_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], args: Namespace, words: Sequence[str] = ()) -> None:
@@ -260,13 +264,18 @@ class Block(NamedTuple):
 def table(result: Evaluation, *, wide: bool, quiet: bool) -> str:
     """One block a measure, best run first, the range drawn; under it what else a reader should know."""
     blocks = [_block(result, measure) for measure in result.measures]
-    sentences = [] if quiet else result.sentences
+    return blocks_text(blocks, [], [] if quiet else result.sentences, wide=wide)
+
+
+def blocks_text(blocks: list[Block], above: Sequence[str], sentences: Sequence[str], *, wide: bool) -> str:
+    """Tables between the sentences above them and those below."""
     on_terminal = sys.stdout.isatty() and not wide
-    texts = [*sentences, *(cell for block in blocks for row in block.rows for cell in row[: block.words])]
+    texts = [*above, *sentences, *(cell for block in blocks for row in block.rows for cell in row[: block.words])]
     # Terminals have a width and fat letters, and other letters than these may be wider or none; rich knows of all that.
     if on_terminal or not all(text.isascii() and text.isprintable() for text in texts):
-        return _by_rich(blocks, sentences, on_terminal)
-    return "\n".join([*map(_plain, blocks), ""]) + "".join(f"{sentence}\n" for sentence in sentences)
+        return _by_rich(blocks, above, sentences, on_terminal)
+    head = "".join(f"{sentence}\n" for sentence in above) + ("\n" if above else "")
+    return head + "\n".join([*map(_plain, blocks), ""]) + "".join(f"{sentence}\n" for sentence in sentences)
 
 
 def _block(result: Evaluation, measure: Measure) -> Block:
@@ -304,7 +313,7 @@ def _plain(block: Block) -> str:
     return "".join(f"{text}\n" for text in (block.title, *map(line, lines)))
 
 
-def _by_rich(blocks: list[Block], sentences: list[str], on_terminal: bool) -> str:
+def _by_rich(blocks: list[Block], above: Sequence[str], sentences: Sequence[str], on_terminal: bool) -> str:
     import io
 
     from rich.console import Console
@@ -321,6 +330,10 @@ def _by_rich(blocks: list[Block], sentences: list[str], on_terminal: bool) -> st
         markup=False,
         emoji=False,
     )
+    for sentence in above:
+        console.print(sentence, soft_wrap=True)
+    if above:
+        console.print()
     for block in blocks:
         console.print(block.title, style="bold")
         grid = Table(box=None, pad_edge=False)

@@ -15,7 +15,15 @@ from fathoms.comparison.differences import comparable
 from fathoms.comparison.fragility import Fragility, fragility
 from fathoms.comparison.holding import Holding, holding
 from fathoms.comparison.intervals import intervals, tested_levels
-from fathoms.comparison.observed import System, documents_by_key, observe, other_depths
+from fathoms.comparison.observed import (
+    System,
+    asked_universe,
+    documents_by_key,
+    estimates_if_quick,
+    observe,
+    other_depths,
+    without_pair,
+)
 from fathoms.comparison.paired_tests import effect_interval, effect_size, paired_differences
 from fathoms.comparison.ranges import NOTHING, DifferenceRanges, Ranges, Universe
 from fathoms.comparison.sentences import OTHER_SIDE
@@ -30,9 +38,8 @@ from fathoms.comparison.significance import (
 )
 from fathoms.data.file_names import stem
 from fathoms.errors import FathomsError
-from fathoms.estimate.calibrated import Estimates, interval, run_estimates
-from fathoms.estimate.draws import drawable
-from fathoms.estimate.names import DRAWS, LEVEL
+from fathoms.estimate.calibrated import Estimates, interval
+from fathoms.estimate.names import LEVEL
 from fathoms.estimate.prediction_sentences import calibrated_sentences
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
@@ -51,7 +58,6 @@ COLUMNS = (
 )
 WORDS = ("run_a", "run_b", "measure", "reversible", "verdict", "reason")
 HOLDS = 0.95  # probability that a significant difference stays significant, from which on it is supported
-DRAWN = 10_000_000  # documents in all runs up to which estimates are drawn unless told otherwise
 EXPLAINED = 10  # pairs that are explained at once, at most
 MOST_TOPICS = 100_000
 POWER = 0.8  # chance to find a difference of the observed size with the number of topics given for an open pair
@@ -172,14 +178,15 @@ def run_comparison(
             f"explain: {len(a) * len(measures):,} comparisons are more than can be explained at once ({EXPLAINED}); "
             "give two runs, or a baseline and a few"
         )
-    seen = observe(experiment, measures, progress)
-    measures, systems, values, scores, notes = seen.measures, seen.systems, seen.values, seen.scores, seen.notes
-    qrels, universe, ranges = experiment.qrels, seen.universe, seen.ranges(a, b)
+    measures = without_pair(measures)
+    universe = Universe(asked_universe(measures), options.universe_depth)
+    seen = observe(experiment, measures, universe, progress, depths=True)
+    systems, values, scores, notes = seen.systems, seen.values, seen.scores, seen.notes
+    qrels, ranges = experiment.qrels, seen.ranges(a, b)
     means = {m: values[m].mean(axis=1) for m in measures}
     found = ranges.of(measures, {m: means[m][a] - means[m][b] for m in measures}, scores)
     how = _How(names, a, b, test, correction, alpha, alpha, options.seed, options.ties == "expected")
-    documents = sum(len(system.keys.keys) for system in systems)
-    estimates = _estimates(experiment, measures, how, draws, labels, to_depth, documents, notes)
+    estimates = estimates_if_quick(seen, draws, labels, to_depth)
     held = {} if estimates is None else _held(estimates, values, how, level, options.workers)
     explained_by = [m for m in measures if m in found and not m.needs_pool] if explain else []
     told: dict[Measure, list[Fragility | None]] = {m: [*fragility(ranges, m, means[m])] for m in explained_by}
@@ -293,38 +300,6 @@ class _How:
     asked_alpha: float
     seed: int
     over_orders: bool  # scores are means over the orders of ties
-
-
-def _estimates(
-    experiment: BaseExperiment,
-    measures: Sequence[Measure],
-    how: _How,
-    draws: int | None,
-    labels: Sequence[Any],
-    to_depth: int | None,
-    documents: int,
-    notes: list[str],
-) -> Estimates | None:
-    """What `predict` estimates of the measures that can be drawn; None where nothing is to be estimated."""
-    wanted, asked = [m for m in measures if drawable(m)], draws is not None
-    if draws == 0 or not wanted or how.over_orders:
-        if len(labels) or to_depth is not None:
-            raise FathomsError("labels and to_depth are for the estimates, of which there are none here")
-        return None
-    if draws is None and documents > DRAWN:
-        notes.append(
-            f"estimates are left out, since they take long for {len(how.names)} runs; --draws {DRAWS} adds them"
-        )
-        return None
-    try:
-        found = run_estimates(experiment, wanted, labels=labels, to_depth=to_depth, draws=draws or DRAWS)
-    except FathomsError as error:
-        if asked or len(labels) or to_depth is not None:
-            raise
-        notes.append(f"there are no estimates: {error}")
-        return None
-    notes += [note for note in found.notes if note not in notes]
-    return found
 
 
 def _held(

@@ -24,16 +24,21 @@ from fathoms.choices import checked
 from fathoms.comparison.fragility import changes_by_one
 from fathoms.comparison.gate_result import Gate, GateRow, ToJudge
 from fathoms.comparison.non_inferiority import lower_end, mixed_p_above, p_above, worst_lower_end, worst_p_above
-from fathoms.comparison.observed import Observed, documents_by_key, observe
+from fathoms.comparison.observed import (
+    Observed,
+    asked_universe,
+    documents_by_key,
+    estimates_if_quick,
+    observe,
+    without_pair,
+)
 from fathoms.comparison.paired_tests import paired_differences
-from fathoms.comparison.ranges import Ranges, pairs_to_depth
+from fathoms.comparison.ranges import Ranges, Universe, pairs_to_depth
 from fathoms.comparison.significance import corrected
 from fathoms.data.keys import Keys
 from fathoms.errors import FathomsError
-from fathoms.estimate.calibrated import Estimates, run_estimates
-from fathoms.estimate.draws import drawable
+from fathoms.estimate.calibrated import Estimates
 from fathoms.estimate.judged_rates import changes_at_judged_rates
-from fathoms.estimate.names import DRAWS
 from fathoms.estimate.prediction_sentences import calibrated_sentences
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
@@ -65,7 +70,7 @@ def run_gate(
     """
     max_drop = checked("max_drop", choices.at_least_zero, max_drop)
     alpha = checked("alpha", choices.share, alpha)
-    draws = DRAWS if draws is None else checked("draws", choices.whole_number, draws, 0)
+    draws = None if draws is None else checked("draws", choices.whole_number, draws, 0)
     experiment.needs_an_order("a gate")
     names = list(experiment.runs)
     if len(names) != 2:
@@ -73,8 +78,10 @@ def run_gate(
     odd = next((m for m in measures if m.aggregate != "mean"), None)
     if odd is not None:
         raise FathomsError(f"{odd.name} is no mean over topics, so a gate cannot bound its drop; use another measure")
-    seen = observe(experiment, measures, progress)
-    estimates = _estimates(experiment, seen, draws, labels, to_depth)
+    measures = without_pair(measures)
+    universe = Universe(asked_universe(measures), experiment.options.universe_depth)
+    seen = observe(experiment, measures, universe, progress)
+    estimates = estimates_if_quick(seen, draws, labels, to_depth)
     topics = experiment.qrels.topics
     everywhere = np.ones(len(topics), dtype=bool)
     places = {"all": everywhere}
@@ -82,7 +89,7 @@ def run_gate(
         seen.notes.extend(experiment.topic_groups.notes(topics))
         places |= experiment.topic_groups.masks(topics)
     ranges = seen.ranges(A, B)
-    likely = _likely(experiment, seen, estimates, draws, to_depth, labelled=len(labels) > 0)
+    likely = _likely(seen, estimates, to_depth, labelled=len(labels) > 0)
     doubts = {m: _Doubt.of(m, seen, ranges, likely.get(m, ())) for m in seen.measures}
     tested = [
         _tested(m, group, here, doubts[m].of_topics(here), max_drop, alpha)
@@ -106,31 +113,8 @@ def run_gate(
     )
 
 
-def _estimates(
-    experiment: BaseExperiment, seen: Observed, draws: int, labels: Sequence[Any], to_depth: int | None
-) -> Estimates | None:
-    wanted = [m for m in seen.measures if drawable(m)]
-    if not draws or not wanted:
-        return None
-    try:
-        found = run_estimates(experiment, wanted, labels=labels, to_depth=to_depth, draws=draws)
-    except FathomsError as error:
-        if len(labels) or to_depth is not None:
-            raise
-        seen.notes.append(f"there are no estimates, so only what is certain counts: {error}")
-        return None
-    seen.notes.extend(note for note in found.notes if note not in seen.notes)
-    return found
-
-
 def _likely(
-    experiment: BaseExperiment,
-    seen: Observed,
-    estimates: Estimates | None,
-    draws: int,
-    to_depth: int | None,
-    *,
-    labelled: bool,
+    seen: Observed, estimates: Estimates | None, to_depth: int | None, *, labelled: bool
 ) -> dict[Measure, tuple[Floats, ...]]:
     """For each measure draws [draw, topic] of the differences: the default estimate's and, without labels, those at
     the judged rates and the differences as judged."""
@@ -141,7 +125,8 @@ def _likely(
     }
     if labelled:
         return found
-    changes = changes_at_judged_rates(experiment, list(found), draws, to_depth)
+    draws = len(next(iter(found.values()))[0])
+    changes = changes_at_judged_rates(seen.experiment, list(found), draws, to_depth)
     as_judged = {m: seen.values[m][1] - seen.values[m][0] for m in found}
     return {m: (*found[m], as_judged[m] + changes[m][:, 1] - changes[m][:, 0], as_judged[m][None, :]) for m in found}
 

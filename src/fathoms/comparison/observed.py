@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +12,17 @@ from fathoms.comparison.differences import comparable
 from fathoms.comparison.ranges import Ranges, Universe
 from fathoms.data.keys import Keys
 from fathoms.errors import FathomsError
+from fathoms.estimate.calibrated import Estimates, run_estimates
+from fathoms.estimate.draws import drawable
+from fathoms.estimate.names import DRAWS
 from fathoms.evidence.evidence import Floats, Ints
 from fathoms.evidence.pairs import RankedKeys
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.survey import Survey, survey
 from fathoms.experiment.topics import topic_notes
 from fathoms.measures.base import Measure, Scores
+
+DRAWN = 10_000_000  # documents in all runs up to which estimates are drawn unless told otherwise
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +51,11 @@ class Observed:
     def scores(self) -> dict[Measure, list[Scores]]:
         return {m: [system.scores[m] for system in self.systems] for m in self.measures}
 
+    @property
+    def documents(self) -> int:
+        """How many there are in all runs together."""
+        return sum(len(system.keys.keys) for system in self.systems)
+
     def ranges(self, a: Ints, b: Ints) -> Ranges:
         """What ranges of the differences between these runs are made from."""
         keys = [system.keys for system in self.systems]
@@ -52,10 +63,14 @@ class Observed:
 
 
 def observe(
-    experiment: BaseExperiment, measures: Sequence[Measure], progress: Callable[[str], None] = lambda run: None
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
+    universe: Universe,
+    progress: Callable[[str], None] = lambda run: None,
+    *,
+    depths: bool = False,
 ) -> Observed:
-    """Look at each run on its own, a few at a time."""
-    measures = without_pair(measures)
+    """Look at each run on its own, a few at a time; at other depths too if asked."""
     experiment.prepare()
     qrels, options = experiment.qrels, experiment.options
     notes = list(qrels.notes)
@@ -65,14 +80,42 @@ def observe(
         ranked = experiment.ranked(name)
         evidence = align.of(ranked).evidence
         scores = {m: m.scores(evidence) for m in measures}
-        depths = {m: m.at_depths(evidence, other_depths(m)).mean(axis=0) for m in measures if other_depths(m)}
-        return System(RankedKeys.of(ranked, len(qrels.topics)), scores, depths, survey(ranked, qrels))
+        at_depths = {
+            m: m.at_depths(evidence, other_depths(m)).mean(axis=0) for m in measures if depths and other_depths(m)
+        }
+        return System(RankedKeys.of(ranked, len(qrels.topics)), scores, at_depths, survey(ranked, qrels))
 
     systems = experiment.map(one, progress=progress)
     notes += topic_notes([system.survey for system in systems], qrels, "all")
     values = {m: np.stack([_values(m, system.scores[m], options.ties) for system in systems]) for m in measures}
-    universe = Universe(asked_universe(measures), options.universe_depth)
-    return Observed(experiment, measures, list(experiment.runs), systems, values, universe, notes)
+    return Observed(experiment, list(measures), list(experiment.runs), systems, values, universe, notes)
+
+
+def estimates_if_quick(
+    seen: Observed, draws: int | None, labels: Sequence[Any], to_depth: int | None
+) -> Estimates | None:
+    """What `predict` estimates of the measures that can be drawn; None where nothing is to be estimated, or where it
+    would take long and nobody asked for it."""
+    experiment, notes = seen.experiment, seen.notes
+    wanted, asked = [m for m in seen.measures if drawable(m)], draws is not None
+    if draws == 0 or not wanted or experiment.options.ties == "expected":
+        if len(labels) or to_depth is not None:
+            raise FathomsError("labels and to_depth are for the estimates, of which there are none here")
+        return None
+    if draws is None and seen.documents > DRAWN:
+        notes.append(
+            f"estimates are left out, since they take long for {len(experiment.runs)} runs; --draws {DRAWS} adds them"
+        )
+        return None
+    try:
+        found = run_estimates(experiment, wanted, labels=labels, to_depth=to_depth, draws=draws or DRAWS)
+    except FathomsError as error:
+        if asked or len(labels) or to_depth is not None:
+            raise
+        notes.append(f"there are no estimates: {error}")
+        return None
+    notes += [note for note in found.notes if note not in notes]
+    return found
 
 
 def other_depths(measure: Measure) -> tuple[int, ...]:

@@ -56,7 +56,7 @@ class Universe:
         """How many documents of the universe neither run of a pair has."""
         if self.kind == "pair":
             return np.zeros(len(a), dtype=np.int64)
-        of_all = int(topic.unjudged_within(self.depth).any(axis=0).sum())
+        of_all = topic.unjudged_of_all(self.depth)
         unseen = 0 if self.kind == "all" else int(min(float(self.kind), ENDLESS))
         return np.maximum(of_all - topic.unjudged_of_both(self.depth)[a, b], 0) + unseen
 
@@ -126,6 +126,57 @@ class Ranges:
         ends = self._by_topic({m: partial(self._ends, m, m in quick) for m in ranged}, self.a, self.b)
         found = {m: self._decided(m, ends[m], differences[m], m in quick) for m in ranged}
         return found | {m: self._of_pooled(scores[m], differences[m]) for m in pooled}
+
+    def least_leads(self, measure: Measure, front: Ints, back: Ints, scores: Sequence[Scores]) -> Floats | None:
+        """Of each pair the least front - back over every way of judging and every order of ties, as far as is proved;
+        None for measures without a range.
+
+        All pairs get the quick bound. Where it leaves the order open, the best one follows, as far as there is time:
+        for the pairs that are nearest to a proof, and for which no judging is found that reverses them.
+        """
+        if measure.range_is not in ("exact", "sound"):
+            return None
+        alike = np.array([self.runs[a].alike(self.runs[b]) for a, b in zip(front, back, strict=True)], dtype=bool)
+        if measure.needs_pool:
+            lead = self._pooled_leads(scores, front, back)
+            lead[alike] = 0.0
+            return lead
+        lead = self._of_some(measure, partial(self._least, measure, True, True), front, back).mean(axis=-1)
+        lead[alike] = 0.0
+        open_ = np.flatnonzero((lead <= NOTHING) & ~alike)
+        if isinstance(measure, Weighted) and len(open_):  # for which the quick bound is exact in the order used
+            work = partial(self._least, measure, True, False)
+            open_ = open_[self._of_some(measure, work, front[open_], back[open_]).mean(axis=-1) >= -NOTHING]
+        open_ = open_[np.argsort(-lead[open_], kind="stable")]
+        number = self._affordable_number(measure)
+        if len(open_) > number:
+            open_ = open_[:MANY]
+            now = np.array([comparable(measure, one.score).mean() for one in scores])
+            width = np.ones((len(front), len(self.qrels.topics)))
+            found = self._reversed(measure, "plain", front, back, now[front] - now[back], width, open_)
+            open_ = open_[~found][:number]
+        if len(open_):
+            work = partial(self._least, measure, False, True)
+            best = self._of_some(measure, work, front[open_], back[open_]).mean(axis=-1)
+            lead[open_] = np.maximum(lead[open_], best)
+        return lead
+
+    def _least(
+        self, measure: Measure, quick: bool, over_ties: bool, topic: TopicRankings, a: Ints, b: Ints, others: Ints
+    ) -> Floats:
+        """[pair]: least A - B, in the order of ties used or over every order of them."""
+        if over_ties and measure.depends_on_order:
+            return self._lead_over_ties(measure, quick, topic, a, b, others)
+        return self._ends(measure, quick, topic, a, b, others)[0]
+
+    def _pooled_leads(self, scores: Sequence[Scores], front: Ints, back: Ints) -> Floats:
+        """As `_of_pooled`: from the systems' own ranges, and nothing is proved of runs with ties."""
+        low, high = (
+            np.array([np.mean(one.score if end is None else end) for one, end in ends])
+            for ends in ([(one, one.low) for one in scores], [(one, one.high) for one in scores])
+        )
+        tied = np.array([bool(run.tied.any()) for run in self.runs])
+        return np.where(tied[front] | tied[back], -np.inf, low[front] - high[back])
 
     def _of_pooled(self, scores: Sequence[Scores], diff: Floats) -> DifferenceRanges:
         """From the systems' own ranges, over what the pool leaves unjudged; 0 where both have the same ranking."""
@@ -379,7 +430,11 @@ def quick_ends(measure: Measure, topic: TopicRankings, a: Ints, b: Ints, others:
     low, high = listed_range(measure, topic.evidence(None, universe), over_ties)
     if low is None or high is None:
         return np.stack([np.full(len(a), -np.inf), np.full(len(a), np.inf)])
-    return np.stack([low[a] - high[b], high[a] - low[b]])
+    ends = np.stack([low[a] - high[b], high[a] - low[b]])
+    if "universe" in measure.params and (others >= ENDLESS).any():
+        # Without end, what one divides by makes any difference vanish.
+        return np.stack([np.minimum(ends[0], 0.0), np.maximum(ends[1], 0.0)])
+    return ends
 
 
 def _weighted_ends(measure: Weighted, topic: TopicRankings, a: Ints, b: Ints, over_ties: bool) -> Floats:

@@ -58,6 +58,10 @@ class RankedKeys:
         """Whether both have the same documents in the same order, topic by topic."""
         return np.array_equal(self.keys, other.keys) and np.array_equal(self.ends, other.ends)
 
+    def alike(self, other: RankedKeys) -> bool:
+        """Whether they are copies: the same in the same order, and with the same ties."""
+        return self.same_as(other) and np.array_equal(self.tied, other.tied)
+
 
 def possible_levels(qrels: Qrels) -> tuple[Floats, NDArray[np.int16]]:
     """The grades in use and the whole grades between them, and for each code of the judgments its code among these.
@@ -154,11 +158,11 @@ class TopicRankings:
         # Number -1 comes to the last column of the row before, which stands for it there as well as in its own row.
         return np.take(self.rank, systems[:, None] * self.rank.shape[1] + documents)
 
-    def unjudged_within(self, depth: int | None = None) -> NDArray[np.bool_]:
-        """[system, document]: unjudged and retrieved, within the first `depth` places where given."""
-        rank = self.rank[:, :-1]
-        found = (rank > 0) & self.unjudged[:-1]
-        return found if depth is None else found & (rank <= depth)
+    def unjudged_of_all(self, depth: int | None = None) -> int:
+        """How many unjudged documents all systems have together, within the first `depth` places where given."""
+        listed = np.zeros(len(self.codes), dtype=bool)
+        listed[self.place if depth is None else self.place[:, :depth]] = True
+        return int((listed & self.unjudged).sum())
 
     def unjudged_of_both(self, depth: int | None = None) -> Ints:
         """[system, system]: how many unjudged documents two systems have together."""

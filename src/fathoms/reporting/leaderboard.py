@@ -1,0 +1,88 @@
+"""The leaderboard as a page of its own: sentences, and a table with the ranks of each run drawn in its row."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from fathoms.comparison.rank_sentences import described, span
+from fathoms.reporting.parts import number, paragraphs, text
+from fathoms.text import pluralise
+
+if TYPE_CHECKING:
+    from fathoms.comparison.rank import Ranking, Standing
+
+# Beside the report's own style, whose bars are of scores.
+STYLE = """
+main { padding-block: 2rem; }
+.scroll:has(> table) { max-height: none; }
+.bar { width: 16rem; }
+.bar .topics { background: var(--sky); top: 2px; height: 10px; border-radius: 3px; }
+.bar .all { background: var(--grey); top: 6px; height: 2px; }
+.bar .likely { top: 5px; height: 4px; }
+.bar .score { background: var(--ink); }
+.legend span { margin-right: 1.5rem; white-space: nowrap; }
+.legend i { display: inline-block; width: 1.6rem; margin-right: .4rem; vertical-align: middle; border-radius: 3px; }
+"""
+
+
+def leaderboard(result: Ranking) -> str:
+    """The page, whole and by itself: no script, nothing from elsewhere."""
+    style = (files("fathoms.reporting") / "page.css").read_text(encoding="utf-8")
+    body = "".join(_section(result, i) for i in range(len(result.measures)))
+    under = "".join(f'<p class="note">{text(sentence)}</p>' for sentence in [*result.remarks, *result.notes])
+    about = f"{pluralise(len(result.runs), 'run')}, {pluralise(result.topics, 'topic')}"
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Leaderboard</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{style}{STYLE}</style></head><body><main>"
+        f'<h1>Leaderboard</h1><p class="lead">{about}</p>{body}{under}</main></body></html>\n'
+    )
+
+
+def _section(result: Ranking, place: int) -> str:
+    measure = result.measures[place].name
+    found = result.of(measure)
+    possible, likely = found[0].rank_low is not None, found[0].likely_rank is not None
+    grouped = any(one.group for one in found) and max(len(one.group) for one in found) <= 8
+    titles = ["rank", "run", "score", *(["group"] if grouped else []), f"1 to {len(found)}", "over topics"]
+    titles += [*(["estimate", "likely"] if likely else []), *(["possible"] if possible else [])]
+    rows = []
+    for one in found:
+        cells = [str(one.rank), text(one.run), number(one.score), *([one.group] if grouped else [])]
+        cells += [_bar(one, len(found)), span(one.rank_ci_low, one.rank_ci_high)]
+        if likely:
+            reach = span(one.likely_rank_low, one.likely_rank_high)
+            alone = one.likely_rank is None or reach == str(one.likely_rank)
+            cells += [number(one.estimate), reach if alone else f"{one.likely_rank} ({reach})"]
+        cells += [span(one.rank_low, one.rank_high)] if possible else []
+        rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    head = "".join(f'<th scope="col">{title}</th>' for title in titles)
+    table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    answer = result.answers[place].removeprefix(f"{measure}: ")
+    return (
+        f"<section><h2>{text(measure)}</h2>{paragraphs([answer])}{_legend(result, likely, possible)}{table}</section>"
+    )
+
+
+def _legend(result: Ranking, likely: bool, possible: bool) -> str:
+    marks = [("--sky", 10, f"{100 * (1 - result.alpha):g}% confidence set, over topics")]
+    marks += [("--green", 4, f"likely ({100 * result.level:g}%), over judging")] if likely else []
+    marks += [("--grey", 2, "possible, over judging and ties")] if possible else []
+    keys = [f'<i style="height:{height}px;background:var({colour})"></i>{name}' for colour, height, name in marks]
+    keys.append('<i style="width:8px;height:8px;background:var(--ink)"></i>rank')
+    return f'<p class="legend note">{"".join(f"<span>{key}</span>" for key in keys)}</p>'
+
+
+def _bar(one: Standing, n: int) -> str:
+    """All ranks from left to right, each as broad as the next."""
+
+    def part(kind: str, low: int | None, high: int | None) -> str:
+        if low is None or high is None:
+            return ""
+        return f'<i class="{kind}" style="left:{100 * (low - 1) / n:.2f}%;width:{100 * (high - low + 1) / n:.2f}%"></i>'
+
+    parts = part("topics", one.rank_ci_low, one.rank_ci_high) + part("all", one.rank_low, one.rank_high)
+    parts += part("likely", one.likely_rank_low, one.likely_rank_high)
+    dot = f'<i class="score" style="left:{100 * (one.rank - 0.5) / n:.2f}%"></i>'
+    return f'<span class="bar" title="{text(described(one))}">{parts}{dot}</span>'
