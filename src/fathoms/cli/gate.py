@@ -64,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--judge-first", metavar="FILE", type=Path, help="the documents to judge first, where judging would tell (tsv)"
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "markdown", "junit"))
-    options.add_estimates(parser)
+    options.add_estimates(parser, intervals=False)
     options.add_topic_groups(parser)
     options.add_order(parser)
     options.add_ranges(parser)

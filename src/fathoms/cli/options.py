@@ -140,8 +140,8 @@ def add_topic_groups(parser: ArgumentParser) -> None:
     )
 
 
-def add_estimates(parser: ArgumentParser) -> None:
-    """What the default estimate is of, and what it may use."""
+def add_estimates(parser: ArgumentParser, *, intervals: bool = True) -> None:
+    """What the default estimate is of, and what it may use; and the level of its intervals where they are shown."""
     from fathoms.estimate.names import LEVEL
 
     parser.add_argument(
@@ -159,7 +159,8 @@ def add_estimates(parser: ArgumentParser) -> None:
         help="lines `topic document value`, such as labels of a language model or scores of a classifier; a run or a "
         "qrels file will do; may be repeated",
     )
-    parser.add_argument("--level", metavar="L", type=share, default=LEVEL, help=f"of the intervals ({LEVEL:g})")
+    if intervals:
+        parser.add_argument("--level", metavar="L", type=share, default=LEVEL, help=f"of the intervals ({LEVEL:g})")
 
 
 def add_work(parser: ArgumentParser) -> None:
