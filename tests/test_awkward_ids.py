@@ -314,6 +314,35 @@ def test_places_of_ties(both: Command) -> None:
         assert {row["topic"] for row in rows} <= set(TOPICS)
 
 
+def test_gate_diff_and_rank(both: Command) -> None:
+    """With groups of topics, which name topics too; what the gate asks for first, `judge` reads."""
+    for folder, topics in (("plain", [PLAIN[topic] for topic in TOPICS]), ("odd", TOPICS)):
+        with open(f"{folder}/groups.csv", "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([("query", "kind"), *((topic, f"k{i % 2}") for i, topic in enumerate(topics))])
+    groups = ("--topic-groups", "%/groups.csv")
+    same_rows(both, "eval", "%/qrels.csv", "%/runs", *MEASURES, *groups)
+    same_rows(both, "compare", "%/qrels.csv", "%/runs", *MEASURES, *groups)
+    same_rows(both, "rank", "%/qrels.csv", "%/runs", *MEASURES)
+    runs = ("%/runs/r0.csv", "%/runs/r1.csv")
+    for show in ("topics", "scores", "documents"):
+        same_rows(both, "diff", *runs, "--qrels", "%/qrels.csv", "--show", show)
+    found = {}
+    for folder in ("plain", "odd"):
+        words = [word.replace("%", folder) for word in ("gate", "%/qrels.csv", *runs, "-m", "nDCG@5", *groups)]
+        done = both(*words, "--judge-first", f"{folder}.tsv", "--format", "json", "--draws", 0)
+        told = json.loads(done.out)
+        assert done.status == told["exit_code"]
+        found[folder] = [{name: plain(cell) for name, cell in one.items()} for one in told["judge_first"]]
+        assert [row["topic"] for row in table(Path(f"{folder}.tsv").read_bytes().decode())] == [
+            one["topic"] for one in told["judge_first"]
+        ]
+    assert found["odd"] == found["plain"]
+    if found["odd"]:
+        words = ("judge", "odd/qrels.csv", "odd/runs", "--first", "odd.tsv", "--batch", "2", "--to", "batch.csv")
+        assert both(*words).status == 0
+        assert Path("batch.csv").exists()
+
+
 def test_report_and_papers(both: Command) -> None:
     done = both("report", "odd/qrels.csv", "odd/runs", "-m", "P@5", "-o", "report.html", "--quiet")
     assert done.status == 0, done.err

@@ -294,7 +294,7 @@ def markdown(gate: Gate) -> str:
 def _cell(text: str) -> str:
     """Names are data: nothing in them is Markdown or HTML."""
     plain = " ".join(text.split())
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#|!~" else c for c in plain)
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|~" else c for c in plain)
 
 
 def junit(gate: Gate) -> str:

@@ -112,21 +112,21 @@ def _of_file(text: str, source: str) -> Iterator[Row]:
         yield from _of_json(text, source)
         return
     import csv
+    import io
 
-    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), text)
     separator = "\t" if "\t" in first else "," if "," in first else None
     lines: Iterator[tuple[int, list[str]]]
     if separator is None:
-        lines = ((number, line.split()) for number, line in enumerate(text.splitlines(), 1))
-    elif separator == "\t":
-        lines = ((number, line.split("\t")) for number, line in enumerate(text.splitlines(), 1))
+        numbered = enumerate(text.splitlines(), 1)
+        lines = ((number, [] if line.startswith("#") else line.split()) for number, line in numbered)
     else:
-        reader = csv.reader(text.splitlines(keepends=True))
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         lines = ((reader.line_num, fields) for fields in reader)
     names: list[str] | None = None
     for number, raw in lines:
-        fields = [field.strip() for field in raw]
-        if not any(fields) or fields[0].startswith("#"):
+        fields = [raw[0], *(field.strip() for field in raw[1:])] if raw else []
+        if not any(fields) or (fields[0].startswith("#") and len(fields) == 1):
             continue
         if names is None:
             is_head = fields[0].lower() in TOPIC_NAMES
