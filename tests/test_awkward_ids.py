@@ -338,8 +338,8 @@ def test_gate_diff_and_rank(both: Command) -> None:
         ]
     assert found["odd"] == found["plain"]
     if found["odd"]:
-        words = ("judge", "odd/qrels.csv", "odd/runs", "--first", "odd.tsv", "--batch", "2", "--to", "batch.csv")
-        assert both(*words).status == 0
+        batch = ("--first", "odd.tsv", "--batch", "2", "--to", "batch.csv")
+        assert both("judge", "odd/qrels.csv", "odd/runs", *batch).status == 0
         assert Path("batch.csv").exists()
 
 

@@ -92,17 +92,17 @@ def observe(
 
 
 def estimates_if_quick(
-    seen: Observed, draws: int | None, labels: Sequence[Any], to_depth: int | None
+    seen: Observed, draws: int | None, labels: Sequence[Any], to_depth: int | None, most: int = DRAWN
 ) -> Estimates | None:
     """What `predict` estimates of the measures that can be drawn; None where nothing is to be estimated, or where it
-    would take long and nobody asked for it."""
+    would take long (with more than `most` documents) and nobody asked for it."""
     experiment, notes = seen.experiment, seen.notes
     wanted, asked = [m for m in seen.measures if drawable(m)], draws is not None
     if draws == 0 or not wanted or experiment.options.ties == "expected":
         if len(labels) or to_depth is not None:
             raise FathomsError("labels and to_depth are for the estimates, of which there are none here")
         return None
-    if draws is None and seen.documents > DRAWN:
+    if draws is None and seen.documents > most:
         notes.append(
             f"estimates are left out, since they take long for {len(experiment.runs)} runs; --draws {DRAWS} adds them"
         )

@@ -35,6 +35,8 @@ COLUMNS = (
     *("estimate", "likely_rank", "likely_rank_low", "likely_rank_high", "rank_ci_low", "rank_ci_high", "group"),
 )
 
+DRAWN = 3_000_000  # documents in all runs up to which likely ranks are drawn unless told otherwise: a few seconds
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -152,7 +154,7 @@ def run_ranking(
     qrels, systems, notes = experiment.qrels, seen.systems, seen.notes
     pairs = np.triu_indices(len(names), 1)
     ranges = seen.ranges(*pairs)
-    estimates = estimates_if_quick(seen, draws, labels, to_depth)
+    estimates = estimates_if_quick(seen, draws, labels, to_depth, most=DRAWN)
     standings: list[Standing] = []
     better: dict[str, Bools] = {}
     for m in measures:
