@@ -132,6 +132,7 @@ def test_with_everything_judged_it_is_two_t_tests(mean: float, seed: int) -> Non
     assert found.outcome == row.outcome == expected
     assert found.exit_code == {"passes": 0, "fails": 1, "cannot tell": 3}[expected]
     assert row.basis == ("" if expected == "cannot tell" else "certain")
+    assert row.lower is not None
     assert (row.lower > -0.02) == (passes < 0.05)
     assert row.reason in ("", "topics")
 
@@ -185,7 +186,7 @@ def test_copies_pass_whatever_is_allowed() -> None:
     qrels, base, _ = collection([0.0] * 5, unjudged=3)
     found = fm.gate(qrels, base, base, "nDCG@10", max_drop=0.0)
     assert found.outcome == "passes"
-    assert found.sentences[0] == "Passes: candidate and baseline do not differ by nDCG@10 on any topic."
+    assert found.sentences[0] == "Passes: candidate and baseline rank the same documents in the same order."
 
 
 def test_new_documents_that_nobody_judged_are_no_drop() -> None:
@@ -256,6 +257,87 @@ def test_a_drop_in_one_group_fails_the_gate_and_is_named() -> None:
     assert rows["group=new"].diff == pytest.approx(np.mean(differences[40:]))
 
 
+def test_groups_have_half_of_alpha_and_leave_the_other_half_to_all_topics() -> None:
+    qrels, base, candidate = collection(drawn(-0.045, 20, 4))
+    groups = {topic: f"g{i % 4}" for i, topic in enumerate(qrels)}
+    plain = fm.gate(qrels, base, candidate, "P@20").overall[0]
+    found = fm.gate(qrels, base, candidate, "P@20", topic_groups=groups)
+    assert found.overall[0].p_drop_corrected == pytest.approx(min(1.0, 2 * plain.p_drop))
+    p = np.array([row.p_drop for row in found.by_group])
+    holm = np.minimum(np.maximum.accumulate(np.sort(p) * [4, 3, 2, 1]), 1.0)
+    assert sorted(row.p_drop_corrected for row in found.by_group) == pytest.approx(np.minimum(2 * holm, 1.0).tolist())
+
+
+def test_equal_scores_of_few_topics_say_little() -> None:
+    """Other documents, as good: that is not the same as a copy."""
+    few = [{f"t{i}": {"a": 1.0, "b": 1.0} for i in range(n)} for n in (2, 8)]
+    outcomes = []
+    for qrels in few:
+        base, candidate = ({topic: {document: 1.0} for topic in qrels} for document in "ab")
+        outcomes.append(fm.gate(qrels, base, candidate, "P@1").outcome)
+    assert outcomes == ["cannot tell", "passes"]  # 2^-2 is no 5%, 2^-8 is
+
+
+def test_one_topic_says_nothing_of_others() -> None:
+    found = fm.gate(*collection([0.1]), "P@20")
+    assert found.outcome == "cannot tell"
+    assert found.sentences[1].endswith("one topic says nothing of others.")
+    assert found.found[0].lower is None
+
+
+def test_what_ties_could_do_is_not_certain() -> None:
+    """As scored both have the relevant document first; another order of ties puts it last in the candidate."""
+    qrels = {f"t{i}": {"z": 1.0, "a": 0.0} for i in range(10)}
+    base = {topic: {"z": 2.0, "a": 1.0} for topic in qrels}
+    candidate = {topic: {"z": 1.0, "a": 1.0} for topic in qrels}
+    found = fm.gate(qrels, base, candidate, "P@1", max_drop=0.1)
+    assert found.found[0].p_beyond_worst == 1.0
+    assert found.found[0].basis != "certain"
+    assert any(sentence.startswith("Ties: ") for sentence in found.sentences)
+
+
+def test_ranks_at_which_nothing_is_judged_take_no_rate_from_further_down() -> None:
+    """The baseline's first five are unjudged and its next five judged not relevant, the candidate's are all judged."""
+    rng = np.random.default_rng(4)
+    base = {f"t{i}": {f"a{j}": 10.0 - j for j in range(10)} for i in range(40)}
+    candidate = {f"t{i}": {f"b{j}": 10.0 - j for j in range(10)} for i in range(40)}
+    judged = [*(f"a{j}" for j in range(5, 10)), *(f"b{j}" for j in range(10))]
+    qrels = {t: {d: float(d[0] == "b" and rng.random() < 0.34) for d in judged} for t in base}
+    assert fm.gate(qrels, base, candidate, "P@5").outcome == "cannot tell"
+    assert fm.gate(qrels, candidate, base, "P@5").outcome == "cannot tell"
+
+
+def test_labels_decide_only_where_they_cover() -> None:
+    rng = np.random.default_rng(9)
+    base = {f"t{i}": {f"a{j}": 10.0 - j for j in range(10)} for i in range(30)}
+    candidate = {f"t{i}": {f"b{j}": 10.0 - j for j in range(10)} for i in range(30)}
+    rate = {"a": 0.3, "b": 0.8}
+    truth = {t: {d: float(rng.random() < rate[d[0]]) for d in (*base[t], *candidate[t])} for t in base}
+    qrels = {t: {d: g for d, g in of.items() if d[0] == "a" or rng.random() < 0.3} for t, of in truth.items()}
+    few = {"t0": {"a0": 1.0, "b9": 1.0}}
+    plain = fm.gate(qrels, base, candidate, "P@10", max_drop=0.05, draws=50)
+    exp = fm.Experiment(qrels, {"baseline": base, "candidate": candidate})
+    exp.warn = False
+    some = exp.gate("P@10", max_drop=0.05, draws=50, labels=[few])
+    assert any("they do not decide" in note for note in some.notes)
+    assert some.found[0].lower is not None
+    assert plain.found[0].lower is not None
+    assert some.found[0].lower <= plain.found[0].lower + 0.02
+    covered = exp.gate("P@10", max_drop=0.05, draws=50, labels=[truth])
+    assert covered.outcome == "passes"
+    assert covered.found[0].basis in ("labelled", "certain")
+    assert "as the estimate from the labels says" in covered.sentences[0] or covered.found[0].basis == "certain"
+
+
+def test_the_estimate_is_that_of_compare() -> None:
+    qrels, base, candidate = collection(drawn(0.0, 12, 3), unjudged=4)
+    exp = fm.Experiment(qrels, {"baseline": base, "candidate": candidate})
+    exp.warn = False
+    (pair,) = exp.compare("nDCG@10").pairs
+    assert pair.estimate is not None
+    assert exp.gate("nDCG@10").found[0].estimate == pytest.approx(-pair.estimate)
+
+
 def test_measures_that_a_gate_refuses() -> None:
     qrels, base, candidate = collection([0.1, 0.0, 0.05])
     for measure, message in (("GMAP", "GMAP is no mean over topics"), ("NumRet", "NumRet is no mean over topics")):
@@ -263,9 +345,9 @@ def test_measures_that_a_gate_refuses() -> None:
             fm.gate(qrels, base, candidate, measure)
     with pytest.raises(fm.FathomsError, match="a gate has two runs"):
         fm.Experiment(qrels, {"a": base, "b": candidate, "c": base}).gate()
-    for bad in ({"max_drop": -1}, {"alpha": 0}, {"draws": -1}):
+    for bad in ({"max_drop": -1}, {"max_drop": float("inf")}, {"alpha": 0}, {"draws": -1}):
         with pytest.raises(fm.FathomsError, match=next(iter(bad))):
-            fm.gate(qrels, base, candidate, **bad)  # type: ignore[arg-type]
+            fm.gate(qrels, base, candidate, **bad)
 
 
 def test_a_measure_without_a_range_is_taken_as_judged() -> None:
@@ -292,7 +374,7 @@ def three() -> dict[str, Gate]:
 def test_headlines(three: dict[str, Gate]) -> None:
     assert three["passes"].sentences[0] == (
         "Passes: candidate is not more than 0.01 below baseline by P@20, with 95% confidence over topics, whatever the "
-        "unjudged documents are."
+        "unjudged documents are and however ties are broken."
     )
     assert three["fails"].sentences[0] == "Fails: P@20 drops from baseline to candidate."
     assert three["cannot tell"].sentences[0] == (
@@ -343,6 +425,13 @@ def test_the_command(fathoms: Command, three: dict[str, Gate]) -> None:
         for format in ("tsv", "csv", "markdown", "junit"):
             assert fathoms("gate", *files, "--format", format).status == three[outcome].exit_code
     assert fathoms("gate", "q.json", "main.json", "main.json").status == 0
+    before = Path("q.json").read_bytes()
+    for flag in ("--markdown", "--junit", "--judge-first", "-o"):
+        done = fathoms("gate", *files, flag, "q.json")
+        assert done.status == 2
+        assert "is one of the files to read" in done.err
+    assert Path("q.json").read_bytes() == before
+    assert "two things at once" in fathoms("gate", *files, "--junit", "x", "--markdown", "x").err
     assert fathoms("gate", "q.json", "main.json", "nowhere.json").status == 2
 
 
@@ -363,6 +452,8 @@ def test_for_test_suites(three: dict[str, Gate]) -> None:
 def test_every_figure_of_a_sentence_is_in_its_row(three: dict[str, Gate]) -> None:
     for outcome, gate in three.items():
         row, said = gate.found[0], gate.sentences[1]
+        assert row.lower is not None
+        assert row.upper is not None
         assert f"({row.baseline:.4f} to {row.candidate:.4f}, {row.diff:+.4f} on average over 20 topics)" in said
         figure = {
             "passes": f"above {row.lower:+.4f}",

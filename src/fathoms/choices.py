@@ -45,6 +45,13 @@ def at_least_zero(value: Any) -> float:
     return number
 
 
+def finite_from_zero(value: Any) -> float:
+    number = at_least_zero(value)
+    if number == float("inf"):
+        raise FathomsError(f"expected a finite number from 0 on, found {value!r}")
+    return number
+
+
 def positive(value: Any) -> float:
     number = _number(value)
     if number is None or not 0 < number < float("inf"):

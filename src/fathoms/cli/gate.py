@@ -27,7 +27,8 @@ EXAMPLES = """examples:
   fathoms gate judgments.csv main.csv branch.csv -m nDCG@10 -m P@5 --max-drop 0.02 --markdown summary.md
   fathoms gate qrels.txt main.run branch.run --topic-groups intents.tsv --junit gate.xml --judge-first todo.tsv"""
 
-SHOWN = ("diff", "diff_low", "diff_high", "estimate", "lower", "upper", "p_drop")
+SHOWN = ("diff", "diff_low", "diff_high", "estimate", "lower", "upper", "p_drop_corrected")
+TITLES = {"p_drop_corrected": "p_drop"}
 TO_JUDGE = ("topic", "document", "rank_baseline", "rank_candidate", "change")
 
 
@@ -41,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--max-drop",
         metavar="D",
-        type=options.checker(choices.at_least_zero),
+        type=options.checker(choices.finite_from_zero),
         default=0.01,
         help="how much a measure may drop, on its own scale (0.01)",
     )
@@ -75,12 +76,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from fathoms.api import two_runs
     from fathoms.cli import output
-    from fathoms.data.files import check_writable
+    from fathoms.data.files import check_not_read, check_writable
+    from fathoms.errors import FathomsError
 
-    for path in (args.markdown, args.junit, args.judge_first):
-        if path is not None:
-            check_writable(path)
     args.runs = [args.baseline, args.candidate]
+    written = [path for path in (args.markdown, args.junit, args.judge_first, args.output) if path is not None]
+    for path in written:
+        check_writable(path)
+        check_not_read(path, [args.qrels, *args.runs, *filter(None, [args.topic_groups]), *args.labels])
+    twice = next((path for i, path in enumerate(written) if path in written[:i]), None)
+    if twice is not None:
+        raise FathomsError(f"{twice} is to hold two things at once; give each output a file of its own")
     exp = options.experiment(args, runs=two_runs(args.baseline, args.candidate, GATE_RUNS))
     result = exp.gate(
         args.measures or GATE_MEASURES,
@@ -121,12 +127,12 @@ def _table(result: Gate, *, quiet: bool) -> str:
 
     sentences = result.sentences
     words = ["measure", *(["group"] if result.by_group else []), "outcome", "basis"]
-    header = [*words, "topics", "baseline", "candidate", *SHOWN]
+    header = [*words, "topics", "baseline", "candidate", *(TITLES.get(name, name) for name in SHOWN)]
     rows = [
         [
             *(getattr(row, name) for name in words),
             *(f"{row.topics}", f"{row.baseline:.4f}", f"{row.candidate:.4f}"),
-            *(_number(getattr(row, name), signed=name != "p_drop") for name in SHOWN),
+            *(_number(getattr(row, name), signed=name not in TITLES) for name in SHOWN),
         ]
         for row in result.found
     ]

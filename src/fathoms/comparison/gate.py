@@ -3,11 +3,11 @@
 Differences are candidate - baseline by topic. Two one-sided questions are asked of their mean over the topics that one
 cares about, of which these are a sample: is it above -max_drop (then the gate passes), and is it below 0 (a drop)? Each
 p-value takes in the doubt of topics and of judging. `certain` is the worst p over every way of judging the unjudged
-documents. `likely` is the worst of three: they are not relevant; they are as relevant as the judged ones at the same
-ranks of the same run (`estimate.judged_rates`); they are as the default estimate says. That estimate alone would not
-do: on simulated pairs without a difference, in which all unjudged documents were the candidate's own, it raised an
-alarm in half of the cases. With `labels`, which know of these very documents, it is what counts. With nothing unjudged
-that could change a score, all are the p of the paired t-test.
+documents and every order of ties. `likely` is the worst of three: they are not relevant; they are as relevant as the
+judged ones at the same ranks of the same run (`estimate.judged_rates`); they are as the default estimate says. That
+estimate alone would not do: on simulated pairs without a difference, in which all unjudged documents were the
+candidate's own, it raised an alarm in half of the cases. `labels` that cover these very documents let it decide. With
+nothing unjudged that could change a score, all are the p of the paired t-test.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from fathoms.comparison.significance import corrected
 from fathoms.data.keys import Keys
 from fathoms.errors import FathomsError
 from fathoms.estimate.calibrated import Estimates
-from fathoms.estimate.judged_rates import changes_at_judged_rates
+from fathoms.estimate.judged_rates import changes_at_judged_rates, labels_cover
 from fathoms.estimate.prediction_sentences import calibrated_sentences
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
@@ -68,7 +68,7 @@ def run_gate(
     `draws`, `labels` and `to_depth` are those of `compare`, for the estimates; without draws only what is certain
     counts.
     """
-    max_drop = checked("max_drop", choices.at_least_zero, max_drop)
+    max_drop = checked("max_drop", choices.finite_from_zero, max_drop)
     alpha = checked("alpha", choices.share, alpha)
     draws = None if draws is None else checked("draws", choices.whole_number, draws, 0)
     experiment.needs_an_order("a gate")
@@ -89,14 +89,19 @@ def run_gate(
         seen.notes.extend(experiment.topic_groups.notes(topics))
         places |= experiment.topic_groups.masks(topics)
     ranges = seen.ranges(A, B)
-    likely = _likely(seen, estimates, to_depth, labelled=len(labels) > 0)
-    doubts = {m: _Doubt.of(m, seen, ranges, likely.get(m, ())) for m in seen.measures}
+    labelled = len(labels) > 0 and labels_cover(experiment, labels)
+    if len(labels) and not labelled:
+        seen.notes.append(
+            "labels do not cover 90% of the unjudged documents, or fewer than 20 judged ones, so they do not decide"
+        )
+    likely = _likely(seen, estimates, to_depth, labelled=labelled)
+    doubts = {m: _Doubt.of(m, seen, ranges, estimates, likely.get(m, ()), labelled) for m in seen.measures}
     tested = [
         _tested(m, group, here, doubts[m].of_topics(here), max_drop, alpha)
         for m in seen.measures
         for group, here in places.items()
     ]
-    rows = [_decided(*row, max_drop, alpha) for row in _corrected(tested)]
+    rows = [_decided(*row, max_drop, alpha, len(tested)) for row in _corrected(tested)]
     open_ = next((row for row in rows if row.outcome == "cannot tell" and row.reason == "judging"), None)
     return Gate(
         rows,
@@ -139,7 +144,12 @@ class _Doubt:
     differences: Floats
     low: Floats | None  # over every way of judging; None where the measure has no range
     high: Floats | None
+    low_over_ties: Floats | None
+    high_over_ties: Floats | None
     drawn: tuple[Floats, ...]  # [draw, topic], each what is likely: first the estimate's; empty where there is none
+    point: Floats | None  # by topic: the estimate
+    same: bool  # the same documents in the same order, with the same ties
+    labelled: bool
     ties: tuple[Floats, Floats]  # over every order of ties, as judged
     unjudged: Ints  # documents of either run that could change the difference, by topic
     change: Floats  # of each such document: how far it could move its topic's difference
@@ -147,7 +157,15 @@ class _Doubt:
     key: Keys
 
     @classmethod
-    def of(cls, measure: Measure, seen: Observed, ranges: Ranges, drawn: tuple[Floats, ...]) -> _Doubt:
+    def of(
+        cls,
+        measure: Measure,
+        seen: Observed,
+        ranges: Ranges,
+        estimates: Estimates | None,
+        drawn: tuple[Floats, ...],
+        labelled: bool,
+    ) -> _Doubt:
         values = seen.values[measure]
         differences = paired_differences(values, A, B)[0]
         means = {measure: np.array([differences.mean()])}
@@ -156,12 +174,22 @@ class _Doubt:
         if found is not None:  # rounding apart, draws lie in the range
             drawn = tuple(np.clip(one, found.topic_low[0], found.topic_high[0]) for one in drawn)
         base, candidate = seen.scores[measure]
+        estimate = None if estimates is None else estimates.by_measure.get(measure)
+        any_order = (None, None) if found is None else (found.topic_low[0], found.topic_high[0])
+        if found is not None and not measure.needs_pool:
+            low, high = ranges.over_ties(measure, A, B)
+            any_order = low[0], high[0]
         return cls(
             values,
             differences,
             None if found is None else found.topic_low[0],
             None if found is None else found.topic_high[0],
+            any_order[0],
+            any_order[1],
             drawn,
+            None if estimate is None else estimate.point[1] - estimate.point[0],
+            seen.systems[0].keys.alike(seen.systems[1].keys),
+            labelled,
             _over_ties(base.tie_low, base.tie_high, candidate.tie_low, candidate.tie_high, differences),
             np.bincount(topic, minlength=values.shape[1]),
             change,
@@ -177,7 +205,10 @@ class _Doubt:
             differences=self.differences[here],
             low=None if self.low is None else self.low[here],
             high=None if self.high is None else self.high[here],
+            low_over_ties=None if self.low_over_ties is None else self.low_over_ties[here],
+            high_over_ties=None if self.high_over_ties is None else self.high_over_ties[here],
             drawn=tuple(one[:, here] for one in self.drawn),
+            point=None if self.point is None else self.point[here],
             ties=(self.ties[0][here], self.ties[1][here]),
             unjudged=self.unjudged[here],
         )
@@ -194,19 +225,25 @@ class _Doubt:
             return max(mixed_p_above(sign * one, bound) for one in self.drawn)
         return self.certain(sign, bound)
 
-    def above(self, sign: float, alpha: float, max_drop: float) -> float:
-        """What the mean of sign x differences is above with confidence 1 - alpha, by the same p."""
-        if not self.drawn and self.low is not None and self.high is not None and not self.is_fixed:
-            return worst_lower_end(*((self.low, self.high) if sign > 0 else (-self.high, -self.low)), alpha)
+    def above(self, sign: float, alpha: float, max_drop: float) -> float | None:
+        """What the mean of sign x differences is above with confidence 1 - alpha, by the same p; None for one topic."""
+        if len(self.differences) < 2:
+            return None
+        if not self.drawn and self.low_over_ties is not None and self.high_over_ties is not None:
+            ends = self.low_over_ties, self.high_over_ties
+            return worst_lower_end(*(ends if sign > 0 else (-ends[1], -ends[0])), alpha)
         widest = max(1.0, *(float(np.abs(one).max()) for one in (self.differences, *self.drawn))) + max_drop
-        return lower_end(lambda bound: self.likely(sign, bound), alpha, -widest, widest)
+        return round(lower_end(lambda bound: self.likely(sign, bound), alpha, -widest, widest), 9) + 0.0
 
     def certain(self, sign: float, bound: float) -> float:
-        """The same, whatever the unjudged documents are; as judged for measures without a range."""
-        if self.low is None or self.high is None or self.is_fixed:
+        """The same, whatever the unjudged documents are and however ties are broken; as judged for measures without a
+        range."""
+        if self.low_over_ties is None or self.high_over_ties is None:
             return float(p_above(sign * self.differences, bound))
-        low, high = (self.low, self.high) if sign > 0 else (-self.high, -self.low)
-        return worst_p_above(low, high, bound)
+        low, high = self.low_over_ties, self.high_over_ties
+        if (high - low <= NOTHING).all():
+            return float(p_above(sign * self.differences, bound))
+        return worst_p_above(*((low, high) if sign > 0 else (-high, -low)), bound)
 
 
 _NO_CHANGES: tuple[Ints, Keys, Floats] = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64), np.zeros(0))
@@ -256,9 +293,9 @@ def _tested(measure: Measure, group: str, here: Bools, doubt: _Doubt, max_drop: 
         diff=float(diff.mean()),
         diff_low=None if doubt.low is None else float(doubt.low.mean()),
         diff_high=None if doubt.high is None else float(doubt.high.mean()),
-        estimate=float(doubt.drawn[0].mean()) if doubt.drawn else None,
+        estimate=None if doubt.point is None else float(doubt.point.mean()),
         lower=doubt.above(1.0, alpha, max_drop),
-        upper=-doubt.above(-1.0, alpha, max_drop),
+        upper=None if (end := doubt.above(-1.0, alpha, max_drop)) is None else -end,
         p_beyond=doubt.likely(1.0, -max_drop),
         p_drop=doubt.likely(-1.0, 0.0),
         p_beyond_worst=doubt.certain(1.0, -max_drop),
@@ -266,80 +303,97 @@ def _tested(measure: Measure, group: str, here: Bools, doubt: _Doubt, max_drop: 
         tie_low=float(doubt.ties[0].mean()),
         tie_high=float(doubt.ties[1].mean()),
         unjudged=int(doubt.unjudged.sum()),
-        same=bool((np.abs(diff) <= NOTHING).all()) and (doubt.low is None or doubt.is_fixed),
+        same=doubt.same,
         has_range=doubt.low is not None,
         is_fixed=doubt.is_fixed,
         has_estimate=bool(doubt.drawn),
+        labelled=doubt.labelled,
     )
     return row, doubt, here
 
 
 def _corrected(tested: Sequence[Tested]) -> list[Tested]:
-    """With p of a drop corrected for all measures and groups (Holm), so that a gate has one chance of a false alarm.
+    """With p of a drop corrected, so that a gate has one chance of a false alarm: for all measures on all topics, and
+    for all measures in all groups (Holm). Where there are groups, each of the two has half of alpha, so that a gate on
+    all topics does not depend on how many groups there are.
+
     That all of several measures pass needs no correction: each has to."""
-    p = corrected(np.array([row.p_drop for row, _, _ in tested]), "holm")
-    worst = corrected(np.array([row.p_drop_worst for row, _, _ in tested]), "holm")
+    whole = [row.group == "all" for row, _, _ in tested]
+    halves = 1 if all(whole) else 2
+    found: dict[tuple[int, str], float] = {}
+    for family in (True, False):
+        places = [i for i, one in enumerate(whole) if one is family]
+        for name in ("p_drop", "p_drop_worst"):
+            p = corrected(np.array([getattr(tested[i][0], name) for i in places]), "holm")
+            found |= {(i, name): min(1.0, halves * float(one)) for i, one in zip(places, p, strict=True)}
     return [
-        (replace(row, p_drop_corrected=float(p[i]), p_drop_worst=float(worst[i])), doubt, here)
+        (
+            replace(row, p_drop_corrected=found[i, "p_drop"], p_drop_worst=found[i, "p_drop_worst"]),
+            doubt,
+            here,
+        )
         for i, (row, doubt, here) in enumerate(tested)
     ]
 
 
-def _decided(row: GateRow, doubt: _Doubt, here: Bools, max_drop: float, alpha: float) -> GateRow:
+def _decided(row: GateRow, doubt: _Doubt, here: Bools, max_drop: float, alpha: float, tests: int) -> GateRow:
     if row.same:
-        return replace(row, outcome="passes", basis="certain" if row.has_range else "as judged")
+        return replace(row, outcome="passes", basis="certain")
     if row.p_beyond < alpha:
         return replace(row, outcome="passes", basis=_basis(row, row.p_beyond_worst < alpha))
     if row.p_drop_corrected < alpha:
         return replace(row, outcome="fails", basis=_basis(row, row.p_drop_worst < alpha))
-    return replace(row, outcome="cannot tell", **_lacking(row, doubt, here, max_drop, alpha))
+    return replace(row, outcome="cannot tell", **_lacking(row, doubt, here, max_drop, alpha, tests))
 
 
 def _basis(row: GateRow, certain: bool) -> str:
-    if not row.has_range:
-        return "likely" if row.has_estimate else "as judged"
-    return "certain" if certain else "likely"
+    if row.has_range and certain:
+        return "certain"
+    return "as judged" if not row.has_estimate else "labelled" if row.labelled else "likely"
 
 
-def _lacking(row: GateRow, doubt: _Doubt, here: Bools, max_drop: float, alpha: float) -> dict[str, Any]:
-    """What an open question lacks: judgments, if with all of them it would be told, or if they leave more doubt than
-    the topics do; else topics."""
+def _lacking(row: GateRow, doubt: _Doubt, here: Bools, max_drop: float, alpha: float, tests: int) -> dict[str, Any]:
+    """What an open question lacks: judgments, if with all of them it would be told, or if without them no number of
+    topics would tell; else topics."""
     from scipy.special import ndtri, stdtrit
 
     n = row.topics
     if n < 2:
         return {"reason": "topics", "needed": None}
     drawn = doubt.drawn or (doubt.differences[None, :],)
-    means = [float(one.mean()) for one in drawn]
+    open_ = not doubt.is_fixed and doubt.low is not None and doubt.high is not None
+    middle = row.diff if row.estimate is None else row.estimate
+    ends = [float(one.mean()) for one in drawn]
+    if not doubt.drawn and open_ and doubt.low is not None and doubt.high is not None:
+        ends += [float(doubt.low.mean()), float(doubt.high.mean())]
     variance = float(np.mean([one.var(axis=1, ddof=1).mean() for one in drawn])) / n
-    error = float(-stdtrit(n - 1, alpha)) * np.sqrt(variance)
-    needed = [
-        # How far the mean is from where it would tell, and how far judging may take it towards there.
-        _judgments(doubt.change[here[doubt.topic]], room, doubtful)
-        for room, doubtful in (
-            (means[0] + max_drop - error, means[0] - min(means)),
-            (-means[0] - error, max(means) - means[0]),
-        )
-        if room > 0
-    ]
-    if needed and not doubt.is_fixed and doubt.low is not None:
-        return {"reason": "judging", "needed": min(needed) if doubt.drawn else row.unjudged}
-    if not doubt.is_fixed and doubt.low is not None and max(means) - min(means) > 2 * error:
-        return {"reason": "judging", "needed": None}  # for a start
-    margin = max(means[0] + max_drop, -means[0])
-    if margin <= 0:
-        return {"reason": "topics", "needed": None}
-    topics = variance * n * ((-ndtri(alpha) + ndtri(POWER)) / margin) ** 2
-    return {"reason": "topics", "needed": None if topics > MOST_TOPICS else max(ceil(topics), n + 1)}
+    level = alpha * row.p_drop / row.p_drop_corrected if row.p_drop_corrected < 1 else alpha / tests
+    judging = float(drawn[0].mean(axis=1).std()) if len(drawn[0]) > 1 else 0.0
+    # For passing and for failing: how far the mean is from the bound, at which level, and how far judging may take it.
+    ways = (
+        (middle + max_drop, alpha, max(middle - min(ends), judging)),
+        (-middle, level, max(max(ends) - middle, judging)),
+    )
+    error = {at: float(-stdtrit(n - 1, at)) * np.sqrt(variance) for _, at, _ in ways}
+    change = doubt.change[here[doubt.topic]]
+    if open_ and any(room > error[at] for room, at, _ in ways):
+        needed = [_judgments(change, room - error[at], doubtful) for room, at, doubtful in ways if room > error[at]]
+        return {"reason": "judging", "needed": min(needed) if doubt.drawn else None}
+    if open_ and min(ends) <= -max_drop and max(ends) >= 0:
+        return {"reason": "judging", "needed": None}  # for a start: no number of topics would tell
+    topics = [variance * n * ((-ndtri(at) + ndtri(POWER)) / room) ** 2 for room, at, _ in ways if room > NOTHING]
+    fewest = min(topics, default=MOST_TOPICS + 1.0)
+    return {"reason": "topics", "needed": None if fewest > MOST_TOPICS else max(ceil(fewest), n + 1)}
 
 
 def _judgments(change: Floats, room: float, doubtful: float) -> int:
     """How many documents, those first that could change most, have to be judged until what is left takes the mean no
-    further than there is room, if the estimate comes true."""
+    further than there is room, if the estimate comes true; at least a twentieth of what there is to change."""
     left = np.cumsum(np.sort(np.abs(change)))
-    if not len(left) or doubtful <= room:
-        return min(1, len(left))
-    return len(left) - int(np.searchsorted(left, left[-1] * room / doubtful, side="right"))
+    if not len(left):
+        return 0
+    allowed = min(room / doubtful, 0.95) if doubtful > 0 else 0.95
+    return len(left) - int(np.searchsorted(left, left[-1] * allowed, side="right"))
 
 
 def _to_judge(

@@ -31,8 +31,8 @@ class GateRow:
     diff_low: float | None  # over every way of judging
     diff_high: float | None
     estimate: float | None  # once judged
-    lower: float  # the mean over the topics one cares about is above this, with the asked confidence
-    upper: float  # and below this; each by itself
+    lower: float | None  # the mean over the topics one cares about is above this, with the asked confidence
+    upper: float | None  # and below this; each by itself; None with one topic
     p_beyond: float  # of a drop beyond the limit: small where the candidate passes
     p_drop: float  # of no drop: small where there is one
     p_beyond_worst: float  # the same, whatever the unjudged documents are
@@ -40,10 +40,11 @@ class GateRow:
     tie_low: float  # the difference as judged, over every order of ties
     tie_high: float
     unjudged: int  # documents of the two runs that could change the difference
-    same: bool  # no topic differs, and no judging makes one differ
+    same: bool  # the same documents in the same order
     has_range: bool
     is_fixed: bool  # no judging changes any difference
     has_estimate: bool
+    labelled: bool  # the estimate rests on labels of nearly all unjudged documents
     p_drop_corrected: float = 1.0  # for all measures and groups
     outcome: str = "cannot tell"
     basis: str = ""  # certain: whatever the unjudged documents are; likely: as they are likely to be; as judged
@@ -143,7 +144,7 @@ def headline(gate: Gate) -> str:
         measures = _names([row.measure for row in gate.overall])
         weakest = next((row.basis for row in gate.overall if row.basis != "certain"), "certain")
         if all(row.same for row in gate.overall):
-            return f"Passes: {gate.candidate} and {gate.baseline} do not differ by {measures} on any topic."
+            return f"Passes: {gate.candidate} and {gate.baseline} rank the same documents in the same order."
         return (
             f"Passes: {gate.candidate} is not more than {gate.max_drop:g} below {gate.baseline} by {measures}, with "
             f"{confidence} over topics, {BASES[weakest]}."
@@ -155,8 +156,9 @@ def headline(gate: Gate) -> str:
 
 
 BASES = {
-    "certain": "whatever the unjudged documents are",
+    "certain": "whatever the unjudged documents are and however ties are broken",
     "likely": "if the unjudged documents are no more relevant than the judged ones at the same ranks",
+    "labelled": "if the unjudged documents are as the estimate from the labels says",
     "as judged": "as judged (nothing is known of the unjudged documents)",
 }
 
@@ -165,8 +167,7 @@ def sentence(gate: Gate, row: GateRow) -> str:
     """One measure on all topics, or on a group: the outcome, the figures, what they stand on."""
     figures = f"{row.baseline:.4f} to {row.candidate:.4f}, {row.diff:+.4f} on average over {_topics(row)}"
     if row.same:
-        return f"{_named(row)} passes: no topic differs."
-    limit = f"the {gate.max_drop:g} allowed" if gate.max_drop else "none at all"
+        return f"{_named(row)} passes: both runs rank the same documents in the same order."
     level = f"{100 * (1 - gate.alpha):g}%"
     estimate = ""
     if row.estimate is not None and not row.is_fixed:
@@ -177,26 +178,30 @@ def sentence(gate: Gate, row: GateRow) -> str:
             f"{BASES[row.basis]}.{estimate}"
         )
     if row.outcome == "fails":
-        several = len(gate.found) > 1
-        p = f"p {_p(row.p_drop_corrected)}" + (f", corrected for {len(gate.found)} tests" if several else "")
         return (
-            f"{_named(row)} fails ({figures}): the drop is significant (one-sided t-test, {p}), {BASES[row.basis]}; "
-            f"with {level} confidence it is at least {max(-row.upper, 0.0):.4f}.{estimate}"
+            f"{_named(row)} fails ({figures}): the drop is significant (one-sided t-test, {_tested(gate, row)}), "
+            f"{BASES[row.basis]}; with {level} confidence it is at least {max(-(row.upper or 0.0), 0.0):.4f}.{estimate}"
         )
-    reach = f"a drop of up to {-row.lower:.4f}, more than {limit}, cannot be ruled out"
-    return f"{_named(row)}: cannot tell ({figures}): {reach}, nor is a drop significant.{estimate} {_lacking(row)}"
+    if row.lower is None:
+        return f"{_named(row)}: cannot tell ({figures}): one topic says nothing of others."
+    reach = f"a drop of up to {-row.lower:.4f} cannot be ruled out, where {gate.max_drop:g} is allowed"
+    drop = f"no drop is significant ({_tested(gate, row)})"
+    return f"{_named(row)}: cannot tell ({figures}): {reach}; but {drop}.{estimate} {_lacking(row)}"
+
+
+def _tested(gate: Gate, row: GateRow) -> str:
+    several = ", corrected" if len(gate.found) > 1 else ""
+    return f"p {_p(row.p_drop_corrected)}{several}"
 
 
 def _lacking(row: GateRow) -> str:
     if row.reason == "judging":
         unjudged = pluralise(row.unjudged, "unjudged document")
         if not row.needed:
-            return f"The {unjudged} that could change the difference leave more doubt than the topics do."
-        if not row.has_estimate:
-            return f"Judging would tell: {unjudged} could change the difference."
+            return f"More topics alone would not tell while {unjudged} could change the difference."
         return f"Judging about {row.needed:,} of the {unjudged} that could change the difference would probably tell."
     if row.needed is None:
-        return "More topics would tell, but more than 100,000 of them."
+        return "The difference is too near to the limit: not even 100,000 topics would be likely to tell."
     return f"About {row.needed:,} topics would probably tell."
 
 
@@ -269,7 +274,7 @@ def markdown(gate: Gate) -> str:
     ]
     table = [
         f"| {_cell(_named(row))} | {row.topics} | {row.baseline:.4f} | {row.candidate:.4f} | {row.diff:+.4f} | "
-        f"{row.lower:+.4f} to {row.upper:+.4f} | {SIGNS[row.outcome]} {row.outcome}"
+        f"{_bounds(row)} | {SIGNS[row.outcome]} {row.outcome}"
         f"{f' ({row.basis})' if row.basis else ''} |"
         for row in gate.found
     ]
@@ -289,6 +294,10 @@ def markdown(gate: Gate) -> str:
             for one in gate.to_judge[:LISTED]
         ]
     return "\n".join(lines) + "\n"
+
+
+def _bounds(row: GateRow) -> str:
+    return "" if row.lower is None or row.upper is None else f"{row.lower:+.4f} to {row.upper:+.4f}"
 
 
 def _cell(text: str) -> str:

@@ -127,6 +127,14 @@ class Ranges:
         found = {m: self._decided(m, ends[m], differences[m], m in quick) for m in ranged}
         return found | {m: self._of_pooled(scores[m], differences[m]) for m in pooled}
 
+    def over_ties(self, measure: Measure, a: Ints, b: Ints) -> tuple[Floats, Floats]:
+        """[pair, topic]: least and greatest A - B over every way of judging and every order of ties; sound."""
+        work = partial(self._least, measure, False, True)
+        low, high = self._of_some(measure, work, a, b), -self._of_some(measure, work, b, a)
+        alike = [self.runs[one].alike(self.runs[other]) for one, other in zip(a, b, strict=True)]
+        low[alike], high[alike] = 0.0, 0.0
+        return low, high
+
     def least_leads(self, measure: Measure, front: Ints, back: Ints, scores: Sequence[Scores]) -> Floats | None:
         """Of each pair the least front - back over every way of judging and every order of ties, as far as is proved;
         None for measures without a range.

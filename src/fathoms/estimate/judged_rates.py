@@ -3,6 +3,10 @@
 That is the generous end of what they may be: what is judged of a run was mostly found by others too, and is more often
 relevant than what it found alone. (It is the truth where judgments are missing at random.) Together with the other
 end, not relevant at all, it spans what is likely without trusting a model of relevance.
+
+Relevance falls with the rank, so what is judged further down says too little: a run of which hardly anything is judged
+at a rank or above takes the rate of all runs there, and where nobody has anything judged there, everything is taken for
+relevant.
 """
 
 from __future__ import annotations
@@ -10,24 +14,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data import keys
 from fathoms.data.arrays import distinct
-from fathoms.data.qrels import UNJUDGED
+from fathoms.data.document_values import read_values
+from fathoms.data.qrels import JUDGED, UNJUDGED
 from fathoms.estimate.calibrated import judged_elsewhere, suggested_depth
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.names import DRAWS
+from fathoms.estimate.probabilities import label_values
 from fathoms.estimate.scoring import Judging
 from fathoms.evidence.candidates import Candidates, gathered
-from fathoms.evidence.evidence import Floats, Ints
+from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.base import Measure
 
 NEAR = 0.5  # how far, in logarithms of ranks, judged documents say something of a rank: one standard deviation
+ENOUGH = 10  # judged documents at a rank or above that make a rate
 PRIOR = 3.0  # expected relevant documents by which a topic's own rate is drawn towards that of all topics
+COVERED, LEARNT = 0.9, 20  # share of unjudged documents with a label, and judged ones with one, for labels to decide
 
 
 def changes_at_judged_rates(
@@ -37,20 +46,17 @@ def changes_at_judged_rates(
 
     Documents deeper than `to_depth` in every run (by default as deep as the estimates go) count as not relevant.
     """
-    experiment.prepare()
-    qrels, names = experiment.qrels, list(experiment.runs)
-    found = gathered(names, [experiment.ranked(name) for name in names], qrels.topics, None)
-    judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(found.documents), found.topic), found.documents)
-    codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
+    qrels = experiment.qrels
+    found, codes = _retrieved(experiment)
     levels = distinct(np.append(qrels.levels, qrels.max_grade))
-    every = np.ones(len(names), dtype=bool)
+    every = np.ones(len(found.names), dtype=bool)
     by_depth: dict[int, list[Measure]] = {}
     for measure in measures:
         depth = to_depth or suggested_depth(measure, experiment.pool_assumed(), found.depth)
         by_depth.setdefault(depth, []).append(measure)
     changes: dict[Measure, Floats] = {}
     for depth, here in by_depth.items():
-        drawing = _Drawing(found, documents_of(found, codes, every, depth, levels))
+        drawing = _Drawing(documents_of(found, codes, every, depth, levels), min(2 * depth, found.depth))
         known = np.flatnonzero(drawing.documents.judged)
         elsewhere = judged_elsewhere(experiment, drawing.documents, levels)
         judging = Judging(found, drawing.documents, known, drawing.open, elsewhere, qrels.max_grade)
@@ -61,12 +67,34 @@ def changes_at_judged_rates(
     return changes
 
 
+def labels_cover(experiment: BaseExperiment, labels: Sequence[Any]) -> bool:
+    """Whether labels know of nearly all unjudged documents of the runs, and of enough judged ones to be learnt from."""
+    found, codes = _retrieved(experiment)
+    tables = [read_values(one, lenient=experiment.lenient) for one in labels]
+    judged = codes >= JUDGED
+    values = label_values(tables, found, judged, [])
+    if values is None:
+        return False
+    known: Bools = np.asarray(np.isfinite(values).all(axis=1))
+    open_ = ~judged
+    return not open_.any() or bool(known[open_].mean() >= COVERED and known[judged].sum() >= LEARNT)
+
+
+def _retrieved(experiment: BaseExperiment) -> tuple[Candidates, NDArray[np.int16]]:
+    """The documents of the runs, and what the judgments say of each."""
+    experiment.prepare()
+    qrels, names = experiment.qrels, list(experiment.runs)
+    found = gathered(names, [experiment.ranked(name) for name in names], qrels.topics, None)
+    judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(found.documents), found.topic), found.documents)
+    return found, np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
+
+
 @dataclass(frozen=True, eq=False)
 class _Drawing:
     """Draws the levels of unjudged documents."""
 
-    found: Candidates
     documents: Documents
+    depth: int  # judged documents count down to this rank
 
     @cached_property
     def open(self) -> Ints:
@@ -77,34 +105,40 @@ class _Drawing:
         drawn = np.zeros((draws, len(self.open)), dtype=np.int16)
         documents, n_topics = self.documents, self.documents.n_topics
         topic, rank, owner = (of[self.open] for of in (documents.topic, documents.reach, documents.owner))
-        judged = self._judged_counts()
+        counts_of = self._judged_counts()
+        together = counts_of.sum(axis=0)
         near = self._near()
+        # Judged documents at a rank or above: of each run, and of all.
+        own, any_run = (np.cumsum(of.sum(axis=(-3, -1)), axis=-1) for of in (counts_of, together))
         for i in range(draws):
             rng = np.random.default_rng((seed, i))
             weight = np.bincount(rng.integers(n_topics, size=n_topics), minlength=n_topics)
             lot, grade = rng.random((2, len(self.open)))
-            for run, counts in enumerate(judged):
+            everywhere = _shares(near @ np.tensordot(weight, together, axes=1))
+            everywhere[any_run < ENOUGH] = np.eye(1, everywhere.shape[1], everywhere.shape[1] - 1)
+            for run, counts in enumerate(counts_of):
                 rows = np.flatnonzero(owner == run)
-                share = _shares(near @ np.tensordot(weight, counts, axes=1))
+                enough = (own[run] >= ENOUGH)[:, None]
+                share = np.where(enough, _shares(near @ np.tensordot(weight, counts, axes=1)), everywhere)
                 rate = share[:, 1:].sum(axis=1)[rank[rows] - 1] * _of_topics(share, counts)[topic[rows]]
                 hit = rows[lot[rows] < rate]
                 up_to = np.cumsum(_shares(share[:, 1:]), axis=1)[rank[hit] - 1]
                 drawn[i, hit] = 1 + (grade[hit, None] > up_to[:, :-1]).sum(axis=1)
         return drawn
 
-    def _judged_counts(self) -> list[Floats]:
-        """For each run [topic, rank, level]: its judged documents; those of all runs where it has none."""
+    def _judged_counts(self) -> Floats:
+        """[run, topic, rank, level]: the judged documents of each run."""
         documents = self.documents
         ranks = documents.ranks.tocoo()
-        use = documents.judged[ranks.row]
+        use = documents.judged[ranks.row] & (ranks.data <= self.depth)
         row, run, rank = ranks.row[use], ranks.col[use], ranks.data[use].astype(np.int64)
-        counts = np.zeros((documents.n_runs, documents.n_topics, self.found.depth, len(documents.levels)))
+        counts = np.zeros((documents.n_runs, documents.n_topics, self.depth, len(documents.levels)))
         np.add.at(counts, (run, documents.topic[row], rank - 1, documents.level[row]), 1.0)
-        return [of if of.any() else counts.sum(axis=0) for of in counts]
+        return counts
 
     def _near(self) -> Floats:
         """[rank, rank]: how much what is judged at one rank says of another."""
-        log = np.log(np.arange(1, self.found.depth + 1))
+        log = np.log(np.arange(1, self.depth + 1))
         return np.exp(-((log[:, None] - log[None, :]) ** 2) / (2 * NEAR**2))
 
 
