@@ -7,13 +7,18 @@ share of the documents in the first ten ranks of the two runs is then left witho
 the baseline does not have (a new system, whose own finds nobody has judged), or among what two other systems, the
 only ones that were pooled, do not have in their first ten.
 
-    python bench/gate.py [--trials 200] [--measures nDCG@10 P@10]
+With `--groups` everything is judged, topics are in five groups of 40, and in one of them the candidate's first
+documents are moved to the end: how often is that group found, and how often does any group fail where nothing is
+planted?
+
+    python bench/gate.py [--trials 150] [--measures nDCG@10] [--groups]
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,14 +131,52 @@ def power(made: Population, measure: str, drop: float) -> float:
     return float(nct.sf(t.isf(ALPHA, TOPICS - 1), TOPICS - 1, shift))
 
 
+GROUPS, GROUP_TOPICS = 5, 40
+
+
+def one_of_groups(made: Population, moved: int, trial: int) -> tuple[bool, bool, float]:
+    """Whether the planted group is found, whether any other part of the gate fails, and how large the drop was."""
+    rng = np.random.default_rng([trial, moved])
+    runs: dict[str, dict[str, dict[str, float]]] = {"baseline": {}, "candidate": {}}
+    qrels, groups = {}, {}
+    for number, topic in enumerate(rng.choice(len(made.rankings), GROUPS * GROUP_TOPICS, replace=True)):
+        name = f"t{number}"
+        pair = made.rankings[topic] if rng.random() < 0.5 else made.rankings[topic][::-1]
+        groups[name] = f"g{number % GROUPS}"
+        if groups[name] == "g0" and moved:
+            pair = pair[0], [*pair[0][moved:], *pair[0][:moved]]
+        for run, docs in zip(runs.values(), pair, strict=True):
+            run[name] = {doc: float(DEPTH - i) for i, doc in enumerate(docs)}
+        qrels[name] = made.grades[topic]
+    experiment = fm.Experiment(qrels, runs, workers=1, topic_groups=groups)
+    experiment.warn = False
+    found = experiment.gate("nDCG@10", max_drop=LIMIT, alpha=ALPHA, draws=0)
+    failed = {row.group for row in found.found if row.outcome == "fails"}
+    drop = next(-row.diff for row in found.found if row.group == "group=g0")
+    return "group=g0" in failed, bool(failed - {"group=g0", "all"}) or (not moved and bool(failed)), drop
+
+
+def study_of_groups(made: Population, trials: int, workers: int) -> None:
+    print("| documents moved down | drop in the group | group found | any other group fails |")
+    print("|---|---|---|---|")
+    for moved in (0, 1, 2, 3):
+        found = parallel_map(partial(one_of_groups, made, moved), range(trials), workers=workers)
+        planted, others, drop = (float(np.mean(column)) for column in zip(*found, strict=True))
+        print(f"| {moved} | {drop:.4f} | {planted:.1%} | {others:.1%} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=200)
-    parser.add_argument("--measures", nargs="+", default=["nDCG@10", "P@10"])
+    parser.add_argument("--trials", type=int, default=150)
+    parser.add_argument("--measures", nargs="+", default=["nDCG@10"])
+    parser.add_argument("--groups", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     args = parser.parse_args()
     made = population(args.measures, args.seed)
+    if args.groups:
+        study_of_groups(made, args.trials, args.workers)
+        return
     print("| measure | true drop | unjudged | where | passes | fails | cannot tell | of these certain | power |")
     print("|---|---|---|---|---|---|---|---|---|")
     for measure in args.measures:

@@ -195,3 +195,22 @@ def test_some_topics_keep_the_scale_of_all() -> None:
     some = qrels.of_topics(["1"])
     assert some.max_grade == 4
     assert some.levels.tolist() == [0, 1, 4]
+
+
+def test_the_report_has_a_section_on_groups(grouped: tuple[Path, dict[str, dict[str, str]]], tmp_path: Path) -> None:
+    folder, groups = grouped
+    exp = fm.Experiment(folder / "qrels.txt", folder / "runs", topic_groups=groups)
+    exp.warn = False
+    made = exp.report(tmp_path / "report.html", "nDCG@10")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    section = page[page.index('<section id="groups">') : page.index('<section id="depth">')]
+    (said,) = [s for s in made.evaluation.sentences if s.startswith("Worst group")]
+    assert said in section
+    for run in made.evaluation.runs:
+        for group, mean in run.group_means(made.measures[0], read_topic_groups(groups)).items():
+            assert f"<td>{run.run}</td><td>{group}</td><td class=n>" in section
+            assert f"{mean['score']:.4f}" in section
+    plain = fm.Experiment(folder / "qrels.txt", folder / "runs")
+    plain.warn = False
+    plain.report(tmp_path / "plain.html", "nDCG@10")
+    assert '<section id="groups">' not in (tmp_path / "plain.html").read_text(encoding="utf-8")

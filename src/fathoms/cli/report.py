@@ -38,6 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_estimates(parser)
     options.add_order(parser)
     options.add_ranges(parser)
+    options.add_topic_groups(parser)
     options.add_reading(parser)
     options.add_work(parser)
     parser.set_defaults(format="html", parser=parser)

@@ -118,6 +118,7 @@ class Comparison(Result):
     estimated: dict[tuple[str, str], tuple[float, float, float]] = field(default_factory=dict)  # by run and measure
     to_depth: dict[str, int] = field(default_factory=dict)  # by measure: the rank down to which estimates judge
     by_group: list[Pair] = field(default_factory=list)  # the same pairs on each group of topics, group by group
+    estimated_by_group: dict[tuple[str, str, str], tuple[float, float, float]] = field(default_factory=dict)
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [tuple(getattr(pair, name) for name in self.columns) for pair in (*self.pairs, *self.by_group)]
@@ -223,6 +224,7 @@ def run_comparison(
         {} if estimates is None else _by_run(estimates, level),
         {} if estimates is None else {m.name: one.to_depth for m, one in estimates.by_measure.items()},
         by_group,
+        {} if estimates is None or groups is None else estimates.by_group(groups, level),
     )
 
 

@@ -302,7 +302,8 @@ def _basis(row: GateRow, certain: bool) -> str:
 
 
 def _lacking(row: GateRow, doubt: _Doubt, here: Bools, max_drop: float, alpha: float) -> dict[str, Any]:
-    """What an open question lacks: judgments, if all that is judged told; else topics."""
+    """What an open question lacks: judgments, if with all of them it would be told, or if they leave more doubt than
+    the topics do; else topics."""
     from scipy.special import ndtri, stdtrit
 
     n = row.topics
@@ -323,6 +324,8 @@ def _lacking(row: GateRow, doubt: _Doubt, here: Bools, max_drop: float, alpha: f
     ]
     if needed and not doubt.is_fixed and doubt.low is not None:
         return {"reason": "judging", "needed": min(needed) if doubt.drawn else row.unjudged}
+    if not doubt.is_fixed and doubt.low is not None and max(means) - min(means) > 2 * error:
+        return {"reason": "judging", "needed": None}  # for a start
     margin = max(means[0] + max_drop, -means[0])
     if margin <= 0:
         return {"reason": "topics", "needed": None}

@@ -48,7 +48,7 @@ class GateRow:
     outcome: str = "cannot tell"
     basis: str = ""  # certain: whatever the unjudged documents are; likely: as they are likely to be; as judged
     reason: str = ""  # of `cannot tell`: judging or topics
-    needed: int | None = None  # judgments or topics that would probably tell; None: too many to say
+    needed: int | None = None  # judgments or topics that would probably tell; None: nobody can say
 
 
 @dataclass(frozen=True)
@@ -189,14 +189,12 @@ def sentence(gate: Gate, row: GateRow) -> str:
 
 def _lacking(row: GateRow) -> str:
     if row.reason == "judging":
+        unjudged = pluralise(row.unjudged, "unjudged document")
         if not row.needed:
-            return "Judging would tell."
+            return f"The {unjudged} that could change the difference leave more doubt than the topics do."
         if not row.has_estimate:
-            return f"Judging would tell: {pluralise(row.unjudged, 'unjudged document')} could change the difference."
-        return (
-            f"Judging about {row.needed:,} of the {pluralise(row.unjudged, 'unjudged document')} that could change the "
-            "difference would probably tell."
-        )
+            return f"Judging would tell: {unjudged} could change the difference."
+        return f"Judging about {row.needed:,} of the {unjudged} that could change the difference would probably tell."
     if row.needed is None:
         return "More topics would tell, but more than 100,000 of them."
     return f"About {row.needed:,} topics would probably tell."

@@ -65,6 +65,8 @@ def least_bound(low: Floats, high: Floats, t: float) -> float:
     topic after another up, and no judging is below it.
     """
     n = len(low)
+    middle = float((low + high).mean() / 2)  # taken off, lest squares lose what is left of them
+    low, high = low - middle, high - middle
     order = np.argsort(-(low + high), kind="stable")
     sums = np.concatenate([[0.0], np.cumsum((high - low)[order])]) + low.sum()
     squares = np.concatenate([[0.0], np.cumsum((high**2 - low**2)[order])]) + (low**2).sum()
@@ -80,7 +82,7 @@ def least_bound(low: Floats, high: Floats, t: float) -> float:
         third = (right - left) / 3
         falls = value(left + third) > value(right - third)
         left, right = np.where(falls, left + third, left), np.where(falls, right, right - third)
-    return float(min(value((left + right) / 2).min(), value(np.zeros(n)).min(), value(np.ones(n)).min()))
+    return middle + float(min(value(share).min() for share in ((left + right) / 2, np.zeros(n), np.ones(n))))
 
 
 def worst_lower_end(low: Floats, high: Floats, alpha: float) -> float:

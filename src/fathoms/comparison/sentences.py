@@ -82,9 +82,12 @@ def group_sentences(result: Comparison, measure: str) -> list[str]:
     lead = {(pair.run_a, pair.run_b): pair.diff for pair in overall}
     against = sum(pair.diff * lead[pair.run_a, pair.run_b] < 0 for pair in claims)
     n = len(overall) * groups
+    if not claims:
+        return [f"{head} none of {n:,} comparisons within groups is significant."]
+    verb = "is" if len(claims) == 1 else "are"
     return [
-        f"{head} of {n:,} comparisons within groups {len(claims):,} are significant, {against:,} of them for the run "
-        "that is behind on all topics."
+        f"{head} of {n:,} comparisons within groups, {len(claims):,} {verb} significant, "
+        f"{against or 'none'} of them for the run that is behind on all topics."
     ]
 
 

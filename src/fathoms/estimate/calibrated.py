@@ -194,15 +194,17 @@ class Estimates:
             self, topics=topics, by_measure={m: estimate.of_topics(places) for m, estimate in self.by_measure.items()}
         )
 
-    def by_group(self, groups: TopicGroups, level: float = LEVEL) -> dict[tuple[str, str, str], tuple[float, ...]]:
+    def by_group(
+        self, groups: TopicGroups, level: float = LEVEL
+    ) -> dict[tuple[str, str, str], tuple[float, float, float]]:
         """By run, group of topics and measure: the estimate and the ends of its interval."""
-        found = {}
+        found: dict[tuple[str, str, str], tuple[float, float, float]] = {}
         for group, places in groups.masks(self.topics).items():
             for measure, estimate in self.of_topics(places).by_measure.items():
                 point = estimate.point_means
                 low, high = interval(estimate.means, point, level)
                 for run, *values in zip(self.runs, point.tolist(), low.tolist(), high.tolist(), strict=True):
-                    found[run, group, measure.name] = tuple(values)
+                    found[run, group, measure.name] = (values[0], values[1], values[2])
         return found
 
     def checked(self, measure: Measure, level: float = LEVEL) -> Checked | None:

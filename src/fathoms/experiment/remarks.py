@@ -22,7 +22,7 @@ def remarks(result: Evaluation) -> list[str]:
         detail = f"; the widest range is {widest[0]:.4f}, {widest[2]} of {widest[1]}" if widest else ""
         lines.append(f"Unjudged: {unjudged / read:.1%} of the documents read ({unjudged:,} of {read:,}){detail}.")
     lines += range_sentences(result)
-    lines += group_sentences(result)
+    lines += [sentence for measure in result.measures for sentence in group_sentences(result, measure)]
     moved = [mean for mean in means if _width(mean[2], "tie_low", "tie_high") > 1e-12]
     most = _widest(moved, "tie_low", "tie_high")
     if most:
@@ -54,27 +54,24 @@ def remarks(result: Evaluation) -> list[str]:
     return lines
 
 
-def group_sentences(result: Evaluation) -> list[str]:
-    """In which group of topics scores are lowest, measure by measure, and for how many runs."""
-    said, groups = [], result.groups
-    for measure in result.measures:
-        if groups is None or measure.aggregate == "sum":
-            continue
-        lowest: dict[str, list[tuple[float, str]]] = {}
-        for run in result.runs:
-            means = run.group_means(measure, groups)
-            scores = {group: values["score"] or 0.0 for group, values in means.items()}
-            if scores and min(scores.values()) < max(scores.values()):
-                worst = min(scores, key=lambda group: scores[group])
-                lowest.setdefault(worst, []).append((scores[worst], run.run))
-        if lowest:
-            group = max(lowest, key=lambda group: len(lowest[group]))
-            score, run_name = min(lowest[group])
-            runs = len(result.runs)
-            who = run_name if runs == 1 else f"{len(lowest[group])} of {runs} runs"
-            least = f"{score:.4f}" if runs == 1 else f"down to {score:.4f}, {run_name}"
-            said.append(f"Worst group by {measure.name}: {group}, the lowest for {who} ({least}).")
-    return said
+def group_sentences(result: Evaluation, measure: Measure) -> list[str]:
+    """In which group of topics scores are lowest, and for how many runs."""
+    groups, lowest = result.groups, dict[str, list[tuple[float, str]]]()
+    if groups is None or measure.aggregate == "sum":
+        return []
+    for run in result.runs:
+        scores = {group: values["score"] or 0.0 for group, values in run.group_means(measure, groups).items()}
+        if scores and min(scores.values()) < max(scores.values()):
+            worst = min(scores, key=lambda group: scores[group])
+            lowest.setdefault(worst, []).append((scores[worst], run.run))
+    if not lowest:
+        return []
+    group = max(lowest, key=lambda group: len(lowest[group]))
+    score, name = min(lowest[group])
+    runs = len(result.runs)
+    who = name if runs == 1 else f"{len(lowest[group])} of {runs} runs"
+    least = f"{score:.4f}" if runs == 1 else f"down to {score:.4f}, {name}"
+    return [f"Worst group by {measure.name}: {group}, the lowest for {who} ({least})."]
 
 
 def range_sentences(result: Evaluation) -> list[str]:

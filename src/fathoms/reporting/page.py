@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,7 @@ from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
 from fathoms.reporting import sections, story
 from fathoms.reporting.changes import changes
+from fathoms.reporting.groups import groups
 from fathoms.reporting.parts import by_measure, paragraphs, section, text
 from fathoms.reporting.script_data import as_json, data
 from fathoms.reporting.verdicts import VERDICTS, obstacles
@@ -144,6 +146,10 @@ def sections_of(report: Report) -> list[Section]:
         found, diff = report.changes, report.changes.diff
         title, lead = f"What changed from {diff.run_a} to {diff.run_b}", "The first 10 of both, topic by topic."
         shown.insert(3, Section("changes", "Changes", title, lead, lambda _: changes(found)))
+    if report.evaluation.groups is not None:
+        lead = "How the systems do on each group of topics, and what can be claimed there."
+        body = partial(by_measure, part=groups)
+        shown.insert(3, Section("groups", "Groups", "Groups of topics", lead, body))
     return shown
 
 
