@@ -164,7 +164,8 @@ def false_alarms(made: Population, trials: int = 20_000) -> float:
     for _ in range(trials):
         drawn = rng.choice(difference, (GROUPS, GROUP_TOPICS)) * rng.choice([-1, 1], (GROUPS, GROUP_TOPICS))
         rows = [drawn.ravel(), *drawn]
-        p = corrected(np.array([float(p_above(-row, 0.0)) for row in rows]), "holm")
+        p = np.array([float(p_above(-row, 0.0)) for row in rows])
+        p = 2 * np.concatenate([p[:1], corrected(p[1:], "holm")])  # as the gate corrects
         alarms += any(one < ALPHA <= float(p_above(row, -LIMIT)) for one, row in zip(p, rows, strict=True))
     return alarms / trials
 
@@ -173,7 +174,7 @@ def study_of_groups(made: Population, trials: int, workers: int) -> None:
     print(f"False alarms in any group without a difference, from the scores alone: {false_alarms(made):.1%}\n")
     print("| documents moved down | drop in the group | group found | any other group fails |")
     print("|---|---|---|---|")
-    for moved in (0, 2, 4, 6, 10):
+    for moved in (2, 4, 6, 10):
         found = parallel_map(partial(one_of_groups, made, moved), range(trials), workers=workers)
         planted, others, drop = (float(np.mean(column)) for column in zip(*found, strict=True))
         print(f"| {moved} | {drop:.4f} | {planted:.1%} | {others:.1%} |", flush=True)
