@@ -89,10 +89,11 @@ def run_gate(
         seen.notes.extend(experiment.topic_groups.notes(topics))
         places |= experiment.topic_groups.masks(topics)
     ranges = seen.ranges(A, B)
-    labelled = len(labels) > 0 and labels_cover(experiment, labels)
+    labelled = len(labels) > 0 and labels_cover(experiment, seen.measures, labels, to_depth)
     if len(labels) and not labelled:
         seen.notes.append(
-            "labels do not cover 90% of the unjudged documents, or fewer than 20 judged ones, so they do not decide"
+            "labels decide only if 90% of the unjudged documents that estimates are about have one, and 20 judged ones: "
+            "these do not"
         )
     likely = _likely(seen, estimates, to_depth, labelled=labelled)
     doubts = {m: _Doubt.of(m, seen, ranges, estimates, likely.get(m, ()), labelled) for m in seen.measures}
@@ -295,7 +296,7 @@ def _tested(measure: Measure, group: str, here: Bools, doubt: _Doubt, max_drop: 
         diff_high=None if doubt.high is None else float(doubt.high.mean()),
         estimate=None if doubt.point is None else float(doubt.point.mean()),
         lower=doubt.above(1.0, alpha, max_drop),
-        upper=None if (end := doubt.above(-1.0, alpha, max_drop)) is None else -end,
+        upper=None if (end := doubt.above(-1.0, alpha, max_drop)) is None else 0.0 - end,
         p_beyond=doubt.likely(1.0, -max_drop),
         p_drop=doubt.likely(-1.0, 0.0),
         p_beyond_worst=doubt.certain(1.0, -max_drop),

@@ -52,8 +52,7 @@ def changes_at_judged_rates(
     every = np.ones(len(found.names), dtype=bool)
     by_depth: dict[int, list[Measure]] = {}
     for measure in measures:
-        depth = to_depth or suggested_depth(measure, experiment.pool_assumed(), found.depth)
-        by_depth.setdefault(depth, []).append(measure)
+        by_depth.setdefault(_depth(experiment, measure, found, to_depth), []).append(measure)
     changes: dict[Measure, Floats] = {}
     for depth, here in by_depth.items():
         drawing = _Drawing(documents_of(found, codes, every, depth, levels), min(2 * depth, found.depth))
@@ -67,17 +66,27 @@ def changes_at_judged_rates(
     return changes
 
 
-def labels_cover(experiment: BaseExperiment, labels: Sequence[Any]) -> bool:
-    """Whether labels know of nearly all unjudged documents of the runs, and of enough judged ones to be learnt from."""
+def labels_cover(
+    experiment: BaseExperiment, measures: Sequence[Measure], labels: Sequence[Any], to_depth: int | None = None
+) -> bool:
+    """Whether labels know of nearly all unjudged documents down to the rank that estimates go to, and of enough judged
+    ones to be learnt from."""
     found, codes = _retrieved(experiment)
+    deepest = max(_depth(experiment, measure, found, to_depth) for measure in measures)
     tables = [read_values(one, lenient=experiment.lenient) for one in labels]
     judged = codes >= JUDGED
     values = label_values(tables, found, judged, [])
     if values is None:
         return False
     known: Bools = np.asarray(np.isfinite(values).all(axis=1))
-    open_ = ~judged
+    near = np.zeros(len(found) + 1, dtype=bool)
+    near[found.place[:, :, :deepest]] = True  # the last is where -1 points
+    open_ = ~judged & near[:-1]
     return not open_.any() or bool(known[open_].mean() >= COVERED and known[judged].sum() >= LEARNT)
+
+
+def _depth(experiment: BaseExperiment, measure: Measure, found: Candidates, to_depth: int | None) -> int:
+    return to_depth or suggested_depth(measure, experiment.pool_assumed(), found.depth)
 
 
 def _retrieved(experiment: BaseExperiment) -> tuple[Candidates, NDArray[np.int16]]:
