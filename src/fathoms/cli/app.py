@@ -70,7 +70,8 @@ def _columns() -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit: 0 done, 1 a check failed, 2 bad usage or input (one message, no traceback)."""
+    """Run a command and exit: 0 done, 1 a check failed, 2 bad usage or input (one message, no traceback); 3 if a gate
+    cannot tell."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         _open_output()

@@ -92,8 +92,8 @@ def run_gate(
     labelled = len(labels) > 0 and labels_cover(experiment, seen.measures, labels, to_depth)
     if len(labels) and not labelled:
         seen.notes.append(
-            "labels decide only if 90% of the unjudged documents that estimates are about have one, and 20 judged ones: "
-            "these do not"
+            "labels decide only if 90% of the unjudged documents that estimates are about have one, and 20 judged "
+            "ones: these do not"
         )
     likely = _likely(seen, estimates, to_depth, labelled=labelled)
     doubts = {m: _Doubt.of(m, seen, ranges, estimates, likely.get(m, ()), labelled) for m in seen.measures}

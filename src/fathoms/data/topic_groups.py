@@ -58,9 +58,9 @@ class TopicGroups:
 def read_topic_groups(source: Any, columns: Sequence[str] | str | None = None) -> TopicGroups:
     """Groups from a file or a dict {topic: group}, {topic: [group, ...]} or {topic: {column: group}}.
 
-    A file has a line per topic: JSON, or fields between tabs, commas (quoted as in CSV) or blanks. A first line whose
-    first field is `topic`, `query`, `qid` or the like names the columns. `columns` chooses among them; by default all
-    count that hold no text (`title`, `description` and such) and more than one topic in some group.
+    A file has a line per topic: JSON, or fields between tabs, semicolons, commas (quoted as in CSV) or blanks. A first
+    line whose first field is `topic`, `query`, `qid` or the like names the columns. `columns` chooses among them; by
+    default all count that hold no text (`title`, `description` and such) and more than one topic in some group.
     """
     wanted = [columns] if isinstance(columns, str) else None if columns is None else list(columns)
     if isinstance(source, TopicGroups):
@@ -115,7 +115,7 @@ def _of_file(text: str, source: str) -> Iterator[Row]:
     import io
 
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), text)
-    separator = "\t" if "\t" in first else "," if "," in first else None
+    separator = next((one for one in "\t;," if one in first), None)
     lines: Iterator[tuple[int, list[str]]]
     if separator is None:
         numbered = enumerate(text.splitlines(), 1)
@@ -124,6 +124,7 @@ def _of_file(text: str, source: str) -> Iterator[Row]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         lines = ((reader.line_num, fields) for fields in reader)
     names: list[str] | None = None
+    any_row = False
     for number, raw in lines:
         fields = [raw[0], *(field.strip() for field in raw[1:])] if raw else []
         if not any(fields) or (fields[0].startswith("#") and len(fields) == 1):
@@ -137,9 +138,12 @@ def _of_file(text: str, source: str) -> Iterator[Row]:
         if not fields[0] or len(fields) != len(names) + 1:
             wanted = " ".join(["topic", *names]) if len(names) > 1 else "a topic and its group"
             raise InputError(f"expected {wanted}, found {' '.join(fields)!r}", source, number)
+        any_row = True
         yield fields[0], dict(zip(names, fields[1:], strict=True))
     if names is None:
         raise InputError("is empty; expected a topic and its group on each line", source)
+    if not any_row:
+        raise InputError("names columns, but has no topic", source)
 
 
 def _of_json(text: str, source: str) -> Iterator[Row]:
