@@ -185,7 +185,7 @@ class Experiment(BaseExperiment):
         runs.
 
         `depth` is how many first places are compared, `p` the persistence of RBO. With judgments the result's
-        `.scores` say what the change did by each measure (P and nDCG at `depth` unless given), B minus A;
+        `.scores` say what the change did by each measure (nDCG and P at `depth` unless given), B minus A;
         `.documents` and `.topic_frame(topic)` have the documents side by side.
         """
         from fathoms.comparison.diff import run_diff
