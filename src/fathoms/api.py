@@ -209,12 +209,12 @@ class Experiment(BaseExperiment):
         likely ranks (0: none), which `labels`, `to_depth` and `level` are for, as in `predict`. The result's `better`
         says for each measure which runs topics show to be better than which.
         """
-        from fathoms.comparison.rank import run_ranking
+        from fathoms.comparison.rank import ranked_measures, run_ranking
 
         return self._noted(
             run_ranking(
                 self,
-                self.measures(measures),
+                ranked_measures(self, measures),
                 alpha=alpha,
                 draws=draws,
                 labels=each_source(labels),

@@ -222,7 +222,7 @@ def _tied(diff: Diff) -> list[str]:
 
 def signed(value: float) -> str:
     """A difference with its sign; none where it rounds to 0."""
-    shown = f"{value:+.4f}"
+    shown = f"{value:+z.4f}"
     return "0.0000" if float(shown) == 0 else shown
 
 
