@@ -574,7 +574,3 @@ def test_standard_output_by_name_keeps_what_is_in_its_file(tmp_path: Path) -> No
     assert (tmp_path / "log").read_text() == "hi\ntopic,document,grade\n1,a,1\n"
     shell(tmp_path, f"(echo first; {convert}; echo last) > log2")
     assert (tmp_path / "log2").read_text() == "first\ntopic,document,grade\n1,a,1\nlast\n"
-    shell(
-        tmp_path, f"(echo first; {sys.executable} -m fathoms measures P -o /dev/stdout | head -n 1; echo last) > log3"
-    )
-    assert (tmp_path / "log3").read_text().startswith("first\n")
