@@ -92,6 +92,17 @@ def test_a_rule_that_makes_topics_match_is_named(name: str) -> None:
     assert not saying("match only", found({t: {"a": 1} for t in theirs}, {t: {"a": 1.0} for t in theirs}))
 
 
+def test_a_few_topics_spelled_otherwise_are_found() -> None:
+    composed, decomposed = "caf\xe9", "cafe\u0301"
+    for one, two, words in ((composed, decomposed, "in one Unicode form (NFC)"), ("q1 ", "q1", "without blanks at")):
+        findings = found(
+            {"7": {"a": 1}, "8": {"a": 1}, one: {"a": 1}}, {"7": {"a": 1.0}, "8": {"a": 1.0}, two: {"a": 1.0}}
+        )
+        ((_, message),) = saying("topic ids match only", findings)
+        assert message.startswith(f"some topic ids match only {words}")
+        assert f"2 of 3 judged topics are in the run, 3 by that rule; the run has {two!r}" in message
+
+
 def test_few_that_match_by_chance_make_no_rule() -> None:
     """A bad run finds little of what is judged, and a rule adds a little by chance."""
     draw = random.Random(3)
@@ -198,6 +209,10 @@ def test_documents_that_the_corpus_has_no_longer(tmp_path: Path) -> None:
         f"3 judgments of 7 are of documents that are not in {ids} (grade 0: 1 of 2, grade 1: 2 of 4)"
     )
     assert "such as 'c', 'd', 'f 1'; it starts with 'a'" in message
+    one_each = found({"1": {"a": 1, "c": 0}}, {"1": {"a": 2.0, "z": 1.0}}, corpus_ids=ids)
+    assert saying("1 judgment of 2 is of a document that is not in", one_each)
+    assert saying("1 document of 2 is not in", one_each)
+    assert saying("1 topic, 2 judgments; grades", one_each)
     ((_, message),) = saying("no run can find", findings)
     assert message.startswith("2 topics of 3 have relevant documents that are not in")
     assert message.endswith("(topics 2, 3); in 1 of them all: topic 2")

@@ -564,3 +564,13 @@ def test_simulate_makes_what_eval_reads(fathoms: Command) -> None:
         "sys1",
         "sys2",
     ]
+
+
+def test_standard_output_by_name_keeps_what_is_in_its_file(tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text("1 0 a 1\n")
+    convert = f"{sys.executable} -m fathoms convert q.txt -o /dev/stdout --to csv --kind qrels"
+    (tmp_path / "log").write_text("hi\n")
+    shell(tmp_path, f"{convert} >> log")
+    assert (tmp_path / "log").read_text() == "hi\ntopic,document,grade\n1,a,1\n"
+    shell(tmp_path, f"(echo first; {convert}; echo last) > log2")
+    assert (tmp_path / "log2").read_text() == "first\ntopic,document,grade\n1,a,1\nlast\n"

@@ -293,3 +293,13 @@ def test_compare_command(tmp_path: object, capsys: pytest.CaptureFixture[str]) -
     ):
         assert status("compare", folder / "qrels.txt", folder / "runs", *words) == 0
         assert expected in capsys.readouterr().out
+
+
+def test_zero_has_no_minus() -> None:
+    qrels, a = {str(t): {"a": 1, "b": 1} for t in range(8)}, {str(t): {"a": 2.0, "b": 1.0} for t in range(8)}
+    b = {topic: {"b": 2.0, "a": 1.0} for topic in a}
+    said = " ".join(fm.Experiment(qrels, {"a": a, "b": b}).compare("P@2").sentences)
+    assert "-0.0000" not in said
+    from fathoms.cli.compare import _number
+
+    assert (_number(-1e-9), _number(-0.5)) == ("+0.0000", "-0.5000")

@@ -491,3 +491,8 @@ def test_mteb_by_the_command(fathoms: Command) -> None:
     Path("m.json").write_text(json.dumps({"mteb_model_meta": {}, "d": {"a": {"1": {"a": 1}}, "b": {"1": {"a": 2}}}}))
     assert fathoms("convert", "m.json", "-o", "x.run", "--split", "b").status == 0
     assert Path("x.run").read_text() == "1 Q0 a 1 2.0 m\n"
+
+
+def test_one_judgment_is_not_several(fathoms: Command) -> None:
+    Path("q.txt").write_text("1 0 a 1\n")
+    assert "q.csv: 1 judgment of 1 topic as csv" in fathoms("convert", "q.txt", "-o", "q.csv").err

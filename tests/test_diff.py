@@ -144,7 +144,9 @@ def test_changes_are_those_of_a_plain_loop(a: Lists, b: Lists, k: int) -> None:
         moved = sum({*a.get(t, [])[:k]} == {*b.get(t, [])[:k]} and a[t][:k] != b[t][:k] for t in {*a, *b})
         assert ("order only" in found.sentences[0]) == (moved > 0)
     else:
-        assert found.sentences[0] == f"B has the same first {k} as A in all of {topics}."
+        assert found.sentences[0] == (
+            f"B has the same first {k} as A in {f'all {topics}' if total > 1 else 'the only topic'}."
+        )
         assert found.sentences[1].startswith("The runs rank the same" if a == b else "They differ further down")
     alone = " ".join(found.sentences)
     assert ("Only A answers" in alone) == bool({*a} - {*b})
@@ -255,7 +257,11 @@ CASES = {
     "worse by P@2 as judged; judging may make them equal": (["r", "n"], ["u", "n"], {"r": 1, "n": 0}),
     "better by P@2 as judged; judging may make them equal": (["u", "n"], ["r", "n"], {"r": 1, "n": 0}),
     "as good as before by P@2 as judged, which judging may change": (["n", "m"], ["u", "m"], {"n": 0, "m": 0}),
-    "as good as before by P@2.": (["n", "m"], ["m", "n"], {"n": 0, "m": 0, "r": 1}),
+    "no difference by P@2 on any judged topic, however documents are judged.": (
+        ["n", "m"],
+        ["m", "n"],
+        {"n": 0, "m": 0, "r": 1},
+    ),
 }
 
 
@@ -284,6 +290,25 @@ def test_the_first_sentence_is_true(words: str) -> None:
         assert len(signs) > 1
     else:
         assert signs == {0.0}
+
+
+def test_the_first_sentence_goes_by_a_measure_that_sees_the_change() -> None:
+    a, b, grades = {"1": ["r", "n"]}, {"1": ["n", "r"]}, {"1": {"r": 1, "n": 0}}
+    for measures in (None, ["P@2", "nDCG@2"]):
+        found = diff(a, b, grades, measures=measures, depth=2)
+        assert "the order only: worse by nDCG@2 on these topics" in found.sentences[0]
+    cancelled = diff(a | {"2": ["n", "r"]}, b | {"2": ["r", "n"]}, grades | {"2": grades["1"]}, depth=2)
+    assert "as good as before on average by nDCG@2" in cancelled.sentences[0]
+
+
+def test_averages_say_which_topics_they_leave_out() -> None:
+    with pytest.warns(fm.FathomsWarning, match="B lacks 2"):
+        found = diff({"1": ["a"], "2": ["a"]}, {"1": ["a"]}, {"1": {"a": 1}, "2": {"a": 1}}, measures="P@1", depth=1)
+    assert any("On average, over the 1 topic that both answer, the runs share 100%" in s for s in found.sentences)
+    assert any("; from lost documents -0.5000" in s for s in found.sentences)
+    assert any("nothing that the two runs have there is unjudged" in s for s in found.sentences)
+    same = diff({"1": ["a"], "2": ["a"]}, {"1": ["a"], "2": ["a"]})
+    assert same.sentences[0] == "B has the same first 10 as A in all 2 topics."
 
 
 def test_what_ties_decide_is_said() -> None:
@@ -359,16 +384,34 @@ def test_the_command(fathoms: Command, tmp_path: Path) -> None:
     shown = fathoms("diff", "a.run", "b.run", "--topic", "1", "--docs", "docs.tsv", "--depth", "2").out
     assert "bees\N{REPLACEMENT CHARACTER}[2J and honey" in shown
     assert "(no text)" in shown
+    # Of two documents, the lost one is unjudged, and the gained one too once its grade is gone.
+    for judged, unjudged in (("1 0 \xfc 1\n", "1"), ("1 0 b 1\n", "2")):
+        Path("j2.txt").write_text(judged, encoding="utf-8")
+        lines = fathoms("diff", "a.run", "b.run", "--qrels", "j2.txt", "--depth", "2", "-m", "P@2").out.splitlines()
+        names = next(line.split() for line in lines if line.startswith("topic"))
+        cells = next(line.split() for line in lines if line.startswith("all "))
+        assert cells[names.index("unjudged")] == unjudged
     fathoms("diff", "a.run", "b.run", "--topic", "1", "--format", "parquet", "-o", "t.parquet")
     assert pl.read_parquet("t.parquet")["document"].to_list() == ["b", "a", "\xfc"]
     fathoms("diff", "a.run", "b.run", "-o", "c.svg", "--quiet")
     assert Path("c.svg").read_text().startswith("<svg")
 
 
+def test_awkward_topics(fathoms: Command) -> None:
+    for name, documents in (("a.csv", "xy"), ("b.csv", "yx")):
+        rows = [f"{topic},{doc},{2 - i}" for topic in ("star wars", '"two\nlines"') for i, doc in enumerate(documents)]
+        Path(name).write_text("\n".join(["topic,document,score", *rows]) + "\n")
+    done = fathoms("diff", "a.csv", "b.csv")
+    assert "--topic 'star wars' shows the most changed topic in full" in done.out
+    heading = fathoms("diff", "a.csv", "b.csv", "--topic", "two\nlines").out.splitlines()[0]
+    assert heading.startswith("Topic two\\nlines: the first 10")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("diff a.run a.run", "diff takes two runs, found 1: a"),
+        ("diff a.run a.run", "a.run is given twice; diff takes two runs"),
+        ("diff a.run ./a.run", "a.run and ./a.run are the same file; diff takes two runs"),
         ("diff a.run nope", "nope: no such file or folder"),
         ("diff a.run b.run --topic 8", "topic '8' is in neither run; they have 1"),
         ("diff a.run b.run --docs x", "--docs has the texts for --topic T"),

@@ -335,14 +335,26 @@ def test_too_few_topics_are_said_to_be_so() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"universe": "run"}, "universe: run is for single runs"),
-        ({"universe": "pair"}, "universe: pair is for comparisons"),
+        ({"universe": "run"}, "universe: run is for single runs; .* [(]use all[)]"),
+        ({"universe": "pair"}, "universe: pair is for comparisons; .* [(]use all[)]"),
     ],
 )
 def test_a_ranking_is_over_the_documents_of_all(options: dict[str, str], message: str) -> None:
     exp = fm.Experiment({"1": {"a": 1}}, {"x": {"1": {"a": 1.0}}, "y": {"1": {"b": 1.0}}}, **options)  # type: ignore[arg-type]
-    with pytest.raises(FathomsError, match=message):
-        exp.rank("AP")
+    for measure in ("AP", "P@1"):
+        with pytest.raises(FathomsError, match=message):
+            exp.rank(measure)
+
+
+def test_the_documents_of_all_are_the_default() -> None:
+    qrels, runs = {"1": {"a": 1}}, {"x": {"1": {"a": 1.0, "c": 0.5}}, "y": {"1": {"b": 1.0}}}
+    assert fm.rank(qrels, runs, "AP", draws=0, universe="all").equals(fm.rank(qrels, runs, "AP", draws=0))
+
+
+def test_nothing_is_said_of_judging_where_nothing_is_unjudged() -> None:
+    qrels, runs = {"1": {"a": 1, "b": 0}}, {"x": {"1": {"a": 1.0}}, "y": {"1": {"b": 1.0}}}
+    said = fm.Experiment(qrels, runs).rank("P@1", draws=0).remarks[0]
+    assert said.startswith("Possible ranks: every order of tied documents; nothing that these 2 runs have is unjudged.")
 
 
 def test_one_run_is_no_ranking() -> None:
@@ -385,6 +397,14 @@ def test_formats_of_the_command(fathoms: Command) -> None:
     assert fathoms(*words, "--format", "parquet", "-o", "x.parquet").status == 0
     assert pl.read_parquet("x.parquet")["rank"].to_list() == [1, 2]
     assert pl.read_parquet("x.parquet")["rank"].dtype == pl.Int64
+
+
+def test_a_run_given_twice(fathoms: Command) -> None:
+    Path("q.txt").write_text("1 0 a 1\n")
+    Path("a.run").write_text("1 Q0 a 1 3 t\n")
+    Path("b.run").write_text("1 Q0 b 1 3 t\n")
+    done = fathoms("rank", "q.txt", "a.run", "b.run", "./a.run")
+    assert (done.status, done.err) == (2, "fathoms: a.run and ./a.run are the same file; give each run once\n")
 
 
 @pytest.mark.usefixtures("runs")

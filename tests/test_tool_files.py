@@ -380,7 +380,7 @@ def test_names_in_records(number: str, tmp_path: Path) -> None:
         ("query_id,qid,doc_id,rating\nx,y,d,1\n", "`query_id` is taken as the topic and not `qid`"),
         ("query,docno,docid,rating\nq,x,y,1\n", "`docno` is taken as the document and not `docid`"),
         ("query,docid,label,rating\nq,d,1,2\n", "`rating` is taken as the grade and not `label`"),
-        ("query_id,query,docid,score,rating\nq,star wars,d,9,2\n", ""),
+        ("query_id,query,docid,score,rating\nq,star wars,d,9,2\n", "`rating` is taken as the grade and not `score`"),
         ("qid docno docid rel\n1 a b 1\n", "`docno` is taken as the document and not `docid`"),
     ],
 )
@@ -620,3 +620,53 @@ def test_what_sample_eval_cannot_say(fathoms: Command) -> None:
     assert "document b was drawn and is not judged in judged.txt" in done.err
     done = fathoms("convert", "judged.txt", "-o", "out.csv", "--sampled", "sample.tsv")
     assert "--sampled is for judgments --to sample-eval" in done.err
+
+
+# -- what is left out is said; what Excel writes ---------------------------------------------------------------------
+
+
+def test_queries_without_hits_are_named(tmp_path: Path) -> None:
+    hit = {"hit": {"_id": "1", "_score": 1.0}, "rating": 1}
+    response = {"details": {"a": {"hits": []}, "b": {"hits": [hit]}}, "failures": {"c": {"error": "boom"}}}
+    file = put(tmp_path, json.dumps(response).encode())
+    for found in (fm.read_qrels(file), fm.read_run(file)):
+        assert found.topics == ["b"]
+        assert f"{file}: 1 query failed and left nothing to read: c" in found.notes
+        assert f"{file}: 1 query had no hits and left nothing to read: a" in found.notes
+
+
+@pytest.mark.parametrize("empty", ["null", '""', '" "'])
+def test_empty_ratings_are_not_judged_in_json_too(empty: str, tmp_path: Path) -> None:
+    rows = ['{"query": "q", "docid": "a", "rating": 1}', f'{{"query": "q", "docid": "b", "rating": {empty}}}']
+    for text in ("\n".join(rows), f"[{','.join(rows)}]", f'{{"q": {{"a": 1, "b": {empty}}}}}'):
+        file = put(tmp_path, text.encode())
+        qrels = fm.read_qrels(file)
+        assert (qrels.documents.tolist(), qrels.grades.tolist()) == ([b"a"], [1.0])
+        assert qrels.notes == [f"{file}: 1 row without a grade left out: not judged"]
+    bad = put(tmp_path, "\n".join([rows[1], rows[0], rows[0].replace("1", '"x"')]).encode())
+    with pytest.raises(fm.InputError, match="row 3: topic q, document a: expected a finite number"):
+        fm.read_qrels(bad)
+
+
+def test_tables_from_excel(tmp_path: Path) -> None:
+    plain = "query;docid;rating\nq;a;1,5\nq;b;2\n"
+    for raw in (
+        plain.encode(),
+        b"sep=;\n" + plain.encode(),
+        b"\xef\xbb\xbfsep=;\r\n" + plain.encode(),
+        plain.encode("utf-16"),
+        ("sep=;\n" + plain).encode("utf-16"),
+        b"sep=\t\n" + plain.replace(";", "\t").replace(",", ".").encode(),
+    ):
+        qrels = fm.read_qrels(put(tmp_path, raw))
+        assert (qrels.topics, qrels.documents.tolist(), qrels.grades.tolist()) == (["q"], [b"a", b"b"], [1.5, 2.0])
+        commas = any("decimal commas are read as points: 1,5 as 1.5" in note for note in qrels.notes)
+        assert commas == (b"\t" not in raw)
+    with pytest.raises(fm.InputError, match=":2: expected a finite number"):
+        fm.read_qrels(put(tmp_path, b'query,docid,rating\nq,a,"1,5"\n'))
+
+
+def test_ids_in_another_encoding_are_said(tmp_path: Path) -> None:
+    qrels = fm.read_qrels(put(tmp_path, "query,docid,rating\ncaf\xe9,a,1\n".encode("latin-1")))
+    assert any("not valid UTF-8, such as caf\N{REPLACEMENT CHARACTER}" in note for note in qrels.notes)
+    assert not fm.read_qrels(put(tmp_path, "query,docid,rating\ncaf\xe9,a,1\n".encode())).notes

@@ -185,7 +185,7 @@ class Experiment(BaseExperiment):
         runs.
 
         `depth` is how many first places are compared, `p` the persistence of RBO. With judgments the result's
-        `.scores` say what the change did by each measure (P and nDCG at `depth` unless given), B minus A;
+        `.scores` say what the change did by each measure (nDCG and P at `depth` unless given), B minus A;
         `.documents` and `.topic_frame(topic)` have the documents side by side.
         """
         from fathoms.comparison.diff import run_diff
@@ -209,12 +209,12 @@ class Experiment(BaseExperiment):
         likely ranks (0: none), which `labels`, `to_depth` and `level` are for, as in `predict`. The result's `better`
         says for each measure which runs topics show to be better than which.
         """
-        from fathoms.comparison.rank import run_ranking
+        from fathoms.comparison.rank import ranked_measures, run_ranking
 
         return self._noted(
             run_ranking(
                 self,
-                self.measures(measures),
+                ranked_measures(self, measures),
                 alpha=alpha,
                 draws=draws,
                 labels=each_source(labels),

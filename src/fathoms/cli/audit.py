@@ -110,8 +110,8 @@ def _left_out(result: Audit) -> str:
         if left:
             header += [f"{kind} out: %", "median", "ranks"]
             for row, found in zip(rows, changes(left), strict=True):
-                percent = "" if found.percent is None else f"{found.percent.mean:+.2f}"
-                row += [percent, "" if found.median is None else f"{found.median:+.2f}", f"{found.rank.mean:.2f}"]
+                percent = "" if found.percent is None else f"{found.percent.mean:+z.2f}"
+                row += [percent, "" if found.median is None else f"{found.median:+z.2f}", f"{found.rank.mean:.2f}"]
     of = f"{len(result.contributing)} runs"
     of += f", {pluralise(len(result.groups), 'group')}" if result.groups else "; for whole teams give --groups FILE"
     title = f"Leaving out: mean change of score and mean absolute change of rank ({of})"

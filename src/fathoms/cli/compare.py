@@ -191,7 +191,7 @@ def _write(result: Comparison, args: Namespace) -> None:
 def _number(value: float | None, signed: bool = True) -> str:
     if value is None:
         return ""
-    return f"{value:+.4f}" if signed else "<.0001" if value < 0.0001 else f"{value:.4f}"
+    return f"{value:+z.4f}" if signed else "<.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def _table(result: Comparison, sentences: list[str]) -> str:
@@ -261,7 +261,7 @@ def decisive_rows(result: Comparison, i: int) -> list[list[str]]:
     for one in () if told is None else told.documents:
         ranks = (str(rank) if rank is not None else "-" for rank in (one.rank_a, one.rank_b))
         topic, document = result.topic_names[one.topic], result.document_names[one.key]
-        rows.append([topic, document, f"{one.grade:g}", *ranks, f"{one.change:+.4f}"])
+        rows.append([topic, document, f"{one.grade:g}", *ranks, f"{one.change:+z.4f}"])
     return rows
 
 
@@ -275,13 +275,13 @@ def _latex(result: Comparison) -> str:
     lines.append(r"\midrule")
     for pair in (*result.pairs, *result.by_group):
         measure = pair.measure if pair.group == "all" else f"{pair.measure}, {pair.group}"
-        ranged = "--" if pair.diff_low is None else f"[{pair.diff_low:+.4f}, {pair.diff_high:+.4f}]"
+        ranged = "--" if pair.diff_low is None else f"[{pair.diff_low:+z.4f}, {pair.diff_high:+z.4f}]"
         p = "$<$0.0001" if pair.p_corrected < 0.0001 else f"{pair.p_corrected:.4f}"
         cells = [
             *map(latex_escape, (pair.run_a, pair.run_b, measure)),
-            f"{pair.diff:+.4f}",
+            f"{pair.diff:+z.4f}",
             ranged,
-            f"[{pair.ci_low:+.4f}, {pair.ci_high:+.4f}]",
+            f"[{pair.ci_low:+z.4f}, {pair.ci_high:+z.4f}]",
             p,
             pair.verdict,
         ]

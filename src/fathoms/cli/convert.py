@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from fathoms import choices
 from fathoms.cli import options
 from fathoms.data.formats import registry
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Run
 
-WHAT = {"run": "documents", "qrels": "judgments"}  # that a file has
+WHAT = {"run": "document", "qrels": "judgment"}  # that a file has
 WHOSE = {"run": "runs", "qrels": "judgments"}
 EXAMPLES = """examples:
   fathoms convert bm25.run.gz -o bm25.parquet
@@ -199,7 +200,7 @@ def _convert(source: str, folder: Path | None, args: Namespace) -> tuple[Path, s
             path.write_bytes(compress(raw, os.fspath(target)))
             packed = len(data), len(data.topics), [*data.notes, *convert.losses(data, format.name)]
     rows, topics, notes = packed
-    return target, f"{rows:,} {WHAT[kind]} of {topics:,} topics as {format.name}", notes
+    return target, f"{pluralise(rows, WHAT[kind])} of {pluralise(topics, 'topic')} as {format.name}", notes
 
 
 def _sample(data: Run | Qrels, to: str, design: str) -> bytes:

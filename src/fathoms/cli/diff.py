@@ -7,6 +7,7 @@ with .svg, .png, .pdf or .html draws the documents gained and lost in each topic
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run_a", metavar="RUN_A", help="the run before")
     parser.add_argument("run_b", metavar="RUN_B", help="the run after; - for stdin")
     parser.add_argument("--qrels", metavar="QRELS", help="judgments, to say what the change did")
-    options.add_measures(parser, "such as nDCG@10 or 'RBP(p=0.8)', with --qrels (P and nDCG at the depth)")
+    options.add_measures(parser, "such as nDCG@10 or 'RBP(p=0.8)', with --qrels (nDCG and P at the depth)")
     parser.add_argument(
         "--depth", metavar="K", type=options.at_least_one, default=10, help="compare the first K places (10)"
     )
@@ -64,6 +65,7 @@ def run(args: Namespace) -> int:
     if args.docs is not None and args.topic is None:
         raise FathomsError("--docs has the texts for --topic T; say which topic")
     args.runs = [args.run_a, args.run_b]
+    options.check_different(args.runs, "diff takes two runs")
     draws = args.output is not None and args.output.suffix in PICTURES
     if draws:
         charts.require()
@@ -108,8 +110,10 @@ def _table(found: Diff) -> str:
     if all(_cell(row["rbo_min"]) == _cell(row["rbo_max"]) for row in rows):  # long runs leave nothing open
         del names["rbo_min"], names["rbo_max"]
     if found.qrels is not None:
-        names["gained_unjudged"] = "unjudged"
-    measure = found.scores_of[0].measure.name if found.scores_of else ""
+        names["unjudged"] = "unjudged"
+        for row in rows:
+            row["unjudged"] = row["gained_unjudged"] + row["lost_unjudged"]
+    measure = "" if found.main is None else found.main.measure.name
     scores = {row[0]: row[4:7] for row in found.rows("scores") if row[1] == measure}
     header = [*names.values(), *([f"{measure} B-A", "low", "high"] if measure else [])]
     changed = int(found.changed.sum())
@@ -121,7 +125,10 @@ def _table(found: Diff) -> str:
         cells.append([*line, *("" if value is None else signed(value) for value in score)])
     more = changed - len(shown)
     rest = f"and {pluralise(more, 'more changed topic')}; --format tsv has all\n" if more > 0 else ""
-    hint = f"--topic {printable(shown[0]['topic'])} shows the most changed topic in full\n" if shown else ""
+    first = shown[0]["topic"] if shown else ""
+    hint = (
+        f"--topic {shlex.quote(first)} shows the most changed topic in full\n" if first.isprintable() and first else ""
+    )
     said = "\n".join(map(printable, found.sentences))
     return f"{said}\n\n{aligned_text(header, cells, 1)}{rest}{hint}"
 
@@ -151,6 +158,7 @@ def _put_topic(found: Diff, args: Namespace) -> None:
 
 
 def _side_by_side(found: Diff, number: int, rows: list[tuple[Any, ...]], texts: Texts | None) -> str:
+    from fathoms.cli.output import SHOWN as ESCAPED
     from fathoms.cli.output import aligned_text
     from fathoms.judging.texts import printable
 
@@ -167,8 +175,9 @@ def _side_by_side(found: Diff, number: int, rows: list[tuple[Any, ...]], texts: 
         cells.append([*plain, moved, *scores, *known, change, name])
     lengths = [int(side.lengths[number]) for side in found.sides]
     deeper = len(found.documents_of(number)) - len(rows)
+    topic = printable(found.topics[number]).translate(ESCAPED)
     title = (
-        f"Topic {printable(found.topics[number])}: the first {found.depth} of {printable(found.run_a)} (A, "
+        f"Topic {topic}: the first {found.depth} of {printable(found.run_a)} (A, "
         f"{pluralise(lengths[0], 'document')}) and {printable(found.run_b)} (B, {lengths[1]:,})"
     )
     more = (

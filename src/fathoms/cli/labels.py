@@ -178,7 +178,7 @@ def _runs(result: LabelAudit, source: SourceAudit) -> str:
     for i in best:
         row = [result.runs[i]]
         for effect in source.effects:
-            row += [f"{effect.human[i]:.4f}", f"{effect.labels[i]:.4f}", f"{effect.gains[i]:+.4f}"]
+            row += [f"{effect.human[i]:.4f}", f"{effect.labels[i]:.4f}", f"{effect.gains[i]:+z.4f}"]
         one = source.followings[i]
         row += [_number(one.correlation), _number(one.excess), _number(one.p)]
         rows.append([*row, "circular?" if one.suspect else ""])
@@ -192,7 +192,7 @@ def _swaps(source: SourceAudit) -> str:
     found = [(effect.measure, swap) for effect in source.effects for swap in effect.swaps]
     found.sort(key=lambda pair: -pair[1].human)
     rows = [
-        [swap.ahead, swap.behind, measure, f"{swap.human:+.4f}", f"{swap.labels:+.4f}", f"{swap.p:.4f}"]
+        [swap.ahead, swap.behind, measure, f"{swap.human:+z.4f}", f"{swap.labels:+z.4f}", f"{swap.p:.4f}"]
         for measure, swap in found[:MOST_SWAPS]
     ]
     more = f", the {MOST_SWAPS} widest by people of {len(found):,}" if len(found) > MOST_SWAPS else ""

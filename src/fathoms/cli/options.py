@@ -228,6 +228,19 @@ def check_sources(args: Namespace) -> None:
         check_not_read(output, [*filter(None, [args.qrels]), *expand(args.runs or ())])
 
 
+def check_different(files: Sequence[str], expected: str) -> None:
+    """One file by two names, or twice by one, is a slip where runs are set against each other."""
+    from fathoms.errors import FathomsError
+
+    seen: dict[str, str] = {}
+    for path in files:
+        other = seen.get(os.path.realpath(path))
+        if other is not None and os.path.isfile(path):
+            said = f"{path} is given twice" if other == path else f"{other} and {path} are the same file"
+            raise FathomsError(f"{said}; {expected}")
+        seen[os.path.realpath(path)] = path
+
+
 def run_files(args: Namespace) -> list[str] | None:
     """The runs as given; with their whole path where workers of a cluster, which are elsewhere, are to read them."""
     if args.runs is None:

@@ -63,6 +63,7 @@ def run(args: Namespace) -> int:
         charts.require()
     if args.output is not None and args.output.suffix == ".html" and args.format == "table":
         args.format = "html"
+    options.check_different(args.runs, "give each run once")
     exp = options.experiment(args)
     with output.progress(len(exp.runs), args.quiet) as step:
         result = exp.rank(

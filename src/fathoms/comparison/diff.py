@@ -13,7 +13,7 @@ from fathoms import charts, choices
 from fathoms.choices import checked
 from fathoms.comparison.differences import comparable
 from fathoms.comparison.observed import asked_universe, without_pair
-from fathoms.comparison.ranges import Ranges, Universe
+from fathoms.comparison.ranges import NOTHING, Ranges, Universe
 from fathoms.comparison.rank_overlap import RBO, rank_biased_overlap
 from fathoms.data.arrays import frame_of_rows, ratio
 from fathoms.data.file_names import stem
@@ -264,6 +264,17 @@ class Diff(Result):
         return (self.found.gained > 0) | (self.found.lost > 0) | self.found.reordered
 
     @cached_property
+    def main(self) -> ScoreChange | None:
+        """The measure of the first sentence: the first of those given that sees the change, for P@10 does not see
+        another order of the first 10."""
+        first = [
+            *(one for one in self.scores_of if abs(one.mean) > NOTHING),
+            *(one for one in self.scores_of if np.abs(one.diff).max(initial=0.0) > NOTHING),
+            *self.scores_of,
+        ]
+        return first[0] if first else None
+
+    @cached_property
     def order(self) -> list[int]:
         """The topics that a run answers, most changed first: those whose first k change, by overlap there, then by
         RBO."""
@@ -485,7 +496,7 @@ def run_diff(
         found = changes(*sides, depth, p)
         return Diff(*names, depth, p, topics, sides, found, None, [], Universe(), notes)
     qrels = experiment.qrels
-    chosen = without_pair(experiment.measures(measures or (f"P@{depth}", f"nDCG@{depth}"), of_pairs=True))
+    chosen = without_pair(experiment.measures(measures or (f"nDCG@{depth}", f"P@{depth}"), of_pairs=True))
     ranked, topics = _ranked_on_all_topics(experiment, names, qrels)
     sides = side_by_side(ranked[0], ranked[1], len(topics))
     notes += qrels.notes

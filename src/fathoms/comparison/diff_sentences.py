@@ -34,7 +34,8 @@ def _headline(diff: Diff) -> str:
     k = diff.depth
     of = pluralise(total, "topic")
     if not changed:
-        return f"{diff.run_b} has the same first {k} as {diff.run_a} in all of {of}."
+        where = "the only topic" if total == 1 else f"all {of}"
+        return f"{diff.run_b} has the same first {k} as {diff.run_a} in {where}."
     reordered = int((diff.found.reordered & diff.changed).sum())
     gained, lost = int(diff.found.gained.sum()), int(diff.found.lost.sum())
     said = f"{diff.run_b} changes the first {k} in {changed:,} of {of}"
@@ -48,21 +49,27 @@ def _headline(diff: Diff) -> str:
 
 
 def _whether_better(diff: Diff) -> str:
-    if diff.qrels is None:
+    if diff.main is None:
         return "; whether that is better, only judgments can say"
-    gained = diff.found.gained.sum()
-    unjudged = int(diff.judged_as["gained_unjudged"].sum())
-    said = f"; of the gained ones {unjudged:,} {_are(unjudged)} unjudged" if gained and unjudged else ""
-    return f"{said}: {_verdict(diff.scores_of[0])}"
+    said = ""
+    for word in ("gained", "lost"):
+        unjudged = int(diff.judged_as[f"{word}_unjudged"].sum())
+        if unjudged and not said:
+            said = f"; of the {word} ones {unjudged:,} {_are(unjudged)} unjudged"
+    return f"{said}: {_verdict(diff.main)}"
 
 
 def _verdict(one: ScoreChange) -> str:
     """Better or worse by one measure, and whether judging or ties may undo it."""
     name, equal = one.measure.name, abs(one.mean) <= NOTHING
-    word = "as good as before" if equal else "better" if one.mean > 0 else "worse"
+    same = np.abs(one.diff).max(initial=0.0) <= NOTHING
+    level = "as good as before" + ("" if same else " on average")
+    word = level if equal else "better" if one.mean > 0 else "worse"
     if one.low is None or one.high is None:
         return f"{word} by {name} as judged, for which there is no range"
     low, high = float(one.low.mean()), float(one.high.mean())
+    if equal and same and max(-low, high) <= NOTHING:
+        return f"no difference by {name} on any judged topic, however documents are judged"
     if equal:
         return f"{word} by {name}" + (" as judged, which judging may change" if max(-low, high) > NOTHING else "")
     if one.reversible == "no":
@@ -90,8 +97,13 @@ def _alike(diff: Diff) -> list[str]:
         return ["No topic is answered by both runs."]
     found, k = diff.found, diff.depth
     low, high = (float(values[both].mean()) for values in (found.rbo.low, found.rbo.high))
+    over = (
+        ""
+        if both.sum() == diff.answered.sum()
+        else f", over the {pluralise(int(both.sum()), 'topic')} that both answer,"
+    )
     said = (
-        f"On average the runs share {found.overlap[both].mean():.0%} of the first {k} and "
+        f"On average{over} the runs share {found.overlap[both].mean():.0%} of the first {k} and "
         f"{found.overlap_all[both].mean():.0%} of all documents; RBO (p = {diff.p:g}) is "
         f"{found.rbo.extrapolated[both].mean():.3f}"
     )
@@ -135,13 +147,15 @@ def _score(one: ScoreChange, diff: Diff) -> str:
     said += f"; {pluralise(up, 'topic')} better, {down:,} worse"
     if one.parts is not None and abs(one.diff).max(initial=0.0) > NOTHING:
         words = {
-            "gained": "gained documents",
-            "lost": "lost ones",
-            "moved": f"those in both first {diff.depth}",
-            "deeper": "deeper ones",
+            "gained": ("gained documents", ""),
+            "lost": ("lost documents", "lost ones"),
+            "moved": (f"documents in both first {diff.depth}", f"those in both first {diff.depth}"),
+            "deeper": ("deeper documents", "deeper ones"),
         }
         shown = {part: float(values.mean()) for part, values in one.parts.items() if np.abs(values).max() > NOTHING}
-        said += "; from " + ", ".join(f"{words[part]} {signed(value)}" for part, value in shown.items())
+        said += "; from " + ", ".join(
+            f"{words[part][min(i, 1)]} {signed(value)}" for i, (part, value) in enumerate(shown.items())
+        )
     if one.low is None or one.high is None:
         return f"{said}; there is no range over judgments."
     low, high = float(one.low.mean()), float(one.high.mean())
@@ -154,19 +168,21 @@ def _over(diff: Diff) -> list[str]:
     if not any(one.low is not None for one in diff.scores_of):
         return []
     assert diff.qrels is not None
-    kind, depth = diff.universe.kind, diff.universe.depth
+    kind, depth, unjudged = diff.universe.kind, diff.universe.depth, unjudged_of_both(diff)
     if kind == "pair" and depth is None:
-        whose = f"the {unjudged_of_both(diff):,} unjudged documents of the two runs"
+        whose = f"the {pluralise(unjudged, 'unjudged document')} of the two runs"
     else:
         whose = "the unjudged documents of " + ("the two runs" if kind == "pair" else "all given runs")
         if not isinstance(kind, str):
             whose += " and " + ("any number of" if kind == float("inf") else f"{kind:,.0f}") + " unseen ones per topic"
         whose += "" if depth is None else f" in the first {depth:,} ranks of either run"
     topics = pluralise(len(diff.qrels.topics), "judged topic")
+    ranges = f"ranges: every way of judging {whose}"
+    if kind == "pair" and depth is None and not unjudged:
+        ranges = "nothing that the two runs have there is unjudged"
     return [
-        f"Differences are {diff.run_b} minus {diff.run_a}, means over {topics};"
-        f" ranges: every way of judging {whose}. fathoms compare tests whether they would hold on other "
-        "topics."
+        f"Differences are {diff.run_b} minus {diff.run_a}, means over {topics}; {ranges}. fathoms compare tests "
+        "whether they would hold on other topics."
     ]
 
 
@@ -206,7 +222,7 @@ def _tied(diff: Diff) -> list[str]:
 
 def signed(value: float) -> str:
     """A difference with its sign; none where it rounds to 0."""
-    shown = f"{value:+.4f}"
+    shown = f"{value:+z.4f}"
     return "0.0000" if float(shown) == 0 else shown
 
 

@@ -145,8 +145,8 @@ def with_signs(estimate: Estimate) -> str:
     if estimate.value is None:
         return "undefined"
     if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:+.2f}"
-    return f"{estimate.value:+.2f} [{estimate.low:+.2f}, {estimate.high:+.2f}]"
+        return f"{estimate.value:+z.2f}"
+    return f"{estimate.value:+z.2f} [{estimate.low:+z.2f}, {estimate.high:+z.2f}]"
 
 
 def _of_runs(source: SourceAudit) -> list[str]:
@@ -197,7 +197,7 @@ def _circular(source: SourceAudit) -> str:
         f"{one.run} looks circular: among documents of the same human grade its order follows the labels more than "
         f"other runs' do (correlation {one.correlation or 0.0:.2f}, {one.excess or 0.0:.2f} more than expected; p "
         f"{_p(one.p)}, corrected for {tested:,} runs), and labels change its {effect.measure} by "
-        f"{gain[one.run]:+.3f} against the median run."
+        f"{gain[one.run]:+z.3f} against the median run."
         for one in suspects
     ]
     return " ".join([*said, "A suspicion, not a proof: a system much like the judge looks the same."])
@@ -214,7 +214,7 @@ def _judgments(source: SourceAudit) -> list[str]:
         half = NORMAL * known.se
         text = (
             f"It calls {known.labelled:.1%} of these documents relevant, people {known.judged:.1%}: a difference of "
-            f"{100 * known.error:+.1f} points, give or take {100 * half:.1f} with other topics like these (95%)."
+            f"{100 * known.error:+z.1f} points, give or take {100 * half:.1f} with other topics like these (95%)."
         )
         if known.se == 0:
             if known.error == 0:

@@ -23,7 +23,7 @@ from fathoms.estimate.calibrated import Estimate, aggregated
 from fathoms.estimate.names import LEVEL
 from fathoms.estimate.prediction_sentences import calibrated_sentences
 from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.base import BaseExperiment, prepare_measures
 from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure, Scores
 
@@ -181,11 +181,23 @@ def run_ranking(
     )
 
 
+def ranked_measures(experiment: BaseExperiment, measures: Sequence[Any] | Any) -> list[Measure]:
+    """Measures of a ranking. It is over the documents of all runs, so that `all` is what `auto` means there, and
+    defaults do not show in a name."""
+    found = prepare_measures(measures, bounds=experiment.bounds, universe=experiment.universe)
+    asked = {experiment.universe, *(getattr(measure, "universe", None) for measure in found)}
+    for narrow, whose in (("run", "single runs"), ("pair", "comparisons")):
+        if narrow in asked:
+            raise FathomsError(
+                f"universe: {narrow} is for {whose}; a ranking is over the documents of all runs (use all)"
+            )
+    plain = [m.replace(universe="auto") if getattr(m, "universe", "") == "all" else m for m in found]
+    return list(dict.fromkeys(plain))
+
+
 def _universe(measures: Sequence[Measure]) -> str | float:
     """The universe that was asked for; the documents of all runs unless a measure says more."""
     asked = {getattr(measure, "universe", "auto") for measure in measures if "universe" in measure.params}
-    if "run" in asked:
-        raise FathomsError("universe: run is for single runs; a ranking is over the documents of all of them (use all)")
     wider = [universe for universe in asked if universe not in ("auto", "all")]
     if len(wider) > 1 or (wider and len(asked) > 1):
         raise FathomsError("universe: measures of one ranking range over the same documents; give one of them")

@@ -122,6 +122,11 @@ def _universe(result: Ranking) -> str:
     where = "" if depth is None else f" in the first {depth:,} ranks of some run"
     unseen = "" if isinstance(kind, str) else " and any number of" if kind == float("inf") else f" and {kind:,.0f}"
     unseen += " unseen ones per topic" if unseen else ""
+    if not result.unjudged and not unseen:
+        return (
+            f"Possible ranks: every order of tied documents; nothing that these {len(result.runs)} runs have{where} is "
+            "unjudged. Proved pair by pair, so that not all of them need be reached."
+        )
     return (
         f"Possible ranks: every way of judging the {pluralise(result.unjudged, 'unjudged document')} of these "
         f"{len(result.runs)} runs{where}{unseen}, and every order of tied documents; proved pair by pair, so that not "

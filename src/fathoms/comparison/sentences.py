@@ -104,7 +104,7 @@ def _in_groups(pair: Pair, groups: Sequence[Pair]) -> str:
 
 
 def _lead_in(pair: Pair, sign: float) -> str:
-    size = f"{exp(pair.diff * sign):.4f} times" if pair.log_scale else f"{pair.diff * sign:+.4f}"
+    size = f"{exp(pair.diff * sign):.4f} times" if pair.log_scale else f"{pair.diff * sign:+z.4f}"
     return f"{size} ({pair.verdict})"
 
 
@@ -172,7 +172,7 @@ def _figures(pair: Pair, result: Comparison) -> str:
     parts = [", ".join(found), _tested(result, pair.measure)]
     if pair.effect_low is not None and pair.effect_high is not None and isfinite(pair.effect_low):
         low, high = _towards(pair, pair.effect_low, pair.effect_high)
-        parts.append(f"effect size {abs(pair.effect):.2f}, uncorrected {level} interval {low:+.2f} to {high:+.2f}")
+        parts.append(f"effect size {abs(pair.effect):.2f}, uncorrected {level} interval {low:+z.2f} to {high:+z.2f}")
     return f"On average over {pluralise(result.topics, 'topic')} {lead} ({'; '.join(parts)}).{_lacking(pair)}"
 
 
@@ -197,7 +197,7 @@ def _lacking(pair: Pair) -> str:
 
 def _span(pair: Pair, low: float, high: float, link: str = " to ") -> str:
     """Two ends as differences, or as factors where the scale is one of logarithms."""
-    return link.join(f"{exp(end):.4f}" if pair.log_scale else f"{end:+.4f}" for end in (low, high))
+    return link.join(f"{exp(end):.4f}" if pair.log_scale else f"{end:+z.4f}" for end in (low, high))
 
 
 def _towards(pair: Pair, low: float, high: float) -> tuple[float, float]:
@@ -241,7 +241,7 @@ def _estimate(pair: Pair, result: Comparison) -> str:
     low, high = _towards(pair, pair.likely_low, pair.likely_high)
     _, middle = _towards(pair, pair.estimate, pair.estimate)
     what = "factor" if pair.log_scale else "lead"
-    shown = f"{exp(middle):.4f}" if pair.log_scale else f"{middle:+.4f}"
+    shown = f"{exp(middle):.4f}" if pair.log_scale else f"{middle:+z.4f}"
     interval = f"{100 * result.level:g}% interval {_span(pair, low, high)}"
     return f"Estimated {what} once judged{_down_to(pair, result)}: {shown} ({interval})."
 

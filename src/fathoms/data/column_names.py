@@ -24,8 +24,8 @@ NAMES = {
         *("value", "score", "label", "grade", "relevance", "rel", "probability", "rating", "judgment", "judgement"),
     ),
 }
-# Taken where there is nothing better: the words of a query beside its id, an address, a score beside a grade.
-SPARE = {"query", "query_text", "keywords", "url", "score"}
+# Taken where there is nothing better, and no surprise if left: the words of a query beside its id, an address.
+SPARE = {"query", "query_text", "keywords", "url"}
 KNOWN = {name for names in NAMES.values() for name in names} | {"run", "tag"}
 # What a table has to have: a topic, a document and some number.
 NEEDED = (

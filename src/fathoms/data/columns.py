@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 BLOCK = 1 << 16  # rows made byte strings at a time
 
 
-def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool, sparse: bool = False) -> Table:
     """Rows from {topic: {document: number}}."""
     try:
-        return table_of_frame(_from_dict(data, layout, source), layout, source, lenient=lenient)
+        return table_of_frame(_from_dict(data, layout, source), layout, source, lenient=lenient, sparse=sparse)
     except UnicodeEncodeError:
         _not_unicode(source)
 
 
-def table_of_rows(rows: Sequence[Any], layout: Layout, source: str, *, lenient: bool) -> Table:
+def table_of_rows(rows: Sequence[Any], layout: Layout, source: str, *, lenient: bool, sparse: bool = False) -> Table:
     """Rows from dicts, in which columns may be missing."""
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
             raise InputError(f"row {number}: expected a dict or a named tuple, found {type(row).__name__}", source)
     names = dict.fromkeys(str(name) for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
-    return table_of_frame(frame_of_columns(columns, source), layout, source, lenient=lenient)
+    return table_of_frame(frame_of_columns(columns, source), layout, source, lenient=lenient, sparse=sparse)
 
 
 def frame_of(data: Any, source: str) -> pl.DataFrame:
@@ -126,14 +126,23 @@ def _from_dict(data: Any, layout: Layout, source: str) -> pl.DataFrame:
         column = pl.Series(numbers, dtype=pl.Float64, strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         # As text, so that it can be said later what was found where a number was expected.
-        column = pl.Series([str(float(n)) if isinstance(n, np.number) else str(n) for n in numbers])
+        column = pl.Series(
+            [str(float(n)) if isinstance(n, np.number) else None if n is None else str(n) for n in numbers]
+        )
     return pl.DataFrame({"topic": topics, "document": documents, layout.number: column})
 
 
 def table_of_frame(
-    frame: pl.DataFrame, layout: Layout, source: str, *, lenient: bool, tag: pl.DataFrame | None = None
+    frame: pl.DataFrame,
+    layout: Layout,
+    source: str,
+    *,
+    lenient: bool,
+    tag: pl.DataFrame | None = None,
+    sparse: bool = False,
 ) -> Table:
-    """Rows from a frame, checked; `tag` has that column where the frame was read without it."""
+    """Rows from a frame, checked; `tag` has that column where the frame was read without it. In `sparse` tables a row
+    without a grade is a document that nobody judged."""
     if frame.is_empty():
         raise InputError(f"has no rows; expected a {layout.kind}", source)
     columns: dict[str, pl.Series] = {}
@@ -163,19 +172,26 @@ def table_of_frame(
         f"found {found[row]!r}"
         for row in np.flatnonzero(layout.bad(number)).tolist()
     }
+    unrated = _unrated(found) if sparse and layout.kind != "run" else set()
     for name, column in ids.items():
         for row in () if proper[name] else _no_ids(column, text[name]):
             complaints[row] = f"expected a {name}, found {_shown(column[row])}"
+    complaints = {row: message for row, message in complaints.items() if row not in unrated}
+    if len(unrated) == len(frame):
+        raise InputError(f"has no row with a {layout.number}; expected a {layout.kind} file", source)
     skipped = []
     lines = None
     if complaints:
         row = min(complaints)
         message = f"row {row + 1}: {complaints[row]}"
-        if not lenient or len(complaints) == len(frame):
+        if not lenient or len(complaints) + len(unrated) == len(frame):
             more = f"; {pluralise(len(complaints) - 1, 'more bad row')}" if len(complaints) > 1 else ""
             raise InputError(f"{message}{more}", source)
         skipped.append(f"{source}: skipped {pluralise(len(complaints), 'bad row')}: {message}")
-        good = np.setdiff1d(np.arange(len(frame)), list(complaints))
+    if unrated:
+        skipped.append(f"{source}: {pluralise(len(unrated), 'row')} without a {layout.number} left out: not judged")
+    if complaints or unrated:
+        good = np.setdiff1d(np.arange(len(frame)), [*complaints, *unrated])
         text = {name: column[good] for name, column in text.items()}
         number, rank = number[good], None if rank is None else rank[good]
         lines = good + 1
@@ -259,6 +275,14 @@ def _numbers(column: pl.Series, source: str) -> NDArray[np.float64]:
     if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
         raise InputError(f"column {column.name!r} holds {kind}, expected numbers", source)
     return column.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy().copy()
+
+
+def _unrated(column: pl.Series) -> set[int]:
+    """Rows that hold nothing."""
+    empty = column.is_null()
+    if column.dtype == pl.String:
+        empty |= (column.str.strip_chars() == "").fill_null(False)
+    return set(empty.arg_true().to_list())
 
 
 def _shown(text: bytes | str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -24,6 +25,9 @@ from fathoms.errors import InputError
 from fathoms.text import pluralise
 
 QUOTES = 'a field that starts with a quote (") has to end with one, and quotes inside it are doubled ("")'
+
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 
 
 class _Places(NamedTuple):
@@ -48,6 +52,7 @@ def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, sourc
     numbers: list[float] = []
     complaints: list[tuple[int, str]] = []
     unrated = 0
+    number_in = _number_with_comma if separator == ";" else _number
     for line, fields in rows:
         # Queries without a rating stand alone in CSV; between tabs, blanks in place of them are more likely.
         if len(fields) > len(names) or (separator == "\t" and len(fields) < len(names)):
@@ -57,7 +62,7 @@ def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, sourc
         if layout.kind != "run" and not fields[at.number].strip():
             unrated += 1
             continue
-        number = _number(fields[at.number])
+        number = number_in(fields[at.number])
         if wrong := _wrong(fields, number, at, layout, names):
             complaints.append((line, wrong))
             continue
@@ -69,7 +74,10 @@ def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, sourc
         raise InputError(f"has no row{rated}; expected a {layout.kind} file", source)
     if unrated:
         skipped.append(f"{source}: {pluralise(unrated, 'row')} without a {layout.number} left out: not judged")
-    ranks = np.array([_number(fields[at.rank]) for _, fields in good]) if at.rank >= 0 else None
+    if separator == ";":
+        skipped += _decimal_commas([fields[at.number] for _, fields in good], source)
+    skipped += _not_utf8([fields[place] for _, fields in good for place in (at.topic, at.document)], source)
+    ranks = np.array([number_in(fields[at.rank]) for _, fields in good]) if at.rank >= 0 else None
     return Table(
         topic=byte_ids([fields[at.topic] for _, fields in good]),
         document=byte_ids([fields[at.document] for _, fields in good]),
@@ -135,6 +143,30 @@ def _rows(raw: bytes, start: int, separator: str, source: str) -> Iterator[tuple
 
 def _number(field: str) -> float:
     return number_of(field.encode(errors="replace"))
+
+
+def _number_with_comma(field: str) -> float:
+    """Where semicolons separate fields, a comma is the decimal point of half of Europe."""
+    return _number(field.replace(",", ".") if _DECIMAL_COMMA.fullmatch(field.strip()) else field)
+
+
+def _decimal_commas(numbers: list[str], source: str) -> list[str]:
+    found = [field.strip() for field in numbers if "," in field]
+    if not found:
+        return []
+    return [f"{source}: decimal commas are read as points: {found[0]} as {found[0].replace(',', '.')}"]
+
+
+def _not_utf8(ids: list[str], source: str) -> list[str]:
+    """Ids of another encoding match none that are UTF-8, though they may look the same."""
+    try:
+        "".join(ids).encode()
+    except UnicodeEncodeError:
+        first = next(id for id in ids if any("\ud800" <= character <= "\udfff" for character in id))
+        shown = first.encode(errors="surrogateescape").decode(errors="replace")
+        said = f"has ids that are not valid UTF-8, such as {shown}, and match only the same bytes; save it as UTF-8"
+        return [f"{source}: {said}"]
+    return []
 
 
 def byte_ids(ids: list[str]) -> Text:

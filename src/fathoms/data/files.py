@@ -123,7 +123,7 @@ def check_writable(target: Path) -> None:
         raise InputError("expected the name of a file to write; standard output is /dev/stdout", "-")
     if os.path.isdir(target):
         raise InputError("is a folder, expected the name of a file to write", str(target))
-    if _is_device(target):
+    if str(target) in STREAMS or _is_device(target):
         return
     if not os.path.isdir(target.parent):
         raise InputError(f"cannot be written: there is no folder {target.parent}", str(target))
@@ -143,6 +143,9 @@ def check_folder(target: str | os.PathLike[str]) -> None:
         raise InputError("is a file, expected a folder to write to", os.fspath(target))
 
 
+STREAMS = {"/dev/stdout": "stdout", "/dev/fd/1": "stdout", "/dev/stderr": "stderr", "/dev/fd/2": "stderr"}
+
+
 def _is_device(path: Path) -> bool:
     """Something like /dev/null or a named pipe, which is written to and must never be replaced by a file."""
     return os.path.exists(path) and not os.path.isfile(path)
@@ -153,6 +156,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path that becomes `path` when the block ends well, and vanishes when it does not."""
     target = Path(path)
     check_writable(target)
+    if str(target) in STREAMS:
+        with _streamed(STREAMS[str(target)]) as temporary:
+            yield temporary
+        return
     try:
         if _is_device(target):
             yield target
@@ -161,6 +168,21 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
                 yield temporary
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", str(target)) from None
+
+
+@contextmanager
+def _streamed(name: str) -> Iterator[Path]:
+    """Through a stream that is open already: opened by its name, the file it was redirected to would be emptied, and
+    replaced, it would lose what others write there."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="fathoms.") as folder:
+        temporary = Path(folder, name)
+        yield temporary
+        stream = getattr(sys, name)
+        stream.flush()
+        stream.buffer.write(temporary.read_bytes())
+        stream.buffer.flush()
 
 
 @contextmanager

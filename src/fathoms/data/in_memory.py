@@ -22,13 +22,13 @@ DICTS = (dict, defaultdict)  # others may have an order of their own, or make up
 NUMBERS = (np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32)
 
 
-def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
+def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool, sparse: bool = False) -> Table:
     """The rows of {topic: {document: number}}."""
     found = kernel.dict_columns(data, DICTS, NUMBERS) or _dict_columns(data)
     if found is None or not len(found.number) or layout.bad(found.number).any():
         from fathoms.data import columns
 
-        return columns.table_of_dict(data, layout, source, lenient=lenient)
+        return columns.table_of_dict(data, layout, source, lenient=lenient, sparse=sparse)
     topics = ids_of(found.topics)
     assert topics is not None
     return Table(

@@ -20,7 +20,7 @@ from fathoms.data import keys
 from fathoms.data.column_names import column_for
 from fathoms.data.delimited import byte_ids, rows_of
 from fathoms.data.files import read_bytes
-from fathoms.data.formats.base import BOM, Content, split_names
+from fathoms.data.formats.base import BOM, Content, as_utf8, split_names
 from fathoms.data.formats.text import check_ids, more_than_words
 from fathoms.data.lines import Layout, Table, Text, number_of, parse
 from fathoms.data.qrels import Qrels
@@ -78,7 +78,7 @@ class SamplingDesign:
 def read_design(source: str | os.PathLike[str]) -> SamplingDesign:
     """A design from a file; an error names the file and the line."""
     path = os.fspath(source)
-    raw = read_bytes(path).removeprefix(BOM)
+    raw = as_utf8(read_bytes(path)).removeprefix(BOM)
     separator, columns = _columns(raw, path)
     parsed = _parser(raw, separator, columns, path)
     last = "probability" if "probability" in columns else "grade" if "grade" in columns else "stratum"

@@ -168,8 +168,8 @@ def _of_measure(measure: str, methods: dict[str, Means]) -> str:
         a, b = reversed_[0]
         order = f"to reverse {len(reversed_):,} of {pluralise(len(pairs), 'pair')} of runs, such as {a} and {b}"
     return (
-        f"{measure}: further judging is estimated to change means by {change[least]:+.4f} ({least}) to "
-        f"{change[most]:+.4f} ({most}), and {order} ({method})."
+        f"{measure}: further judging is estimated to change means by {change[least]:+z.4f} ({least}) to "
+        f"{change[most]:+z.4f} ({most}), and {order} ({method})."
     )
 
 

@@ -115,7 +115,8 @@ def check_qrels(qrels: Qrels, file: str) -> Iterator[Finding]:
     grades = ", ".join(
         f"{level:g}: {count:,}" for level, count in zip(qrels.levels, qrels.counts.sum(axis=0), strict=True)
     )
-    yield Finding("note", file, f"{len(qrels.topics):,} topics, {len(qrels):,} judgments; grades {grades}")
+    size = f"{pluralise(len(qrels.topics), 'topic')}, {pluralise(len(qrels), 'judgment')}"
+    yield Finding("note", file, f"{size}; grades {grades}")
     without = [topic for topic, count in zip(qrels.topics, relevant, strict=True) if not count]
     if without:
         yield Finding(

@@ -65,6 +65,7 @@ def _without_scheme(one: str) -> str:
 
 SPELLINGS = (
     Rule("without regard to case", str.casefold, str.casefold),
+    Rule("without blanks at their ends", str.strip, str.strip),
     Rule(
         "in one Unicode form (NFC)",
         lambda one: unicodedata.normalize("NFC", one),
@@ -230,12 +231,18 @@ def check_topics(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
     theirs: Pairs = [("", topic) for topic in qrels.topics]
     rules = [*FORMS, *_affixes(run.topics, qrels.topics, ("the run's ids", "the judgments' ids"))]
     match = best_rule(ours, theirs, rules)
+    if match is None:  # a few that are spelled otherwise than the rest
+        common = set(ours) & set(theirs)
+        left = [[one for one in pairs if one not in common] for pairs in (ours, theirs)]
+        found = best_rule(left[0], left[1], SPELLINGS)
+        match = None if found is None else found._replace(before=len(common), after=len(common) + found.after)
     if match is not None:
         one, two = match.example
+        which = "some topic ids" if match.before else "topic ids"
         yield Finding(
             "warning",
             file,
-            f"topic ids match only {match.rule.words}: {match.before:,} of {len(qrels.topics):,} judged topics are in "
+            f"{which} match only {match.rule.words}: {match.before:,} of {len(qrels.topics):,} judged topics are in "
             f"the run, {match.after:,} by that rule; the run has {one!r}, the judgments {two!r}",
         )
 

@@ -28,11 +28,12 @@ def check_corpus_qrels(qrels: Qrels, corpus: CorpusIds, file: str) -> Iterator[F
         f"grade {grade:g}: {int((gone & (qrels.grades == grade)).sum()):,} of {int((qrels.grades == grade).sum()):,}"
         for grade in np.unique(qrels.grades[gone])
     )
+    these = "is of a document that is" if gone.sum() == 1 else "are of documents that are"
     yield Finding(
         "warning",
         file,
-        f"{pluralise(int(gone.sum()), 'judgment')} of {len(qrels):,} are of documents that are not in {corpus.source} "
-        f"({grades}), such as {_examples(qrels.documents[gone])}; it starts with {corpus.first!r}",
+        f"{pluralise(int(gone.sum()), 'judgment')} of {len(qrels):,} {these} not in {corpus.source} ({grades}), such "
+        f"as {_examples(qrels.documents[gone])}; it starts with {corpus.first!r}",
     )
     relevant = qrels.grades > 0
     lost = np.bincount(qrels.topic[gone & relevant], minlength=len(qrels.topics))
@@ -57,8 +58,9 @@ def check_corpus_run(run: Run, corpus: CorpusIds, file: str) -> Iterator[Finding
         yield Finding(
             "warning",
             file,
-            f"{pluralise(int(gone.sum()), 'document')} of {len(run):,} are not in {corpus.source}, such as "
-            f"{_examples(run.documents[gone])} ({listed(topics)}); it starts with {corpus.first!r}",
+            f"{pluralise(int(gone.sum()), 'document')} of {len(run):,} {'is' if gone.sum() == 1 else 'are'} not in "
+            f"{corpus.source}, such as {_examples(run.documents[gone])} ({listed(topics)}); it starts with "
+            f"{corpus.first!r}",
         )
 
 

@@ -14,7 +14,7 @@ from fathoms.data.column_names import column_for
 from fathoms.data.delimited import rows_of
 from fathoms.data.document_values import read_values
 from fathoms.data.files import read_bytes
-from fathoms.data.formats.base import Content, split_names
+from fathoms.data.formats.base import Content, as_utf8, split_names
 from fathoms.data.lines import Table
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run
@@ -159,7 +159,7 @@ def first_candidates(source: Any, found: Candidates, depth: int) -> list[int]:
 def _named(source: Any) -> Iterator[tuple[str, int | None, Sequence[str]]]:
     """The documents of a file or a list, each with its source and line; comments and blank lines are none."""
     if choices.is_path(source):
-        raw = read_bytes(source)
+        raw = as_utf8(read_bytes(source))
         table = _table(raw, str(source))
         if table is not None:
             yield from ((str(source), line, fields) for line, fields in table)

@@ -72,6 +72,6 @@ def _of_pair(one: OtherOpinion) -> str:
 
 def _why(one: OtherOpinion) -> str:
     return (
-        f"The expected difference would be {one.difference_with_others:+.4f} instead of {one.difference:+.4f}, with a "
-        f"standard deviation of {one.deviation_with_others:.4f} instead of {one.deviation:.4f}."
+        f"The expected difference would be {one.difference_with_others:+z.4f} instead of {one.difference:+z.4f}, with "
+        f"a standard deviation of {one.deviation_with_others:.4f} instead of {one.deviation:.4f}."
     )

@@ -76,7 +76,8 @@ def changes(found: ShownChanges) -> str:
 
 def _table(diff: Diff) -> str:
     rows = []
-    one = diff.scores_of[0]
+    one = diff.main
+    assert one is not None  # a report has judgments
     scores = {row[0]: row for row in diff.rows("scores") if row[1] == one.measure.name}
     found = [dict(zip(diff.columns, row, strict=True)) for row in diff.rows()[:-1]]
     for row in found[:LISTED]:

@@ -379,14 +379,14 @@ def _left_out(found: Audit) -> str:
     rows = []
     for kind, left in (("one run", found.run_out), ("a whole team", found.group_out)):
         for one in changes(left):
-            percent = "" if one.percent is None else f"{one.percent.mean:+.2f}"
+            percent = "" if one.percent is None else f"{one.percent.mean:+z.2f}"
             rows.append([kind, one.measure, percent, number(one.median, "+.2f"), f"{one.rank.mean:.2f}"])
     measure = found.measures[0].name
     points = [
         (
             one.full,
             one.percent,
-            f"{one.run}; {one.full:.4f} to {one.without:.4f} ({one.percent:+.1f}%); "
+            f"{one.run}; {one.full:.4f} to {one.without:.4f} ({one.percent:+z.1f}%); "
             f"place {one.rank_full} to {one.rank_without}; {one.removed:,} judgments of its own",
         )
         for one in found.run_out

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fathoms.data.runs import Run
 
 BOM = b"\xef\xbb\xbf"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 PARQUET = b"PAR1"
 HEAD = 1 << 16  # bytes at the start of a file that are enough to recognise it
 
@@ -42,6 +43,7 @@ RUN_PARTS = {
 _LINE = rb"[^\r\n]*\S[^\r\n]*"
 _JSON_TOKEN = rb'(?s)"(?:[^"\\]|\\.)*"|["{}\[\],]'
 SEPARATORS = ("\t", ",", ";", "|")
+_SEP_LINE = rb'(?i)"?sep=[^\r\n\w]"?[\r\n]'
 _CLOSING = {b"{": b"}", b"[": b"]"}
 
 
@@ -59,11 +61,21 @@ class Match(IntEnum):
     CERTAIN = 3  # and a mark that no other format has
 
 
+def as_utf8(raw: bytes) -> bytes:
+    """What Excel writes as the rest of the world does: UTF-16 as UTF-8, and a first line `sep=;` as a comment."""
+    if raw.startswith(UTF16) and b"\0" in raw[:HEAD]:
+        raw = raw.decode("utf-16", errors="replace").encode()
+    start = len(BOM) if raw.startswith(BOM) else 0
+    if re.compile(_SEP_LINE).match(raw, start):
+        raw = raw[:start] + b"#" + raw[start:]
+    return raw
+
+
 class Content:
     """The bytes of a file, or the first ones, looked at once on behalf of all formats."""
 
     def __init__(self, raw: bytes, path: str | None = None) -> None:
-        self.raw = raw
+        self.raw = as_utf8(raw)
         self.path = path  # of the file they are from, where it can be read again
 
     @cached_property

@@ -120,11 +120,11 @@ def table_of(data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
     from fathoms.data import columns, in_memory
 
     if isinstance(data, Mapping) and not is_record(data):
-        return in_memory.table_of_dict(data, layout, source, lenient=lenient)
+        return in_memory.table_of_dict(data, layout, source, lenient=lenient, sparse=True)
     rows = [data] if isinstance(data, Mapping) else data
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise InputError("expected a list of records or an object {topic: {document: number}}", source)
-    table = columns.table_of_rows(rows, layout, source, lenient=lenient)
+    table = columns.table_of_rows(rows, layout, source, lenient=lenient, sparse=True)
     table.skipped += choice_note(layout.number, dict.fromkeys(name for row in rows for name in row), source)
     return table
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fathoms.data.runs import Run
 
 INDEX = "index"  # to be replaced by the name of one's own
+NAMED = 5  # queries that a note names
 
 
 class RankEval(JsonFormat):
@@ -50,12 +51,15 @@ class RankEval(JsonFormat):
             return table_of_triples(found, layout, source, lenient=lenient)
         hits = list(_hits(data, source))
         if layout.kind == "run":
-            return table_of_triples(_scored(hits), layout, source, lenient=lenient)
+            table = table_of_triples(_scored(hits), layout, source, lenient=lenient)
+            table.skipped += _unanswered(data, source)
+            return table
         rated = [(topic, document, rating) for topic, document, _, rating in hits if rating is not None]
         table = table_of_triples(rated, layout, source, lenient=lenient)
         if len(rated) < len(hits):
             unrated = pluralise(len(hits) - len(rated), "document")
             table.skipped.append(f"{source}: {unrated} without a rating left out: not judged")
+        table.skipped += _unanswered(data, source)
         return table
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
@@ -119,6 +123,19 @@ def _hits(data: Any, source: str) -> Iterator[tuple[str, str, Any, Any]]:
             hit = member(entry, "hit", dict, place, source)
             document = member(hit, "_id", (str, int), f"{place}.hit", source)
             yield topic, str(document), hit.get("_score"), entry.get("rating")
+
+
+def _unanswered(data: Any, source: str) -> list[str]:
+    """Queries of a response that brought no documents, which nothing else in it tells of."""
+    failures = _bare(data).get("failures")
+    empty = [topic for topic, detail in _bare(data)["details"].items() if not detail["hits"]]
+    told = []
+    for topics, what in ((list(failures) if isinstance(failures, Mapping) else [], "failed"), (empty, "had no hits")):
+        if topics:
+            more = f" and {len(topics) - NAMED:,} more" if len(topics) > NAMED else ""
+            queries = f"{len(topics):,} quer{'y' if len(topics) == 1 else 'ies'}"
+            told.append(f"{source}: {queries} {what} and left nothing to read: {', '.join(topics[:NAMED])}{more}")
+    return told
 
 
 def _scored(hits: list[tuple[str, str, Any, Any]]) -> list[tuple[str, str, Any]]:
