@@ -143,13 +143,14 @@ def one_of_groups(made: Population, broken: float, trial: int) -> tuple[bool, bo
     qrels, groups = {}, {}
     for number, topic in enumerate(rng.choice(len(made.rankings), GROUPS * GROUP_TOPICS, replace=True)):
         name = f"t{number}"
+        qrels[name] = dict(made.grades[topic])
         pair = made.rankings[topic] if rng.random() < 0.5 else made.rankings[topic][::-1]
         groups[name] = f"g{number % GROUPS}"
         if groups[name] == "g0" and rng.random() < broken:
             pair = pair[0], made.rankings[topic - 1][0]
+            qrels[name] |= {doc: qrels[name].get(doc, 0) for doc in pair[1]}
         for run, docs in zip(runs.values(), pair, strict=True):
             run[name] = {doc: float(DEPTH - i) for i, doc in enumerate(docs)}
-        qrels[name] = made.grades[topic]
     experiment = fm.Experiment(qrels, runs, workers=1, topic_groups=groups)
     experiment.warn = False
     found = experiment.gate("nDCG@10", max_drop=LIMIT, alpha=ALPHA, draws=0)
