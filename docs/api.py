@@ -37,21 +37,32 @@ import fathoms as fm
 SECTIONS = {
     "Experiments": ("Experiment", "Evaluator"),
     "Functions for a single call": (
-        *("evaluate", "evaluate_depths", "compare", "rank", "predict", "probabilities", "confidence", "depth"),
+        *(
+            "evaluate",
+            "evaluate_depths",
+            "compare",
+            "gate",
+            "diff",
+            "rank",
+            "predict",
+            "probabilities",
+            "confidence",
+            "depth",
+        ),
         *("ties", "audit", "labels", "plan", "check", "pool", "report", "compare_scores"),
     ),
     "Measures": ("Measure", "parse_measure"),
     "Data": (
         *("read_qrels", "Qrels", "read_runs", "scan_runs", "read_run", "Runs", "Run"),
-        *("read_mteb", "read_scores", "simulate"),
+        *("read_mteb", "read_scores", "roll_up", "simulate"),
     ),
     "Errors and warnings": ("FathomsError", "InputError", "FathomsWarning"),
 }
 INTRODUCTIONS = {
     "Functions for a single call": """
 Each makes an [Experiment](#experiment) and calls one of its methods. `**options` are the keywords of `Experiment`, from
-`pooled` to `seed`. Most return the frame of the [result](#results); `ties`, `audit`, `labels`, `plan`, `check` and
-`report` return the result itself.
+`pooled` to `seed`. Most return the frame of the [result](#results); `gate`, `diff`, `ties`, `audit`, `labels`, `plan`,
+`check` and `report` return the result itself.
 """,
 }
 RESULTS_OF_THEIR_OWN = {

@@ -31,9 +31,12 @@ REFUSAL = "needs one order of tied documents, and `expected` is the mean over al
 HONOURED: dict[str, list[str]] = {
     "eval": ["-m", "P@2"],
     "compare": ["-m", "P@2"],
+    "rank": ["-m", "P@2"],
     "audit": ["-m", "P@2", "--depth", "2"],
 }
 REFUSED: dict[str, list[list[str]]] = {
+    "gate": [["-m", "P@2"]],
+    "diff": [["--qrels", "qrels"], []],
     "predict": [["-m", "P@2"], ["--probabilities"], ["--confidence"], ["--method", "fusion"]],
     "depth": [["-m", "P", "--depths", "1:3"]],
     "report": [["-o", "report.html"]],
@@ -71,7 +74,11 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_needs_an_order_refuses_it(
     command: str, words: list[str], files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    others = {"pool": ["x", "y", "--qrels", "qrels"], "labels": ["qrels", "qrels", "--runs", "x", "y"]}
+    others = {
+        "pool": ["x", "y", "--qrels", "qrels"],
+        "labels": ["qrels", "qrels", "--runs", "x", "y"],
+        "diff": ["x", "y"],
+    }
     inputs = others.get(command, ["qrels", "x", "y"])
     first, rest = (words[:1], words[1:]) if command == "papers" else ([], words)
     before = sorted(files.iterdir())
@@ -87,6 +94,8 @@ CALLS: dict[str, Callable[[fm.Experiment], Any]] = {
     "probabilities": lambda exp: exp.probabilities(),
     "confidence": lambda exp: exp.confidence("P@2"),
     "depth": lambda exp: exp.depth("P", "1:3"),
+    "gate": lambda exp: exp.gate("P@2"),
+    "diff": lambda exp: exp.diff(),
     "evaluate_depths": lambda exp: exp.evaluate_depths("P", "1:3"),
     "pool": lambda exp: exp.pool(depth=2),
     "report": lambda exp: exp.report(),
@@ -122,6 +131,11 @@ def test_compare_is_of_means_over_orders() -> None:
     frame = fm.compare(QRELS, RUNS, "P@2", ties="expected")
     y = fm.evaluate(QRELS, RUNS, "P@2").filter(pl.col("run") == "y")["score"][0]
     assert frame["diff"][0] == pytest.approx(mean_of_x() - y)
+
+
+def test_rank_is_of_means_over_orders() -> None:
+    frame = fm.rank(QRELS, RUNS, "P@2", ties="expected")
+    assert frame.filter(pl.col("run") == "x")["score"][0] == pytest.approx(mean_of_x())
 
 
 def test_audit_is_of_means_over_orders() -> None:

@@ -52,7 +52,7 @@ def test_the_switch() -> None:
 @needs_kernel
 def test_plain_input_needs_no_numpy_twin(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or it would never be seen that the kernel refuses what it should take."""
-    monkeypatch.setattr(lines, "_text", None)
+    monkeypatch.setattr(lines, "byte_strings", None)
     monkeypatch.setattr(keys, "words", None)
     monkeypatch.setattr(in_memory, "_dict_columns", None)
     monkeypatch.setattr("fathoms.evidence.align.order_rows", None)
