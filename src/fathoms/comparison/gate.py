@@ -112,7 +112,7 @@ def run_gate(
         alpha,
         len(topics),
         seen.notes,
-        seen.universe.depth,
+        seen.universe,
         [] if open_ is None else _to_judge(experiment, doubts, places, open_),
         None if open_ is None else open_.measure,
         [] if estimates is None else calibrated_sentences(estimates, 1 - alpha),
@@ -379,7 +379,7 @@ def _lacking(row: GateRow, doubt: _Doubt, here: Bools, max_drop: float, alpha: f
     change = doubt.change[here[doubt.topic]]
     if open_ and any(room > error[at] for room, at, _ in ways):
         needed = [_judgments(change, room - error[at], doubtful) for room, at, doubtful in ways if room > error[at]]
-        return {"reason": "judging", "needed": min(needed) if doubt.drawn else None}
+        return {"reason": "judging", "needed": min(needed) if doubt.drawn else row.unjudged}
     if open_ and min(ends) <= -max_drop and max(ends) >= 0:
         return {"reason": "judging", "needed": None}  # for a start: no number of topics would tell
     topics = [variance * n * ((-ndtri(at) + ndtri(POWER)) / room) ** 2 for room, at, _ in ways if room > NOTHING]

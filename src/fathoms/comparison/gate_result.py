@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from fathoms.comparison.ranges import Universe
 from fathoms.experiment.result import Result
 from fathoms.text import pluralise
 
@@ -78,7 +79,7 @@ class Gate(Result):
     alpha: float
     topics: int
     notes: list[str] = field(default_factory=list)
-    universe_depth: int | None = None
+    universe: Universe = Universe()  # noqa: RUF009 - it does not change
     to_judge: list[ToJudge] = field(default_factory=list)  # what would tell most, where judging would tell
     judged_for: str | None = None  # the measure that they are for
     about_estimates: list[str] = field(default_factory=list)
@@ -114,6 +115,7 @@ class Gate(Result):
             *group_sentences(self),
             *tie_sentences(self),
             *judging_sentences(self),
+            *range_sentences(self),
         ]
 
     @property
@@ -198,7 +200,8 @@ def _lacking(row: GateRow) -> str:
     if row.reason == "judging":
         unjudged = pluralise(row.unjudged, "unjudged document")
         if not row.needed:
-            return f"More topics alone would not tell while {unjudged} could change the difference."
+            what = unjudged if row.unjudged else "unjudged documents"
+            return f"More topics alone would not tell while {what} could change the difference."
         return f"Judging about {row.needed:,} of the {unjudged} that could change the difference would probably tell."
     if row.needed is None:
         return "The difference is too near to the limit: not even 100,000 topics would be likely to tell."
@@ -241,6 +244,18 @@ def judging_sentences(gate: Gate) -> list[str]:
         return []
     first = ", ".join(f"{one.document} (topic {one.topic})" for one in gate.to_judge[:3])
     return [f"Judge first, since they could change {gate.judged_for} most: {first}."]
+
+
+def range_sentences(gate: Gate) -> list[str]:
+    """Over which documents the ranges of differences are."""
+    if not any(row.has_range for row in gate.found):
+        return []
+    unseen, depth = gate.universe.kind, gate.universe.depth
+    more = ""
+    if not isinstance(unseen, str):
+        more = f" and {'any number of' if unseen == float('inf') else f'{unseen:,.0f}'} unseen ones per topic"
+    where = "" if depth is None else f" in the first {depth:,} ranks of either run"
+    return [f"Ranges: every way of judging the unjudged documents of the two runs{more}{where}."]
 
 
 def _named(row: GateRow) -> str:
