@@ -252,9 +252,7 @@ def run_estimates(
     tables = [read_values(one, lenient=experiment.lenient) for one in labels]
     experiment.prepare()
     qrels, names = experiment.qrels, sorted(experiment.runs)  # so that their order does not matter
-    found = gathered(names, [experiment.ranked(name) for name in names], qrels.topics, None)
-    judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(found.documents), found.topic), found.documents)
-    codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
+    found, codes = retrieved(experiment, names)
     if not (codes >= JUDGED).any():
         experiment.surveys()  # which says so if it is for want of a common topic
         raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
@@ -278,6 +276,14 @@ def run_estimates(
     }
     assumed = experiment.options.pooled is None
     return Estimates(given, found.topics, estimates, pool, assumed, work.selection, tuple(work.hidden), notes)
+
+
+def retrieved(experiment: BaseExperiment, names: Sequence[str]) -> tuple[Candidates, NDArray[np.int16]]:
+    """The documents of these runs, and what the judgments say of each."""
+    qrels = experiment.qrels
+    found = gathered(list(names), [experiment.ranked(name) for name in names], qrels.topics, None)
+    judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(found.documents), found.topic), found.documents)
+    return found, np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
 
 
 def _scored(measures: Sequence[Measure], evidence: Evidence) -> dict[Measure, Scores]:

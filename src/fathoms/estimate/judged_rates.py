@@ -19,16 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data import keys
 from fathoms.data.arrays import distinct
 from fathoms.data.document_values import read_values
-from fathoms.data.qrels import JUDGED, UNJUDGED
-from fathoms.estimate.calibrated import judged_elsewhere, suggested_depth
+from fathoms.data.qrels import JUDGED
+from fathoms.estimate.calibrated import judged_elsewhere, retrieved, suggested_depth
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.names import DRAWS
 from fathoms.estimate.probabilities import label_values
 from fathoms.estimate.scoring import Judging
-from fathoms.evidence.candidates import Candidates, gathered
+from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.base import Measure
@@ -46,8 +45,9 @@ def changes_at_judged_rates(
 
     Documents deeper than `to_depth` in every run (by default as deep as the estimates go) count as not relevant.
     """
+    experiment.prepare()
     qrels = experiment.qrels
-    found, codes = _retrieved(experiment)
+    found, codes = retrieved(experiment, list(experiment.runs))
     levels = distinct(np.append(qrels.levels, qrels.max_grade))
     every = np.ones(len(found.names), dtype=bool)
     by_depth: dict[int, list[Measure]] = {}
@@ -71,7 +71,8 @@ def labels_cover(
 ) -> bool:
     """Whether labels know of nearly all unjudged documents down to the rank that estimates go to, and of enough judged
     ones to be learnt from."""
-    found, codes = _retrieved(experiment)
+    experiment.prepare()
+    found, codes = retrieved(experiment, list(experiment.runs))
     deepest = max(_depth(experiment, measure, found, to_depth) for measure in measures)
     tables = [read_values(one, lenient=experiment.lenient) for one in labels]
     judged = codes >= JUDGED
@@ -87,15 +88,6 @@ def labels_cover(
 
 def _depth(experiment: BaseExperiment, measure: Measure, found: Candidates, to_depth: int | None) -> int:
     return to_depth or suggested_depth(measure, experiment.pool_assumed(), found.depth)
-
-
-def _retrieved(experiment: BaseExperiment) -> tuple[Candidates, NDArray[np.int16]]:
-    """The documents of the runs, and what the judgments say of each."""
-    experiment.prepare()
-    qrels, names = experiment.qrels, list(experiment.runs)
-    found = gathered(names, [experiment.ranked(name) for name in names], qrels.topics, None)
-    judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(found.documents), found.topic), found.documents)
-    return found, np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
 
 
 @dataclass(frozen=True, eq=False)
