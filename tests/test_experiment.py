@@ -270,7 +270,7 @@ BAD_ARGUMENTS = [
     ("diff", {"a": "sys1", "b": "sys2", "p": 1}, "p: expected a number between 0 and 1, found 1"),
     ("diff", {"a": "sys1", "b": "sys2", "depth": 0}, "depth: expected a whole number from 1 on, found 0"),
     ("report", {"diff": ["sys1"]}, "diff: expected the names of two runs, found 1"),
-    ("report", {"docs": "corpus.jsonl"}, "docs and topic_texts are the words for diff"),
+    ("report", {"docs": "corpus.jsonl"}, "corpus.jsonl: no such file"),
     ("predict", {"method": "magic"}, "unknown method 'magic'"),
     ("predict", {"method": 3}, "unknown method '3'"),
     ("predict", {"method": []}, "no method given"),

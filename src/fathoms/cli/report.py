@@ -33,8 +33,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--diff", metavar=("RUN_A", "RUN_B"), nargs=2, help="add a section: what changed from one run to another"
     )
-    parser.add_argument("--docs", metavar="FILE", help="texts of documents for --diff: a file or a folder")
-    parser.add_argument("--topic-texts", metavar="FILE", help="texts of topics for --diff")
+    parser.add_argument("--docs", metavar="FILE", help="texts of the documents shown by topic: a file or a folder")
+    parser.add_argument("--topic-texts", metavar="FILE", help="texts of the topics")
     options.add_estimates(parser)
     options.add_order(parser)
     options.add_ranges(parser)

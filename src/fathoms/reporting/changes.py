@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 from fathoms.comparison.diff import Diff, run_diff
 from fathoms.comparison.diff_sentences import signed
 from fathoms.errors import FathomsError
 from fathoms.experiment.base import BaseExperiment
-from fathoms.judging.texts import Entry, TextSources, marked, open_texts, printable, terms
+from fathoms.judging.texts import TextSources, printable, terms
 from fathoms.measures.base import Measure
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text
+from fathoms.reporting.snippets import snippet, words_of
 
 DEPTH = 10
 LISTED = 100  # topics in the table; `fathoms diff` has all
 SHOWN = 8  # topics whose rankings are shown, each with twenty documents at most
-SNIPPET = 220  # characters of a text
-LEAD = 60  # characters before the first word of the topic in a snippet
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,46 +29,37 @@ class ShownChanges:
 
     @property
     def shown(self) -> list[int]:
-        return [i for i in self.diff.order[:SHOWN] if self.diff.changed[i]]
+        return shown_topics(self.diff)
 
 
-def shown_changes(
-    experiment: BaseExperiment,
-    runs: Sequence[str] | None,
-    measures: Sequence[Measure],
-    docs: str | os.PathLike[str] | None,
-    topic_texts: str | os.PathLike[str] | None,
-) -> ShownChanges | None:
-    """What changed between two of the runs, with the texts that are needed; None where nobody asks for it."""
+def shown_topics(diff: Diff) -> list[int]:
+    return [i for i in diff.order[:SHOWN] if diff.changed[i]]
+
+
+def shown_documents(diff: Diff) -> set[str]:
+    return {row[0] for i in shown_topics(diff) for row in diff.documents_of(i, DEPTH)}
+
+
+def shown_diff(experiment: BaseExperiment, runs: Sequence[str] | None, measures: Sequence[Measure]) -> Diff | None:
+    """What changed between two of the runs; None where nobody asks for it."""
     if runs is None:
-        if docs is not None or topic_texts is not None:
-            raise FathomsError("docs and topic_texts are the words for diff; name the two runs to compare")
         return None
     names = [runs] if isinstance(runs, str) else list(runs)
     if len(names) != 2:
         raise FathomsError(f"diff: expected the names of two runs, found {len(names)}")
-    found = ShownChanges(run_diff(experiment, names[0], names[1], list(measures), depth=DEPTH), TextSources(None, None))
-    diff = found.diff
-    topics = {diff.topics[i] for i in found.shown}
-    documents = {row[0] for i in found.shown for row in diff.documents_of(i, DEPTH)}
-    words = TextSources(
-        None if topic_texts is None else open_texts(topic_texts, topics),
-        None if docs is None else open_texts(docs, documents),
-    )
-    return ShownChanges(diff, words)
+    return run_diff(experiment, names[0], names[1], list(measures), depth=DEPTH)
 
 
 def changes(found: ShownChanges) -> str:
     """The body of the section."""
     diff = found.diff
-    style = (files("fathoms.reporting") / "changes.css").read_text(encoding="utf-8")
     title = f"Documents gained and lost in the first {diff.depth} of each topic"
     chart = figure(drawn(diff.chart) if diff.changed.any() else None, "gained-lost", title)
     topics = "".join(
         details(_heading(found, i), _topic(found, i)).replace("<details>", "<details open>", 1 if place < 2 else 0)
         for place, i in enumerate(found.shown)
     )
-    return f"<style>{style}</style>{paragraphs(map(printable, diff.sentences))}{chart}{_table(diff)}{topics}"
+    return f"{paragraphs(map(printable, diff.sentences))}{chart}{_table(diff)}{topics}"
 
 
 def _table(diff: Diff) -> str:
@@ -109,7 +97,7 @@ def _table(diff: Diff) -> str:
 def _heading(found: ShownChanges, topic: int) -> str:
     diff = found.diff
     entry = None if found.texts.topics is None else found.texts.topics.get(diff.topics[topic])
-    words = "" if entry is None else _words(entry)
+    words = words_of(entry)
     title = f"Topic {diff.topics[topic]}" + (f": {words[:100]}{'...' if len(words) > 100 else ''}" if words else "")
     return printable(f"{title} ({diff.found.gained[topic]} gained, {diff.found.lost[topic]} lost)")
 
@@ -154,17 +142,8 @@ def _snippet(found: ShownChanges, document: str, wanted: set[str]) -> str:
     """The part of a text where the topic's words begin, with these marked."""
     if found.texts.documents is None:
         return ""
-    entry = found.texts.documents.get(document)
-    words = "" if entry is None else _words(entry)
-    if not words:
+    pieces = snippet(found.texts.documents.get(document), wanted)
+    if not pieces:
         return '<p class="note">no text</p>'
-    pieces = marked(words, wanted)
-    start = max(0, len(pieces[0]) - LEAD) if len(pieces) > 1 and len(words) > SNIPPET else 0
-    start = words.rfind(" ", 0, start + 1) + 1 if start else 0
-    part = marked(words[start : start + SNIPPET], wanted)
-    shown = "".join(f"<mark>{text(piece)}</mark>" if i % 2 else text(piece) for i, piece in enumerate(part))
-    return f"<p>{'... ' if start else ''}{shown}{'...' if start + SNIPPET < len(words) else ''}</p>"
-
-
-def _words(entry: Entry) -> str:
-    return " ".join(part for part in (entry.title, *entry.body) if part)
+    shown = "".join(f"<mark>{text(piece)}</mark>" if i % 2 else text(piece) for i, piece in enumerate(pieces))
+    return f"<p>{shown}</p>"

@@ -222,44 +222,6 @@
     box.append(table);
     return box;
   };
-  const detail = document.getElementById("topic-detail");
-  const showTopic = () => {
-    const match = location.hash.match(/^#topic\/(.*)$/);
-    if (!match || !detail) return;
-    let name = match[1];
-    try { name = decodeURIComponent(name); } catch { /* as it stands */ }
-    const t = data.topics.indexOf(name);
-    if (t < 0) return;
-    const measure = data.scores[chosen] ? chosen : 0;
-    const { score, low, high } = data.scores[measure];
-    const ranked = data.runs.map((_, r) => r).sort((a, b) => score[b][t] - score[a][t]);
-    const top = Math.max(1e-9, ...ranked.map((r) => (high[r] ? high[r][t] : score[r][t])));
-    const place = new Map(data.orders[measure].map((r, i) => [r, i + 1]));
-    const rows = ranked.map((r, i) => {
-      const bar = make("span", "bar");
-      if (high[r]) bar.append(span("all", low[r][t], high[r][t], top));
-      bar.append(span("score", score[r][t], score[r][t], top));
-      return [String(i + 1), data.runs[r], bar, fixed(score[r][t]), low[r] ? fixed(low[r][t]) : "",
-        high[r] ? fixed(high[r][t]) : "", String(place.get(r))];
-    });
-    const parts = [
-      make("h3", "", `Topic ${name} by ${data.measures[measure]}`),
-      make("p", "note", `${data.relevant[t]} relevant of ${data.judged[t]} judged documents.`),
-    ];
-    const informative = data.informative[name] ?? [];
-    if (informative.length) {
-      parts.push(make("h3", "", `Unjudged documents that matter most between ${data.systems.join(", ")}, by AP`));
-      parts.push(grid(["document", "ranks", "chance of relevance", "largest change of AP"], 2,
-        informative.map(([document, p, change, ranks]) => [document,
-          Object.entries(ranks).map(([run, rank]) => `${run} ${rank}`).join(", "), p.toFixed(2), fixed(change)])));
-    }
-    parts.push(make("h3", "", "Systems on this topic"));
-    parts.push(grid(["", "run", `0 to ${top.toFixed(2)}`, "score", "low", "high", "place overall"], 3, rows));
-    detail.replaceChildren(...parts);
-    detail.scrollIntoView({ block: "start" });
-  };
-  addEventListener("hashchange", showTopic);
-
   // -- which measure
 
   const choose = (measure) => {
@@ -271,18 +233,13 @@
       button.setAttribute("aria-pressed", String(Number(button.dataset.measure) === measure));
     });
     fillPairs();
+    window.fathoms.measure = measure;
+    document.dispatchEvent(new CustomEvent("measure", { detail: measure }));
   };
+  window.fathoms = { data, measure: 0, make, fixed, grid, span };
   document.querySelectorAll(".measures button").forEach((button) => {
-    button.addEventListener("click", () => {
-      choose(Number(button.dataset.measure));
-      if (detail && detail.hasChildNodes()) {
-        const y = scrollY;
-        showTopic();
-        scrollTo({ top: y, behavior: "instant" });
-      }
-    });
+    button.addEventListener("click", () => choose(Number(button.dataset.measure)));
   });
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
   choose(0);
-  showTopic();
 })();

@@ -59,6 +59,8 @@ def _verdict_bar(report: Report, measure: Measure) -> str:
     return f'<div class="row"><b>{text(measure.name)}</b><div class="stack">{parts}</div><span>{key}</span>{why}</div>'
 
 
+STYLES = ("page.css", "rankings.css", "topic_lists.css")
+SCRIPTS = ("page.js", "topic_lists.js")
 SUMMARY = ("summary", "Summary")
 
 
@@ -156,7 +158,8 @@ def sections_of(report: Report) -> list[Section]:
 def page(report: Report) -> str:
     """The whole file; its sections are made side by side."""
     here = files("fathoms.reporting")
-    style, script = ((here / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    style = "".join((here / name).read_text(encoding="utf-8") for name in STYLES)
+    script = "".join((here / name).read_text(encoding="utf-8") for name in SCRIPTS)
     title = f"{pluralise(len(report.evaluation.runs), 'system')} on {pluralise(len(report.qrels.topics), 'topic')}"
     source = text(report.qrels.source)
     cards = "".join(

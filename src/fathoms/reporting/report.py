@@ -21,6 +21,7 @@ from fathoms.comparison.audit_findings import STEPS
 from fathoms.comparison.audit_result import Audit
 from fathoms.comparison.compare import Comparison, Pair, run_comparison
 from fathoms.comparison.depth import DepthScores, scores_by_depth
+from fathoms.comparison.diff import Diff
 from fathoms.comparison.tie_effects import TieReport
 from fathoms.comparison.ties import run_tie_analysis
 from fathoms.data.files import whole_file
@@ -37,9 +38,11 @@ from fathoms.experiment.result import Result
 from fathoms.judging.engine import Engine
 from fathoms.judging.log import JudgingSettings
 from fathoms.judging.session import known
+from fathoms.judging.texts import TextSources, open_texts
 from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
-from fathoms.reporting.changes import ShownChanges, shown_changes
+from fathoms.reporting.changes import ShownChanges, shown_diff, shown_documents
+from fathoms.reporting.topic_lists import TopicLists, topic_lists
 from fathoms.reporting.verdicts import judged_between
 from fathoms.version import __version__
 
@@ -108,6 +111,8 @@ class Report(Result):
     command: str
     versions: dict[str, str]
     sources: list[Source]
+    lists: TopicLists | None  # the first documents of every run; None where there are too many
+    texts: TextSources  # of the topics and of the documents that are shown
     notes: list[str] = field(default_factory=list)
     changes: ShownChanges | None = None  # between two of the runs, where asked for
 
@@ -177,12 +182,14 @@ def run_report(
     measures, options = list(measures), experiment.options
     several = len(experiment.runs) > 1
     experiment.prepare()
-    changed = shown_changes(experiment, diff, measures, docs, topic_texts)
+    compared_runs = shown_diff(experiment, diff, measures)
     progress("read")
     scored = run_evaluation(experiment, measures, by_topic=True, own_topics=False)
     progress("eval")
     judged = any(survey.judged.judged.any() for survey in experiment.surveys().values())
     drawn = None if judged else 0  # nothing judged, nothing to learn from
+    lists = topic_lists(experiment, measures)
+    texts = _texts(compared_runs, lists, docs, topic_texts)
     about: dict[str, Any] = {"labels": labels, "to_depth": to_depth, "level": level}
     inner, side_by_side = experiment, 1
     if options.scheduler is None:
@@ -215,12 +222,35 @@ def run_report(
         versions=versions(),
         sources=sources(experiment),
         notes=list(dict.fromkeys(note for notes in said for note in notes or ())),
-        changes=changed,
+        changes=None if compared_runs is None else ShownChanges(compared_runs, texts),
+        lists=lists,
+        texts=texts,
     )
     asked = judged_between(made, TOP)
     judging = judging_of(experiment, asked, _depth_to_judge(measures[0])) if asked else None
     progress("judge")
     return replace(made, judging=judging)
+
+
+def _texts(
+    diff: Diff | None,
+    lists: TopicLists | None,
+    docs: str | os.PathLike[str] | None,
+    topic_texts: str | os.PathLike[str] | None,
+) -> TextSources:
+    """The texts that are given of all topics and documents on the page; each file is read once."""
+    topics, documents = set[str](), set[str]()
+    if lists is not None:
+        topics, documents = topics | set(lists.found.topics), documents | set(lists.documents())
+    if diff is not None:
+        topics, documents = (
+            topics | set(diff.topics),
+            documents | shown_documents(diff),
+        )
+    return TextSources(
+        None if topic_texts is None else open_texts(topic_texts, topics),
+        None if docs is None else open_texts(docs, documents),
+    )
 
 
 def _depth_to_judge(measure: Measure) -> int:

@@ -64,6 +64,7 @@ def data(report: Report) -> dict[str, Any]:
         "relevant": [int(relevant[report.qrels.index[topic]]) for topic in runs[0].topics],
         "judged": [int(judged[report.qrels.index[topic]]) for topic in runs[0].topics],
         "informative": {topic: [_cells(one) for one in found] for topic, found in informative.items() if found},
+        "lists": None if report.lists is None else report.lists.as_data(report.texts),
         "systems": [] if report.judging is None else report.judging.systems,
     }
 
