@@ -54,7 +54,7 @@ SECTIONS = {
     "Measures": ("Measure", "parse_measure"),
     "Data": (
         *("read_qrels", "Qrels", "read_runs", "scan_runs", "read_run", "Runs", "Run"),
-        *("read_mteb", "read_scores", "roll_up", "simulate"),
+        *("read_mteb", "read_scores", "roll_up", "simulate", "to_pandas"),
     ),
     "Errors and warnings": ("FathomsError", "InputError", "FathomsWarning"),
 }

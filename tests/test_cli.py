@@ -207,7 +207,7 @@ def test_each_row_stands_in_the_page(bad: Bad) -> None:
         ("compare qrels.txt good.run . -o ./good.run", "good.run: is one of the files to read"),
         ("eval qrels.txt good.run --resume qrels.txt", "qrels.txt: is a file, expected a folder to write to"),
         ("eval qrels.txt good.run -m Foo", "unknown measure 'Foo'"),
-        ("eval qrels.txt good.run -m ndgc", "did you mean"),
+        ("eval qrels.txt good.run -m ndgc", "Did you mean nDCG?"),
         ("eval qrels.txt good.run -m P", "P needs a cut-off, such as P@10"),
         ("eval qrels.txt good.run -m P@0", "must be a whole number from 1 on"),
         ("eval qrels.txt good.run -m RBP(p=1.5)", "p must lie between 0 and 1, found 1.5"),

@@ -580,7 +580,7 @@ def test_other_spellings_are_understood(written: str, meant: str) -> None:
 def test_misspelt_names_get_the_right_hint(written: str, meant: str) -> None:
     with pytest.raises(fm.FathomsError) as caught:
         parse_measure(written)
-    assert f"did you mean {meant}?" in str(caught.value)
+    assert f"Did you mean {meant}?" in str(caught.value)
 
 
 def test_no_hint_is_better_than_a_wrong_one() -> None:

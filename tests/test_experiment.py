@@ -242,6 +242,8 @@ BAD_OPTIONS = [
     ({"memory_mb": "x"}, "memory_mb: expected a number from 0 on, found 'x'"),
     ({"groups": 3}, "groups: expected a dict of teams by run, or a file, found 3"),
     ({"scheduler": 3}, "3"),
+    ({"lenient": "no"}, "lenient: expected True or False, found 'no'"),
+    ({"pooled": 5}, "pooled: expected names of runs, or a file that lists them, found 5"),
 ]
 
 
@@ -255,6 +257,38 @@ def test_bad_options_are_errors(options: dict[str, Any], message: str) -> None:
             fm.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, "P@1", **options)
 
 
+def test_a_misspelt_argument_is_named() -> None:
+    with pytest.raises(TypeError, match=r"unknown argument 'tie'; did you mean 'ties'\?"):
+        fm.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, "P@1", tie="trec")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("runs", [[], {}, ()])
+def test_no_runs_at_all(runs: Any) -> None:
+    with pytest.raises(fm.FathomsError, match="no run given"):
+        fm.evaluate({"1": {"a": 1}}, runs)
+
+
+def test_a_pandas_frame_goes_in_and_comes_out() -> None:
+    pandas = pytest.importorskip("pandas")
+    qrels = pandas.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "label": [1, 0]})
+    run = pandas.DataFrame({"qid": ["1", "1"], "docno": ["a", "x"], "score": [2.0, 1.0]})
+    result = fm.Experiment(qrels, run).evaluate(["P@2", "NumRet"]).to_pandas()
+    found = fm.to_pandas(fm.evaluate(qrels, run, ["P@2", "NumRet"]))
+    assert isinstance(found, pandas.DataFrame)
+    assert found.equals(result)
+    assert found.loc[0, ["score", "low", "high"]].tolist() == [0.5, 0.5, 1.0]
+    with pytest.raises(fm.InputError, match=r"has no column for the topic .* its columns are foo, docno"):
+        fm.evaluate(pandas.DataFrame({"foo": [1], "docno": ["a"]}), run)
+
+
+def test_help_tells_the_story() -> None:
+    """Every method of an experiment that gives a result is in the text that `help(fm)` opens with."""
+    told = fm.__doc__ or ""
+    methods = {name for name in vars(fm.Experiment) if not name.startswith("_") and name != "warn"}
+    special = {"evaluate_depths", "predict_sampled", "tune", "probabilities", "confidence"}
+    assert {name for name in methods if f"exp.{name}(" in told} == methods - special
+
+
 BAD_ARGUMENTS = [
     ("compare", {"correction": "foo"}, "correction: expected one of none, bonferroni, holm, bh, found 'foo'"),
     (
@@ -262,6 +296,14 @@ BAD_ARGUMENTS = [
         {"test": "ttest"},
         "test: expected one of t, wilcoxon, sign, randomization, bootstrap, bayes, tukey, found 'ttest'",
     ),
+    ("evaluate", {"by_topic": "no"}, "by_topic: expected True or False, found 'no'"),
+    ("evaluate", {"measures": None}, "expected the name of a measure, such as nDCG@10, found None"),
+    ("evaluate", {"measures": "nDGC@10"}, "unknown measure 'nDGC@10'. Did you mean nDCG@10? Known measures: P, R, "),
+    ("evaluate_depths", {"measure": "P", "depths": [1], "by_topic": 1}, "by_topic: expected True or False, found 1"),
+    ("compare", {"explain": "yes"}, "explain: expected True or False, found 'yes'"),
+    ("predict", {"by_topic": None}, "by_topic: expected True or False, found None"),
+    ("pool", {"depth": 3, "per_topic": "x"}, "per_topic: expected True or False, found 'x'"),
+    ("report", {"path": 5}, "path: expected the name of a file, found 5"),
     ("compare", {"alpha": 5}, "alpha: expected a number between 0 and 1, found 5"),
     ("rank", {"alpha": 0}, "alpha: expected a number between 0 and 1, found 0"),
     ("rank", {"draws": -1}, "draws: expected a whole number from 0 on, found -1"),

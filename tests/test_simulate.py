@@ -353,13 +353,15 @@ def test_command_without_options_is_the_function_without_arguments(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"systems": 0}, "at least 1"),
+        ({"systems": 0}, "systems: expected a whole number from 1 on, found 0"),
+        ({"n_topics": "x"}, "n_topics: expected a whole number from 1 on, found 'x'"),
         ({"systems": 3, "teams": 4}, "teams must be from 1 to 3"),
-        ({"teams": 0}, "at least 1"),
+        ({"teams": 0}, "teams: expected a whole number from 1 on, found 0"),
         ({"unpooled": 10}, "one run has to be pooled"),
         ({"ties": 1.5}, "ties must be from 0 to 1"),
         ({"contradictions": -0.1}, "contradictions must be from 0 to 1"),
-        ({"seed": -1}, "seed must be at least 0"),
+        ({"seed": -1}, "seed: expected a whole number from 0 on, found -1"),
+        ({"texts": "no"}, "texts: expected True or False, found 'no'"),
     ],
 )
 def test_impossible_arguments(settings: dict[str, Any], message: str) -> None:

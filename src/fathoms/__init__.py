@@ -1,8 +1,36 @@
-"""fathoms: evaluate search systems when the evidence is incomplete.
+"""Evaluate search systems when judgments are incomplete: every score with the range it could have.
+
+Judgments and runs are said once, in an `Experiment`; they may be files, folders, globs, polars or pandas frames, or
+dicts. Each question is a method:
+
+    exp = fm.Experiment("qrels.txt", "runs/")
+
+    exp.evaluate(["AP", "nDCG@10"])     scores, and how far unjudged documents and ties could move them
+    exp.compare("nDCG@10")              which run is better than which, and will it stay so
+    exp.rank("nDCG@10")                 the leaderboard, with the ranks each run could have
+    exp.predict("nDCG@10")              what scores will be once judging is deep, with intervals
+    exp.depth("nDCG"), exp.ties()       what depends on the cut-off, and on the order of equal scores
+    exp.audit(), exp.check()            can the collection be trusted and reused; are the files sound
+    exp.gate(), exp.diff()              may a candidate replace the baseline; what changed
+    exp.labels("llm.txt")               can labels of a language model stand in for human judgments
+    exp.plan(), exp.pool(depth=10)      how many topics and judgments are needed; which documents to judge
+    exp.judge("session.db")             judge the most informative documents first
+    exp.report("report.html")           all of it on one page
+
+A result has `.frame` (polars), `.to_pandas()`, `.sentences` (what it says in words), `.chart()` (altair, with the extra
+`report`) and `.notes` (what to be careful about), and shows itself in a notebook. For a single call most have a
+function of the same name that takes judgments and runs, such as `fm.evaluate(qrels, runs, "AP")`. `Evaluator` scores
+many runs in one process, as in training.
 
 >>> import fathoms as fm
->>> fm.parse_measure("AP(variant=b)@20").name
-'AP(variant=b)@20'
+>>> qrels = {"q1": {"d1": 1, "d2": 0}}
+>>> runs = {"a": {"q1": {"d1": 2.0, "d9": 1.0}}, "b": {"q1": {"d2": 2.0, "d1": 1.0}}}
+>>> exp = fm.Experiment(qrels, runs)
+>>> exp.evaluate("P@2").frame.select("run", "score", "low", "high").rows()
+[('a', 0.5, 0.5, 1.0), ('b', 0.5, 0.5, 0.5)]
+
+Run `a` has 0.5, and 1.0 if its unjudged document d9 turns out to be relevant. Errors are `FathomsError`s that say what
+was found and what was expected; on the command line the same is `fathoms eval`, `fathoms compare` and so on.
 """
 
 from __future__ import annotations
@@ -33,6 +61,7 @@ if TYPE_CHECKING:
     from fathoms.api import ties as ties
     from fathoms.comparison.external_scores import compare_scores as compare_scores
     from fathoms.comparison.external_scores import read_scores as read_scores
+    from fathoms.data.arrays import to_pandas as to_pandas
     from fathoms.data.mteb import read_mteb as read_mteb
     from fathoms.data.qrels import Qrels as Qrels
     from fathoms.data.qrels import read_qrels as read_qrels
@@ -80,6 +109,7 @@ _HOMES = {
     "compare_scores": "comparison.external_scores",
     "read_scores": "comparison.external_scores",
     "read_mteb": "data.mteb",
+    "to_pandas": "data.arrays",
     "Qrels": "data.qrels",
     "read_qrels": "data.qrels",
     "Run": "data.runs",

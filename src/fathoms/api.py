@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from fathoms import choices
-from fathoms.choices import checked
+from fathoms.choices import check_flags, checked
 from fathoms.comparison.names import GATE_MEASURES, GATE_RUNS, LABEL_MEASURES
 from fathoms.errors import FathomsError, warn
 from fathoms.estimate.names import DEFAULT, DRAWS, LEVEL
@@ -82,6 +82,7 @@ class Experiment(BaseExperiment):
         progress: Progress = nothing,
     ) -> Evaluation:
         """Score all runs, each value with the range it could have."""
+        check_flags(by_topic=by_topic, scores_only=scores_only)
         return self._noted(
             run_evaluation(
                 self,
@@ -97,6 +98,7 @@ class Experiment(BaseExperiment):
         """Scores of one measure, given without cut-off, at many depths."""
         from fathoms.experiment.depths import run_depth_table
 
+        check_flags(by_topic=by_topic)
         return self._noted(run_depth_table(self, measure, depths, by_topic=by_topic))
 
     def compare(
@@ -122,6 +124,7 @@ class Experiment(BaseExperiment):
         """
         from fathoms.comparison.compare import run_comparison
 
+        check_flags(explain=explain)
         return self._noted(
             run_comparison(
                 self,
@@ -246,6 +249,7 @@ class Experiment(BaseExperiment):
         from fathoms.estimate.predict import chosen_methods, run_prediction
         from fathoms.estimate.predictors import given_constants
 
+        check_flags(by_topic=by_topic)
         return self._noted(
             run_prediction(
                 self,
@@ -283,6 +287,7 @@ class Experiment(BaseExperiment):
         """
         from fathoms.estimate.sampled_prediction import sampled_prediction
 
+        check_flags(by_topic=by_topic)
         return self._noted(
             sampled_prediction(
                 self,
@@ -314,6 +319,7 @@ class Experiment(BaseExperiment):
         """
         from fathoms.estimate.tune import tune_predictors
 
+        check_flags(left_out=left_out)
         return self._noted(
             tune_predictors(self, self.measures(measures), methods, levels=levels, left_out=left_out, progress=progress)
         )
@@ -441,6 +447,7 @@ class Experiment(BaseExperiment):
         """
         from fathoms.comparison.plan import run_plan
 
+        check_flags(likely=likely)
         return self._noted(
             run_plan(
                 self,
@@ -499,6 +506,7 @@ class Experiment(BaseExperiment):
         result lists the whole pool: `.to_judge` are the documents drawn, `.design` is for estimates. Judged documents
         stay as they are.
         """
+        check_flags(per_topic=per_topic)
         if sample is not None:
             if budget is not None:
                 raise FathomsError("a sample takes a depth, and no budget")
@@ -529,8 +537,11 @@ class Experiment(BaseExperiment):
         """All of it on one page, written to `path` where one is given. `labels`, `to_depth` and `level` are for the
         estimates, as in `predict`. `diff` names two of the runs whose changes get a section, with words of `docs` and
         `topic_texts` where these are given."""
+        from fathoms.data.files import check_writable
         from fathoms.reporting.report import DEFAULT_MEASURES, run_report
 
+        if path is not None:
+            check_writable(checked("path", choices.path, path))
         found = run_report(
             self,
             self.measures(measures or DEFAULT_MEASURES),
@@ -587,6 +598,7 @@ class Experiment(BaseExperiment):
         """
         from fathoms.judging.opening import open_session
 
+        check_flags(resume=resume, per_topic=per_topic)
         wholes = {"depth": depth, "max_grade": max_grade, "rel": rel, "stay": stay}
         settings: dict[str, Any] = {
             "measures": None if measures is None else tuple(one.name for one in self.measures(measures)),
@@ -627,9 +639,22 @@ class Experiment(BaseExperiment):
 # -- for a single call ----------------------------------------------------------------------------------------------
 
 
+def _experiment(qrels: Any, runs: Any, options: ReadingOptions, **more: Any) -> Experiment:
+    """An experiment with the options of a call, of which a misspelt one is named."""
+    from difflib import get_close_matches
+
+    known = [*ReadingOptions.__annotations__]
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
+            raise TypeError(f"unknown argument {name!r}; {hint}")
+    return Experiment(qrels, runs, **more, **options)
+
+
 def _once(qrels: Any, runs: Any, options: ReadingOptions) -> Experiment:
     """An experiment of which one method is called, so that nothing need stay in memory."""
-    return Experiment(qrels, runs, memory_mb=0, **options)
+    return _experiment(qrels, runs, options, memory_mb=0)
 
 
 def _labels(labels: Any, evidence: Any) -> Sequence[Any]:
@@ -709,7 +734,7 @@ def compare(
     >>> fm.compare(qrels, runs, "P@1").select("diff", "reversible", "verdict").row(0)
     (1.0, 'no', 'open')
     """
-    exp = Experiment(qrels, runs, **options)
+    exp = _experiment(qrels, runs, options)
     how: Any = {"test": test, "correction": correction, "alpha": alpha, "baseline": baseline}
     drawn: Any = {"draws": draws, "labels": labels, "to_depth": to_depth, "level": level}
     return exp.compare(measures, **how, **drawn, explain=explain).frame
@@ -736,7 +761,7 @@ def gate(
     >>> fm.gate(qrels, run, run).outcome
     'passes'
     """
-    return Experiment(qrels, two_runs(baseline, candidate, GATE_RUNS), **options).gate(
+    return _experiment(qrels, two_runs(baseline, candidate, GATE_RUNS), options).gate(
         measures, max_drop=max_drop, alpha=alpha, draws=draws, labels=labels, to_depth=to_depth
     )
 
@@ -771,7 +796,7 @@ def diff(
     >>> found.frame.select("topic", "overlap", "gained", "lost").row(0)
     ('1', 0.5, 1, 1)
     """
-    return Experiment(qrels, two_runs(a, b, "AB"), **options).diff(measures=measures, depth=depth, p=p)
+    return _experiment(qrels, two_runs(a, b, "AB"), options).diff(measures=measures, depth=depth, p=p)
 
 
 def rank(
@@ -800,7 +825,7 @@ def rank(
     >>> fm.rank(qrels, runs, "P@1", draws=0).select("run", "rank", "rank_low", "rank_high").rows()
     [('good', 1, 1, 1), ('bad', 2, 2, 2)]
     """
-    exp = Experiment(qrels, runs, **options)
+    exp = _experiment(qrels, runs, options)
     return exp.rank(measures, alpha=alpha, draws=draws, labels=labels, to_depth=to_depth, level=level).frame
 
 
@@ -833,7 +858,7 @@ def predict(
     >>> round(frame["estimate"][0], 4)
     0.3433
     """
-    exp = Experiment(qrels, runs, **options)
+    exp = _experiment(qrels, runs, options)
     return exp.predict(
         measures,
         method,
@@ -869,7 +894,7 @@ def probabilities(
     >>> fm.probabilities({"1": {"a": 1, "b": 0}}, runs)["judged"].to_list()
     [1.0, 1.0, 0.0, 0.0]
     """
-    exp = Experiment(qrels, runs, **options)
+    exp = _experiment(qrels, runs, options)
     return exp.probabilities(method, labels=_labels(labels, evidence), to_depth=to_depth).frame
 
 
@@ -896,7 +921,7 @@ def confidence(
     >>> fm.confidence({"1": {"a": 1, "b": 0}}, runs, "P@1")["p_better"].to_list()
     [1.0]
     """
-    exp = Experiment(qrels, runs, **options)
+    exp = _experiment(qrels, runs, options)
     return exp.confidence(measures, method, draws=draws, labels=_labels(labels, evidence), to_depth=to_depth).frame
 
 
@@ -919,7 +944,7 @@ def ties(
     >>> report.scores.select("trec", "expected", "pessimistic", "optimistic").row(0)
     (0.5, 0.75, 0.5, 1.0)
     """
-    return Experiment(qrels, runs, **options).ties(measures, depth=depth)
+    return _experiment(qrels, runs, options).ties(measures, depth=depth)
 
 
 def audit(
@@ -943,7 +968,7 @@ def audit(
     >>> [(one.run, one.full, one.without) for one in found.run_out]
     [('A', 1.0, 0.5), ('B', 0.5, 0.5)]
     """
-    return Experiment(qrels, runs, **options).audit(measures, depth=depth)
+    return _experiment(qrels, runs, options).audit(measures, depth=depth)
 
 
 def labels(
@@ -968,7 +993,7 @@ def labels(
     >>> round(found["kappa"].value, 4), round(found["sensitivity"].value, 4)
     (0.4167, 0.6667)
     """
-    return Experiment(qrels, runs, **options).labels(labels, measures, rel=rel, label_rel=label_rel)
+    return _experiment(qrels, runs, options).labels(labels, measures, rel=rel, label_rel=label_rel)
 
 
 def plan(
@@ -1003,7 +1028,7 @@ def plan(
     >>> fm.plan(measures="RBP(p=0.8)", epsilon=0.05).depths[0].enough.depth
     14
     """
-    return Experiment(qrels, runs, **options).plan(
+    return _experiment(qrels, runs, options).plan(
         measures,
         min_difference=min_difference,
         power=power,
@@ -1038,7 +1063,7 @@ def check(
     >>> [finding.level for finding in found.findings]
     ['note', 'note']
     """
-    return Experiment(qrels, runs, **options).check(corpus_ids=corpus_ids, train_qrels=train_qrels)
+    return _experiment(qrels, runs, options).check(corpus_ids=corpus_ids, train_qrels=train_qrels)
 
 
 def pool(
@@ -1061,7 +1086,7 @@ def pool(
     >>> fm.pool({"x": {"1": {"a": 2.0, "b": 1.0}}, "y": {"1": {"b": 2.0, "c": 1.0}}}, depth=1)["document"].to_list()
     ['a', 'b']
     """
-    exp = Experiment(qrels, runs, **options)
+    exp = _experiment(qrels, runs, options)
     return exp.pool(
         depth=depth,
         budget=budget,
@@ -1098,7 +1123,7 @@ def depth(
     >>> fm.depth(qrels, runs, "P", [1, 2]).select("depth", "tau").rows()
     [(1, 1.0), (2, 1.0)]
     """
-    exp = Experiment(qrels, runs, **options)
+    exp = _experiment(qrels, runs, options)
     return exp.depth(measures, depths, correlation=correlation, reference=reference, alpha=alpha).frame
 
 
@@ -1119,6 +1144,6 @@ def report(
 ) -> Report:
     """All analyses on one HTML page, written to `path`. `options` are those of `Experiment`, the other arguments those
     of `Experiment.report`."""
-    exp = Experiment(qrels, runs, **options)
+    exp = _experiment(qrels, runs, options)
     words: Any = {"diff": diff, "docs": docs, "topic_texts": topic_texts}
     return exp.report(path, measures, alpha=alpha, labels=labels, to_depth=to_depth, level=level, **words)

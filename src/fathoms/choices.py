@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from fathoms.errors import FathomsError
@@ -28,6 +29,19 @@ def one_of(choices: Sequence[str], value: Any) -> str:
     if not isinstance(value, str) or value not in choices:
         raise FathomsError(f"expected one of {', '.join(choices)}, found {value!r}")
     return value
+
+
+def flag(value: Any) -> bool:
+    """True or False, and not a word for it: `by_topic="no"` would mean yes."""
+    if type(value).__name__ not in ("bool", "bool_"):  # numpy's is called bool_ or bool
+        raise FathomsError(f"expected True or False, found {value!r}")
+    return bool(value)
+
+
+def path(value: Any) -> Path:
+    if not is_path(value):
+        raise FathomsError(f"expected the name of a file, found {value!r}")
+    return Path(value)
 
 
 def share(value: Any) -> float:
@@ -108,6 +122,12 @@ def depths(value: Any) -> list[int]:
     if not found or min(found) < 1:
         raise FathomsError(f"{wanted}, found {value!r}")
     return sorted(set(found))
+
+
+def check_flags(**given: Any) -> None:
+    """Switches by the names of their arguments."""
+    for name, value in given.items():
+        checked(name, flag, value)
 
 
 def checked(name: str, check: Any, *args: Any) -> Any:

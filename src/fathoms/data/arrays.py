@@ -26,8 +26,14 @@ def frame_of_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], words: 
     return pl.DataFrame(valid, schema=types, orient="row")
 
 
-def pandas_frame(frame: pl.DataFrame) -> Any:
-    """A pandas frame, by way of plain arrays, since polars itself needs pyarrow for it."""
+def to_pandas(frame: pl.DataFrame) -> Any:
+    """A pandas frame with the same columns; pyarrow, which polars would need for it, is not needed.
+
+    >>> import fathoms as fm
+    >>> table = fm.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, "RR")
+    >>> fm.to_pandas(table).loc[0, "score"] == 1
+    np.True_
+    """
     try:
         import pandas
     except ImportError:

@@ -132,6 +132,17 @@ def _from_dict(data: Any, layout: Layout, source: str) -> pl.DataFrame:
     return pl.DataFrame({"topic": topics, "document": documents, layout.number: column})
 
 
+def given_columns(layout: Layout, names: Sequence[str], source: str) -> dict[str, str]:
+    """What the columns for topic, document and number are called; ranks do where there are no scores."""
+    found: dict[str, str] = {}
+    for wanted in ("topic", "document", layout.number):
+        name = column_for(wanted, names) or (column_for("rank", names) if wanted == "score" else None)
+        if name is None:
+            raise InputError(missing_column(wanted, names), source)
+        found[wanted] = name
+    return found
+
+
 def table_of_frame(
     frame: pl.DataFrame,
     layout: Layout,
@@ -145,13 +156,9 @@ def table_of_frame(
     without a grade is a document that nobody judged."""
     if frame.is_empty():
         raise InputError(f"has no rows; expected a {layout.kind}", source)
-    columns: dict[str, pl.Series] = {}
+    named = given_columns(layout, frame.columns, source)
+    columns = {wanted: frame[name] for wanted, name in named.items()}
     ranked = column_for("rank", frame.columns)
-    for wanted in ("topic", "document", layout.number):
-        name = column_for(wanted, frame.columns) or (ranked if wanted == "score" else None)
-        if name is None:
-            raise InputError(missing_column(wanted, frame.columns), source)
-        columns[wanted] = frame[name]
     if "rank" in layout.columns and ranked is not None and not _is_empty(frame[ranked]):
         columns["rank"] = frame[ranked]
     ids = {name: _ids(columns[name], source) for name in ("topic", "document")}

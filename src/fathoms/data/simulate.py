@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fathoms import choices
+from fathoms.choices import checked
 from fathoms.errors import FathomsError
 
 Ints = npt.NDArray[np.int64]
@@ -113,15 +115,16 @@ def simulate(
     contradict the scores. Most runs are `depth` documents deep (`n_docs` if that is less), some are shorter. `texts`
     gives the topics and the retrieved documents words; all else stays the same.
     """
-    teams = -(-systems // RUNS_A_TEAM) if teams is None else teams
-    if min(systems, n_topics, n_docs, depth, pool_depth, max_grade, teams) < 1:
-        raise FathomsError("systems, n_topics, n_docs, depth, pool_depth, max_grade and teams must be at least 1")
+    sizes = {"systems": systems, "n_topics": n_topics, "n_docs": n_docs, "depth": depth, "pool_depth": pool_depth}
+    for name, size in {**sizes, "max_grade": max_grade}.items():
+        checked(name, choices.whole_number, size)
+    checked("seed", choices.whole_number, seed, 0)
+    checked("texts", choices.flag, texts)
+    teams = -(-systems // RUNS_A_TEAM) if teams is None else checked("teams", choices.whole_number, teams)
     if teams > systems:
         raise FathomsError(f"teams must be from 1 to {systems}, the number of systems: {teams}")
     if unpooled is not None and not 0 <= unpooled < systems:
         raise FathomsError(f"unpooled must be from 0 to {systems - 1}, one run has to be pooled: {unpooled}")
-    if seed < 0:
-        raise FathomsError(f"seed must be at least 0: {seed}")
     for name, share in (("ties", ties), ("contradictions", contradictions)):
         if not 0 <= share <= 1:
             raise FathomsError(f"{name} must be from 0 to 1: {share}")

@@ -149,7 +149,7 @@ class BaseExperiment:
         memory_mb
             how much of the runs may be kept in memory between calls; larger ones are read again
         """
-        self.lenient = bool(lenient)
+        self.lenient: bool = checked("lenient", choices.flag, lenient)
         self.junk: float | None = None if junk is None else checked("junk", choices.nonrelevant_grade, junk)
         self.bounds = None if bounds is None else checked("bounds", choices.one_of, choices.BOUNDS, bounds)
         self.universe = None if universe is None else checked("universe", choices.universe, universe)
@@ -171,6 +171,8 @@ class BaseExperiment:
             _check_there(os.fspath(qrels))
         checked("names", choices.one_of, choices.NAMES, names)
         self.qrels_source = qrels
+        if isinstance(runs, list | tuple | dict) and not runs:
+            raise FathomsError("no run given")
         self._runs = Runs({}) if runs is None else scan_runs(runs, names=names, lenient=lenient)
         if runs is not None and not self._runs:
             raise FathomsError("no run given")
@@ -534,6 +536,8 @@ def _pooled_names(
         source = os.fspath(pooled)
         lines = read_bytes(source).decode(errors="surrogateescape").splitlines()
         pooled = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    elif not isinstance(pooled, Iterable):
+        raise FathomsError(f"pooled: expected names of runs, or a file that lists them, found {pooled!r}")
     chosen = tuple(name if name in runs else stem(name) for name in map(str, pooled))
     if not chosen:
         raise InputError("names no run; expected the contributing runs, one per line", source or "pooled")

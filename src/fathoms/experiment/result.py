@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fathoms.data.arrays import frame_of_rows, pandas_frame
+from fathoms.data.arrays import frame_of_rows, to_pandas
 from fathoms.errors import FathomsError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Result:
 
     def to_pandas(self) -> Any:
         """The frame as a pandas one; pyarrow is not needed."""
-        return pandas_frame(self.frame)
+        return to_pandas(self.frame)
 
     def chart(self) -> Any:
         """An altair chart of the result."""

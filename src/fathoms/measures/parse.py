@@ -20,12 +20,14 @@ def parse_measure(text: Any) -> Measure:
     """A measure from its name, such as `nDCG@10` or `AP(variant=b)@20`; measures of ir_measures are taken too."""
     if isinstance(text, Measure):
         return text
-    text = str(text)
+    if text is None or isinstance(text, bool | int | float | bytes):
+        raise FathomsError(f"expected the name of a measure, such as nDCG@10, found {text!r}")
+    text = str(text)  # as measures of ir_measures write themselves
     measure = _read(text)
     if measure is None:
         hint = _hint(text)
-        hint = f"did you mean {hint}? " if hint else ""
-        raise FathomsError(f"unknown measure {text!r}; {hint}Known are {', '.join(MEASURES)}")
+        hint = f" Did you mean {hint}?" if hint else ""
+        raise FathomsError(f"unknown measure {text!r}.{hint} Known measures: {', '.join(MEASURES)}")
     return measure
 
 

@@ -79,13 +79,14 @@ class Pandas(Polars):
     def read(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
         from fathoms.data import columns, in_memory
 
+        columns.given_columns(layout, list(map(str, data.columns)), source)
         found = columns.pandas_columns(data, source)
         return in_memory.table_of_columns(found, layout, source, lenient=lenient)
 
     def write(self, data: Run | Qrels) -> Any:
-        from fathoms.data.arrays import pandas_frame
+        from fathoms.data.arrays import to_pandas
 
-        return pandas_frame(super().write(data))
+        return to_pandas(super().write(data))
 
 
 class Dict(ObjectFormat):
