@@ -584,7 +584,7 @@ def test_misspelt_names_get_the_right_hint(written: str, meant: str) -> None:
 
 
 def test_no_hint_is_better_than_a_wrong_one() -> None:
-    with pytest.raises(fm.FathomsError, match="unknown measure 'xyzzy'; Known are P, R,"):
+    with pytest.raises(fm.FathomsError, match=r"unknown measure 'xyzzy'\. Known measures: P, R,"):
         parse_measure("xyzzy")
 
 
