@@ -80,6 +80,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         ("gained", "lost"),
         ["7"],
     ),
+    "panes": lambda: charts.panes([EXAMPLES["lines"](), EXAMPLES["bars"]()], "title"),
     "curves": lambda: charts.curves(pl.DataFrame(XY), AXES),
     "confusion": lambda: charts.confusion(
         pl.DataFrame({"grade": ["0", "0"], "label": ["0", "1"], "documents": [3, 1], "share": [0.75, 0.25]}), "gpt"
@@ -98,7 +99,7 @@ KINDS = [
     if inspect.isfunction(function)
     and function.__module__ == charts.__name__
     and not name.startswith("_")
-    and name not in ("available", "require", "svg")
+    and name not in ("available", "require", "svg", "to_print")
 ]
 # Those of the constants at the top of the module, not just any that its functions write.
 CONSTANTS = repr([value for name, value in vars(charts).items() if name.isupper()])

@@ -41,6 +41,47 @@ def _finish(chart: Any, title: str, width: int = 420, height: int = 280) -> Any:
     )
 
 
+PRINTED = {  # what figures on paper have, whatever font a reader's program puts in the place of sans-serif
+    "font": "sans-serif",
+    "padding": {"left": 18, "right": 24, "top": 10, "bottom": 10},
+    "legend": {"labelLimit": 0, "titleLimit": 0, "columnPadding": 18, "rowPadding": 4},
+    "axis": {"labelLimit": 0, "titleLimit": 0},
+    "title": {"limit": 0},
+}
+
+
+def to_print(chart: Any) -> dict[str, Any]:
+    """The specification of a figure with room around its text, so that a wider font than ours is not cut off."""
+    spec: dict[str, Any] = chart.to_dict()
+    config = spec.setdefault("config", {})
+    padding = PRINTED["padding"]
+    spec["padding"] = padding
+    for name, values in PRINTED.items():
+        if isinstance(values, dict) and name != "padding":
+            config[name] = values | config.get(name, {})
+    config["font"] = PRINTED["font"]
+    return spec
+
+
+def panes(charts: Sequence[Any], title: str, across: int = 2) -> Any:
+    """Several charts in rows, each with its title, scales and legend of its own."""
+    import altair as alt
+
+    plain = []
+    for chart in charts:
+        bare = chart.copy(deep=True)
+        bare.config = alt.Undefined  # which only the whole may have
+        plain.append(bare)
+    whole = alt.concat(*plain, columns=across, spacing=28, title=title).resolve_scale(
+        color="independent", x="independent", y="independent", shape="independent"
+    )
+    return (
+        whole.configure_range(category=COLOURS)
+        .configure_title(anchor="start", fontSize=13)
+        .configure_axis(labelFontSize=11, titleFontSize=11)
+    )
+
+
 def bars(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tuple[str, str]) -> Any:
     """Side by side bars of shares, one colour a group."""
     import altair as alt
@@ -56,6 +97,13 @@ def bars(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tupl
         )
     )
     return _finish(chart, title)
+
+
+def _axis(frame: pl.DataFrame, column: str) -> Any:
+    """Whole numbers where the data are whole numbers, such as depths."""
+    import altair as alt
+
+    return alt.Axis(tickMinStep=1, format="d") if frame[column].dtype.is_integer() else alt.Axis()
 
 
 def lines(
@@ -75,7 +123,7 @@ def lines(
 
     scale_x, scale_y = (alt.Scale(type="log" if log else "linear") for log in (log_x, log_y))
     encoded = {
-        "x": alt.X(f"{x}:Q", title=axes[0], scale=scale_x),
+        "x": alt.X(f"{x}:Q", title=axes[0], scale=scale_x, axis=_axis(frame, x)),
         "y": alt.Y(f"{y}:Q", title=axes[1], scale=scale_y),
     }
     curves = (
@@ -190,7 +238,7 @@ def many_lines(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes
         alt.Chart(frame)
         .mark_line(strokeWidth=1, opacity=0.55, color=COLOURS[0])
         .encode(
-            x=alt.X(f"{x}:Q", title=axes[0]),
+            x=alt.X(f"{x}:Q", title=axes[0], axis=_axis(frame, x)),
             y=alt.Y(f"{y}:Q", title=axes[1]),
             detail=f"{group}:N",
             tooltip=[group, x, alt.Tooltip(f"{y}:Q", format=".4f")],

@@ -23,7 +23,7 @@ from fathoms.evidence.order import Ties
 from fathoms.evidence.pool import least_depths
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.parse import parse_measure
-from fathoms.papers.output import Study, as_sentence, chart, described
+from fathoms.papers.exhibits import Study, as_sentence, chart, described
 
 PAPER = "Lu, Moffat and Culpepper (2016), The Effect of Pooling and Evaluation Depth on IR Metrics"
 LADDER = (1, 4, 10, 40, 100, 400, 1000)  # the depths of Tables 7 to 9

@@ -23,7 +23,7 @@ from fathoms.evidence.pool import with_judgments
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
-from fathoms.papers.output import Study, chart, described
+from fathoms.papers.exhibits import Study, chart, described
 from fathoms.papers.rm import Bench
 
 PAPER = "Lu, Moffat and Culpepper (2016), Modeling Relevance as a Function of Retrieval Rank"

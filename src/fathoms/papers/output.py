@@ -1,114 +1,72 @@
-"""Where a paper's tables and figures go: table<N>.tsv and .tex, fig<N>.tsv and .svg, and index.md over them."""
+"""Where a study goes: table<N>.tsv and .tex, fig<N>.tsv, .svg, .pdf and .png, all of them on index.md and index.html,
+and tables.tex, which sets all tables."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from html import escape
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from fathoms.data.files import check_folder, whole_file
-from fathoms.data.qrels import Qrels
+from fathoms.papers import printing
+from fathoms.papers.exhibits import Drawing, Exhibit, InPaper, Panes, Study
 from fathoms.parallel import may_fork, parallel_map
 
-
-def described(qrels: Qrels) -> str:
-    """A collection's judgments in words; a negative grade is none."""
-    return f"{qrels.source}: {int((qrels.grades >= 0).sum()):,} judgments"
-
-
-def as_sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A chart of the report's that is made when it is drawn: what draws starts threads, and after that a study's work
-    could go to no forks any more."""
-
-    kind: str  # a function of charts.py
-    rows: Sequence[Sequence[Any]]
-    columns: Sequence[str]
-    points: Sequence[Sequence[Any]]
-    how: dict[str, Any]
-
-    def svg(self) -> str:
-        import polars as pl
-
-        from fathoms import charts
-
-        def frame(data: Sequence[Sequence[Any]]) -> pl.DataFrame:
-            return pl.DataFrame(list(data), schema=list(self.columns), orient="row")
-
-        points = {"points": frame(self.points)} if self.points else {}
-        buffer = io.StringIO()
-        getattr(charts, self.kind)(frame(self.rows), **self.how, **points).save(buffer, format="svg")
-        return buffer.getvalue()
-
-
-@dataclass
-class Exhibit:
-    """One table or figure: its data as rows, what to see in it, and for a figure the chart."""
-
-    name: str  # table1a, fig3
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-    note: str = ""
-    chart: Drawing | None = None
-
-
-@dataclass
-class Study:
-    """The exhibits of one paper on one collection."""
-
-    paper: str
-    collection: str
-    exhibits: list[Exhibit] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def add(self, name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], **more: Any) -> None:
-        self.exhibits.append(Exhibit(name, title, columns, rows, **more))
-
-
-def chart(
-    kind: str,
-    rows: Sequence[Sequence[Any]],
-    columns: Sequence[str],
-    *,
-    points: Sequence[Sequence[Any]] = (),
-    **how: Any,
-) -> Drawing | None:
-    """A chart of the report's, or None where its extra is not installed."""
-    from fathoms import charts
-
-    return Drawing(kind, rows, columns, points, how) if charts.available() else None
+FORMATS = ("svg", "pdf", "png")  # of figures
 
 
 def write_study(study: Study, folder: Path, workers: int = 1) -> list[str]:
     """Write all exhibits; the files appear in the folder one by one, each whole. Returns what could not be drawn."""
     check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    tables = [exhibit for exhibit in study.exhibits if exhibit.is_table]
+    figures = [exhibit for exhibit in study.exhibits if not exhibit.is_table]
     for exhibit in study.exhibits:
         _put(folder / f"{exhibit.name}.tsv", _tsv(exhibit))
-        if exhibit.name.startswith("table"):
-            _put(folder / f"{exhibit.name}.tex", _latex(exhibit))
-    figures = [exhibit for exhibit in study.exhibits if not exhibit.name.startswith("table")]
-    _draw({one.name: one.chart for one in figures if one.chart is not None}, folder, workers)
+    for table in tables:
+        label = f"tab:{study.short or 'study'}-{table.name.removeprefix('table')}"
+        _put(folder / f"{table.name}.tex", printing.latex(table.printed(), _capital(table.title), label))
+    if tables:
+        _put(folder / "tables.tex", printing.latex_document([table.name for table in tables], study.paper))
+    drawn = _draw({one.name: one.chart for one in figures if one.chart is not None}, folder, workers)
     _put(folder / "index.md", _index(study))
+    _put(folder / "index.html", _page(study, drawn))
     return [exhibit.name for exhibit in figures if exhibit.chart is None]
 
 
-def _draw(drawings: dict[str, Drawing], folder: Path, workers: int) -> None:
+# -- figures ----------------------------------------------------------------------------------------------------------
+
+
+def _draw(drawings: dict[str, Drawing | Panes], folder: Path, workers: int) -> dict[str, str]:
+    """Figures in all formats; returns them as SVG."""
     # On forks or one by one: altair keeps settings for all threads together.
-    drawn = parallel_map(Drawing.svg, drawings.values(), workers=workers if may_fork() else 1)
+    drawn = parallel_map(_drawn, drawings.values(), workers=workers if may_fork() else 1)
     gradients = 0
-    for name, svg in zip(drawings, drawn, strict=True):
-        numbered, gradients = number_gradients(svg, gradients)
-        _put(folder / f"{name}.svg", numbered)
+    shown: dict[str, str] = {}
+    for name, pictures in zip(drawings, drawn, strict=True):
+        shown[name], gradients = number_gradients(pictures["svg"].decode(), gradients)
+        for format, picture in pictures.items():
+            with whole_file(folder / f"{name}.{format}") as temporary:
+                temporary.write_bytes(shown[name].encode() if format == "svg" else picture)
+    return shown
+
+
+def _drawn(drawing: Drawing | Panes) -> dict[str, bytes]:
+    import altair as alt
+    import vl_convert
+
+    from fathoms import charts
+
+    with alt.data_transformers.enable("default", max_rows=None):
+        spec = charts.to_print(drawing.chart())
+    return {
+        "svg": vl_convert.vegalite_to_svg(spec).encode(),
+        "pdf": vl_convert.vegalite_to_pdf(spec),
+        "png": vl_convert.vegalite_to_png(spec, scale=2),
+    }
 
 
 def number_gradients(svg: str, start: int) -> tuple[str, int]:
@@ -119,9 +77,12 @@ def number_gradients(svg: str, start: int) -> tuple[str, int]:
     return re.sub(r"(?<=gradient_)\d+", lambda found: str(new.get(found[0], found[0])), svg), start + len(old)
 
 
+# -- data and pages ---------------------------------------------------------------------------------------------------
+
+
 def _put(path: Path, text: str) -> None:
     with whole_file(path) as temporary:
-        temporary.write_text(text)
+        temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
 def _tsv(exhibit: Exhibit) -> str:
@@ -132,34 +93,65 @@ def _tsv(exhibit: Exhibit) -> str:
     return buffer.getvalue()
 
 
-def show(value: Any) -> str:
-    """A number as a person reads it."""
-    if value is None:
-        return ""
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
-def _latex(exhibit: Exhibit) -> str:
-    def cell(value: Any) -> str:
-        return show(value).replace("_", r"\_").replace("%", r"\%").replace("&", r"\&").replace("#", r"\#")
+def _heading(exhibit: Exhibit) -> str:
+    """`table5a` is Table 5a."""
+    kind, number = re.fullmatch(r"(table|fig)(.*)", exhibit.name).groups()  # type: ignore[union-attr]
+    return f"{'Table' if kind == 'table' else 'Figure'} {number}: {exhibit.title}"
 
-    lines = [r"\begin{tabular}{" + "l" * len(exhibit.columns) + "}", r"\toprule"]
-    lines += [" & ".join(map(cell, exhibit.columns)) + r" \\", r"\midrule"]
-    lines += [" & ".join(map(cell, row)) + r" \\" for row in exhibit.rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+def _whose(paper: InPaper) -> str:
+    other = "the same collection" if paper.same_collection else "another collection"
+    return f"In the paper, for {paper.collection} ({other}):"
 
 
 def _index(study: Study) -> str:
     lines = [f"# {study.paper}", "", f"On {study.collection}.", ""]
     lines += [*(f"- {note}" for note in study.notes), ""] if study.notes else []
     for exhibit in study.exhibits:
-        lines += [f"## {exhibit.name}: {exhibit.title}", ""]
+        lines += [f"## {_heading(exhibit)}", ""]
         lines += [exhibit.note, ""] if exhibit.note else []
         if exhibit.chart is not None:
             lines += [f"![{exhibit.title}]({exhibit.name}.svg)", ""]
-        if exhibit.name.startswith("table"):
-            lines += ["| " + " | ".join(exhibit.columns) + " |", "|" + "---|" * len(exhibit.columns)]
-            lines += ["| " + " | ".join(show(value) for value in row) + " |" for row in exhibit.rows]
-            lines.append("")
-        lines += [f"Data: [{exhibit.name}.tsv]({exhibit.name}.tsv)", ""]
+        if exhibit.is_table:
+            lines.append(printing.markdown(exhibit.printed()))
+        if exhibit.in_paper is not None:
+            theirs = printing.printed(exhibit.in_paper.columns, exhibit.in_paper.rows)
+            lines += [_whose(exhibit.in_paper), "", printing.markdown(theirs)]
+        lines += [f"Files: {', '.join(f'[{name}]({name})' for name in _files(exhibit))}", ""]
     return "\n".join(lines)
+
+
+def _files(exhibit: Exhibit) -> list[str]:
+    endings = ["tsv", *(["tex"] if exhibit.is_table else FORMATS if exhibit.chart is not None else [])]
+    return [f"{exhibit.name}.{ending}" for ending in endings]
+
+
+def _page(study: Study, drawn: dict[str, str]) -> str:
+    """The same as one HTML file, figures included."""
+
+    def text(value: str) -> str:
+        return escape(value.encode("utf-8", "replace").decode())
+
+    parts = [f"<h1>{text(study.paper)}</h1><p>On {text(study.collection)}.</p>"]
+    if study.notes:
+        parts.append(f"<ul>{''.join(f'<li>{text(note)}</li>' for note in study.notes)}</ul>")
+    for exhibit in study.exhibits:
+        parts.append(f'<section id="{exhibit.name}"><h2>{text(_heading(exhibit))}</h2>')
+        parts += [f"<p>{text(exhibit.note)}</p>"] if exhibit.note else []
+        parts += [f'<figure class="scroll">{drawn[exhibit.name]}</figure>'] if exhibit.name in drawn else []
+        parts += [printing.html(exhibit.printed())] if exhibit.is_table else []
+        if exhibit.in_paper is not None:
+            theirs = printing.printed(exhibit.in_paper.columns, exhibit.in_paper.rows)
+            parts.append(f'<p class="theirs">{text(_whose(exhibit.in_paper))}</p>{printing.html(theirs)}')
+        links = ", ".join(f'<a href="{name}">{name}</a>' for name in _files(exhibit))
+        parts.append(f'<p class="files">{links}</p></section>')
+    style = (files("fathoms.papers") / "study.css").read_text(encoding="utf-8")
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{text(study.paper)}</title><style>{style}</style></head><body><main>{''.join(parts)}</main></body></html>\n"
+    )

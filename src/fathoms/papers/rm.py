@@ -24,7 +24,7 @@ from fathoms.evidence.pool import PrefixOrder, least_depths, prefix, prefix_orde
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import parse_measure
-from fathoms.papers.output import Study, as_sentence, chart, described
+from fathoms.papers.exhibits import Study, as_sentence, chart, described
 from fathoms.parallel import parallel_map
 from fathoms.text import pluralise
 

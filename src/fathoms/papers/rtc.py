@@ -29,7 +29,7 @@ from fathoms.experiment.base import BaseExperiment
 from fathoms.judging.engine import Engine
 from fathoms.judging.models import RelevantOrNot
 from fathoms.judging.select import CARTERETTE_2007, STRATEGIES, MTCWeight, Strategy
-from fathoms.papers.output import Study, chart
+from fathoms.papers.exhibits import Study, chart
 from fathoms.parallel import run_batches
 from fathoms.version import __version__
 

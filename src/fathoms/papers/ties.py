@@ -27,7 +27,7 @@ from fathoms.evidence.order import Precision, Ties
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.banding import mean_over_ties, worst_loss
 from fathoms.measures.parse import parse_measure
-from fathoms.papers.output import Study, chart, described
+from fathoms.papers.exhibits import Study, chart, described
 from fathoms.parallel import parallel_map
 
 PAPER = "Yang, Moffat and Turpin (2016), How Precise Does Document Scoring Need to Be?"

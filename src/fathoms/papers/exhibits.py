@@ -1,0 +1,125 @@
+"""What a study holds: tables and figures with their data, how they are printed and drawn, and what the paper says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fathoms.data.qrels import Qrels
+from fathoms.papers.printing import Best, Column, Printed, printed
+
+
+def described(qrels: Qrels) -> str:
+    """A collection's judgments in words; a negative grade is none."""
+    return f"{qrels.source}: {int((qrels.grades >= 0).sum()):,} judgments"
+
+
+def as_sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart of charts.py that is made when it is drawn: what draws starts threads, and after that a study's work
+    could go to no forks any more."""
+
+    kind: str  # a function of charts.py
+    rows: Sequence[Sequence[Any]]
+    columns: Sequence[str]
+    points: Sequence[Sequence[Any]]
+    how: dict[str, Any]
+
+    def chart(self) -> Any:
+        import polars as pl
+
+        from fathoms import charts
+
+        def frame(data: Sequence[Sequence[Any]]) -> pl.DataFrame:
+            return pl.DataFrame(list(data), schema=list(self.columns), orient="row")
+
+        points = {"points": frame(self.points)} if self.points else {}
+        return getattr(charts, self.kind)(frame(self.rows), **self.how, **points)
+
+
+@dataclass(frozen=True)
+class Panes:
+    """Several charts in rows, each with axes of its own, as the panes of a paper's figure."""
+
+    drawings: Sequence[Drawing]
+    title: str
+    across: int = 2  # panes in a row
+
+    def chart(self) -> Any:
+        from fathoms import charts
+
+        return charts.panes([drawing.chart() for drawing in self.drawings], self.title, self.across)
+
+
+@dataclass(frozen=True)
+class InPaper:
+    """What the paper itself prints in a table's place, and for which collection."""
+
+    collection: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    same_collection: bool = False
+
+
+@dataclass
+class Exhibit:
+    """One table or figure: its data as rows, what to see in it, and for a figure the chart."""
+
+    name: str  # table1a, fig3
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    note: str = ""
+    chart: Drawing | Panes | None = None
+    layout: Sequence[Column] = ()  # of a table; by default all columns under their names
+    best_of_row: Best = ""
+    in_paper: InPaper | None = None
+
+    @property
+    def is_table(self) -> bool:
+        return self.name.startswith("table")
+
+    def printed(self) -> Printed:
+        return printed(self.columns, self.rows, self.layout, self.best_of_row)
+
+
+@dataclass
+class Study:
+    """The exhibits of one paper on one collection."""
+
+    paper: str
+    collection: str
+    exhibits: list[Exhibit] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    short: str = ""  # the command's name for the paper, which labels of LaTeX begin with
+
+    def add(self, name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], **more: Any) -> None:
+        self.exhibits.append(Exhibit(name, title, columns, rows, **more))
+
+    def __getitem__(self, name: str) -> Exhibit:
+        return next(one for one in self.exhibits if one.name == name)
+
+
+def chart(
+    kind: str,
+    rows: Sequence[Sequence[Any]],
+    columns: Sequence[str],
+    *,
+    points: Sequence[Sequence[Any]] = (),
+    **how: Any,
+) -> Drawing | None:
+    """A chart of charts.py, or None where the extra `report` is not installed."""
+    from fathoms import charts
+
+    return Drawing(kind, rows, columns, points, how) if charts.available() else None
+
+
+def panes(drawings: Sequence[Drawing | None], title: str, across: int = 2) -> Panes | None:
+    """Several of them in one figure."""
+    made = [drawing for drawing in drawings if drawing is not None]
+    return Panes(made, title, across) if made and len(made) == len(drawings) else None

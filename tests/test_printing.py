@@ -1,0 +1,136 @@
+"""Tables of studies as LaTeX, Markdown and HTML, from one layout; LaTeX is compiled where there is a compiler."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fathoms import charts
+from fathoms.papers import printing
+from fathoms.papers.exhibits import InPaper, Study, chart, panes
+from fathoms.papers.output import write_study
+from fathoms.papers.printing import Column
+
+NAMES = ("run_name", "judged", "ap", "ap_sd", "mark", "change")
+ROWS = [
+    ("a_b & c", 12345, 0.31456, 0.1, "†", -0.25),
+    ("<d>", 7, 0.2, 0.05, None, 3.0),
+    ("e", None, None, None, "", 0.0),
+]
+LAYOUT = (
+    Column("Run", "run_name"),
+    Column("Judged", "judged", group="Pool"),
+    Column("AP", "ap", 3, deviation="ap_sd", group="Score", best="highest", mark="mark"),
+    Column("Change", "change", 1, unit="%", group="Score", signed=True),
+)
+
+
+def test_cells_have_digits_deviations_marks_and_the_best_in_bold() -> None:
+    found = printing.printed(NAMES, ROWS, LAYOUT)
+    shown = [[cell.plain for cell in row] for row in found.rows]
+    assert shown == [
+        ["a_b & c", "12,345", "0.315 ± 0.100†", "-0.2%"],
+        ["<d>", "7", "0.200 ± 0.050", "+3.0%"],
+        ["e", "", "", "+0.0%"],
+    ]
+    assert [[cell.bold for cell in row] for row in found.rows] == [
+        [False, False, True, False],
+        [False] * 4,
+        [False] * 4,
+    ]
+    assert found.is_number == [False, True, True, True]
+    assert found.groups == [("", 1), ("Pool", 1), ("Score", 2)]
+
+
+def test_the_best_of_each_row() -> None:
+    layout = [Column("k", "k"), Column("a", "a", 2), Column("b", "b", 2)]
+    found = printing.printed("kab", [(1, 0.5, 0.25), (2, 0.1, 0.75), (3, 0.5, 0.5)], layout, "lowest")
+    assert [[cell.bold for cell in row] for row in found.rows] == [
+        [False, False, True],
+        [False, True, False],
+        [False, True, True],
+    ]
+
+
+def test_without_a_layout_every_column_is_there() -> None:
+    found = printing.printed(NAMES, ROWS)
+    assert [column.head for column in found.columns] == ["run name", "judged", "ap", "ap sd", "mark", "change"]
+    assert [cell.plain for cell in found.rows[0]] == ["a_b & c", "12,345", "0.3146", "0.1000", "†", "-0.2500"]
+
+
+def test_latex_is_a_table_with_heads_over_columns() -> None:
+    lines = printing.latex(printing.printed(NAMES, ROWS, LAYOUT), "Runs & their scores", "tab:x-1").splitlines()
+    assert lines[:6] == [
+        r"\begin{table}",
+        r"\centering",
+        r"\caption{Runs \& their scores}",
+        r"\label{tab:x-1}",
+        r"\begin{tabular}{lrr@{\,$\pm$\,}lr}",
+        r"\toprule",
+    ]
+    assert lines[6] == r" & \multicolumn{1}{c}{Pool} & \multicolumn{3}{c}{Score} \\"
+    assert lines[7] == r"\cmidrule(lr){2-2}\cmidrule(lr){3-5}"
+    assert lines[8] == r"Run & Judged & \multicolumn{2}{c}{AP} & Change \\"
+    assert lines[10] == r"a\_b \& c & 12,345 & \textbf{0.315}\rlap{$^{\dagger}$} & 0.100 & $-$0.2\% \\"
+    assert lines[11] == r"$<$d$>$ & 7 & 0.200 & 0.050 & +3.0\% \\"
+    assert lines[-1] == r"\end{table}"
+
+
+def test_markdown_and_html_say_the_same() -> None:
+    found = printing.printed(NAMES, ROWS, LAYOUT)
+    assert printing.markdown(found).splitlines()[:3] == [
+        "| Run | Pool Judged | Score AP | Score Change |",
+        "|---|---:|---:|---:|",
+        "| a_b & c | 12,345 | **0.315 ± 0.100†** | -0.2% |",
+    ]
+    page = printing.html(found)
+    assert '<tr><th colspan="1"></th><th colspan="1">Pool</th><th colspan="2">Score</th></tr>' in page
+    assert "<td>&lt;d&gt;</td>" in page
+    assert '<td class="n"><b>0.315 ± 0.100†</b></td>' in page
+
+
+def example() -> Study:
+    study = Study("A paper (2016), On & on", "some_judgments: 7 judgments", short="x", notes=["One < two."])
+    theirs = InPaper("Robust04", ["k", "ap"], [(1, 0.5)])
+    study.add("table1a", "runs and scores", NAMES, ROWS, layout=LAYOUT, in_paper=theirs)
+    wide = [f"c{i}" for i in range(14)]
+    study.add("table2", "a wide table", wide, [[i / 7 for i in range(14)]] * 3)
+    rows = [("one", 1, 0.5), ("one", 2, 0.7), ("two", 1, 0.2)]
+    how = {"x": "x", "y": "y", "group": "what", "axes": ("depth", "value")}
+    panels = [chart("lines", rows, ["what", "x", "y"], title=f"Pane {letter}", **how) for letter in "abc"]
+    study.add("fig1", "three panes", ["what", "x", "y"], rows, chart=panes(panels, "Three", across=2))
+    return study
+
+
+@pytest.mark.skipif(not charts.available(), reason="needs the extra report")
+def test_a_study_in_all_formats(tmp_path: Path) -> None:
+    assert write_study(example(), tmp_path) == []
+    figure, table = ("pdf", "png", "svg", "tsv"), ("tex", "tsv")
+    files = {f"fig1.{ending}" for ending in figure} | {f"table{n}.{ending}" for n in ("1a", "2") for ending in table}
+    assert {one.name for one in tmp_path.iterdir()} == files | {"index.html", "index.md", "tables.tex"}
+    assert (tmp_path / "fig1.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "fig1.png").read_bytes().startswith(b"\x89PNG")
+    svg, page, index = ((tmp_path / name).read_text() for name in ("fig1.svg", "index.html", "index.md"))
+    assert all(f"Pane {letter}" in svg for letter in "abc")
+    assert svg in page
+    assert "On &amp; on" in page
+    for text in (page, index):
+        assert "Table 1a: runs and scores" in text
+        assert "In the paper, for Robust04 (another collection):" in text
+        assert "Figure 1: three panes" in text
+    assert r"\label{tab:x-1a}" in (tmp_path / "table1a.tex").read_text()
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_the_tables_compile(tmp_path: Path) -> None:
+    study = example()
+    study.exhibits = [exhibit for exhibit in study.exhibits if exhibit.is_table]
+    write_study(study, tmp_path)
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"], cwd=tmp_path, capture_output=True
+    )
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-1500:]
+    assert b"Overfull" not in done.stdout
