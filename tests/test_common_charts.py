@@ -141,6 +141,8 @@ def colours(part: Any, key: str = "") -> Iterator[str]:
     """Whatever a specification has where a colour belongs: in marks, values and ranges, or as the name of a scheme."""
     if isinstance(part, dict):
         for name, value in part.items():
+            if name == "resolve":  # which says of scales whether panes share them
+                continue
             inner = name if name in COLOURED else key if name in ("value", "range", "condition", "scale") else ""
             if name == "scheme":
                 chosen = value["name"] if isinstance(value, dict) else value
