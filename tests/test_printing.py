@@ -64,7 +64,7 @@ def test_without_a_layout_every_column_is_there() -> None:
 def test_latex_is_a_table_with_heads_over_columns() -> None:
     lines = printing.latex(printing.printed(NAMES, ROWS, LAYOUT), "Runs & their scores", "tab:x-1").splitlines()
     assert lines[:6] == [
-        r"\begin{table}",
+        r"\begin{table}[htbp]",
         r"\centering",
         r"\caption{Runs \& their scores}",
         r"\label{tab:x-1}",

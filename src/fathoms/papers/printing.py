@@ -130,6 +130,7 @@ def shown(value: Any, column: Column) -> str:
 # -- LaTeX ------------------------------------------------------------------------------------------------------------
 
 PACKAGES = ("booktabs", "graphicx")
+A_PAGE = 4  # tables
 
 
 def latex(table: Printed, caption: str, label: str) -> str:
@@ -141,7 +142,7 @@ def latex(table: Printed, caption: str, label: str) -> str:
         r"r@{\,$\pm$\,}l" if pair else "r" if number else "l" for pair, number in zip(paired, numbers, strict=True)
     )
     wide = len(table.columns) >= WIDE
-    lines = [r"\begin{table*}" if wide else r"\begin{table}", r"\centering"]
+    lines = [(r"\begin{table*}" if wide else r"\begin{table}") + "[htbp]", r"\centering"]
     lines += [rf"\caption{{{latex_escape(caption)}}}", rf"\label{{{label}}}"]
     lines += [r"\resizebox{\textwidth}{!}{%"] if wide else []
     lines += [rf"\begin{{tabular}}{{{form}}}", r"\toprule"]
@@ -190,7 +191,10 @@ def _latex_mark(mark: str) -> str:
 def latex_document(names: Sequence[str], title: str) -> str:
     """A document that sets all tables of a folder, to be compiled there."""
     packages = "".join(rf"\usepackage{{{package}}}" + "\n" for package in PACKAGES)
-    tables = "".join(rf"\input{{{name}}}" + "\n" + r"\clearpage" + "\n" for name in names)
+    tables = "".join(
+        rf"\input{{{name}}}" + "\n" + (r"\clearpage" + "\n" if i % A_PAGE == 0 else "")
+        for i, name in enumerate(names, 1)
+    )
     return (
         "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage[utf8]{inputenc}\n"
         f"\\usepackage[margin=2cm]{{geometry}}\n{packages}"
