@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -43,31 +43,32 @@ def decompress(raw: bytes, source: str) -> bytes:
 
             return gzip.decompress(raw)
         if raw.startswith(ZSTD):
-            return _decompress_zstd(raw)
+            import zstandard
+
+            return _members(raw, lambda: zstandard.ZstdDecompressor().decompressobj())
         if raw.startswith(BZIP2):
             import bz2
 
-            return bz2.decompress(raw)
+            return _members(raw, bz2.BZ2Decompressor)
         if raw.startswith(XZ):
             import lzma
 
-            return lzma.decompress(raw)
+            return _members(raw, lzma.LZMADecompressor, padding=b"\0")
     except Exception as error:  # each codec has exceptions of its own; all mean the same to the user
         raise InputError(f"the compressed data is damaged or cut short ({error})", source) from None
     return raw
 
 
-def _decompress_zstd(raw: bytes) -> bytes:
-    """Frame by frame, since only so it shows that the last one was cut short."""
-    import zstandard
-
+def _members(raw: bytes, decompressor: Callable[[], Any], padding: bytes = b"") -> bytes:
+    """One compressed part after another: whatever else follows the first, the libraries' own functions leave out
+    without a word where it is damaged, and zstd's where it is cut short."""
     parts = []
     while raw:
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        parts.append(frame.decompress(raw))
-        if not frame.eof:
-            raise EOFError("the data ends inside a frame")
-        raw = frame.unused_data
+        part = decompressor()
+        parts.append(part.decompress(raw))
+        if not part.eof:
+            raise EOFError("the data ends inside a compressed part")
+        raw = part.unused_data.lstrip(padding) if padding else part.unused_data
     return b"".join(parts)
 
 

@@ -8,6 +8,7 @@ The compiled kernel, where there is one, does the same with plain lines.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -90,8 +91,9 @@ class Table:
 def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
     """The rows of a run or a qrels file; the first bad line is an error, or with `lenient` a skipped one."""
     raw = raw.removeprefix(b"\xef\xbb\xbf")
-    if b"\n" not in raw:  # lines that end in a carriage return alone, or there is only one
-        raw = raw.replace(b"\r", b"\n")
+    if b"\r" in raw and raw.count(b"\r") != raw.count(b"\r\n"):
+        # A carriage return ends a line by itself too: taken for a blank, it would hide the line that follows in a tag.
+        raw = re.sub(rb"\r+\n", b"\n", raw).replace(b"\r", b"\n")
     bounds: list[tuple[int, int]] = []
     start = 0
     while start < len(raw):

@@ -17,6 +17,7 @@ from fathoms.measures.params import param
 
 GAINS = ("binary", "raw", "linear", "exp")
 MANY = 1000  # small tables to keep
+LARGEST_EXPONENT = 1000  # a sum of a million gains of 2^1000 is still a number
 M = TypeVar("M", bound=Measure)
 T = TypeVar("T")
 
@@ -162,6 +163,11 @@ class Graded(Condensable):
         if self.gain == "linear":
             return grades / top
         if self.gain == "exp":
+            if top > LARGEST_EXPONENT:
+                raise FathomsError(
+                    f"{self.name}: 2^grade is too large a number for grade {top:g}; use gain=linear, or gains=... for "
+                    "a scale of your own"
+                )
             return (2.0**grades - 1) / (2.0**top if self.exp_is_scaled else 1.0)
         return grades.astype(np.float64)
 
