@@ -1093,3 +1093,13 @@ def test_settled_pairs_are_right(name: str) -> None:
                 right.append((engine.confidence()[0, 1] > 0.5) == (truth > 0))
     assert len(right) >= 30
     assert np.mean(right) >= 0.85
+
+
+def test_a_session_is_for_its_owner_alone(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        path = tmp_path / "s.db"
+        fm.Experiment(None, {"a": {"1": {"x": 1.0}}, "b": {"1": {"y": 1.0}}}).judge(path).close()
+        assert path.stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(old)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import pickle
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 import fathoms as fm
 from fathoms import parallel
 from fathoms.data.simulate import simulate, write
-from fathoms.parallel import work
+from fathoms.parallel import seals, work
 from tests.commands import status
 
 
@@ -20,6 +23,7 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(simulate(systems=7, n_topics=4, depth=30, seed=2), folder)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(work, "KEPT_TOGETHER", 2)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return folder
 
 
@@ -90,3 +94,42 @@ def test_frames_have_an_identity_too() -> None:
     assert fm.read_run(run).identity() == fm.read_run(run).identity()
     assert fm.read_run(run).identity() != fm.read_run({"1": {"a": 2.0, "b": 1.5}}).identity()
     assert fm.read_qrels({"1": {"a": 1}}).identity() != fm.read_qrels({"1": {"a": 2}}).identity()
+
+
+# -- only what this user wrote is opened ------------------------------------------------------------------------------
+
+
+class Evil:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (Path("owned"),)
+
+
+def test_parts_that_somebody_else_wrote_are_not_opened(sim: Path) -> None:
+    """A pickle can run anything, so each part has a seal that needs the user's own key."""
+    _, expected = evaluated(sim)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel, "finished", lambda folder: None)
+        evaluated(sim, "--resume", "kept")
+    paths = sorted(Path("kept").rglob("part-*.parquet"))
+    assert len(paths) == 4
+    rows = [pl.read_parquet(path) for path in paths]
+    bad = pl.DataFrame({"result": [pickle.dumps(Evil())] * len(rows[0])})
+    bad.with_columns(rows[0]["seal"]).write_parquet(paths[0])  # seals of something else
+    bad.write_parquet(paths[1])  # none
+    rows[3].write_parquet(paths[2])  # those of another part
+    assert evaluated(sim, "--resume", "kept") == (0, expected)
+    assert not Path("owned").exists()
+    pickle.loads(bad["result"][0])
+    assert Path("owned").exists()  # so it would have been found out
+
+
+def test_the_key_is_private_and_the_same_for_all(sim: Path) -> None:
+    mark = seals.seal(b"content", "part")
+    assert seals.is_sealed(b"content", "part", mark)
+    assert not seals.is_sealed(b"content", "other", mark)
+    assert not seals.is_sealed(b"Content", "part", mark)
+    key = seals.key_file()
+    assert key.stat().st_mode & 0o777 == 0o600
+    key.write_bytes(b"short")  # cut off while it was written
+    assert not seals.is_sealed(b"content", "part", mark)
+    assert len(key.read_bytes()) == seals.KEY_BYTES

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -176,6 +176,7 @@ class Log:
 
     @classmethod
     def create(cls, path: Path, meta: dict[str, Any]) -> Log:
+        _make_private(path)
         log = cls(path, _connect(path, "rwc"))
         with log._failing("cannot be written"):
             if not _is_empty(log._connection):
@@ -321,6 +322,13 @@ def _exists(path: Path) -> InputError:
 def id_bytes(text: str) -> bytes:
     """Ids need not be valid UTF-8; SQLite does not mind, Python's module for it does."""
     return text.encode(errors="surrogateescape")
+
+
+def _make_private(path: Path) -> None:
+    """A new file that nobody else may read: it holds who judged what, and tokens. SQLite gives its journal the same
+    permissions. Where it cannot be made, SQLite will say why."""
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

@@ -92,7 +92,7 @@ def _client(scheduler: str) -> Any:
                 threads_per_worker=1,
                 processes=True,
                 memory_limit=0,
-                dashboard_address=":0",
+                dashboard_address=None,  # it would listen on all interfaces, without a login
                 silence_logs=CRITICAL,
             )
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fathoms.data.files import whole_file
 from fathoms.parallel.cluster import cores, on_cluster
 from fathoms.parallel.local import each_on_forks, may_fork, on_processes
+from fathoms.parallel.seals import is_sealed, seal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,11 +84,13 @@ def run_batches(
     folder: Path | None = None,
     settings: str = "",
     names: Sequence[str] | None = None,
+    sealed: str = "",
     progress: Callable[[], None] = lambda: None,
 ) -> pl.DataFrame:
     """The rows of all batches, in order. `settings` says what makes them what they are, the input included: parts of
-    another study do not count. Parts are known by the number of their batch, or by the names given. Call `finished`
-    once the rows have been put to use.
+    another study do not count. Parts are known by the number of their batch, or by the names given. `sealed` names a
+    column of bytes that only this user may have written: parts where it is otherwise do not count either. Call
+    `finished` once the rows have been put to use.
 
     A batch whose worker died is run again; an error of its own ends the study.
     """
@@ -98,7 +101,8 @@ def run_batches(
     done: dict[int, pl.DataFrame] = {}
     if place is not None:
         place.mkdir(parents=True, exist_ok=True)
-        done = {n: pl.read_parquet(part) for n, name in enumerate(names) if (part := _part(place, name)).exists()}
+        found = {n: _read_part(_part(place, name), sealed) for n, name in enumerate(names)}
+        done = {n: part for n, part in found.items() if part is not None}
     for _ in done:
         progress()
     missing = {n: batches[n] for n in range(len(batches)) if n not in done}
@@ -106,8 +110,7 @@ def run_batches(
     for number, rows in ended:
         done[number] = pl.DataFrame(rows)
         if place is not None:
-            with whole_file(_part(place, names[number])) as temporary:
-                done[number].write_parquet(temporary)
+            _write_part(done[number], _part(place, names[number]), sealed)
         progress()
     return pl.concat([done[n] for n in range(len(batches))])
 
@@ -140,6 +143,7 @@ def _each_kept(
         settings=settings,
         progress=step,
         names=[_hash(repr([identity(item) for item in piece])) for piece in pieces],
+        sealed="result",
     )
     return [pickle.loads(result) for result in found["result"]]
 
@@ -181,6 +185,31 @@ def finished(folder: Path) -> None:
     import shutil
 
     shutil.rmtree(folder / PARTS, ignore_errors=True)
+
+
+def _write_part(rows: pl.DataFrame, path: Path, sealed: str) -> None:
+    import polars as pl
+
+    if sealed:
+        seals = [seal(content, path.name) for content in rows[sealed]]
+        rows = rows.with_columns(pl.Series("seal", seals, dtype=pl.String))
+    with whole_file(path) as temporary:
+        rows.write_parquet(temporary)
+
+
+def _read_part(path: Path, sealed: str) -> pl.DataFrame | None:
+    """A part that was kept; None where there is none, or none that this user has sealed."""
+    import polars as pl
+
+    if not path.exists():
+        return None
+    if not sealed:
+        return pl.read_parquet(path)
+    rows = pl.read_parquet(path)
+    if "seal" not in rows.columns or rows.schema.get(sealed) != pl.Binary or rows.schema["seal"] != pl.String:
+        return None
+    good = all(is_sealed(content or b"", path.name, mark or "") for content, mark in rows.select(sealed, "seal").rows())
+    return rows.drop("seal") if good else None
 
 
 def _part(place: Path, name: str) -> Path:
