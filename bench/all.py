@@ -58,7 +58,7 @@ def benchmarks(args: argparse.Namespace) -> list[Benchmark]:
             "Evaluation",
             "AP, nDCG@10, P@10, RBP(p=0.8) and RR, from files on disk to a file of means, start-up included. Ours has "
             "ranges and tie values too; `numpy alone` is ours without the compiled kernel. `trec_eval` is the C "
-            "program, two at a time, without RBP. `polars scan` reads topic, document and score, and evaluates nothing.",
+            "program, two at a time, without RBP. `polars scan` reads topic, document and score, and scores nothing.",
             ["--peers", args.peers, *files],
         ),
         Benchmark(
