@@ -29,10 +29,10 @@ HERE = Path(__file__).resolve().parent
 PACKAGES = ("fathoms", "numpy", "scipy", "polars", "pytrec-eval-terrier", "ir_measures", "ranx", "pandas", "pyarrow")
 INTRODUCTION = """# Benchmarks
 
-How fast fathoms is, and beside whom. Made by `python bench/all.py` on {date}; the scripts in `bench/` say what each
-case is, and print it again on your machine.
+How fast fathoms is, beside other tools. Made by `python bench/all.py` on {date}; the scripts in `bench/` say what each
+case is, and measure it on your machine.
 
-`to ours` is the other's time divided by ours in the same run: above 1 we are faster. Only these ratios mean much, since
+`to ours` is the other's time over ours in the same run: above 1 we are faster. Only these ratios mean much, since
 seconds change with the machine. `peak MB` is the memory of all processes of a command together.
 
 | | |
@@ -56,17 +56,16 @@ def benchmarks(args: argparse.Namespace) -> list[Benchmark]:
         Benchmark(
             "eval",
             "Evaluation",
-            "AP, nDCG@10, P@10, RBP(p=0.8) and RR, from files on disk to a file of means; start-up and all included. "
-            "Ours has the ranges and the tie values too, the others have the scores; `numpy alone` is ours without the "
-            "compiled kernel. `trec_eval` is the C program, two at a time; it has no RBP. `polars scan` reads topic, "
-            "document and score, and evaluates nothing.",
+            "AP, nDCG@10, P@10, RBP(p=0.8) and RR, from files on disk to a file of means, start-up included. Ours has "
+            "ranges and tie values too; `numpy alone` is ours without the compiled kernel. `trec_eval` is the C "
+            "program, two at a time, without RBP. `polars scan` reads topic, document and score, and scores nothing.",
             ["--peers", args.peers, *files],
         ),
         Benchmark(
             "in_process",
             "In process",
-            "`fm.Evaluator` with judgments prepared once: topics x documents of a run in memory in, a dict of AP, "
-            "nDCG@10, P@10 and RR by topic out.",
+            "`fm.Evaluator` with judgments prepared once: a run of topics x documents in memory to a dict of AP, "
+            "nDCG@10, P@10 and RR by topic.",
             ["--numpy"],
         ),
         Benchmark(
@@ -78,8 +77,8 @@ def benchmarks(args: argparse.Namespace) -> list[Benchmark]:
         Benchmark(
             "convert",
             "Reading",
-            "A run of 7,000 topics of 1,000 lines as text and as parquet. Ours ends with ids checked, topics numbered "
-            "and repeated documents looked for; the others end with a frame.",
+            "A run of 7,000 topics of 1,000 lines. Ours also checks ids, numbers topics and looks for repeated "
+            "documents; the others end with a frame.",
             ["--dir", str(args.dir / "convert")],
         ),
         Benchmark(
@@ -92,20 +91,20 @@ def benchmarks(args: argparse.Namespace) -> list[Benchmark]:
             "compare",
             "All pairs",
             "Paired t-tests of all pairs of 129 systems, six measures, 100 depths, and the rank correlation of every "
-            "two depths, beside loops over scipy's functions (timed on a sample, and multiplied up).",
+            "two depths, beside loops over scipy's functions (extrapolated from a sample).",
             [],
         ),
         Benchmark(
             "ties",
             "Ties",
-            "All of `fathoms ties` on a hundred runs with five measures, beside five evaluations of each run by "
-            "pytrec_eval, which is the least it would take (timed on a sample, and multiplied up).",
+            "`fathoms ties` on a hundred runs with five measures, beside five evaluations of each run by pytrec_eval, "
+            "the least it would take (extrapolated from a sample).",
             [collection],
         ),
         Benchmark(
             "report",
             "Report",
-            "All of `fathoms report`, and how often each run is read and looked up among the judgments for it. `python "
+            "`fathoms report`, and how often it reads each run and looks it up among the judgments. `python "
             "bench/report.py FOLDER --before SRC` shows an older version beside it.",
             [collection],
         ),
@@ -113,12 +112,13 @@ def benchmarks(args: argparse.Namespace) -> list[Benchmark]:
             "judge",
             "Judging",
             "Mean and variance of a difference in AP over 2,000 documents, beside all pairs of documents and the "
-            "triple sum of the paper; then the time from a grade to the next document, ten systems at depth 1,000.",
+            "paper's triple sum; then the time from a grade to the next document, ten systems at depth 1,000.",
             [],
         ),
     ]
 
 
+STEPS = ("strategy", "median, ms", "greatest", "with the fit: median", "greatest", "all confidences alone", "the start")
 ROW = re.compile(r"(\S.*?)\s{2,}(\S.*?)\s{2,}([\d.,e+-]+|-)\s+([\d.,]+|-)\s+([\d.,]+|-)\s*")
 
 
@@ -136,8 +136,28 @@ def section(benchmark: Benchmark, output: str) -> str:
     for case, *fields in rows:
         lines.append("| " + " | ".join(["" if case == last else case, *fields]) + " |")
         last = case
-    lines += ["", *(f"- {line}" for line in rest), ""] if rest else [""]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *notes(rest)])
+
+
+FIGURES = re.compile(r"\s([\d.]+)(?=[,;]|$)")
+
+
+def notes(rest: list[str]) -> list[str]:
+    """What a benchmark said beside its rows: a list, with what holds of several cases once, and a table of steps."""
+    said: dict[str, list[str]] = {}
+    steps = []
+    for line in rest:
+        case, _, words = line.rpartition(": ")
+        figures = FIGURES.findall(words)
+        if len(figures) == len(STEPS) - 1:
+            steps.append([case, *figures])
+        else:
+            said.setdefault(words, []).append(case)
+    lines = [f"- {', '.join(filter(None, cases))}: {words}".replace("- : ", "- ") for words, cases in said.items()]
+    if steps:
+        lines += ["", "| " + " | ".join(STEPS) + " |", "|---|" + "--:|" * (len(STEPS) - 1)]
+        lines += ["| " + " | ".join(step) + " |" for step in steps]
+    return [*lines, ""] if lines else []
 
 
 def machine() -> dict[str, str]:
