@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ BODIES = (
 )
 BOM = b"\xef\xbb\xbf"
 SNIFFED = 1 << 16  # bytes at the start of a file that tell what it is
+LONGEST = 4 << 20  # bytes of a text that are looked at
 
 Bytes = bytes | mmap.mmap
 
@@ -95,7 +97,7 @@ class FileTexts:
 
     def get(self, name: str) -> Entry | None:
         place = self._places.get(name)
-        return None if place is None else self._read(self._content[place[0] : place[1]])
+        return None if place is None else self._read(self._content[place[0] : min(place[1], place[0] + LONGEST)])
 
     def __len__(self) -> int:
         return len(self._places)
@@ -125,7 +127,7 @@ class FolderTexts:
         path = self._paths.get(name)
         if path is None:
             return None
-        raw = read_bytes(path)
+        raw = read_bytes(path)[:LONGEST]
         if raw.lstrip()[:1] == b"<":
             return _sgml_document(raw)
         return Entry("", _paragraphs(_decode(raw)))
@@ -373,7 +375,7 @@ def _json_lines(content: Bytes, start: int, source: str) -> Found:
 def _record(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter where it is nested a thousand times
         return None
     return record if isinstance(record, dict) else None
 
@@ -388,29 +390,85 @@ def _json_entry(raw: bytes) -> Entry:
 
 
 def _words(value: Any) -> tuple[str, ...]:
-    if isinstance(value, list):
-        return tuple(words for item in value for words in _words(item))
-    return _paragraphs(value) if isinstance(value, str) else ()
+    """The paragraphs of a text, or of texts in lists, however these are nested."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting += reversed(one)
+        elif isinstance(one, str):
+            found += _paragraphs(one)
+    return tuple(found)
 
 
 # -- SGML, as TREC has it: tags that may lack their end, entities, no declaration ---------------------------------
 
-_DOCUMENT = re.compile(rb"<DOC\b[^>]*>.*?(?:</DOC>|\Z)", re.IGNORECASE | re.DOTALL)
-_DOCNO = re.compile(rb"<(DOCNO|DOCID|ID)\b[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
-_HEADLINE = re.compile(r"<(TITLE|HEADLINE|HEAD|HL|TI|TTL)\b[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
-_TEXT = re.compile(r"<(TEXT|BODY)\b[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
-_UNSEEN = re.compile(r"<(DOCNO|DOCID|DOCHDR|SCRIPT|STYLE)\b[^>]*>.*?</\1>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
-_BREAK = re.compile(r"</?(P|BR|DIV|H[1-6]|LI|TR|TABLE)\b[^>]*>", re.IGNORECASE)
-_TAG = re.compile(r"</?[A-Za-z!?][^>]*>")
+# Texts may be hostile, so no pattern looks further than the next `<` for the end of a tag, and elements are found from
+# lists of their tags: a search for the end of each would take a time that grows with the square of the length.
 
-_TOPIC = re.compile(rb"<(top|topic)\b([^>]*)>(.*?)(?:</\1>|(?=<\1\b)|\Z)", re.IGNORECASE | re.DOTALL)
+_DOCUMENT = re.compile(rb"<DOC\b[^<>]*>.*?(?:</DOC>|\Z)", re.IGNORECASE | re.DOTALL)
+_DOCNO = re.compile(rb"<(DOCNO|DOCID|ID)\b[^<>]*>([^<]*)</\1>", re.IGNORECASE)
+_HEADLINES = frozenset(("title", "headline", "head", "hl", "ti", "ttl"))
+_TEXTS = frozenset(("text", "body"))
+_COMMENT = "<!--"
+_UNSEEN = frozenset(("docno", "docid", "dochdr", "script", "style", _COMMENT))
+_MARKUP = re.compile(r"<!--|-->|<(/?)([A-Za-z][A-Za-z0-9]*)\b[^<>]*>")
+_BREAK = re.compile(r"</?(P|BR|DIV|H[1-6]|LI|TR|TABLE)\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"</?[A-Za-z!?][^<>]*>")
+
+_TOPIC = re.compile(rb"<(top|topic)\b([^<>]*)>(.*?)(?:</\1>|(?=<\1\b)|\Z)", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(rb"<num(?:ber)?>\s*(?:number\s*:)?\s*([^\s<]+)", re.IGNORECASE)
 _NUMBER_WITHIN = re.compile(rb"\b(?:number|id)\s*=\s*[\"']?\s*([^\s\"'>]+)", re.IGNORECASE)
 _FIELD = re.compile(
     r"<(title|query|desc|description|question|narr|narrative)>\s*(?:(?:topic|description|narrative)\s*:)?(.*?)"
-    r"(?=</?[a-z]+\b[^>]*>|\Z)",
+    r"(?=</?[a-z]+\b[^<>]*>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+
+
+class Element(NamedTuple):
+    """Where an element is in a text, its tags included, and where its content is."""
+
+    start: int
+    inner_start: int
+    inner_end: int
+    end: int
+
+
+def _elements(text: str, names: frozenset[str]) -> list[Element]:
+    """The elements of these names that have an end, one after another: what is inside one is not looked at."""
+    opened: list[tuple[int, int, str]] = []
+    closed: dict[str, list[tuple[int, int]]] = {name: [] for name in names}
+    for mark in _MARKUP.finditer(text):
+        if mark[0] == "-->":
+            closed.get(_COMMENT, []).append(mark.span())
+            continue
+        name = _COMMENT if mark[0] == _COMMENT else mark[2].lower()
+        if name in names and mark[1]:
+            closed[name].append(mark.span())
+        elif name in names:
+            opened.append((*mark.span(), name))
+    found: list[Element] = []
+    at = 0
+    for start, inner, name in opened:
+        if start < at:
+            continue
+        ends = closed[name]
+        place = bisect_left(ends, (inner, 0))
+        if place < len(ends):
+            at = ends[place][1]
+            found.append(Element(start, inner, *ends[place]))
+    return found
+
+
+def _without(text: str, elements: Sequence[Element]) -> str:
+    """The text with a blank in the place of each element."""
+    kept, at = [], 0
+    for element in elements:
+        kept.append(text[at : element.start])
+        at = element.end
+    return " ".join([*kept, text[at:]])
 
 
 def _sgml_documents(content: Bytes, source: str) -> Found:
@@ -423,13 +481,12 @@ def _sgml_documents(content: Bytes, source: str) -> Found:
 
 
 def _sgml_document(raw: bytes) -> Entry:
-    text = _UNSEEN.sub(" ", _decode(raw))
-    headline = _HEADLINE.search(text)
-    inside = [part[2] for part in _TEXT.finditer(text)]
-    title = "" if headline is None else " ".join(_plain(headline[2]))
-    if not inside:
-        inside = [text if headline is None else text.replace(headline[0], " ", 1)]
-    return Entry(title, tuple(paragraph for part in inside for paragraph in _plain(part)))
+    text = _decode(raw)
+    text = _without(text, _elements(text, _UNSEEN))
+    headlines = _elements(text, _HEADLINES)[:1]
+    inside = [text[part.inner_start : part.inner_end] for part in _elements(text, _TEXTS)]
+    title = " ".join(words for one in headlines for words in _plain(text[one.inner_start : one.inner_end]))
+    return Entry(title, tuple(words for part in inside or [_without(text, headlines)] for words in _plain(part)))
 
 
 def _plain(text: str) -> tuple[str, ...]:
