@@ -282,13 +282,15 @@ def dots(frame: pl.DataFrame, x: str, y: str, title: str, axes: tuple[str, str])
 def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
     """Each run from its pessimistic to its optimistic mean, higher up the wider (YMT-ties Fig. 2).
 
-    A circle is trec_eval's order, a triangle the mean over all orders. Spreads below 1e-6 are drawn there.
+    A circle is trec_eval's order, a triangle the mean over all orders. Spreads below 1e-6 are drawn there. A column
+    label names runs.
     """
     import altair as alt
     import polars as pl
 
     least = 1e-6
-    data = frame.select("run", "pessimistic", "optimistic", "trec", "expected", "tied").with_columns(
+    columns = ["run", "pessimistic", "optimistic", "trec", "expected", "tied"]
+    data = frame.select(*columns, *(["label"] if "label" in frame.columns else [])).with_columns(
         width=pl.max_horizontal(pl.col("optimistic") - pl.col("pessimistic"), pl.lit(least)),
         tooltip=pl.format(
             "{}; {} tied documents; pessimistic {}; optimistic {}; trec_eval's order {}; mean over all orders {}",
@@ -333,7 +335,8 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
             description="tooltip:N",
         )
     )
-    return _finish(lines + marks, f"What the order of tied documents can do to {measure}", 520, 360)
+    shown = alt.layer(lines, marks, *_names(data, "optimistic", up))
+    return _finish(shown, f"What the order of tied documents can do to {measure}", 520, 360)
 
 
 def confusion(frame: pl.DataFrame, source: str) -> Any:
@@ -406,7 +409,7 @@ def score_scatter(frame: pl.DataFrame, axes: tuple[str, str]) -> Any:
 
 # -- charts of the report -----------------------------------------------------------------------------------------
 
-WIDE = 940
+WIDE = 1130
 RANGE = "#7A9BB5"
 NAMED = 40  # systems that are named on an axis; of more the places are numbered, and names come on hover
 VERDICTS = {
@@ -423,6 +426,7 @@ ON_PAGE = {
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
     "rule": {"color": "currentColor"},
+    "text": {"color": "currentColor"},
     "axis": {
         "labelColor": "currentColor",
         "titleColor": "currentColor",
@@ -444,7 +448,8 @@ ON_PAGE = {
 
 
 def svg(chart: Any, name: str) -> str:
-    """A chart as an element of a page: no title, which stands in the page, and ids that start with `name`."""
+    """A chart as an element of a page: no title, which stands in the page, ids that start with `name`, and black in the
+    colour of the text around it."""
     import re
 
     import altair as alt
@@ -454,11 +459,12 @@ def svg(chart: Any, name: str) -> str:
         spec = chart.to_dict()
     spec.pop("title", None)
     spec["config"] = {**spec.get("config", {}), **ON_PAGE}
+    spec["padding"] = {"left": 24, "right": 16, "top": 5, "bottom": 5}  # the reader's font may be wider than ours
     text: str = vl_convert.vegalite_to_svg(spec)
     # Vega numbers what it draws on and on, and takes links inside the page for those of a site.
     for i, mark in enumerate(dict.fromkeys(re.findall(r' id="([^"]+)"', text))):
         text = text.replace(f' id="{mark}"', f' id="{name}-{i}"').replace(f"url(#{mark})", f"url(#{name}-{i})")
-    text = re.sub(r' xlink:href="[^"#]*#', ' href="#', text)
+    text = re.sub(r' xlink:href="[^"#]*#', ' href="#', text).replace('"#000000"', '"currentColor"')
     return re.sub(r'^<svg (.*?) width="([\d.]+)" height="[\d.]+"', r'<svg \1 style="width:\2px"', text, count=1)
 
 
@@ -483,8 +489,27 @@ def _places(names: Sequence[str], what: str, *, slanted: bool = True) -> dict[st
         )
     if few and slanted:
         axis.labelAngle = -40
-    title = what if few else f"{what}, best first"
+    title = None if few else f"{what}, best first"  # names speak for themselves, and slanted ones reach far down
     return {"title": title, "axis": axis, "scale": alt.Scale(domain=[0.5, n + 0.5], nice=False, zero=False)}
+
+
+def _names(frame: pl.DataFrame, x: str, y: Any) -> list[Any]:
+    """The names of those dots that have one, column `label`, on the side where there is room."""
+    import altair as alt
+    import polars as pl
+
+    if "label" not in frame.columns or not len(frame):
+        return []
+    values = frame[x].to_list()
+    middle = (min(values) + max(values)) / 2
+    layers = []
+    for to_right in (True, False):
+        named = frame.filter(((pl.col(x) <= middle) == to_right) & (pl.col("label") != ""))
+        if len(named):
+            place: Any = {"align": "left", "dx": 6} if to_right else {"align": "right", "dx": -6}
+            mark = alt.Chart(named).mark_text(**place, baseline="bottom", dy=-3, fontSize=11, aria=False)
+            layers.append(mark.encode(x=f"{x}:Q", y=y, text="label:N"))
+    return layers
 
 
 def _hit(frame: pl.DataFrame, at: Any, height: float) -> Any:
@@ -498,7 +523,8 @@ def _hit(frame: pl.DataFrame, at: Any, height: float) -> Any:
 def ranges(frame: pl.DataFrame, measure: str) -> Any:
     """Each system's score inside its range, best first.
 
-    Columns: place, run, score, low, high, tie_low, tie_high, estimate, likely_low, likely_high, tooltip.
+    Columns: place, run, score, low, high, tie_low, tie_high, estimate, likely_low, likely_high, tooltip; and label, the
+    names of dots to be named where the axis has none.
     """
     import altair as alt
 
@@ -524,6 +550,7 @@ def ranges(frame: pl.DataFrame, measure: str) -> Any:
         base.mark_circle(size=size**2, color=COLOURS[0], opacity=1, aria=False).encode(x=at, y="score:Q"),
         _hit(frame, at, height),
     ]
+    layers += _names(frame, "place", "score:Q")
     return _finish(alt.layer(*layers), f"{measure} of each system, and the range it could have", WIDE, height)
 
 
@@ -659,7 +686,8 @@ def depth_lines(frame: pl.DataFrame, chosen: Sequence[str], measure: str, pooled
 
 
 def changed(frame: pl.DataFrame, measure: str) -> Any:
-    """What became of each run's score without its own contribution. Columns: full, percent, tooltip."""
+    """What became of each run's score without its own contribution. Columns: full, percent, tooltip; and label, the
+    names of dots to be named."""
     import altair as alt
     import polars as pl
 
@@ -673,7 +701,8 @@ def changed(frame: pl.DataFrame, measure: str) -> Any:
         )
     )
     zero = alt.Chart(pl.DataFrame({"percent": [0.0]})).mark_rule(strokeDash=[4, 3], aria=False).encode(y="percent:Q")
-    return _finish(zero + dots, f"{measure}: leaving each run out of the pool", 430, 260)
+    shown = alt.layer(zero, dots, *_names(frame, "full", "percent:Q"))
+    return _finish(shown, f"{measure}: leaving each run out of the pool", 430, 260)
 
 
 def gained_and_lost(frame: pl.DataFrame, kinds: Sequence[str], topics: Sequence[str]) -> Any:

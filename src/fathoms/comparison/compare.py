@@ -156,13 +156,14 @@ def run_comparison(
     to_depth: int | None = None,
     level: float = LEVEL,
     explain: bool = False,
+    estimates: Estimates | None = None,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Comparison:
     """Look at each run on its own, a few at a time, and then at all pairs.
 
     `draws` is how often the grades of unjudged documents are drawn for the estimates: by default `DRAWS` times, and
     not at all where that would take long; `labels`, `to_depth` and `level` are those of `predict`. With `explain` each
-    pair gets its fragility and the documents that decide.
+    pair gets its fragility and the documents that decide. `estimates` are used where another analysis has made them.
     """
     checked("test", choices.one_of, TESTS, test)
     checked("correction", choices.one_of, CORRECTIONS, correction)
@@ -187,7 +188,7 @@ def run_comparison(
     means = {m: values[m].mean(axis=1) for m in measures}
     found = ranges.of(measures, {m: means[m][a] - means[m][b] for m in measures}, scores)
     how = _How(names, a, b, test, correction, alpha, alpha, options.seed, options.ties == "expected")
-    estimates = estimates_if_quick(seen, draws, labels, to_depth)
+    estimates = estimates or estimates_if_quick(seen, draws, labels, to_depth)
     held = {} if estimates is None else _held(estimates, values, how, level, options.workers)
     explained_by = [m for m in measures if m in found and not m.needs_pool] if explain else []
     told: dict[Measure, list[Fragility | None]] = {m: [*fragility(ranges, m, means[m])] for m in explained_by}

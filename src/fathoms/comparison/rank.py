@@ -15,11 +15,11 @@ import numpy as np
 from fathoms import charts, choices
 from fathoms.choices import checked
 from fathoms.comparison.differences import comparable
-from fathoms.comparison.observed import estimates_if_quick, observe
+from fathoms.comparison.observed import Observed, estimates_if_quick, observe
 from fathoms.comparison.ranges import NOTHING, Ranges, Universe
 from fathoms.comparison.rank_sets import letters, rank_sets, ranks, significantly_better
 from fathoms.errors import FathomsError
-from fathoms.estimate.calibrated import Estimate, aggregated
+from fathoms.estimate.calibrated import Estimate, Estimates, aggregated
 from fathoms.estimate.names import LEVEL
 from fathoms.estimate.prediction_sentences import calibrated_sentences
 from fathoms.evidence.evidence import Bools, Floats, Ints
@@ -146,15 +146,17 @@ def run_ranking(
     alpha = checked("alpha", choices.share, alpha)
     draws = None if draws is None else checked("draws", choices.whole_number, draws, 0)
     level = checked("level", choices.share, level)
-    names, options = list(experiment.runs), experiment.options
-    universe = Universe(_universe(measures), options.universe_depth)
-    if len(names) < 2:
+    if len(experiment.runs) < 2:
         raise FathomsError("a ranking needs at least two runs")
-    seen = observe(experiment, measures, universe, progress)
-    qrels, systems, notes = experiment.qrels, seen.systems, seen.notes
-    pairs = np.triu_indices(len(names), 1)
-    ranges = seen.ranges(*pairs)
-    estimates = estimates_if_quick(seen, draws, labels, to_depth, most=DRAWN)
+    seen = observe(experiment, measures, ranked_universe(experiment, measures), progress)
+    return ranking_of(seen, estimates_if_quick(seen, draws, labels, to_depth, most=DRAWN), alpha, level)
+
+
+def ranking_of(seen: Observed, estimates: Estimates | None, alpha: float, level: float) -> Ranking:
+    """The order of runs that were looked at, with the likely ranks that estimates give."""
+    names, options, measures, universe = seen.names, seen.experiment.options, seen.measures, seen.universe
+    qrels, systems, notes = seen.experiment.qrels, seen.systems, seen.notes
+    ranges = seen.ranges(*np.triu_indices(len(names), 1))
     standings: list[Standing] = []
     better: dict[str, Bools] = {}
     for m in measures:
@@ -195,13 +197,13 @@ def ranked_measures(experiment: BaseExperiment, measures: Sequence[Any] | Any) -
     return list(dict.fromkeys(plain))
 
 
-def _universe(measures: Sequence[Measure]) -> str | float:
+def ranked_universe(experiment: BaseExperiment, measures: Sequence[Measure]) -> Universe:
     """The universe that was asked for; the documents of all runs unless a measure says more."""
     asked = {getattr(measure, "universe", "auto") for measure in measures if "universe" in measure.params}
     wider = [universe for universe in asked if universe not in ("auto", "all")]
     if len(wider) > 1 or (wider and len(asked) > 1):
         raise FathomsError("universe: measures of one ranking range over the same documents; give one of them")
-    return wider[0] if wider else "all"
+    return Universe(wider[0] if wider else "all", experiment.options.universe_depth)
 
 
 def possible_ranks(

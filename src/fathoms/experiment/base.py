@@ -169,7 +169,7 @@ class BaseExperiment:
         )
         if not isinstance(qrels, Qrels) and choices.is_path(qrels):
             _check_there(os.fspath(qrels))
-        checked("names", choices.one_of, choices.NAMES, names)
+        self.named_by: Names = checked("names", choices.one_of, choices.NAMES, names)
         self.qrels_source = qrels
         if isinstance(runs, list | tuple | dict) and not runs:
             raise FathomsError("no run given")

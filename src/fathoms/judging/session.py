@@ -128,7 +128,7 @@ class Session:
     ) -> Session:
         """A new session in a new file. `labels` [candidate, label] are what else is known of documents; `pool_depth` is
         that of the pool which the judgments so far come from, 0 where it is not known."""
-        engine = _engine(
+        engine = engine_for(
             settings, candidates, qrels, labels, pool_depth, sample
         )  # before there is a file, for it may refuse
         meta = asdict(settings) | {"systems": candidates.names} | _checksums(candidates, qrels, labels)
@@ -164,7 +164,7 @@ class Session:
             log.change("first", list(first))
         first = meta.get("first", []) if first is None else first  # older sessions have none
         sample = JudgingSample.of(meta["sample"]) if "sample" in meta else None
-        engine = _engine(settings, candidates, qrels, labels, pool_depth, sample)
+        engine = engine_for(settings, candidates, qrels, labels, pool_depth, sample)
         return cls(log, settings, candidates, qrels, engine, first, sample)
 
     # -- judging
@@ -667,7 +667,7 @@ def _counting(answers: list[Event]) -> Event:
     return answers[-1] if answers[-1].kind == "final" else answers[0]
 
 
-def _engine(
+def engine_for(
     settings: JudgingSettings,
     candidates: Candidates,
     qrels: Qrels | None,

@@ -115,6 +115,7 @@ def each_on_forks(
     from multiprocessing import active_children, get_context
 
     results: list[Result] = []
+    before = _inherited, _shared  # of a fork that starts forks itself, and has more to do afterwards
     _inherited, _shared = (work, items), _shared_memory(workers)
     regions = _shared
     numbers, give = os.pipe()  # each fork takes a number, and with it a region
@@ -150,7 +151,7 @@ def each_on_forks(
         with _uninterrupted():
             pool.shutdown(cancel_futures=True)
         os.close(numbers)
-        _inherited, _shared = None, ()
+        _inherited, _shared = before
     return results
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from fathoms.comparison.diff import Diff, run_diff
 from fathoms.comparison.diff_sentences import signed
@@ -12,8 +12,11 @@ from fathoms.errors import FathomsError
 from fathoms.experiment.base import BaseExperiment
 from fathoms.judging.texts import TextSources, printable, terms
 from fathoms.measures.base import Measure
-from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text
+from fathoms.reporting.parts import by_measure, details, drawn, figure, number, paragraphs, table, text
 from fathoms.reporting.snippets import snippet, words_of
+
+if TYPE_CHECKING:
+    from fathoms.reporting.report import Report
 
 DEPTH = 10
 LISTED = 100  # topics in the table; `fathoms diff` has all
@@ -50,19 +53,26 @@ def shown_diff(experiment: BaseExperiment, runs: Sequence[str] | None, measures:
     return run_diff(experiment, names[0], names[1], list(measures), depth=DEPTH)
 
 
-def changes(found: ShownChanges) -> str:
-    """The body of the section."""
-    diff = found.diff
-    title = f"Documents gained and lost in the first {diff.depth} of each topic"
-    chart = figure(drawn(diff.chart) if diff.changed.any() else None, "gained-lost", title)
+def changes(found: ShownChanges, report: Report) -> str:
+    """The body of the section: sentences and scores by the measure chosen; rankings, the same by all, stand once."""
+
+    def of_measure(_: Report, i: int, measure: Measure) -> str:
+        scores = [one for one in found.diff.scores_of if one.measure.name == measure.name]
+        if not scores:
+            return paragraphs([f"The changes are not scored by {measure.name}."])
+        diff = replace(found.diff, scores_of=scores)
+        return paragraphs(map(printable, diff.sentences)) + _table(diff, i)
+
+    title = f"Documents gained and lost in the first {found.diff.depth} of each topic"
+    chart = figure(drawn(found.diff.chart) if found.diff.changed.any() else None, "gained-lost", title)
     topics = "".join(
         details(_heading(found, i), _topic(found, i)).replace("<details>", "<details open>", 1 if place < 2 else 0)
         for place, i in enumerate(found.shown)
     )
-    return f"{paragraphs(map(printable, diff.sentences))}{chart}{_table(diff)}{topics}"
+    return f"{by_measure(report, of_measure)}{chart}{topics}"
 
 
-def _table(diff: Diff) -> str:
+def _table(diff: Diff, i: int) -> str:
     rows = []
     one = diff.main
     assert one is not None  # a report has judgments
@@ -91,7 +101,7 @@ def _table(diff: Diff) -> str:
     rest = len(found) - len(rows)
     more = f" {rest:,} more topics are in fathoms diff." if rest > 0 else ""
     note = f"Most changed topics first; low and high over every way of judging.{more}"
-    return table("changes-table", header, rows, note=note, find=True)
+    return table(f"changes-table-{i}", header, rows, note=note)
 
 
 def _heading(found: ShownChanges, topic: int) -> str:

@@ -47,7 +47,7 @@ def _scores(report: Report, i: int, measure: Measure, of: TopicGroups) -> str:
     header = ["run", "group", "topics", "score", "against its mean", "low", "high"]
     header += ["estimate", "likely low", "likely high"]
     note = "Against its mean: how far the score in the group is from the run's score on all topics."
-    return table(f"groups-{i}", header, rows, words=2, find=True, note=note)
+    return table(f"groups-{i}", header, rows, words=2, note=note)
 
 
 def _verdicts(report: Report, i: int, measure: Measure) -> str:
@@ -66,4 +66,4 @@ def _verdicts(report: Report, i: int, measure: Measure) -> str:
     header = ["A", "B", "group", "verdict", "A - B", "low", "high", "CI low", "CI high", "p corrected"]
     more = f" The first {SHOWN} of {len(pairs):,} are shown, claims first." if len(pairs) > SHOWN else ""
     note = f"Each group is tested at alpha over the number of groups; low and high: over every way of judging.{more}"
-    return table(f"group-pairs-{i}", header, rows, words=4, find=True, note=note)
+    return table(f"group-pairs-{i}", header, rows, words=4, note=note)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 # Beside the report's own style, whose bars are of scores.
 STYLE = """
 main { padding-block: 2rem; }
-.scroll:has(> table) { max-height: none; }
 .bar { width: 16rem; }
 .bar .topics { background: var(--sky); top: 2px; height: 10px; border-radius: 3px; }
 .bar .all { background: var(--grey); top: 6px; height: 2px; }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
@@ -10,15 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fathoms import charts
 from fathoms.comparison import tie_sentences
-from fathoms.comparison.audit_findings import as_percent
-from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
-from fathoms.reporting import sections, story
+from fathoms.reporting import sections, summary
 from fathoms.reporting.changes import changes
 from fathoms.reporting.groups import groups
 from fathoms.reporting.parts import by_measure, paragraphs, section, text
+from fathoms.reporting.pool import pool
 from fathoms.reporting.script_data import as_json, data
-from fathoms.reporting.verdicts import VERDICTS, obstacles
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
@@ -27,40 +24,10 @@ if TYPE_CHECKING:
 NO_CHARTS = "Charts are missing: they need the extra <code>report</code>, <code>pip install 'fathoms[report]'</code>."
 
 
-def header(report: Report) -> str:
-    qrels = report.qrels
-    judged = int((qrels.grades >= 0).sum())
-    relevant = int((qrels.grades >= 1).sum())
-    tiles = [
-        (f"{len(report.evaluation.runs):,}", "systems"),
-        (f"{len(qrels.topics):,}", "topics"),
-        (f"{judged:,}", f"judgments, {relevant:,} relevant"),
-    ]
-    if report.audit is not None:
-        share = report.audit.share(report.audit.shares, 10)
-        if share is not None:
-            tiles.append((as_percent(share.mean), "of the systems' top 10 judged"))
-    shown = "".join(f"<div class=tile><b>{text(value)}</b><span>{text(label)}</span></div>" for value, label in tiles)
-    bars = "".join(_verdict_bar(report, measure) for measure in report.measures if report.comparison is not None)
-    if bars:
-        total = len(report.pairs(report.measures[0]))
-        of = f"What can be claimed of {pluralise(total, 'pair')} of systems"
-        bars = f'<div class="verdicts"><p class="note">{of}</p>{bars}</div>'
-    return f'<div class="tiles">{shown}</div>{bars}'
-
-
-def _verdict_bar(report: Report, measure: Measure) -> str:
-    counts = Counter(pair.verdict for pair in report.pairs(measure))
-    present = [verdict for verdict in VERDICTS if counts[verdict]]
-    parts = "".join(f'<i class="{verdict}" style="flex-grow:{counts[verdict]}"></i>' for verdict in present)
-    key = " ".join(f'<span class="key {verdict}">{counts[verdict]:,} {verdict}</span>' for verdict in present)
-    missing = ", ".join(f"{name} {number:,}" for name, number in obstacles(report.pairs(measure)).items())
-    why = f'<span class="why">Why there is no claim: {missing}</span>' if missing else ""
-    return f'<div class="row"><b>{text(measure.name)}</b><div class="stack">{parts}</div><span>{key}</span>{why}</div>'
-
-
 STYLES = ("page.css", "rankings.css", "topic_lists.css")
-SCRIPTS = ("page.js", "topic_lists.js")
+SCRIPTS = ("shared.js", "tables.js", "charts.js", "pairs.js", "topic_lists.js", "switch.js")  # in the order they need
+
+
 SUMMARY = ("summary", "Summary")
 
 
@@ -79,6 +46,7 @@ def _comparisons(report: Report) -> str:
 
 
 def _topics(report: Report) -> str:
+    # The script puts the topic that is chosen into the last part.
     return by_measure(report, sections.topics) + '<div id="topic-detail"></div>'
 
 
@@ -88,10 +56,17 @@ def _ties(report: Report) -> str:
 
 SECTIONS = (
     Section(
+        "claims",
+        "Claims",
+        "What you may write",
+        summary.LEAD,
+        lambda report: by_measure(report, summary.may_be_written),
+    ),
+    Section(
         "systems",
         "Systems",
-        "The systems and their ranges",
-        "Every score with its range.",
+        "The systems, their ranges and ranks",
+        "Estimate and likely interval first; then the score, and what is possible.",
         lambda report: by_measure(report, sections.systems),
     ),
     Section(
@@ -121,21 +96,21 @@ SECTIONS = (
         "Pool",
         "The pool and its reuse",
         "How complete the judgments are, and whether new systems can be scored.",
-        sections.pool,
+        pool,
     ),
     Section(
         "guidelines",
         "Guidelines",
         "Guidelines",
-        "Seven rules for sound reporting (Lu, Moffat and Culpepper 2016), checked.",
+        "Seven rules for sound reporting (Lu, Moffat and Culpepper 2016), checked for all measures together.",
         sections.guidelines,
     ),
     Section(
         "judge",
         "Judging",
         "What to judge next",
-        "What judging can do for the first system and its closest rivals.",
-        sections.judge,
+        "What judging can do for the first system and its closest rivals, by the measure chosen.",
+        lambda report: by_measure(report, sections.judge),
     ),
     Section("method", "Method", "Method", "How to make this report again.", sections.method),
 )
@@ -147,26 +122,22 @@ def sections_of(report: Report) -> list[Section]:
     if report.changes is not None:
         found, diff = report.changes, report.changes.diff
         title, lead = f"What changed from {diff.run_a} to {diff.run_b}", "The first 10 of both, topic by topic."
-        shown.insert(3, Section("changes", "Changes", title, lead, lambda _: changes(found)))
+        shown.insert(4, Section("changes", "Changes", title, lead, partial(changes, found)))
     if report.evaluation.groups is not None:
         lead = "How the systems do on each group of topics, and what can be claimed there."
         body = partial(by_measure, part=groups)
-        shown.insert(3, Section("groups", "Groups", "Groups of topics", lead, body))
+        shown.insert(4, Section("groups", "Groups", "Groups of topics", lead, body))
     return shown
 
 
 def page(report: Report) -> str:
     """The whole file; its sections are made side by side."""
     here = files("fathoms.reporting")
-    style = "".join((here / name).read_text(encoding="utf-8") for name in STYLES)
-    script = "".join((here / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    style, script = (
+        "".join((here / name).read_text(encoding="utf-8") for name in names) for names in (STYLES, SCRIPTS)
+    )
     title = f"{pluralise(len(report.evaluation.runs), 'system')} on {pluralise(len(report.qrels.topics), 'topic')}"
     source = text(report.qrels.source)
-    cards = "".join(
-        f'<div class="card"><h3>{text(heading)}</h3><ul>{"".join(f"<li>{text(one)}</li>" for one in said)}</ul></div>'
-        for heading, said in story.summary(report)
-        if said
-    )
     measures = "".join(
         f'<button data-measure="{i}" aria-pressed="{"false" if i else "true"}">{text(measure.name)}</button>'
         for i, measure in enumerate(report.measures)
@@ -181,7 +152,7 @@ def page(report: Report) -> str:
         threads=False,  # altair's settings are those of the process
     )
     parts = [
-        f'<section id="{SUMMARY[0]}">{header(report)}{missing}<div class="cards">{cards}</div></section>',
+        f'<section id="{SUMMARY[0]}">{missing}{summary.summary(report)}</section>',
         *(section(one.name, one.title, one.lead, body) for one, body in zip(shown, bodies, strict=True)),
     ]
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"

@@ -27,16 +27,8 @@ def paragraphs(sentences: Iterable[str]) -> str:
     return "".join(f"<p>{text(sentence)}</p>" for sentence in sentences)
 
 
-def table(
-    name: str,
-    header: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    *,
-    words: int = 1,
-    note: str = "",
-    find: bool = False,
-) -> str:
-    """A table that can be sorted and, with `find`, searched. A cell is text, or (HTML, value to sort by)."""
+def table(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], *, words: int = 1, note: str = "") -> str:
+    """A table that the script sorts, searches and saves. A cell is text, or (HTML, value to sort by)."""
     head = "".join(
         f'<th scope="col"{"" if i < words else " class=n"}><button>{text(title)}</button></th>'
         for i, title in enumerate(header)
@@ -49,15 +41,10 @@ def table(
             key = "" if value is None else f' data-v="{text(value)}"'
             cells.append(f"<td{'' if i < words else ' class=n'}{key}>{shown}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
-    search = (
-        f'<input class="find" type="search" data-for="{name}" placeholder="Find ..." aria-label="Find in the table">'
-        if find and len(body) > 8
-        else ""
-    )
     under = f'<p class="note">{text(note)}</p>' if note else ""
     return (
-        f'{search}<div class="scroll"><table id="{name}" class="sortable"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>{under}"
+        f'<div class="box"><div class="scroll"><table id="{name}" class="sortable"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div></div>{under}"
     )
 
 
@@ -68,7 +55,7 @@ def figure(chart: Any, name: str, title: str, note: str = "", kind: str = "") ->
     under = f'<p class="note">{text(note)}</p>' if note else ""
     return (
         f'<figure class="chart {kind}" id="{name}"><figcaption>{text(title)}</figcaption>'
-        f'<div class="scroll">{charts.svg(chart, name)}</div>{under}</figure>'
+        f'<div class="box"><div class="scroll">{charts.svg(chart, name)}</div></div>{under}</figure>'
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,10 @@ from fathoms.comparison.audit_result import Audit
 from fathoms.comparison.compare import Comparison, Pair, run_comparison
 from fathoms.comparison.depth import DepthScores, scores_by_depth
 from fathoms.comparison.diff import Diff
+from fathoms.comparison.fragility import fragility
+from fathoms.comparison.observed import Observed, estimates_if_quick, observe, without_pair
+from fathoms.comparison.ranges import Universe
+from fathoms.comparison.rank import Ranking, Standing, ranked_universe, ranking_of
 from fathoms.comparison.tie_effects import TieReport
 from fathoms.comparison.ties import run_tie_analysis
 from fathoms.data.files import whole_file
@@ -30,18 +35,14 @@ from fathoms.errors import FathomsError
 from fathoms.estimate.names import LEVEL
 from fathoms.estimate.predict import run_prediction
 from fathoms.estimate.prediction_sentences import calibrated_sentences
-from fathoms.evidence.candidates import gathered
-from fathoms.evidence.evidence import Floats
 from fathoms.experiment.base import BaseExperiment, Options
 from fathoms.experiment.evaluate import Evaluation, RunScores, run_evaluation
 from fathoms.experiment.result import Result
-from fathoms.judging.engine import Engine
-from fathoms.judging.log import JudgingSettings
-from fathoms.judging.session import known
 from fathoms.judging.texts import TextSources, open_texts
 from fathoms.measures.base import Measure
 from fathoms.parallel import parallel_map
 from fathoms.reporting.changes import ShownChanges, shown_diff, shown_documents
+from fathoms.reporting.next_judgments import Judging, judging_of, why_not
 from fathoms.reporting.topic_lists import TopicLists, topic_lists
 from fathoms.reporting.verdicts import judged_between
 from fathoms.version import __version__
@@ -51,37 +52,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RBP(p=0.8)")
 TOP = 5  # systems for which further judging is forecast: the first and its closest rivals, few enough to be quick
-FIRST = 20  # documents to judge first that are listed
-OF_TOPIC = 6  # the same for each topic
-
-
-@dataclass(frozen=True)
-class Informative:
-    """An unjudged document whose judgment would help to tell systems apart."""
-
-    topic: str
-    document: str
-    chance: float  # of being relevant, as the engine believes
-    max_change: float  # how far judging it could move the AP of two systems for this topic apart
-    ranks: dict[str, int]  # where the systems have it
-
-
-@dataclass(frozen=True, eq=False)
-class Judging:
-    """What the judging engine says of the first system and its rivals: whether it is ahead of them on these topics, and
-    how many judgments it would take to know."""
-
-    systems: list[str]  # the first system, and those it is compared with
-    depth: int  # the engine knows AP of so many documents
-    until: float
-    expected: Floats
-    confidence: Floats  # [a, b]: that a has the greater MAP
-    open_pairs: list[tuple[int, int]]  # (0, b): not settled between the first system and b
-    forecast: tuple[int, int] | None
-    documents: int
-    judged: int
-    first: list[Informative]
-    of_topic: dict[str, list[Informative]]
+EXPLAINED = 3  # systems next to the first one, for which the documents that decide are counted
 
 
 @dataclass(frozen=True)
@@ -107,7 +78,9 @@ class Report(Result):
     depths: DepthScores | None  # None where no measure can be cut off
     audit: Audit | None
     audit_problem: str
-    judging: Judging | None
+    level: float  # of likely intervals
+    ranking: Ranking | None  # None with one run, or where ranges are not over the documents of all runs
+    judging: dict[str, Judging]  # by measure, where judging could change what is said of the first system
     command: str
     versions: dict[str, str]
     sources: list[Source]
@@ -123,10 +96,11 @@ class Report(Result):
 
     @property
     def sentences(self) -> list[str]:
-        """The summary."""
+        """The summary by each measure; what is said of all of them once."""
         from fathoms.reporting.story import summary
 
-        return [sentence for _, sentences in summary(self) for sentence in sentences]
+        told = (sentence for measure in self.measures for _, said in summary(self, measure) for sentence in said)
+        return list(dict.fromkeys(told))
 
     def chart(self) -> Any:
         return self.evaluation.chart()
@@ -148,6 +122,10 @@ class Report(Result):
 
     def pairs(self, measure: Measure) -> list[Pair]:
         return self._pairs.get(measure.name, [])
+
+    def standings(self, measure: Measure) -> dict[str, Standing]:
+        """The ranks of each run, where there is a ranking."""
+        return {} if self.ranking is None else {one.run: one for one in self.ranking.of(measure.name)}
 
     @cached_property
     def _pairs(self) -> dict[str, list[Pair]]:
@@ -195,14 +173,14 @@ def run_report(
     if options.scheduler is None:
         inner, side_by_side = experiment.with_workers(1), options.workers
     analyses: dict[str, Callable[[], Any]] = {
-        "compare": lambda: run_comparison(experiment, measures, alpha=alpha, draws=drawn, **about) if several else None,
+        "compare": lambda: _compared(experiment, measures, alpha, drawn, about) if several else (None, None),
         "audit": lambda: _audited(inner, measures),
         "ties": lambda: run_tie_analysis(inner, measures),
         "depth": lambda: _depths(inner, measures),
         "predict": lambda: _of_one(inner, scored, about) if drawn is None and not several else ({}, []),
     }
     found = parallel_map(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
-    compared, (audited, problem), tied, depths, (estimates, about_estimates) = found
+    (compared, ranked), (audited, problem), tied, depths, (estimates, about_estimates) = found
     if compared is not None:
         estimates, about_estimates = compared.estimated, compared.about_estimates
     said = (scored.notes, compared and compared.notes, tied.notes, depths and depths.notes, audited and audited.notes)
@@ -217,7 +195,9 @@ def run_report(
         depths=depths,
         audit=audited,
         audit_problem=problem,
-        judging=None,
+        level=level,
+        ranking=ranked,
+        judging={},
         command=command,
         versions=versions(),
         sources=sources(experiment),
@@ -226,8 +206,11 @@ def run_report(
         lists=lists,
         texts=texts,
     )
-    asked = judged_between(made, TOP)
-    judging = judging_of(experiment, asked, _depth_to_judge(measures[0])) if asked else None
+    judging = {}
+    for measure in measures:
+        asked = judged_between(made, measure, TOP)
+        if asked and not why_not(measure):
+            judging[measure.name] = judging_of(experiment, asked, measure, labels)
     progress("judge")
     return replace(made, judging=judging)
 
@@ -253,10 +236,54 @@ def _texts(
     )
 
 
-def _depth_to_judge(measure: Measure) -> int:
-    """As deep as the measure reads, if the engine goes so deep."""
-    deepest = JudgingSettings().depth
-    return deepest if measure.k is None else min(int(measure.k), deepest)
+def _compared(
+    experiment: BaseExperiment, measures: Sequence[Measure], alpha: float, draws: int | None, about: dict[str, Any]
+) -> tuple[Comparison, Ranking | None]:
+    """All pairs and the ranks that follow, by one and the same estimates; and how many documents decide between the
+    first system and those next to it."""
+    level = about["level"]
+    measures = without_pair(measures)
+    seen = observe(experiment, measures, Universe("all", experiment.options.universe_depth))
+    estimates = estimates_if_quick(seen, draws, about["labels"], about["to_depth"])
+    how = {"alpha": alpha, "level": level, "draws": 0, "estimates": estimates}
+    compared = run_comparison(experiment, measures, **how)
+    compared = replace(compared, notes=[*seen.notes, *compared.notes])
+    asked = {experiment.universe, *(getattr(measure, "universe", None) for measure in measures)}
+    ranked = None
+    if not asked & {"run", "pair"}:
+        universe = ranked_universe(experiment, measures)
+        ranked = ranking_of(replace(seen, universe=universe), estimates, alpha, level)
+    return replace(compared, pairs=_explained(compared, seen)), ranked
+
+
+def _explained(compared: Comparison, seen: Observed) -> list[Pair]:
+    """The pairs, with the fragility of some: the first system by each measure against those next to it."""
+    found = {(pair.run_a, pair.run_b, pair.measure): pair for pair in compared.pairs}
+    for measure, values in seen.values.items():
+        if measure.range_is not in ("exact", "sound") or measure.needs_pool:
+            continue
+        means = values.mean(axis=1)
+        order = sorted(range(len(means)), key=lambda place: (-means[place], seen.names[place]))
+        front = sorted(order[: EXPLAINED + 1])
+        # Further systems are needed only where ranges are over their documents too.
+        systems = front if compared.universe.kind == "pair" else range(len(means))
+        some = replace(seen, names=[seen.names[i] for i in systems], systems=[seen.systems[i] for i in systems])
+        near = [(a, b) for a, b in combinations(front, 2) if order[0] in (a, b)]
+        names = [(seen.names[a], seen.names[b], measure.name) for a, b in near]
+        open_ = [i for i, name in enumerate(names) if found[name].reversible not in (None, "no")]
+        if not open_:
+            continue
+        places = np.array([[systems.index(place) for place in near[i]] for i in open_])
+        ranges = replace(some, universe=compared.universe).ranges(places[:, 0], places[:, 1])
+        for i, told in zip(open_, fragility(ranges, measure, means[list(systems)]), strict=True):
+            pair = found[names[i]]
+            found[names[i]] = replace(
+                pair,
+                fragility_low=told.low,
+                fragility_high=told.high,
+                reversible=pair.reversible if told.high is None else "yes",  # by documents that were evaluated
+            )
+    return list(found.values())
 
 
 def _of_one(
@@ -290,65 +317,6 @@ def _audited(experiment: BaseExperiment, measures: Sequence[Measure]) -> tuple[A
         return run_audit(experiment, fit or None), ""
     except FathomsError as error:
         return None, str(error)
-
-
-# -- what to judge next -----------------------------------------------------------------------------------------
-
-
-def judging_of(experiment: BaseExperiment, names: Sequence[str], depth: int) -> Judging:
-    """What `fathoms judge --baseline` would say of the first of these systems against each of the others, with all
-    judgments so far, before the first answer."""
-    qrels, options = experiment.qrels, experiment.options
-    settings = JudgingSettings(depth=depth, ties=options.ties, precision=options.used_precision, seed=options.seed)
-    found = gathered(list(names), [experiment.ranked(name) for name in names], qrels.topics, settings.depth)
-    grades, pool = known(found, qrels), experiment.pool_assumed()
-    engine = Engine(
-        found,
-        settings.strategy,
-        until=settings.until,
-        baseline=names[0],
-        seed=settings.seed,
-        elsewhere=found.judged_elsewhere(qrels, np.array([0.0, float(settings.rel)])),
-        imported=len(grades),
-        pool_depth=pool.depth if pool.known else 0,
-    )
-    engine.load(list(grades.items()))
-    block, open_pairs = engine.block, engine.open_pairs()
-    weights, max_change = engine.weights(), engine.max_change()
-    chance = np.zeros(block.number.shape)
-    chance[block.present] = engine.probabilities()[1]
-
-    def informative(topic: int, column: int) -> Informative:
-        document = found.documents[block.number[topic, column]].decode(errors="surrogateescape")
-        ranks = {name: int(rank) for name, rank in zip(block.names, block.rank[topic, :, column], strict=True) if rank}
-        return Informative(
-            found.topics[topic], document, chance[topic, column], float(max_change[topic, column]), ranks
-        )
-
-    def greatest(values: Floats, most: int) -> list[int]:
-        order = np.argsort(-values, kind="stable")[:most]
-        return [int(place) for place in order if values[place] > 0]
-
-    numbers: list[int] = []
-    while len(numbers) < FIRST and (number := engine.next(numbers)) is not None:
-        numbers.append(number)
-    place = {number: divmod(at, block.number.shape[1]) for at, number in enumerate(block.number.ravel().tolist())}
-    return Judging(
-        systems=block.names,
-        depth=settings.depth,
-        until=settings.until,
-        expected=engine.expected(),
-        confidence=engine.confidence(),
-        open_pairs=open_pairs,
-        forecast=engine.forecast(),
-        documents=engine.size,
-        judged=engine.judged,
-        first=[informative(*place[number]) for number in numbers],
-        of_topic={
-            topic: [informative(number, column) for column in greatest(weights[number], OF_TOPIC)]
-            for number, topic in enumerate(found.topics)
-        },
-    )
 
 
 # -- how to make it again ---------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from fathoms.evidence.evidence import Floats
 from fathoms.reporting.verdicts import OBSTACLES, obstacle
 
 if TYPE_CHECKING:
-    from fathoms.reporting.report import Informative, Report
+    from fathoms.reporting.next_judgments import Informative, Judging
+    from fathoms.reporting.report import Report
 
 MOST_CELLS = 600_000  # numbers of the drill-down by topic: more, and later measures do without
 
@@ -34,8 +35,9 @@ def data(report: Report) -> dict[str, Any]:
         found = report.pairs(measure)
         columns = {
             name: rounded([getattr(p, name) for p in found])
-            for name in ("diff", "diff_low", "diff_high", "ci_low", "ci_high")
+            for name in ("diff", "diff_low", "diff_high", "ci_low", "ci_high", "estimate", "likely_low", "likely_high")
         }
+        columns["p_holds"] = rounded([p.p_holds for p in found])
         p = {name: [float(f"{getattr(pair, name):.4g}") for pair in found] for name in ("p", "p_corrected")}
         letters = {
             "verdict": "".join(pair.verdict[0] for pair in found),
@@ -52,7 +54,6 @@ def data(report: Report) -> dict[str, Any]:
             }
         scores.append(by_topic)
     relevant, judged = judged_counts(report.qrels)
-    informative = {} if report.judging is None else report.judging.of_topic
     return {
         "runs": [run.run for run in runs],
         "topics": runs[0].topics,
@@ -63,10 +64,17 @@ def data(report: Report) -> dict[str, Any]:
         "scores": scores,
         "relevant": [int(relevant[report.qrels.index[topic]]) for topic in runs[0].topics],
         "judged": [int(judged[report.qrels.index[topic]]) for topic in runs[0].topics],
-        "informative": {topic: [_cells(one) for one in found] for topic, found in informative.items() if found},
         "lists": None if report.lists is None else report.lists.as_data(report.texts),
-        "systems": [] if report.judging is None else report.judging.systems,
+        "judging": [_judging(report.judging.get(measure.name)) for measure in report.measures],
     }
+
+
+def _judging(found: Judging | None) -> dict[str, Any] | None:
+    """The documents to judge next on each topic, and the systems between which they decide."""
+    if found is None:
+        return None
+    informative = {topic: [_cells(one) for one in some] for topic, some in found.of_topic.items() if some}
+    return {"systems": found.systems, "informative": informative}
 
 
 def _letter(names: Sequence[str], name: str) -> str:

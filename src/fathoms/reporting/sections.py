@@ -5,29 +5,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from math import log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fathoms import charts
-from fathoms.comparison import audit_sentences, tie_sentences
-from fathoms.comparison.audit_findings import SHARE_DEPTHS, as_percent, changes
-from fathoms.comparison.audit_result import Audit
-from fathoms.comparison.compare import Pair, verdict_boxes
+from fathoms.comparison import tie_sentences
+from fathoms.comparison.audit_findings import as_percent
+from fathoms.comparison.compare import Comparison, Pair, verdict_boxes
 from fathoms.comparison.correlation import swaps
 from fathoms.comparison.depth import panes, reference_depth, volatility
+from fathoms.comparison.rank import Standing
+from fathoms.comparison.rank_sentences import span
 from fathoms.comparison.sentences import MANY, outside_sentences, range_sentence, sentences_of
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 from fathoms.experiment.evaluate import Likely
 from fathoms.experiment.remarks import range_sentences
+from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure
 from fathoms.reporting import story
+from fathoms.reporting.outliers import outlying
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
 from fathoms.reporting.script_data import judged_counts
-from fathoms.reporting.verdicts import CLAIMED, VERDICTS, ahead, leaders
+from fathoms.reporting.verdicts import CLAIMED, VERDICTS, ahead, chance_of_other, leaders, of_run, other_run
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from fathoms.reporting.report import Report
 
 SHOWN = 200  # rows of a table of findings; the commands have all
@@ -44,18 +50,18 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         verdicts[better]["better" if claimed else "neither"] += 1
         verdicts[worse]["worse" if claimed else "neither"] += 1
     rows = []
-    shares = {} if report.audit is None else report.audit.shares
+    shares, standings = story.judged_shares(report), report.standings(measure)
     for place, (run, mean) in enumerate(zip(ranked, means, strict=True), 1):
         likely = report.estimates.get((run.run, measure.name), (None, None, None))
-        values = [mean[name] for name in ("score", "low", "high", "tie_low", "tie_high")]
-        counts = verdicts[run.run]
-        share = shares.get(run.run, {}).get(10)
+        counts, share = verdicts[run.run], shares.get(run.run)
         rows.append(
             [
                 (str(place), place),
                 run.run,
                 (_bar(mean, likely, top), mean["score"] or 0.0),
-                *map(number, (*values[:1], *likely, *values[1:])),
+                *map(number, likely),
+                *(number(mean[name]) for name in ("score", "low", "high", "tie_low", "tie_high")),
+                *_rank_cells(standings.get(run.run)),
                 ("", -1) if share is None else (as_percent(share), share),
                 counts["better"],
                 counts["worse"],
@@ -66,38 +72,74 @@ def systems(report: Report, i: int, measure: Measure) -> str:
     frame = report.evaluation.range_points(measure, estimates)
     title = _leading(report, measure, means)
     note = (
-        "Dot: score, with unjudged documents taken as not relevant. Line: its range. Orange: over all orders of tied "
-        "documents. Diamond and green line: estimate and its likely interval. "
+        "Diamond and green line: estimate and its likely interval. Dot: score, with unjudged documents taken as not "
+        "relevant. Pale line: its possible range. Orange: over all orders of tied documents. "
         f"{' '.join(range_sentences(replace(report.evaluation, measures=[measure])))}"
     )
     header = [
-        "",
-        "run",
-        f"0 to {top:.2f}",
-        "score",
-        "estimate",
-        "likely low",
-        "likely high",
-        "low",
-        "high",
-        "tie low",
-        "tie high",
-        "top 10",
-        "better",
-        "worse",
-        "no claim",
+        *("", "run", f"0 to {top:.2f}", "estimate", "likely low", "likely high", "score", "low", "high"),
+        *("tie low", "tie high", "ranks over topics", "likely ranks", "possible ranks"),
+        *("top 10 judged", "better", "worse", "no claim"),
     ]
-    return figure(drawn(charts.ranges, frame, measure.name), f"ranges-{i}", title, note) + table(
-        f"systems-{i}",
-        header,
-        rows,
-        words=3,
-        find=True,
-        note=f"Scores and ranges as in fathoms eval, the estimate and its likely interval as in fathoms predict. "
-        f"{' '.join(_about_estimates(report, measure))} Top 10: the "
-        "share that is judged. Better, worse: how many systems it can be claimed to be better or worse than; no claim: "
-        "how many neither.",
+    about = (
+        "Estimate and likely interval as in fathoms predict, score and ranges as in fathoms eval, ranks as in fathoms "
+        "rank; those over topics hold for all systems at once and assume no distribution, so they allow more than the "
+        f"tests of pairs. {' '.join(_about_estimates(report, measure))} Better, worse: how many systems it can be "
+        "claimed to be better or worse than; no claim: how many neither."
     )
+    return (
+        figure(drawn(charts.ranges, _labelled(frame), measure.name), f"ranges-{i}", title, note)
+        + table(f"systems-{i}", header, rows, words=3, note=about)
+        + _rank_chart(report, i, measure)
+    )
+
+
+def _rank_cells(one: Standing | None) -> list[tuple[str, float]]:
+    """The ranks that a system could have over topics, likely and possible; sorted by the better end."""
+    if one is None:
+        return [("", -1.0)] * 3
+    ends = (
+        (one.rank_ci_low, one.rank_ci_high),
+        (one.likely_rank_low, one.likely_rank_high),
+        (one.rank_low, one.rank_high),
+    )
+    return [(span(low, high).replace("-", "\u2013"), (low or -1) + (high or 0) / 1e6) for low, high in ends]
+
+
+def _rank_chart(report: Report, i: int, measure: Measure) -> str:
+    ranking = report.ranking
+    if ranking is None:
+        why = "there is one system only" if report.comparison is None else "ranges are not over all systems' documents"
+        return paragraphs([f"Ranks are left out: {why}."])
+    frame = ranking.rank_points(measure.name)
+    if not len(frame):
+        return paragraphs([f"There are no ranks by {measure.name}."])
+    level = f"{100 * (1 - ranking.alpha):g}%"
+    chart = drawn(
+        charts.rank_intervals,
+        frame,
+        measure.name,
+        f"{level} confidence set, over topics",
+        f"likely ({100 * ranking.level:g}%), over judging",
+    )
+    first = [one.run for one in ranking.of(measure.name) if one.rank_ci_low == 1]
+    title = f"{pluralise(len(first), 'system')} of {len(frame):,} may be first by {measure.name} on topics like these"
+    shown = figure(chart, f"ranks-{i}", title, " ".join(ranking.remarks[: -len(ranking.about_estimates) or None]))
+    return shown if len(frame) <= charts.NAMED or not shown else details(f"Ranks of all {len(frame):,} systems", shown)
+
+
+def _labelled(frame: pl.DataFrame) -> pl.DataFrame:
+    """With the names of the systems to label where the axis has none: the first, and those whose estimate or range is
+    far from what their neighbours have."""
+    import polars as pl
+
+    names, n = frame["run"].to_list(), len(frame)
+    named: set[int] = set()
+    if n > charts.NAMED:
+        moved = (frame["estimate"] - frame["score"]).fill_null(0.0).to_list()
+        named = {0} | {place for place in outlying(frame["place"].to_list(), moved) if abs(moved[place]) > 0.005}
+    labels = [name if place in named else "" for place, name in enumerate(names)]
+    return frame.with_columns(label=pl.Series(labels, dtype=pl.String))
 
 
 def _about_estimates(report: Report, measure: Measure) -> list[str]:
@@ -148,11 +190,26 @@ def comparisons(report: Report, i: int, measure: Measure) -> str:
         "Each cell compares the system of its row with that of its column, both in order of score, so the matrix is "
         "the same on both sides of its diagonal. Point at a cell to see the pair; click to keep it in the table."
     )
-    said = [] if report.comparison is None else sentences_of(report.comparison, measure.name)
-    if report.comparison is not None and len(pairs) <= MANY:
-        said += outside_sentences(report.comparison, pairs)
+    said = [] if report.comparison is None else _about_pairs(report.comparison, pairs, measure)
     shown = figure(drawn(charts.verdict_matrix, frame, names), f"matrix-{i}", title, kind="matrix")
     return f'<div class="two">{shown}<div>{_words(pairs)}{paragraphs(said)}<p class="note">{text(note)}</p></div></div>'
+
+
+def _about_pairs(made: Comparison, pairs: Sequence[Pair], measure: Measure) -> list[str]:
+    """Pair by pair where there are few; else how they were tested, and what counts do not show."""
+    if len(pairs) <= MANY:
+        return [*sentences_of(made, measure.name), *outside_sentences(made, pairs)]
+    correction = CORRECTION_METHODS[made.correction].title
+    said = [
+        f"{SIGNIFICANCE_TESTS[made.test].title}, {correction}-corrected over {len(pairs):,} pairs, alpha {made.alpha:g}"
+    ]
+    proved = sum(pair.verdict == "open" and pair.reversible == "no" for pair in pairs)
+    if proved:
+        said.append(f"of the open ones, no judging and no tie order reverses {proved:,} on these topics")
+    moved = sum(bool(pair.depths_reversed) and pair.verdict != "open" for pair in pairs)
+    if moved:
+        said.append(f"at another depth, {moved:,} of those not open would have the other order")
+    return [f"{measure.name}: {'; '.join(said)}."]
 
 
 MISSING = """<p>What keeps a pair from being claimed: <b>topics</b>, the difference is not significant;
@@ -162,7 +219,7 @@ still be too uneven over topics to be significant.</p>"""
 
 
 def _words(pairs: Sequence[Pair]) -> str:
-    """The verdicts that occur, and what they mean."""
+    """The verdicts that occur, and what they mean, in the words of `compare`."""
     present = [verdict for verdict in VERDICTS if any(pair.verdict == verdict for pair in pairs)]
     items = "".join(
         f'<dt><span class="key {verdict}">{verdict}</span></dt><dd>{text(story.MEANINGS[verdict])}</dd>'
@@ -172,8 +229,8 @@ def _words(pairs: Sequence[Pair]) -> str:
 
 
 PAIRS = """<div class="controls"><input id="pair-find" type="search" placeholder="Find a system ..."
-aria-label="Find a system"><span id="pair-verdicts"></span></div><div class="scroll"><table id="pairs"><thead></thead>
-<tbody></tbody></table></div><p class="note" id="pair-note"></p>"""
+aria-label="Find a system"><span id="pair-verdicts"></span></div><div class="box"><div class="scroll">
+<table id="pairs"><thead></thead><tbody></tbody></table></div></div><p class="note" id="pair-note"></p>"""
 
 
 def topics(report: Report, i: int, measure: Measure) -> str:
@@ -220,7 +277,6 @@ def topics(report: Report, i: int, measure: Measure) -> str:
         f"topic-table-{i}",
         header,
         rows,
-        find=True,
         note="SD: standard deviation over systems. Mean range: high - low, on average over systems.",
     )
 
@@ -287,6 +343,8 @@ def depth(report: Report, i: int, measure: Measure) -> str:
 
 
 def tied(report: Report, i: int, measure: Measure) -> str:
+    import polars as pl
+
     found = report.ties
     said = [tie_sentences.of_measure(found, measure)]
     scores = found.scores
@@ -294,8 +352,12 @@ def tied(report: Report, i: int, measure: Measure) -> str:
     moved = int(((frame["optimistic"] - frame["pessimistic"]) > 1e-9).sum())
     body = paragraphs(said)
     if moved:
+        widths = (frame["optimistic"] - frame["pessimistic"]).to_list()
+        named = outlying(frame["trec"].to_list(), [log10(max(width, 1e-6)) for width in widths])
+        named = {place for place in named if widths[place] > 1e-6}
+        labels = [run if place in named else "" for place, run in enumerate(frame["run"].to_list())]
         body += figure(
-            drawn(charts.tie_segments, frame, measure.name),
+            drawn(charts.tie_segments, frame.with_columns(label=pl.Series(labels, dtype=pl.String)), measure.name),
             f"ties-{i}",
             f"Ties move the {measure.name} of {pluralise(moved, 'run')}; the higher up, the further",
             "Each run from its pessimistic to its optimistic order; circle: trec_eval's, triangle: the mean over all.",
@@ -310,104 +372,9 @@ def tied(report: Report, i: int, measure: Measure) -> str:
             header,
             shown,
             words=2,
-            find=True,
             note=f"A's mean minus B's under each rule, and over all orders.{more}",
         )
     return body
-
-
-def pool(report: Report) -> str:
-    found = report.audit
-    if found is None:
-        return f"<p>{text(report.audit_problem)}</p>"
-    import polars as pl
-
-    shares = []
-    kinds = (("contributing runs", found.contributing), ("other runs", found.others))
-    for label, names in kinds:
-        means = [(k, found.share(names, k)) for k in SHARE_DEPTHS]
-        shares += [(k, 100 * mean.mean, f"{label} ({len(names)})") for k, mean in means if mean is not None and names]
-    schema = ["x", "y", "group", "tooltip"]
-    share_frame = pl.DataFrame(
-        [(k, value, label, f"{label}; {value:.1f}% of the top {k} judged") for k, value, label in shares],
-        schema=schema,
-        orient="row",
-    )
-    found_frame = pl.DataFrame(
-        [(d, s.mean, "found", f"depth {d}; {s.mean:.2f} relevant per topic") for d, s in enumerate(found.found, 1)],
-        schema=schema,
-        orient="row",
-    )
-    last = next((step for step in reversed(found.steps) if step.rate is not None), None)
-    at_ten = found.share(found.others or found.contributing, 10)
-    whom = "runs that did not contribute" if found.others else "runs"
-    judged = (
-        "Judged share of the top k"
-        if at_ten is None
-        else f"{as_percent(at_ten.mean)} of the top 10 of the {whom} is judged"
-    )
-    body = paragraphs(audit_sentences.sentences(found)[:-1]) + '<div class="two">'
-    body += figure(
-        drawn(charts.curves, share_frame, ("top k (documents, log scale)", "judged, mean over runs (%)"), log=True),
-        "judged-share",
-        judged,
-    )
-    body += figure(
-        drawn(charts.curves, found_frame, ("depth of the pool (documents)", "relevant documents per topic")),
-        "found-by-depth",
-        "Relevant documents by pool depth"
-        + ("" if last is None or last.rate is None else f": of those judged last, {last.rate:.1%} are relevant"),
-    )
-    body += "</div>" + _left_out(found)
-    rows = [
-        [name, *((as_percent(share), share) if share is not None else ("", -1) for share in by.values())]
-        for name, by in sorted(
-            found.shares.items(), key=lambda item: (-1.0 if item[1][10] is None else item[1][10], item[0])
-        )
-    ]
-    return body + details(
-        "Judged share of every run",
-        table("shares", ["run", *(f"top {k}" for k in SHARE_DEPTHS)], rows, find=True, note="The least judged first."),
-    )
-
-
-def _left_out(found: Audit) -> str:
-    import polars as pl
-
-    if not found.run_out:
-        return ""
-    rows = []
-    for kind, left in (("one run", found.run_out), ("a whole team", found.group_out)):
-        for one in changes(left):
-            percent = "" if one.percent is None else f"{one.percent.mean:+z.2f}"
-            rows.append([kind, one.measure, percent, number(one.median, "+.2f"), f"{one.rank.mean:.2f}"])
-    measure = found.measures[0].name
-    points = [
-        (
-            one.full,
-            one.percent,
-            f"{one.run}; {one.full:.4f} to {one.without:.4f} ({one.percent:+z.1f}%); "
-            f"place {one.rank_full} to {one.rank_without}; {one.removed:,} judgments of its own",
-        )
-        for one in found.run_out
-        if one.measure == measure and one.percent is not None
-    ]
-    frame = pl.DataFrame(points, schema={"full": pl.Float64, "percent": pl.Float64, "tooltip": pl.String}, orient="row")
-    worst = max((abs(p) for _, p, _ in points), default=0.0)
-    header = ["left out", "measure", "mean (%)", "median (%)", "places"]
-    return (
-        '<div class="two">'
-        + figure(
-            drawn(charts.changed, frame, measure),
-            "left-out",
-            f"Had it not contributed, a run would see its {measure} change by up to {worst:.1f}%",
-            "One dot per contributing run, scored again without the judgments that only it had brought.",
-        )
-        + (
-            "<div><h3>Leaving out: change of score, and of place</h3>"
-            f"{table('left-out-table', header, rows, words=2)}</div></div>"
-        )
-    )
 
 
 def guidelines(report: Report) -> str:
@@ -421,20 +388,23 @@ def guidelines(report: Report) -> str:
     return f'<ol class="guidelines">{items}</ol>'
 
 
-def judge(report: Report) -> str:
-    found = report.judging
+def judge(report: Report, i: int, measure: Measure) -> str:
+    found = report.judging.get(measure.name)
     if report.comparison is None:
         return "<p>There is only one system, so there is nothing to compare.</p>"
-    body = paragraphs(story.judging_sentences(report))
+    body = paragraphs(story.judging_sentences(report, measure))
     if found is None:
         return body
+    body += f"<p>To go on there:</p><pre><code>{text(found.command)}</code></pre>"
     first, *others = found.systems
-    header = ["system", f"AP@{found.depth}, expected", f"P({first} is ahead)"]
-    rows: list[list[Any]] = [[first, number(float(found.expected[0])), ""]]
-    for b, name in enumerate(others, 1):
-        chance = float(found.confidence[0, b])
-        heat = f'<span style="--c:{chance:.2f}" class="heat">{chance:.2f}</span>'
-        rows.append([name, number(float(found.expected[b])), (heat, chance)])
+    chances = {other_run(pair, first): 1 - chance_of_other(pair, first) for pair in of_run(report, measure, first)}
+    estimated = any(pair.p_better is not None for pair in of_run(report, measure, first))
+    header = ["system", "estimate", "likely low", "likely high", "P(first ahead), estimate", "P(first ahead), judge"]
+    rows: list[list[Any]] = []
+    for b, name in enumerate(found.systems):
+        likely = report.estimates.get((name, measure.name), (None, None, None))
+        cells = ["", ""] if not b else [_heat(chances[name]) if estimated else "", _heat(float(found.confidence[0, b]))]
+        rows.append([name, *map(number, likely), *cells])
     documents = [
         [
             (f'<a href="{topic_link(one.topic)}">{text(one.topic)}</a>', one.topic),
@@ -445,21 +415,27 @@ def judge(report: Report) -> str:
         ]
         for one in found.first
     ]
-    body += f"<h3>What the model expects, by AP of the first {found.depth} documents on these topics</h3>"
+    body += f"<h3>Is {text(first)} ahead of {text(some(others))} by {text(measure.name)}, on these topics?</h3>"
     note = (
-        f"From the documents of these {len(found.systems)} systems; the estimates above are from those of all systems."
+        "Estimate and its probability: the documents of all systems judged, as everywhere in this report. Judge: what "
+        f"fathoms judge knows from the documents of these {len(found.systems)} systems in the first {found.depth} "
+        "places, by which it chooses the next one and stops."
     )
-    body += table("confidence", header, rows, note=note)
+    body += table(f"confidence-{i}", header, rows, note=note)
     if documents:
         body += "<h3>The most informative documents</h3>" + table(
-            "informative",
-            ["topic", "document", "ranks", "chance of relevance", "largest change of AP"],
+            f"informative-{i}",
+            ["topic", "document", "ranks", "chance of relevance", f"largest change of {measure.name}"],
             documents,
             words=3,
-            note="Largest change: how far the judgment could move two of the systems' AP of that topic apart. In the "
-            "order of fathoms judge.",
+            note="Largest change: how far the judgment could move two of the systems apart on that topic. In the order "
+            "of fathoms judge.",
         )
     return body
+
+
+def _heat(chance: float) -> tuple[str, float]:
+    return f'<span style="--c:{chance:.2f}" class="heat">{chance:.2f}</span>', chance
 
 
 def method(report: Report) -> str:
@@ -475,7 +451,7 @@ def method(report: Report) -> str:
 <dt>low, high</dt><dd>the lowest and highest value over every way of judging the unjudged documents</dd>
 <dt>tie low, tie high</dt><dd>the lowest and highest value over every order of documents with equal scores</dd>
 <dt>estimate, likely low, likely high</dt><dd>the score to expect once judging has gone to the depth named under
-the table of systems, and its 95% interval</dd></dl>"""
+the table of systems, and its likely interval</dd></dl>"""
     versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
     rows = [[one.role, one.path, one.sha256 or "not a file"] for one in report.sources]
     items = "".join(f"<li>{text(note)}</li>" for note in report.notes)

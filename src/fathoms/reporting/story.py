@@ -1,4 +1,4 @@
-"""The report's summary in sentences: what can be claimed, what cannot, what would help, what to trust.
+"""The report's summary in sentences, by one measure: what can be claimed, what cannot, what would help, what to trust.
 
 Each sentence names the doubt it is about: topics, judging, ties, depth or the model. All of them quote the comparison,
 so that no two disagree.
@@ -16,10 +16,10 @@ from fathoms.comparison.audit_findings import as_percent
 from fathoms.comparison.compare import POWER
 from fathoms.comparison.depth import STABLE, stable_from, volatility
 from fathoms.comparison.sentences import MANY, sentence
-from fathoms.estimate.names import LEVEL
 from fathoms.experiment.remarks import range_sentences
 from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure
+from fathoms.reporting.next_judgments import why_not
 from fathoms.reporting.verdicts import (
     CLAIMED,
     LIKELY,
@@ -36,15 +36,17 @@ from fathoms.reporting.verdicts import (
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
-    from fathoms.reporting.report import Judging, Report
+    from fathoms.reporting.next_judgments import Judging
+    from fathoms.reporting.report import Report
 
-# What each verdict means, in the words of the report.
+# What each verdict means; the probability is HOLDS of `compare`.
 MEANINGS = {
-    "certain": "significant, very likely to remain so under further judging, and no judging of the two systems' "
-    "documents and no tie-breaking reverses it",
-    "supported": "significant, and very likely to remain so under further judging",
-    "fragile": "significant as judged, but judging or tie-breaking may undo it",
-    "open": "not significant",
+    "certain": "significant, with a probability of 95% or more still significant in the same direction once judged, "
+    "and no judging of the two systems' documents and no tie order reverses the sign",
+    "supported": "significant, and with a probability of 95% or more still significant in the same direction once "
+    "judged",
+    "fragile": "significant as judged, but judging or ties may well undo it",
+    "open": "not significant, no claim",
     "tie": "the means are equal",
 }
 # What keeps a pair from being claimed, by verdict and reason.
@@ -64,14 +66,11 @@ NAMED = 3  # rivals whose number of topics is given
 # -- what can be claimed ----------------------------------------------------------------------------------------------
 
 
-def claims(report: Report) -> list[str]:
-    measure = report.measures[0]
+def claims(report: Report, measure: Measure) -> list[str]:
     found = [f"{_first(report, measure)}{_likely(report, measure)}{_range(report, measure)}"]
     if report.comparison is None:
         return [*found, "There is only one system, so there is nothing to compare it with."]
-    found.append(_better_than(report, measure))
-    found += [f"{_first(report, other)} {_better_than(report, other)}" for other in report.measures[1:]]
-    return found + _told(report, claimed=True)
+    return [*found, _better_than(report, measure), *_told(report, measure, claimed=True)]
 
 
 def _first(report: Report, measure: Measure) -> str:
@@ -89,7 +88,8 @@ def _likely(report: Report, measure: Measure) -> str:
     if found is None:
         return ""
     estimate, low, high = found
-    return f" Its estimate after further judging is {estimate:.4f} ({LEVEL:.0%} interval {low:.4f} to {high:.4f})."
+    interval = f"{100 * report.level:g}% interval {low:.4f} to {high:.4f}"
+    return f" Its estimate after further judging is {estimate:.4f} ({interval})."
 
 
 def _range(report: Report, measure: Measure) -> str:
@@ -115,9 +115,9 @@ def _better_than(report: Report, measure: Measure) -> str:
     return " ".join(found) or "It cannot be claimed to be better than any other system."
 
 
-def _told(report: Report, *, claimed: bool) -> list[str]:
+def _told(report: Report, measure: Measure, *, claimed: bool) -> list[str]:
     """Pair by pair where there are few: those that can be claimed, or the others."""
-    pairs = report.pairs(report.measures[0])
+    pairs = report.pairs(measure)
     if report.comparison is None or len(pairs) > MANY:
         return []
     return [sentence(pair, report.comparison) for pair in pairs if (pair.verdict in CLAIMED) == claimed]
@@ -126,9 +126,8 @@ def _told(report: Report, *, claimed: bool) -> list[str]:
 # -- what cannot ------------------------------------------------------------------------------------------------------
 
 
-def doubts(report: Report) -> list[str]:
-    """What should not be said, for the first measure."""
-    measure = report.measures[0]
+def doubts(report: Report, measure: Measure) -> list[str]:
+    """What should not be said."""
     found: list[str] = []
     if report.pairs(measure):
         ranked = [run.run for run in report.ranked(measure)]
@@ -138,7 +137,7 @@ def doubts(report: Report) -> list[str]:
             *_other_measures(report, measure),
             *_thinly_judged(report, ranked),
             _neighbours(report, measure, ranked),
-            *_told(report, claimed=False),
+            *_told(report, measure, claimed=False),
         ]
     changes, could = report.ties.means[measure].verdicts()
     if changes.any() or could.any():
@@ -194,10 +193,10 @@ def _expected_ahead(report: Report, measure: Measure) -> list[str]:
 
 
 def _other_measures(report: Report, measure: Measure) -> list[str]:
-    """Claims by another measure that the first one loses."""
+    """Claims by another measure against the system that is first by this one."""
     best = report.ranked(measure)[0].run
     found = []
-    for other in report.measures[1:]:
+    for other in report.measures:
         names = [ahead(p)[0] for p in of_run(report, other, best) if p.verdict in CLAIMED and ahead(p)[0] != best]
         if names:
             found.append(
@@ -206,10 +205,15 @@ def _other_measures(report: Report, measure: Measure) -> list[str]:
     return found
 
 
+def judged_shares(report: Report) -> dict[str, float]:
+    """The judged share of each run's first documents, as far as it is known."""
+    known = {} if report.audit is None else {run: shares[TOP_PLACES] for run, shares in report.audit.shares.items()}
+    return {run: share for run, share in known.items() if share is not None}
+
+
 def _thinly_judged(report: Report, ranked: Sequence[str]) -> list[str]:
     """Systems whose scores may be too low, for the best one has much more judged."""
-    known = {} if report.audit is None else {run: report.audit.shares[run][TOP_PLACES] for run in ranked}
-    shares = {run: share for run, share in known.items() if share is not None}
+    shares = judged_shares(report)
     own = shares.get(ranked[0])
     if own is None:
         return []
@@ -256,8 +260,7 @@ def depth_sentences(report: Report, measure: Measure) -> list[str]:
 # -- what would help -------------------------------------------------------------------------------------------------
 
 
-def remedies(report: Report) -> list[str]:
-    measure = report.measures[0]
+def remedies(report: Report, measure: Measure) -> list[str]:
     pairs = report.pairs(measure)
     found = []
     missing = obstacles(pairs)
@@ -268,7 +271,7 @@ def remedies(report: Report) -> list[str]:
             f"claimed: {listed}."
         )
         found += _topics_needed(report, measure)
-    return found + judging_sentences(report)
+    return found + judging_sentences(report, measure)
 
 
 def _for_want_of(name: str) -> str:
@@ -291,45 +294,60 @@ def _topics_needed(report: Report, measure: Measure) -> list[str]:
     ]
 
 
-def judging_sentences(report: Report) -> list[str]:
+def judging_sentences(report: Report, measure: Measure) -> list[str]:
     """What judging can do for the open question: is the first system better than those close to it?"""
-    judging = report.judging
     if report.comparison is None:
         return []
-    best, measure = report.ranked(report.measures[0])[0].run, report.measures[0]
+    best, found = report.ranked(measure)[0].run, rivals(report, measure)
+    if not found:
+        return [f"Judging is not what is missing: by {measure.name}, {best} is better than all others (see above)."]
+    unsure = [name for name, pair in found if obstacle(pair) == "judging"]  # whether significant once judged
+    if all(pair.reversible == "no" for _, pair in found):
+        proved = (
+            f"by {measure.name}, no judging reverses any difference between {best} and the systems that it cannot be "
+            "claimed to be better than"
+        )
+        if unsure:
+            return [f"Judging can do one thing: {proved}, but those from {some(unsure)} may become significant."]
+        return [f"Judging is not what is missing: {proved}."]
+    judging = report.judging.get(measure.name)
     if judging is None:
-        return [
-            f"Judging more documents is not what is missing: by {measure.name}, no comparison of {best} with another "
-            "system can be reversed by it."
-        ]
+        return [f"What to judge next: {why_not(measure)}."]
+    advice = [_advice(judging, [name for name in unsure if name in judging.systems])]
     if judging.judged == judging.documents:
-        return _advice(judging)
-    return [*_advice(judging), _which_measure(judging, measure)]
+        return advice
+    return [*advice, "Settled means: on these topics, by the model; a difference can be settled and not significant."]
 
 
-def _advice(judging: Judging) -> list[str]:
+def _advice(judging: Judging, unsure: Sequence[str]) -> str:
+    """What the engine says; of the systems that are `unsure` judging may undo or bring the significance."""
     best, others = judging.systems[0], judging.systems[1:]
-    start = f"Judging, for {best} against {some(others)}, by AP of the first {pluralise(judging.depth, 'document')}: "
+    start = f"Judging, for {best} against {some(others)}, by {judging.whereby}: "
     left = judging.documents - judging.judged
+    of = f"{left:,} of {pluralise(judging.documents, 'document')}"
     if not left:
-        return [f"{start}all of these documents are judged; what could still reverse it are documents at deeper ranks."]
+        return f"{start}all of these documents are judged; what could still reverse it are documents at deeper ranks."
     if not judging.open_pairs:
-        return [
-            f"{start}the model is {judging.until:.0%} sure or more which is ahead on these topics, though {left:,} of "
-            f"{pluralise(judging.documents, 'document')} are not judged, so it asks for no further judging. Whether "
-            "the order holds on other topics is another question, and judging does not answer it. "
-            f"{_settled(judging)}".strip()
-        ]
+        rest = (
+            f"Whether the difference from {some(unsure)} stays or becomes significant is another question, and only "
+            f"judging these documents answers it."
+            if unsure
+            else "Whether the order holds on other topics is another question, and judging does not answer it."
+        )
+        said = f"{start}the model is {judging.until:.0%} sure or more which is ahead on these topics, though {of} are "
+        return (
+            f"{said}unjudged; to know who is ahead it asks for no further judging. {rest} {_settled(judging)}".strip()
+        )
     unsettled = [others[b - 1] for _, b in judging.open_pairs]
     sentence = f"{start}{some(unsettled)} {'is' if len(unsettled) == 1 else 'are'} not settled at {judging.until:.0%}. "
     sentence += _settled(judging)
     if judging.forecast is None:
-        return [f"{sentence}Judge ten documents, and there will be a forecast."]
+        return f"{sentence}Judge ten documents, and there will be a forecast."
     low, high = judging.forecast
     sentence += f"About {low:,} to {high:,} judgments would settle {'it' if len(unsettled) == 1 else 'them'}"
     if judging.first:
         sentence += f", first of all topic {judging.first[0].topic}, document {judging.first[0].document}"
-    return [f"{sentence}; {left:,} of {pluralise(judging.documents, 'document')} are unjudged."]
+    return f"{sentence}; {of} are unjudged."
 
 
 def _settled(judging: Judging) -> str:
@@ -342,25 +360,18 @@ def _settled(judging: Judging) -> str:
     return f"Settled {'; '.join(parts)}. " if parts else ""
 
 
-def _which_measure(judging: Judging, measure: Measure) -> str:
-    settled = "Settled means: on these topics, by the model; a difference can be settled and not significant."
-    if measure.name.partition("@")[0] == "AP":
-        return settled
-    short = f"AP of the first {judging.depth}"
-    return f"The engine knows AP only: what settles {short} may leave {measure.name} open. {settled}"
-
-
-def trust(report: Report) -> list[str]:
+def trust(report: Report, measure: Measure) -> list[str]:
+    """What the audit says of the collection; the change of scores is that by this measure."""
     if report.audit is None:
         return [f"The pool could not be audited: {report.audit_problem}."]
-    return audit_sentences.sentences(report.audit)
+    return audit_sentences.sentences(replace(report.audit, measures=[measure]))
 
 
-def summary(report: Report) -> list[tuple[str, Sequence[str]]]:
+def summary(report: Report, measure: Measure) -> list[tuple[str, Sequence[str]]]:
     """The parts of the summary: heading and sentences."""
     return [
-        ("What can be claimed", claims(report)),
-        ("What cannot", doubts(report)),
-        ("What would help", remedies(report)),
-        ("Can the collection be trusted?", trust(report)),
+        ("What can be claimed", claims(report, measure)),
+        ("What cannot", doubts(report, measure)),
+        ("What would help", remedies(report, measure)),
+        ("Can the collection be trusted?", trust(report, measure)),
     ]

@@ -1,6 +1,7 @@
-// -- one topic: two runs side by side, the documents that could decide between them, all systems
+// One topic, #topic/ID/A/B: two runs side by side, the documents that could decide between them, and all systems.
+"use strict";
 (() => {
-  const { data, make, fixed, grid, span } = window.fathoms;
+  const { data, make, fixed, address, hash, enhance, watch } = window.fathoms;
   const box = document.getElementById("topic-detail");
   if (!box) return;
   const lists = data.lists;
@@ -15,12 +16,11 @@
   // -- what is chosen: in the address, so that a link shows the same
 
   const readAddress = () => {
-    const match = location.hash.match(/^#topic\/([^&]*)/);
-    if (!match) return false;
-    const [topic, a, b] = match[1].split("/").map((part) => {
+    const [kind, ...names] = address().place.split("/").map((part) => {
       try { return decodeURIComponent(part); } catch { return part; }
     });
-    const at = data.topics.indexOf(topic);
+    const [topic, a, b] = names;
+    const at = kind === "topic" ? data.topics.indexOf(topic) : -1;
     if (at < 0) return false;
     state.topic = at;
     if (data.runs.includes(a)) state.a = data.runs.indexOf(a);
@@ -28,9 +28,8 @@
     return true;
   };
   const writeAddress = () => {
-    const parts = [data.topics[state.topic], data.runs[state.a], ...(state.b < 0 ? [] : [data.runs[state.b]])];
-    const rest = location.hash.includes("&") ? location.hash.slice(location.hash.indexOf("&")) : "";
-    history.replaceState(null, "", `#topic/${parts.map(encodeURIComponent).join("/")}${rest}`);
+    const names = [data.topics[state.topic], data.runs[state.a], ...(state.b < 0 ? [] : [data.runs[state.b]])];
+    history.replaceState(null, "", hash(["topic", ...names.map(encodeURIComponent)].join("/"), window.fathoms.measure));
   };
   const settle = () => {
     const order = data.orders[measure()];
@@ -41,6 +40,42 @@
       state.topic = gaps.indexOf(Math.max(...gaps));
     }
   };
+
+  // -- parts
+
+  const span = (kind, low, high, top) => {
+    const part = make("i", kind);
+    part.style.left = `${(100 * low) / top}%`;
+    part.style.width = `${(100 * (high - low)) / top}%`;
+    return part;
+  };
+  const grid = (id, titles, words, rows) => {
+    const frame = make("div", "box"), scroll = make("div", "scroll"), table = make("table"), head = make("tr");
+    const top = make("thead"), body = make("tbody");
+    table.id = id;
+    titles.forEach((title, i) => {
+      const cell = make("th", i < words ? "" : "n");
+      cell.append(make("button", "", title));
+      head.append(cell);
+    });
+    for (const cells of rows) {
+      const row = make("tr");
+      cells.forEach((cell, i) => {
+        const place = make("td", i < words ? "" : "n");
+        place.append(cell);
+        row.append(place);
+      });
+      body.append(row);
+    }
+    top.append(head);
+    table.append(top, body);
+    scroll.append(table);
+    frame.append(scroll);
+    enhance(table);
+    watch(scroll);
+    return frame;
+  };
+  const tableName = (what) => `topic-${data.topics[state.topic]}-${what}`;
 
   // -- controls
 
@@ -171,7 +206,7 @@
       : ["document", "rank in A", "rank in B", `A's ${name} if relevant`, `B's ${name} if relevant`];
     return [
       make("h4", "", "Unjudged documents that matter most here"),
-      grid(titles, 1, rows),
+      grid(tableName("unjudged"), titles, 1, rows),
       make("p", "note", `How far the score on this topic would move if that document alone were judged at the highest grade; blank where it is not in the run's first ${lists.depth}.`),
     ];
   };
@@ -232,7 +267,7 @@
     });
     const part = make("details");
     part.append(make("summary", "", `All systems on topic ${data.topics[t]}`));
-    part.append(grid(["", "run", `0 to ${top.toFixed(2)}`, "score", "low", "high", "rank overall"], 3, rows));
+    part.append(grid(tableName("systems"), ["", "run", `0 to ${top.toFixed(2)}`, "score", "low", "high", "rank overall"], 3, rows));
     return part;
   };
 
@@ -243,14 +278,11 @@
       ...sideBySide(), ...decisive(), systems());
     if (open) box.querySelector("details").open = true;
   };
-  const follow = () => {
+  addEventListener("hashchange", () => {
     if (!readAddress()) return;
     draw();
-    box.scrollIntoView({ block: "start" });
-  };
-  addEventListener("hashchange", follow);
+    box.scrollIntoView({ block: "start", behavior: "instant" });
+  });
   document.addEventListener("measure", draw);
-  readAddress();
-  draw();
-  if (location.hash.startsWith("#topic/")) box.scrollIntoView({ block: "start" });
+  if (readAddress()) addEventListener("load", () => box.scrollIntoView({ block: "start", behavior: "instant" }));
 })();

@@ -70,10 +70,9 @@ def leaders(report: Report, measure: Measure) -> list[str]:
     return [best, *(name for name, pair in rivals(report, measure) if pair.verdict == "tie")]
 
 
-def judged_between(report: Report, most: int) -> list[str]:
+def judged_between(report: Report, measure: Measure, most: int) -> list[str]:
     """The first system and those whose difference judging could reverse, as far as is known: first those for which
     judging is what is missing, or which the model expects ahead. Empty where there is no such system."""
-    measure = report.measures[0]
     best = report.ranked(measure)[0].run
     found = [(name, pair) for name, pair in rivals(report, measure) if pair.reversible != "no"]
     found.sort(key=lambda one: obstacle(one[1]) != "judging" and chance_of_other(one[1], best) < LIKELY)

@@ -1,0 +1,122 @@
+"""The report's section on the pool: how much is judged, how fast relevant documents were found, what leaving a run or
+a team out of it does to scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fathoms import charts
+from fathoms.comparison import audit_sentences
+from fathoms.comparison.audit_findings import SHARE_DEPTHS, as_percent, changes
+from fathoms.comparison.audit_result import Audit
+from fathoms.measures.base import Measure
+from fathoms.reporting.outliers import outlying
+from fathoms.reporting.parts import by_measure, details, drawn, figure, number, paragraphs, table, text
+
+if TYPE_CHECKING:
+    from fathoms.reporting.report import Report
+
+
+def pool(report: Report) -> str:
+    found = report.audit
+    if found is None:
+        return f"<p>{text(report.audit_problem)}</p>"
+
+    def of_measure(_: Report, i: int, measure: Measure) -> str:
+        said = audit_sentences.sentences(replace(found, measures=[measure]))[:-1]
+        return paragraphs(said) + _left_out(found, i, measure)
+
+    return by_measure(report, of_measure) + _judged(found)
+
+
+def _judged(found: Audit) -> str:
+    """What is judged and found, whatever the measure."""
+    import polars as pl
+
+    shares = []
+    kinds = (("contributing runs", found.contributing), ("other runs", found.others))
+    for label, names in kinds:
+        means = [(k, found.share(names, k)) for k in SHARE_DEPTHS]
+        shares += [(k, 100 * mean.mean, f"{label} ({len(names)})") for k, mean in means if mean is not None and names]
+    schema = ["x", "y", "group", "tooltip"]
+    share_frame = pl.DataFrame(
+        [(k, value, label, f"{label}; {value:.1f}% of the top {k} judged") for k, value, label in shares],
+        schema=schema,
+        orient="row",
+    )
+    found_frame = pl.DataFrame(
+        [(d, s.mean, "found", f"depth {d}; {s.mean:.2f} relevant per topic") for d, s in enumerate(found.found, 1)],
+        schema=schema,
+        orient="row",
+    )
+    last = next((step for step in reversed(found.steps) if step.rate is not None), None)
+    at_ten = found.share(found.others or found.contributing, 10)
+    whom = "runs that did not contribute" if found.others else "runs"
+    judged = (
+        "Judged share of the top k"
+        if at_ten is None
+        else f"{as_percent(at_ten.mean)} of the top 10 of the {whom} is judged"
+    )
+    body = '<div class="two">'
+    body += figure(
+        drawn(charts.curves, share_frame, ("top k (documents, log scale)", "judged, mean over runs (%)"), log=True),
+        "judged-share",
+        judged,
+    )
+    body += figure(
+        drawn(charts.curves, found_frame, ("depth of the pool (documents)", "relevant documents per topic")),
+        "found-by-depth",
+        "Relevant documents by pool depth"
+        + ("" if last is None or last.rate is None else f": of those judged last, {last.rate:.1%} are relevant"),
+    )
+    rows = [
+        [name, *((as_percent(share), share) if share is not None else ("", -1) for share in by.values())]
+        for name, by in sorted(
+            found.shares.items(), key=lambda item: (-1.0 if item[1][10] is None else item[1][10], item[0])
+        )
+    ]
+    header = ["run", *(f"top {k}" for k in SHARE_DEPTHS)]
+    shown = table("shares", header, rows, note="The least judged first.")
+    return body + "</div>" + details("Judged share of every run", shown)
+
+
+def _left_out(found: Audit, i: int, measure: Measure) -> str:
+    import polars as pl
+
+    if not found.run_out:
+        return ""
+    if measure.name not in {one.measure for one in found.run_out}:
+        return paragraphs([f"Leaving runs out of the pool: nothing is known for {measure.name}."])
+    rows = []
+    for kind, left in (("one run", found.run_out), ("a whole team", found.group_out)):
+        for one in changes([gone for gone in left if gone.measure == measure.name]):
+            percent = "" if one.percent is None else f"{one.percent.mean:+z.2f}"
+            rows.append([kind, percent, number(one.median, "+.2f"), f"{one.rank.mean:.2f}"])
+    dots = [one for one in found.run_out if one.measure == measure.name and one.percent is not None]
+    named = outlying([one.full for one in dots], [one.percent or 0.0 for one in dots])
+    points = [
+        (
+            one.full,
+            one.percent,
+            one.run if place in named else "",
+            f"{one.run}; {one.full:.4f} to {one.without:.4f} ({one.percent:+z.1f}%); "
+            f"place {one.rank_full} to {one.rank_without}; {one.removed:,} judgments of its own",
+        )
+        for place, one in enumerate(dots)
+    ]
+    schema = {"full": pl.Float64, "percent": pl.Float64, "label": pl.String, "tooltip": pl.String}
+    frame = pl.DataFrame(points, schema=schema, orient="row")
+    worst = max((abs(one.percent or 0.0) for one in dots), default=0.0)
+    return (
+        '<div class="two">'
+        + figure(
+            drawn(charts.changed, frame, measure.name),
+            f"left-out-{i}",
+            f"Had it not contributed, a run would see its {measure.name} change by up to {worst:.1f}%",
+            "One dot per contributing run, scored again without the judgments that only it had brought.",
+        )
+        + f"<div><h3>Leaving out: change of {text(measure.name)}, and of rank</h3>"
+        + table(f"left-out-table-{i}", ["left out", "mean (%)", "median (%)", "ranks"], rows)
+        + "</div></div>"
+    )

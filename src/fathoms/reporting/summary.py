@@ -1,0 +1,100 @@
+"""The first screens of the report: the size of the collection, verdicts and what is missing as bars, the summary, and
+what may be written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from fathoms.comparison.audit_findings import as_percent
+from fathoms.measures.base import Measure
+from fathoms.reporting import story
+from fathoms.reporting.claims import Claim, claims
+from fathoms.reporting.parts import by_measure, paragraphs, text
+from fathoms.reporting.verdicts import CLAIMED, VERDICTS, obstacles
+from fathoms.text import pluralise
+
+if TYPE_CHECKING:
+    from fathoms.reporting.report import Report
+
+
+def summary(report: Report) -> str:
+    return f'<div class="tiles">{_tiles(report)}</div>{by_measure(report, _of_measure)}'
+
+
+def _tiles(report: Report) -> str:
+    qrels = report.qrels
+    judged, relevant = int((qrels.grades >= 0).sum()), int((qrels.grades >= 1).sum())
+    tiles = [
+        (f"{len(report.evaluation.runs):,}", "systems"),
+        (f"{len(qrels.topics):,}", "topics"),
+        (f"{judged:,}", f"judgments, {relevant:,} relevant"),
+    ]
+    if report.audit is not None:
+        share = report.audit.share(report.audit.shares, 10)
+        if share is not None:
+            tiles.append((as_percent(share.mean), "of the systems' top 10 judged"))
+    return "".join(f"<div class=tile><b>{text(value)}</b><span>{text(label)}</span></div>" for value, label in tiles)
+
+
+def _of_measure(report: Report, i: int, measure: Measure) -> str:
+    cards = "".join(
+        f'<div class="card"><h3>{text(heading)}</h3><ul>{"".join(f"<li>{text(one)}</li>" for one in said)}</ul></div>'
+        for heading, said in story.summary(report, measure)
+        if said
+    )
+    return f'{bars(report, i, measure)}<div class="cards">{cards}</div>'
+
+
+def bars(report: Report, i: int, measure: Measure) -> str:
+    """How many pairs have which verdict, and what keeps the others from being claimed."""
+    pairs = report.pairs(measure)
+    if not pairs:
+        return ""
+    counts = Counter(pair.verdict for pair in pairs)
+    of_verdicts = {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+    claimed = sum(counts[verdict] for verdict in CLAIMED)
+    title = f"{measure.name}: {claimed:,} of {pluralise(len(pairs), 'pair')} of systems can be claimed"
+    shown = _bar(f"verdicts-{i}", title, of_verdicts)
+    missing = {name.replace(" ", "-"): number for name, number in obstacles(pairs).items()}
+    if missing:
+        total = sum(missing.values())
+        shown += _bar(f"missing-{i}", f"What keeps {total:,} from being claimed", missing)
+    return f'<div class="two">{shown}</div>'
+
+
+def _bar(name: str, title: str, counts: Mapping[str, int]) -> str:
+    parts = "".join(f'<i class="{kind}" style="flex-grow:{number}"></i>' for kind, number in counts.items())
+    keys = "".join(
+        f'<span class="key {kind}">{number:,} {text(kind.replace("-", " "))}</span>' for kind, number in counts.items()
+    )
+    return (
+        f'<figure class="chart counts" id="{name}"><figcaption>{text(title)}</figcaption><div class="stack">{parts}'
+        f'</div><p class="keys">{keys}</p></figure>'
+    )
+
+
+LEAD = "Copy a sentence, or the sentence with its evidence, as plain text."
+
+
+def may_be_written(report: Report, i: int, measure: Measure) -> str:
+    """The sentences, those that may be written before those that may not."""
+    return "".join(
+        f'<h3>{heading}</h3><ol class="claims">{"".join(map(_claim, found))}</ol>' if found else ""
+        for heading, found in (
+            ("May be written", [claim for claim in claims(report, measure) if not claim.may_not]),
+            ("May not be claimed", [claim for claim in claims(report, measure) if claim.may_not]),
+        )
+    ) + (paragraphs(["There is one system, so nothing is compared."]) if report.comparison is None else "")
+
+
+def _claim(claim: Claim) -> str:
+    evidence = "".join(f"<dt>{text(label)}</dt><dd>{text(value)}</dd>" for label, value in claim.evidence)
+    kind = "may-not" if claim.may_not else "may"
+    return (
+        f'<li class="claim {kind}"><p class="said">{text(claim.sentence)}</p><div class="tools">'
+        f'<button class="copy" data-copy="{text(claim.sentence)}">Copy</button>'
+        f'<button class="copy" data-copy="{text(claim.with_evidence)}">Copy with evidence</button></div>'
+        f"<details><summary>Evidence</summary><dl>{evidence}</dl></details></li>"
+    )
