@@ -94,7 +94,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="what stands between document and chunk in an id (#); the last one in an id counts",
     )
     parser.add_argument("--lenient", action="store_true", help="skip bad lines and later duplicates, and say how many")
-    options.add_quiet(parser)
+    options.add_talk(parser)
 
 
 def run(args: Namespace) -> int:
@@ -106,7 +106,7 @@ def run(args: Namespace) -> int:
         for source in sources:
             target, rows, notes = _convert(source, folder, args)
             if not args.quiet:
-                output.warn(notes)
+                output.warn(notes, args)
                 print(f"fathoms: {target}: {rows}", file=sys.stderr)
             step(source)
     return 0

@@ -71,8 +71,6 @@ def _report(folder: Path) -> None:
 
 
 def told(found: Demo) -> str:
-    from fathoms.comparison.audit_sentences import sentences as of_audit
-    from fathoms.comparison.sentences import sentences as of_comparison
     from fathoms.reporting.demo import POOL_DEPTH
 
     pooled = found.collection.pooled
@@ -88,10 +86,10 @@ def told(found: Demo) -> str:
             _scores(found),
             *map(_wrapped, _of_scores(found)),
             _heading(3, "What can be claimed"),
-            *map(_wrapped, of_comparison(found.compared)),
+            *map(_wrapped, found.compared.sentences),
             *map(_wrapped, _of_claims(found)),
             _heading(4, "Can the collection be trusted?"),
-            *map(_wrapped, of_audit(found.audit)),
+            *map(_wrapped, found.audit.sentences),
             _wrapped(_of_outsiders(found)),
             _heading(5, "Judging"),
             _wrapped(_of_judging(found)),
@@ -185,7 +183,7 @@ def _places(scores: Floats) -> list[int]:
 
 
 def _scores(found: Demo) -> str:
-    from fathoms.cli.output import aligned_text
+    from fathoms.cli.screen import aligned_text
 
     places = _places(found.truth)
     measure = found.before.measures[0]
@@ -200,7 +198,7 @@ def _scores(found: Demo) -> str:
 
 
 def _before_and_after(found: Demo) -> str:
-    from fathoms.cli.output import aligned_text
+    from fathoms.cli.screen import aligned_text
 
     columns = [found.scores, found.scores_after, found.start.expected, found.judged.expected, found.truth]
     order = sorted(range(len(found.scores)), key=lambda i: -found.truth[i])

@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fathoms import choices
 from fathoms.cli import options
 
+if TYPE_CHECKING:
+    from fathoms.cli.screen import Block
+    from fathoms.comparison.depth import DepthAnalysis
+
+# What a narrow terminal leaves out of the table: the higher, the sooner.
+LEVELS = {"tau": 0, "discrimination": 0, "inversion": 1, "coverage": 2, "pearson": 3, "median_p": 4}
 PICTURES = (".svg", ".png", ".pdf", ".html")
 EXAMPLES = """examples:
   fathoms depth qrels.txt runs/ -m nDCG --depths 1:50
@@ -35,6 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--reference", metavar="D", type=options.at_least_one, help="depth to compare with (the pool's)"
     )
     parser.add_argument("--alpha", metavar="A", type=options.share, default=0.05, help="significance level (0.05)")
+    options.add_all(parser)
     options.add_choice(
         parser, "--format", choices=("table", "tsv", "json"), default="table", help="form of the output (table)"
     )
@@ -44,6 +52,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_order(parser)
     options.add_reading(parser)
     options.add_work(parser)
+
+
+def _blocks(result: DepthAnalysis) -> list[Block]:
+    """A table for each measure; the scores' differences before what they do to the order."""
+    from fathoms.cli.screen import Block, Column
+
+    rows = result.rows()
+    blocks = []
+    for measure in result.measures:
+        found = [row for row in rows if row[0] == measure]
+        columns = [Column(measure, [f"depth {row[1]}" for row in found], words=True)]
+        for place, name in enumerate(result.columns[2:], 2):
+            columns.append(Column(name, [f"{row[place]:.4f}" for row in found], LEVELS[name]))
+        blocks.append(Block(columns, noun="depth"))
+    return blocks
 
 
 def run(args: Namespace) -> int:
@@ -64,13 +87,8 @@ def run(args: Namespace) -> int:
         result = exp.depth(
             names, args.depths, correlation=args.corr, reference=args.reference, alpha=args.alpha, progress=step
         )
-    output.say_notes(exp, result, args)
-    if args.format == "table":
-        shown = [[str(v) if isinstance(v, str | int) else f"{v:.4f}" for v in row] for row in result.rows()]
-        output.put(output.aligned_text(result.columns, shown, numbers_from=1), None)
-    else:
-        output.put_result(result, Namespace(format=args.format, output=None))
-    output.say_sentences(result, args)
+    shown = Namespace(**{**vars(args), "output": None})
+    output.present(result, shown, lambda: _blocks(result), experiment=exp)
     if args.output is not None and args.output.suffix == ".tsv":
         matrix = result.volatility(args.cross)
         output.put(output.delimited(matrix.columns, matrix.rows(), "\t"), args.output)

@@ -174,14 +174,28 @@ def add_work(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=at_least_zero, default=0, help="seed of all that is drawn at random (0)"
     )
+    add_talk(parser)
+
+
+def add_talk(parser: ArgumentParser) -> None:
     add_quiet(parser)
+    parser.add_argument("--verbose", action="store_true", help="list all warnings, not only the first few")
 
 
 def add_quiet(parser: ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no warnings and no progress, results only")
 
 
+def add_all(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="show all rows, columns and notes on a terminal, as pipes and files have them",
+    )
+
+
 def add_output(parser: ArgumentParser, formats: tuple[str, ...]) -> None:
+    add_all(parser)
     add_choice(parser, "--format", choices=formats, default="table", help="form of the output (table)")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE instead of standard output")
 

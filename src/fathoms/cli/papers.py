@@ -95,7 +95,7 @@ def run(args: Namespace) -> int:
     undrawn = write_study(study, args.output, args.workers)
     finished(args.output)
     if not args.quiet:
-        output.warn([*exp.topic_notes(), *exp.notes, *exp.qrels.notes])
+        output.warn([*exp.topic_notes(), *exp.notes, *exp.qrels.notes], args)
         if undrawn and not any(exhibit.chart is not None for exhibit in study.exhibits):
             print("fathoms: figures are written as data only; install fathoms[report] to draw them", file=sys.stderr)
         print(f"fathoms: {len(study.exhibits)} tables and figures; read {args.output}/index.md", file=sys.stderr)

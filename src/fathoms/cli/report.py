@@ -62,7 +62,7 @@ def run(args: Namespace) -> int:
             command=command_line(args),
             progress=step,
         )
-    output.say_notes(exp, found, args)
+    output.warn([*found.notes, *exp.notes], args)
     if not args.quiet:
         print(f"fathoms: {args.output} is ready; open it in a browser", file=sys.stderr)
     return 0

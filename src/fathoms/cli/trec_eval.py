@@ -155,9 +155,9 @@ def run(args: Namespace) -> int:
     )
     notes += _topic_notes(aligned, args.complete)
     if notes:
-        from fathoms.cli.output import warn
+        from fathoms.cli.output import say
 
-        warn(notes)
+        say(f"fathoms: warning: {note}" for note in notes)
     if args.by_topic:
         from fathoms.cli.output import check_topics
 
