@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     from fathoms.comparison.audit_findings import Spread
     from fathoms.comparison.audit_result import Audit
 
-EXAMPLES = """examples:
-  fathoms audit qrels.txt runs/ --pooled pooled.txt --groups groups.tsv
+EXAMPLES = (
+    ("can new systems be scored with these judgments, and what speaks against it?", "fathoms audit qrels.txt runs/"),
+    (
+        "the same where the runs and teams that made the pool are known",
+        "fathoms audit qrels.txt runs/ --pooled pooled.txt --groups groups.tsv",
+    ),
+)
+MORE = """more examples:
   fathoms audit qrels.txt runs/ --pooled pooled.txt --depth 10 -m 'AP(variant=b)@10' -m 'RBP(p=0.8)' --format tsv"""
 
 
@@ -102,9 +108,10 @@ def _left_out(result: Audit) -> Block:
                 Column("median", medians, level + 2),
                 Column("ranks", [f"{one.rank.mean:.2f}" for one in found], level),
             ]
-    of = f"{len(result.contributing)} runs"
-    of += f", {pluralise(len(result.groups), 'group')}" if result.groups else "; for whole teams give --groups FILE"
-    return Block(columns, f"Leaving out: mean change of score, mean absolute change of rank ({of})", "measure")
+    of = pluralise(len(result.contributing), "run")
+    of += f", {pluralise(len(result.groups), 'group')}" if result.groups else ""
+    title = f"Leaving out, {of}: mean change of score, mean absolute change of rank"
+    return Block(columns, title, "measure", under="" if result.groups else "--groups FILE leaves out whole teams too")
 
 
 def _shares(result: Audit) -> Block:

@@ -1,5 +1,7 @@
-"""How precise do document scores need to be? Put documents into geometric bands of ranks, inside which their order is
-left open: band g holds ranks b_g to b_{g+1} - 1, with b_1 = 1 and b_{g+1} = ceil(rho b_g) (Yang, Moffat, Turpin 2016).
+"""How precise do document scores need to be?
+
+Documents are put into geometric bands of ranks, inside which their order is left open: band g holds ranks b_g to
+b_{g+1} - 1, with b_1 = 1 and b_{g+1} = ceil(rho b_g) (Yang, Moffat, Turpin 2016).
 
 Without runs: how much of a score bands can cost at worst, for each --rho; or with --loss the largest rho that is safe.
 With runs: -o DIR writes them banded, as TREC files with score 1/g; --qrels QRELS shows what it costs them.
@@ -22,11 +24,14 @@ if TYPE_CHECKING:
 BOUND_COLUMNS = ("measure", "rho", "safe_depth", "worst_loss")
 LOSS_COLUMNS = ("run", "measure", "rho", "score", "banded", "loss", "worst_loss")
 DEFAULT_MEASURES = ("RR", "RBP(p=0.5)", "RBP(p=0.85)")
-EXAMPLES = """examples:
+EXAMPLES = (
+    ("what can bands that grow by 40% cost a score at worst?", "fathoms band -m RR --rho 1.4"),
+    ("what do they cost these runs?", "fathoms band runs/ --qrels qrels.txt -m AP --rho 1.4"),
+)
+MORE = """more examples:
   fathoms band -m RR -m 'RBP(p=0.85)' --rho 1.1 --rho 1.4
   fathoms band -m RR --loss 0.05
-  fathoms band runs/ --rho 1.4 -o banded
-  fathoms band runs/ --qrels qrels.txt -m AP --rho 1.4"""
+  fathoms band runs/ --rho 1.4 -o banded"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,4 +1,6 @@
-"""Is every file sound? Finds errors (format, duplicates), warnings (ids that match nothing, or only once written
+"""Is every file sound?
+
+Finds errors (format, duplicates), warnings (ids that match nothing, or only once written
 another way, chunks against documents, ranks that contradict scores, missing topics) and notes (ties, judged share).
 
 Exit status 1 if there are errors, with --strict also if there are warnings; 2 if a file is not there.
@@ -16,9 +18,11 @@ if TYPE_CHECKING:
     from fathoms.experiment.check import Check
     from fathoms.experiment.finding import Finding
 
-EXAMPLES = """examples:
-  fathoms check qrels.txt runs/
-  fathoms check qrels.txt 'submissions/*.gz' --strict --format tsv
+EXAMPLES = (
+    ("are all files sound before I evaluate them?", "fathoms check qrels.txt runs/"),
+    ("in a script: exit status 1 on errors and on warnings", "fathoms check qrels.txt 'submissions/*.gz' --strict"),
+)
+MORE = """more examples:
   fathoms check qrels.txt runs/ --corpus-ids corpus.jsonl --train-qrels train.tsv"""
 
 
@@ -59,7 +63,7 @@ def run(args: Namespace) -> int:
 
 def _blocks(found: Check) -> list[Block]:
     """Errors, warnings, notes; a terminal shows one of each kind, and in how many files it is found."""
-    from fathoms.cli.output import short_names
+    from fathoms.cli.output import short_names, shortened
     from fathoms.cli.screen import Block, Column, table
     from fathoms.text import pluralise
 
@@ -74,7 +78,7 @@ def _blocks(found: Check) -> list[Block]:
     for (level, _), alike in kinds.items():
         files = len({finding.file for finding in alike})
         such = f"{pluralise(files, 'file')}, such as " if files > 1 else ""
-        rows.append([level, f"{such}{names[alike[0].file]}: {alike[0].message}"])
+        rows.append([level, shortened(f"{such}{alike[0].file}: {alike[0].message}", names)])
     brief = table(["level", "finding"], rows, 2, noun="finding")
     lines = [f"{finding.level:7}  {finding.file}: {finding.message}" for finding in findings]
     return [Block([Column("level    finding", lines, words=True)], brief=brief)]

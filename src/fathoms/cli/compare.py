@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from fathoms.cli.screen import Block
     from fathoms.comparison.compare import Comparison
 
-EXAMPLES = """examples:
-  fathoms compare qrels.txt a.run b.run
+EXAMPLES = (
+    ("is A better than B, and would further judging undo it?", "fathoms compare qrels.txt a.run b.run -m nDCG@10"),
+    ("which runs beat the baseline?", "fathoms compare qrels.txt runs/ -m AP --baseline bm25"),
+)
+MORE = """more examples:
   fathoms compare qrels.txt a.run b.run -m nDCG@10 --explain
   fathoms compare qrels.txt a.run b.run -m AP --explain-to decisive.txt
-  fathoms compare qrels.txt runs/ -m AP -m 'RBP(p=0.8)' --baseline bm25 --correction holm
   fathoms compare qrels.txt runs/ -m nDCG@10 --test randomization --format latex
   fathoms compare qrels.txt a.run b.run -m nDCG@10 --topic-groups intents.tsv
   fathoms compare none a.eval b.eval -m map"""

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
 WHAT = {"run": "document", "qrels": "judgment"}  # that a file has
 WHOSE = {"run": "runs", "qrels": "judgments"}
-EXAMPLES = """examples:
-  fathoms convert bm25.run.gz -o bm25.parquet
+EXAMPLES = (
+    ("a run that reads several times faster", "fathoms convert bm25.run.gz -o bm25.parquet"),
+    ("MS MARCO's three columns to a TREC run", "fathoms convert dev.tsv -o dev.run"),
+)
+MORE = """more examples:
   fathoms convert runs/ -o fast/ --to parquet
-  fathoms convert dev.tsv -o dev.run            # MS MARCO's three columns to TREC
   fathoms convert qrels.txt -o test.tsv         # BEIR's judgments
   fathoms convert predictions.json -o model.run --split test
   fathoms convert passages.run -o documents.run --roll-up max --chunk-separator '#'

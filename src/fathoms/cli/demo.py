@@ -1,4 +1,6 @@
-"""The whole story in half a minute: simulate a small collection, score, compare and audit its systems, judge the most
+"""The whole story in half a minute, on simulated data.
+
+Simulate a small collection, score, compare and audit its systems, judge the most
 informative documents, see what that changed beside the truth, and write a report to look at.
 """
 
@@ -15,9 +17,13 @@ if TYPE_CHECKING:
     from fathoms.evidence.evidence import Floats
     from fathoms.reporting.demo import Demo
 
-EXAMPLES = """examples:
-  fathoms demo
-  fathoms demo -o other --seed 3 --budget 500"""
+EXAMPLES = (
+    ("what does fathoms do? half a minute on simulated data", "fathoms demo"),
+    (
+        "another collection, more judging, and all files in the folder other",
+        "fathoms demo -o other --seed 3 --budget 500",
+    ),
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:

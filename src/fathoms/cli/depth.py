@@ -1,5 +1,7 @@
-"""How much depends on the depth of evaluation? For each depth: how many pairs of runs a t-test separates, how well that
-covers or contradicts what the pool's depth says, and how the order of the runs changes.
+"""How much depends on the depth of evaluation?
+
+For each depth: how many pairs of runs a t-test separates (discrimination), how many of those that it separates at the
+pool's depth (coverage), how many it separates the other way round (inversion), and how alike the runs' orders are.
 
 -o FILE writes the volatility matrix, the correlation of the runs' order at every depth with that at every other: as a
 picture (.svg, .png, .pdf, .html) or as .tsv. --scores FILE writes the scores of every run at every depth.
@@ -21,8 +23,17 @@ if TYPE_CHECKING:
 # What a narrow terminal leaves out of the table: the higher, the sooner.
 LEVELS = {"tau": 0, "discrimination": 0, "inversion": 1, "coverage": 2, "pearson": 3, "median_p": 4}
 PICTURES = (".svg", ".png", ".pdf", ".html")
-EXAMPLES = """examples:
-  fathoms depth qrels.txt runs/ -m nDCG --depths 1:50
+EXAMPLES = (
+    (
+        "from which depth on does nDCG order the runs in the same way?",
+        "fathoms depth qrels.txt runs/ -m nDCG --depths 1:50",
+    ),
+    (
+        "how alike are the orders at all pairs of depths? as a picture",
+        "fathoms depth qrels.txt runs/ -m AP --depths 1:50 -o volatility.svg",
+    ),
+)
+MORE = """more examples:
   fathoms depth qrels.txt runs/ -m 'AP(variant=b)' -m 'RBP(p=0.95)' --depths 1:50 --cross -o volatility.svg"""
 
 

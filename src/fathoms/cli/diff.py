@@ -1,5 +1,7 @@
-"""What changed from run A to run B? Overlap and RBO of their rankings, documents gained and lost in the first places,
-ranks that moved. Judgments are not needed; with --qrels it says what the change did, and what is still unjudged.
+"""What changed from run A to run B?
+
+Overlap and RBO of their rankings, documents gained and lost in the first places, ranks that moved. Judgments are not
+needed; with --qrels it says what the change did to scores, and what is still unjudged.
 
 Differences are B minus A. The most changed topics come first; --topic shows one of them in full, side by side. -o FILE
 with .svg, .png, .pdf or .html draws the documents gained and lost in each topic.
@@ -22,9 +24,14 @@ if TYPE_CHECKING:
     from fathoms.comparison.diff import Diff
     from fathoms.judging.texts import Texts
 
-EXAMPLES = """examples:
-  fathoms diff yesterday.run today.run
-  fathoms diff bm25.run bm25-tuned.run --qrels qrels.txt -m nDCG@10
+EXAMPLES = (
+    ("what did a change do to the first ten documents?", "fathoms diff yesterday.run today.run"),
+    (
+        "did it make results better, as far as they are judged?",
+        "fathoms diff bm25.run bm25-tuned.run --qrels qrels.txt -m nDCG@10",
+    ),
+)
+MORE = """more examples:
   fathoms diff bm25.run dense.run --qrels qrels.txt --topic 301 --docs corpus.jsonl
   fathoms diff bm25.run dense.run --show documents --format tsv -o moved.tsv"""
 SNIPPET = 80  # characters of a text

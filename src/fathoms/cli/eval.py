@@ -12,9 +12,14 @@ from pathlib import Path
 
 from fathoms.cli import options
 
-EXAMPLES = """examples:
-  fathoms eval qrels.txt runs/
-  fathoms eval qrels.txt bm25.run.gz -m AP -m 'RBP(p=0.8)' --by-topic --format tsv -o scores.tsv
+EXAMPLES = (
+    ("which run scores highest, and what could unjudged documents change?", "fathoms eval qrels.txt runs/"),
+    (
+        "two measures, topic by topic, for a spreadsheet",
+        "fathoms eval qrels.txt bm25.run -m AP -m nDCG@10 --by-topic --format tsv",
+    ),
+)
+MORE = """more examples:
   fathoms eval qrels.txt 'runs/*.run' -m AP@100 --universe all --ties expected
   fathoms eval qrels.txt runs/ -m nDCG@10 --topic-groups intents.tsv"""
 

@@ -23,9 +23,14 @@ if TYPE_CHECKING:
     from fathoms.cli.screen import Block
     from fathoms.comparison.gate_result import Gate
 
-EXAMPLES = """examples:
-  fathoms gate qrels.txt main.run branch.run
-  fathoms gate judgments.csv main.csv branch.csv -m nDCG@10 -m P@5 --max-drop 0.02 --markdown summary.md
+EXAMPLES = (
+    ("may this branch be merged? the exit status says so", "fathoms gate qrels.txt main.run branch.run"),
+    (
+        "the same with a drop of 0.02 allowed, and a summary for the pull request",
+        "fathoms gate qrels.txt main.run branch.run --max-drop 0.02 --markdown pr.md",
+    ),
+)
+MORE = """more examples:
   fathoms gate qrels.txt main.run branch.run --topic-groups intents.tsv --junit gate.xml --judge-first todo.tsv"""
 
 # What the table shows of each measure, and what a narrow terminal leaves out: the higher, the sooner.

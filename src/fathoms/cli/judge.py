@@ -30,11 +30,16 @@ if TYPE_CHECKING:
     from fathoms.judging.session import Session
     from fathoms.judging.texts import TextSources
 
-EXAMPLES = """examples:
-  fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt
+EXAMPLES = (
+    (
+        "which documents to judge so that it becomes clear which run is better?",
+        "fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl",
+    ),
+    ("try the judging page on simulated documents", "fathoms judge --demo --web"),
+)
+MORE = """more examples:
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt --resume
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --web --judge-twice 10%
-  fathoms judge --demo --web
   fathoms judge none runs/ --docs docs.jsonl --web --assessors names.txt --grades grades.txt --guidelines guide.md
   fathoms judge none runs/ -m nDCG@10 --max-grade 3 --labels llm.tsv --docs docs.jsonl --export qrels.txt
   fathoms judge qrels.txt a.run b.run --first decisive.txt --export more.txt

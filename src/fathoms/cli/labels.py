@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from fathoms.cli.screen import Block
     from fathoms.comparison.label_result import LabelAudit, SourceAudit
 
-EXAMPLES = """examples:
-  fathoms labels qrels.txt gpt.txt llama.txt
-  fathoms labels qrels.txt 'labels/*.txt' --runs runs/ -m nDCG@10 -m P@10 --rel 2
+EXAMPLES = (
+    ("how well do the labels of two models agree with people?", "fathoms labels qrels.txt gpt.txt llama.txt"),
+    ("and would they order the runs as people do?", "fathoms labels qrels.txt gpt.txt --runs runs/ -m nDCG@10"),
+)
+MORE = """more examples:
   fathoms labels qrels.txt scores.tsv --runs runs/ --format tsv -o audit.tsv"""
 # Figures of agreement with their titles, and which a narrow terminal leaves out: the higher, the sooner.
 FIGURES = {

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from fathoms.cli.screen import Block
     from fathoms.measures.base import Measure
 
-EXAMPLES = """examples:
-  fathoms measures
-  fathoms measures nDCG
+EXAMPLES = (
+    ("which measures are there?", "fathoms measures"),
+    ("what exactly is nDCG here, and which parameters does it take?", "fathoms measures nDCG"),
+)
+MORE = """more examples:
   fathoms measures --format tsv -o measures.tsv"""
 WIDTH = 118  # of the page on one measure, where the terminal is not narrower
 COLUMNS = ("measure", "kind", "range", "ties", "estimate", "difference", "judging", "description")

@@ -122,7 +122,7 @@ def warning_lines(notes: Iterable[str], args: Namespace, files: Mapping[str, str
     more = len(lines) - FEW if len(lines) > FEW + 1 else 0
     if getattr(args, "verbose", False):
         lines, more = notes, 0
-    shown = [_shortened(line, files or {}) for line in lines[: len(lines) - more]]
+    shown = [shortened(line, files or {}) for line in lines[: len(lines) - more]]
     counted = [f"fathoms: {pluralise(more, 'more warning')}; --verbose lists all"] if more else []
     return [*(f"fathoms: warning: {line}" for line in shown), *counted]
 
@@ -152,7 +152,8 @@ def short_names(paths: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _shortened(line: str, files: Mapping[str, str]) -> str:
+def shortened(line: str, files: Mapping[str, str]) -> str:
+    """A line with files called by their short names."""
     for path in sorted(files, key=len, reverse=True):
         line = line.replace(path, files[path])
     return line

@@ -24,10 +24,16 @@ if TYPE_CHECKING:
     from fathoms.comparison.plan_result import Plan, TopicAnswer, TopicPlan
 
 PICTURES = (".svg", ".png", ".pdf", ".html")
-EXAMPLES = """examples:
+EXAMPLES = (
+    (
+        "how many topics will show a difference of 0.05, judging by an earlier collection?",
+        "fathoms plan qrels.txt runs/ -m nDCG@10 --min-difference 0.05",
+    ),
+    ("how deep must a pool be for these measures?", "fathoms plan -m 'RBP(p=0.8)' -m P@20 --epsilon 0.02"),
+)
+MORE = """more examples:
   fathoms plan --variance 0.03 --min-difference 0.05
   fathoms plan --variance 0.03 --n-topics 50 --systems 10
-  fathoms plan -m 'RBP(p=0.8)' -m P@20 --epsilon 0.02
   fathoms plan qrels.txt runs/ -m nDCG@10 --power 0.9 --chart power.svg
   fathoms plan none runs/ -m 'RBP(p=0.95)' --depth 30
   fathoms plan --from-scores a.eval b.eval -m map --interval-width 0.05"""

@@ -1,4 +1,4 @@
-"""Pool runs: the documents that stand in the top of any of them, in the order in which they would be judged.
+"""Pool runs: the top documents of all of them, in the order in which to judge.
 
 Without --qrels the list of documents to judge, as TSV with topic, document and the least depth at which a run has it.
 With --qrels the judgments that a shallower pool would have had, as a qrels file; -o FILE.csv, .json or .jsonl makes it
@@ -23,9 +23,14 @@ if TYPE_CHECKING:
     from fathoms.estimate.drawing import SampledDocuments
     from fathoms.experiment.pooling import PooledDocuments
 
-EXAMPLES = """examples:
-  fathoms pool runs/ --depth 20 -o to-judge.tsv
-  fathoms pool runs/ --qrels qrels.txt --depth 10 -o qrels-depth10.txt
+EXAMPLES = (
+    ("which documents are to be judged for a pool of depth 20?", "fathoms pool runs/ --depth 20 -o to-judge.tsv"),
+    (
+        "which judgments would a pool of depth 10 have had?",
+        "fathoms pool runs/ --qrels qrels.txt --depth 10 -o qrels-depth10.txt",
+    ),
+)
+MORE = """more examples:
   fathoms pool runs/ --qrels qrels.txt --budget 1000 --prefix-order shuffle --seed 3 -o qrels-1000.txt
   fathoms pool runs/ --depth 100 --sample 500 --design depth -o sample.tsv
   fathoms pool runs/ --qrels qrels.txt --depth 100 --sample 200 --design probe --seed 7 -o probe.tsv"""

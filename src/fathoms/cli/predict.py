@@ -27,10 +27,15 @@ if TYPE_CHECKING:
 
 DRAWS = 1000
 UNIFORM = "uniform"
-EXAMPLES = """examples:
-  fathoms predict qrels.txt runs/ -m nDCG@10 -m AP
+EXAMPLES = (
+    ("what will scores be once the unjudged documents are judged?", "fathoms predict qrels.txt runs/ -m nDCG@10 -m AP"),
+    (
+        "the same with labels of a language model as a help",
+        "fathoms predict qrels.txt runs/ -m nDCG@10 --labels llm.tsv",
+    ),
+)
+MORE = """more examples:
   fathoms predict qrels.txt runs/ -m AP --to-depth 50 --by-topic --format tsv
-  fathoms predict qrels.txt runs/ -m nDCG@10 --labels llm.tsv
   fathoms predict qrels.txt runs/ -m 'RBP(p=0.95)' --method all --pooled pooled.txt --format tsv
   fathoms predict qrels.txt runs/ -m P@10 --tune
   fathoms predict qrels.txt runs/ --probabilities --format tsv -o p.tsv

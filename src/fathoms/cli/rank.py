@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from fathoms.cli.screen import Block
     from fathoms.comparison.rank import Ranking, Standing
 
-EXAMPLES = """examples:
-  fathoms rank qrels.txt runs/
-  fathoms rank qrels.txt runs/ -m nDCG@10 -o leaderboard.html
+EXAMPLES = (
+    ("who is first, and who else could be?", "fathoms rank qrels.txt runs/ -m nDCG@10"),
+    ("the leaderboard as a page to pass on", "fathoms rank qrels.txt runs/ -m nDCG@10 -o leaderboard.html"),
+)
+MORE = """more examples:
   fathoms rank qrels.txt runs/ -m AP --draws 0 -o ranks.svg
   fathoms rank qrels.txt runs/ -m AP -m P@10 --alpha 0.1 --format latex"""
 

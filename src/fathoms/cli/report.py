@@ -13,9 +13,14 @@ from pathlib import Path
 
 from fathoms.cli import options
 
-EXAMPLES = """examples:
-  fathoms report qrels.txt runs/ -o report.html
-  fathoms report qrels.txt runs/ -m nDCG@10 -m 'RBP(p=0.8)' --pooled pooled.txt --groups groups.tsv -o report.html
+EXAMPLES = (
+    ("everything on one page", "fathoms report qrels.txt runs/ -o report.html"),
+    (
+        "the same where the runs and teams that made the pool are known",
+        "fathoms report qrels.txt runs/ --pooled pooled.txt --groups groups.tsv",
+    ),
+)
+MORE = """more examples:
   fathoms report qrels.txt runs/ --diff bm25 bm25-tuned --docs corpus.jsonl --topic-texts topics.tsv -o report.html"""
 STAGES = 8  # that `run_report` speaks of
 

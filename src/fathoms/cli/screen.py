@@ -15,8 +15,8 @@ from typing import NamedTuple
 from fathoms.text import pluralise
 
 FIRST, LAST = 20, 3  # rows of a long table that a terminal shows from either end
-LEAST_NOTES = 6  # lines that tables leave for notes
-LEAST_ROWS = 4  # lines that a table has at least for its rows, or it is left out
+LEAST_NOTES = 5  # lines that tables leave for notes
+LEAST_ROWS = 3  # lines that a table has at least for its rows, or it is left out
 NAMED = 5  # columns that are left out and named
 LEAST_WORDS = 12  # characters that a column of words is folded to, if need be
 GAP = "  "
@@ -258,7 +258,7 @@ def _fitted(answer: Sequence[str], blocks: Sequence[Block], notes: Sequence[str]
 
 def _left_out(names: Sequence[str]) -> str:
     shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
-    return f"Columns not shown: {shown} (--all, --format tsv or a wider terminal)."
+    return f"Not shown: {shown} (--all, --format tsv or a wider terminal)."
 
 
 def _within(texts: Sequence[list[str]], room: int) -> tuple[list[str], int]:

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from fathoms.comparison.tie_effects import Kind, TieReport
     from fathoms.evidence.order import Ties
 
-EXAMPLES = """examples:
-  fathoms ties qrels.txt runs/
+EXAMPLES = (
+    ("does the order of the runs depend on how ties are broken?", "fathoms ties qrels.txt runs/"),
+    ("write the runs without ties, in the order of their files", "fathoms ties qrels.txt runs/ --fix fixed --ties run"),
+)
+MORE = """more examples:
   fathoms ties qrels.txt runs/ -m AP --show pairs --format tsv -o pairs.tsv
-  fathoms ties qrels.txt runs/ -m AP -o ties.svg
-  fathoms ties qrels.txt runs/ --fix fixed --ties run"""
+  fathoms ties qrels.txt runs/ -m AP -o ties.svg"""
 # The rules in the order of the scores, and which a narrow terminal leaves out: the higher, the sooner.
 RULES = {"trec": 1, "file": 3, "score-rank": 3, "expected": 3, "pessimistic": 2, "optimistic": 2}
 
@@ -188,8 +190,6 @@ def _places(report: TieReport) -> list[Block]:
         for name, level in RULES.items():
             place = list(RULES).index(name)
             columns.append(Column(name, [_cell(scores[row[0]][place]) for row in moved], level))
-        title = (
-            f"{measure.name}: runs whose rank depends on the tie-breaking rule; ranks: trec/file/score-rank/expected"
-        )
+        title = f"{measure.name}: runs whose rank depends on the rule (trec/file/score-rank/expected)"
         blocks.append(Block(columns, title, "run"))
     return blocks

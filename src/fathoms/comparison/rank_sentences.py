@@ -136,12 +136,12 @@ def _universe(result: Ranking) -> str:
     if not result.unjudged and not unseen:
         return (
             f"Possible ranks: every order of tied documents; nothing that these {len(result.runs)} runs have{where} is "
-            "unjudged. Proved pair by pair, so that not all of them need be reached."
+            "unjudged. Bounds proved pair by pair: not every rank between them may be reachable."
         )
     return (
         f"Possible ranks: every way of judging the {pluralise(result.unjudged, 'unjudged document')} of these "
-        f"{len(result.runs)} runs{where}{unseen}, and every order of tied documents; proved pair by pair, so that not "
-        "all of them need be reached."
+        f"{len(result.runs)} runs{where}{unseen}, and every order of tied documents. Bounds proved pair by pair: "
+        "not every rank between them may be reachable."
     )
 
 
