@@ -15,39 +15,114 @@ from importlib import import_module
 from fathoms.errors import FathomsError
 from fathoms.version import __version__
 
-COMMANDS = {
-    "eval": "score runs, each value with the range it could have",
-    "compare": "is A better than B, and will it stay so",
-    "gate": "may a candidate replace the baseline: passes, fails or cannot tell, for continuous integration",
-    "diff": "what changed between two runs, with judgments or without",
-    "rank": "the leaderboard, each run with the ranks it could have",
-    "depth": "how much depends on the depth of evaluation",
-    "audit": "can this collection be trusted and reused",
-    "labels": "can labels of language models or others stand in for human judgments",
-    "ties": "who has ties and contradictions, and what could they change",
-    "predict": "estimate what scores will be once the judging is deep",
-    "plan": "how many topics and how many judgments an experiment will need",
-    "pool": "which documents to judge, or which judgments a shallower pool would have",
-    "judge": "judge the most informative documents first, until it is clear which system is better",
-    "band": "how precise scores need to be: geometric bands, and what they cost",
-    "report": "all of it on one page, to read and to pass on",
-    "measures": "the measures, and what each can do",
-    "papers": "a paper's tables and figures on your collection",
-    "check": "is every file sound: errors, warnings and notes",
-    "convert": "runs and judgments in other formats: parquet, TREC, CSV, JSON, Quepid, OpenSearch, BEIR, ...",
-    "demo": "the whole story on a small simulated collection, in half a minute",
-    "trec_eval": "the same as trec_eval: its flags, its bytes",
-    "simulate": "make a test collection of which the truth is known",
-    "completion": "complete commands and flags in your shell",
+GROUPS = {
+    "score and compare systems": {
+        "eval": "score runs, each value with the range it could have",
+        "rank": "the leaderboard, each run with the ranks it could have",
+        "compare": "is A better than B, and will it stay so",
+        "diff": "what changed between two runs, with judgments or without",
+        "gate": "may a candidate replace the baseline, for continuous integration",
+    },
+    "see what a score depends on": {
+        "predict": "estimate what scores will be once the judging is deep",
+        "depth": "how much depends on the depth of evaluation",
+        "ties": "who has ties and contradictions, and what they could change",
+        "band": "how precise scores need to be: geometric bands and their cost",
+    },
+    "plan and make judgments": {
+        "plan": "how many topics and judgments an experiment will need",
+        "pool": "which documents to judge, or a shallower pool's judgments",
+        "judge": "judge the most informative documents first",
+        "labels": "can labels of language models stand in for human judgments",
+    },
+    "check what you have": {
+        "check": "is every file sound: errors, warnings and notes",
+        "audit": "can this collection be trusted and reused",
+    },
+    "write it up": {
+        "report": "all of it on one page, to read and to pass on",
+        "papers": "a paper's tables and figures on your collection",
+    },
+    "files, reference, practice": {
+        "convert": "runs and judgments in other formats: parquet, CSV, JSON, ...",
+        "trec_eval": "the same as trec_eval: its flags, its bytes",
+        "measures": "the measures, and what each can do",
+        "demo": "the whole story on a simulated collection, in half a minute",
+        "simulate": "make a test collection of which the truth is known",
+        "completion": "complete commands and flags in your shell",
+    },
 }
+COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 # Old spellings of flags, by command ("" for all); they go on working for a version, with a note.
 RENAMED = {
     "": {"--junk": "--nonrelevant-grade"},
     "predict": {"--evidence": "--labels"},
     "judge": {"--until": "--confidence", "--double": "--judge-twice"},
 }
-ABOUT = """Evaluate search systems when judgments are incomplete: every score with the range it could have
-once unjudged documents are judged and ties are broken another way."""
+ABOUT = """Evaluate search systems when judgments are incomplete: every score with the
+range it could have once unjudged documents are judged and ties are broken
+another way.
+
+Start with two files, judgments and a run:
+
+  fathoms eval qrels.txt my.run"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Help that opens with what a command does and two worked examples; flags come after that."""
+
+    examples: Sequence[tuple[str, str]] = ()  # what each answers, and the command
+
+    def format_help(self) -> str:
+        summary, _, details = (self.description or "").strip().partition("\n\n")
+        shown = "\n\n".join(f"  # {answers}\n  {command}" for answers, command in self.examples)
+        formatter = self._get_formatter()
+        formatter.add_text(_reflowed(summary))
+        formatter.add_text(f"examples:\n{shown}" if shown else None)
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(_reflowed(details))
+        for group in self._action_groups:
+            formatter.start_section(group.title)
+            formatter.add_text(group.description)
+            formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+    def shorten_usage(self) -> None:
+        """Name the arguments and the flags that are needed, and leave the others to the list of them."""
+        formatter = self._get_formatter()
+        words = [
+            f"{one.option_strings[0]} {one.metavar}"
+            if one.option_strings
+            else formatter._format_args(one, formatter._get_default_metavar_for_positional(one))
+            for one in sorted(self._actions, key=lambda one: not one.option_strings)
+            if one.required or not one.option_strings
+        ]
+        self.usage = " ".join([self.prog, "[flags]", *words])
+        self._positionals.title = "arguments"
+
+
+def _reflowed(text: str) -> str:
+    """Paragraphs, and lists of words with their meaning, as wide as the terminal."""
+    import re
+    import textwrap
+
+    width, paragraphs = min(_columns() - 2, 118), []
+    for paragraph in text.split("\n\n"):
+        items = re.split(r"\n(?=  \S)", paragraph) if paragraph.startswith("  ") else [paragraph]
+        lines = []
+        for item in items:
+            word = re.match(r"  \S.*?  +(?=\S)|", item)
+            start = word.group() if word else ""
+            rest = " ".join(item[len(start) :].split())
+            lines.append(
+                textwrap.fill(
+                    rest, width, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False
+                )
+            )
+        paragraphs.append("\n".join(lines))
+    return "\n\n".join(paragraphs)
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -117,37 +192,42 @@ def _run(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
         name = words[0]
         module = import_module(f"fathoms.cli.{name}")
-        parser = argparse.ArgumentParser(
+        parser = Parser(
             prog=f"fathoms {name}",
             description=module.__doc__,
-            epilog=module.EXAMPLES,
+            epilog=getattr(module, "MORE", None),
             formatter_class=Help,
             allow_abbrev=False,
         )
+        parser.examples = module.EXAMPLES
         module.add_arguments(parser)
+        parser.shorten_usage()
         _settle_libraries()
         status: int = module.run(parser.parse_intermixed_args(_renamed(name, words[1:])))
         return status
-    listing = "\n".join(f"  {name:<11}{summary}" for name, summary in COMMANDS.items())
-    parser = argparse.ArgumentParser(
+    listing = "\n\n".join(
+        "\n".join([f"{group}:", *(f"  {name:<11}{summary}" for name, summary in commands.items())])
+        for group, commands in GROUPS.items()
+    )
+    overview = argparse.ArgumentParser(
         prog="fathoms",
         usage="fathoms COMMAND ...",
-        description=f"{ABOUT}\n\ncommands:\n{listing}",
-        epilog="`fathoms COMMAND --help` says more.",
+        description=f"{ABOUT}\n\n{listing}",
+        epilog="`fathoms COMMAND --help` opens with two worked examples of the command.",
         formatter_class=Help,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="store_true", help="show the version, and what does the work")
-    parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
-    known = parser.parse_args(words[:1])
+    overview.add_argument("--version", action="store_true", help="show the version, and what does the work")
+    overview.add_argument("command", nargs="?", help=argparse.SUPPRESS)
+    known = overview.parse_args(words[:1])
     if known.version:
         from fathoms import kernel
 
         print(f"fathoms {__version__} ({kernel.description()})")
         return 0
     if known.command is not None:
-        parser.error(f"there is no command {known.command!r}; the commands are {', '.join(COMMANDS)}")
-    parser.print_help()
+        overview.error(f"there is no command {known.command!r}; the commands are {', '.join(COMMANDS)}")
+    overview.print_help()
     return 0 if not words else 2
 
 

@@ -14,13 +14,19 @@ from typing import TYPE_CHECKING
 from fathoms.cli import options
 
 if TYPE_CHECKING:
+    from fathoms.cli.screen import Block
     from fathoms.comparison.audit_findings import Spread
     from fathoms.comparison.audit_result import Audit
 
-EXAMPLES = """examples:
-  fathoms audit qrels.txt runs/ --pooled pooled.txt --groups groups.tsv
+EXAMPLES = (
+    ("can new systems be scored with these judgments, and what speaks against it?", "fathoms audit qrels.txt runs/"),
+    (
+        "the same where the runs and teams that made the pool are known",
+        "fathoms audit qrels.txt runs/ --pooled pooled.txt --groups groups.tsv",
+    ),
+)
+MORE = """more examples:
   fathoms audit qrels.txt runs/ --pooled pooled.txt --depth 10 -m 'AP(variant=b)@10' -m 'RBP(p=0.8)' --format tsv"""
-LEAST_JUDGED = 5  # runs shown in the table; the other formats have all
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -48,11 +54,7 @@ def run(args: Namespace) -> int:
     exp = options.experiment(args, memory_mb=0)
     with output.progress(len(exp.runs), args.quiet) as step:
         result = exp.audit(args.measures, depth=args.depth, progress=step)
-    output.say_notes(exp, result, args)
-    if args.format == "table":
-        output.put(_table(result), args.output)
-    else:
-        output.put_result(result, args)
+    output.present(result, args, lambda: _blocks(result), experiment=exp)
     return 0
 
 
@@ -60,32 +62,24 @@ def _pm(spread: Spread | None, digits: int = 1) -> str:
     return "n/a" if spread is None else f"{spread.mean:.{digits}f} ± {spread.deviation:.{digits}f}"
 
 
-def _table(result: Audit) -> str:
-    from fathoms.comparison.audit_sentences import sentences
-
-    parts = ["\n".join(sentences(result)), _found(result), _pooling(result)]
-    if result.run_out:
-        parts.append(_left_out(result))
-    parts.append(_shares(result))
-    if result.extended:
-        parts.append(_extended(result))
-    parts.append(_guidelines(result))
-    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+def _blocks(result: Audit) -> list[Block]:
+    blocks = [*([_left_out(result)] if result.run_out else []), _shares(result), _found(result), _pooling(result)]
+    return [*blocks, *([_extended(result)] if result.extended else []), _guidelines(result)]
 
 
-def _found(result: Audit) -> str:
-    from fathoms.cli.output import aligned_text
+def _found(result: Audit) -> Block:
+    from fathoms.cli.screen import table
 
     rows = []
     for step in result.steps:
         rate = "" if step.rate is None else f"{step.rate:.1%}"
         rows.append([str(step.deep), f"{result.found[step.deep - 1].mean:.2f}", f"{step.judged:,}", rate])
     header = ["depth", "relevant per topic", "new judged", "of them relevant"]
-    return "New relevant documents by pool depth\n" + aligned_text(header, rows, numbers_from=0)
+    return table(header, rows, 0, "New relevant documents by pool depth", "depth")
 
 
-def _pooling(result: Audit) -> str:
-    from fathoms.cli.output import aligned_text
+def _pooling(result: Audit) -> Block:
+    from fathoms.cli.screen import table
 
     rows = [
         [
@@ -94,32 +88,34 @@ def _pooling(result: Audit) -> str:
         ]
         for pool in result.pooling
     ]
-    return "Pooling outcomes, mean ± SD over contributing runs and topics\n" + aligned_text(
-        ["pool", "RelInPool", "RankUnj", "NumRelPast"], rows, numbers_from=1
-    )
+    title = "Pooling outcomes, mean ± SD over contributing runs and topics"
+    return table(["pool", "RelInPool", "RankUnj", "NumRelPast"], rows, 1, title, "pool")
 
 
-def _left_out(result: Audit) -> str:
-    from fathoms.cli.output import aligned_text
+def _left_out(result: Audit) -> Block:
+    from fathoms.cli.screen import Block, Column
     from fathoms.comparison.audit_findings import changes
     from fathoms.text import pluralise
 
-    header = ["measure"]
-    rows = [[measure.name] for measure in result.measures]
-    for kind, left in (("run", result.run_out), ("group", result.group_out)):
+    columns = [Column("measure", [measure.name for measure in result.measures], words=True)]
+    for level, (kind, left) in enumerate((("run", result.run_out), ("group", result.group_out))):
         if left:
-            header += [f"{kind} out: %", "median", "ranks"]
-            for row, found in zip(rows, changes(left), strict=True):
-                percent = "" if found.percent is None else f"{found.percent.mean:+z.2f}"
-                row += [percent, "" if found.median is None else f"{found.median:+z.2f}", f"{found.rank.mean:.2f}"]
-    of = f"{len(result.contributing)} runs"
-    of += f", {pluralise(len(result.groups), 'group')}" if result.groups else "; for whole teams give --groups FILE"
-    title = f"Leaving out: mean change of score and mean absolute change of rank ({of})"
-    return f"{title}\n{aligned_text(header, rows, numbers_from=1)}"
+            found = changes(left)
+            percents = ["" if one.percent is None else f"{one.percent.mean:+z.2f}" for one in found]
+            medians = ["" if one.median is None else f"{one.median:+z.2f}" for one in found]
+            columns += [
+                Column(f"{kind} out: %", percents, level),
+                Column("median", medians, level + 2),
+                Column("ranks", [f"{one.rank.mean:.2f}" for one in found], level),
+            ]
+    of = pluralise(len(result.contributing), "run")
+    of += f", {pluralise(len(result.groups), 'group')}" if result.groups else ""
+    title = f"Leaving out, {of}: mean change of score, mean absolute change of rank"
+    return Block(columns, title, "measure", under="" if result.groups else "--groups FILE leaves out whole teams too")
 
 
-def _shares(result: Audit) -> str:
-    from fathoms.cli.output import aligned_text
+def _shares(result: Audit) -> Block:
+    from fathoms.cli.screen import table
     from fathoms.comparison.audit_findings import SHARE_DEPTHS
 
     def percent(share: float | None) -> str:
@@ -130,14 +126,14 @@ def _shares(result: Audit) -> str:
         if names:
             means = [result.share(names, k) for k in SHARE_DEPTHS]
             rows.append([f"{label} ({len(names)})", *(percent(None if m is None else m.mean) for m in means)])
-    worst = sorted(result.shares, key=lambda name: (result.shares[name][10] or 0.0, name))[:LEAST_JUDGED]
+    worst = sorted(result.shares, key=lambda name: (result.shares[name][10] or 0.0, name))
     rows += [[name, *(percent(result.shares[name][k]) for k in SHARE_DEPTHS)] for name in worst]
-    text = aligned_text(["run", *(f"@{k}" for k in SHARE_DEPTHS)], rows, numbers_from=1)
-    return f"Judged share of the top k, means and the least judged runs\n{text}"
+    header = ["run", *(f"@{k}" for k in SHARE_DEPTHS)]
+    return table(header, rows, 1, "Judged share of the top k, means, then the least judged runs first", "run")
 
 
-def _extended(result: Audit) -> str:
-    from fathoms.cli.output import aligned_text
+def _extended(result: Audit) -> Block:
+    from fathoms.cli.screen import table
 
     def number(value: float | None) -> str:
         return "" if value is None else f"{value:.3f}"
@@ -154,10 +150,16 @@ def _extended(result: Audit) -> str:
     ]
     header = ["measure", "judged deeper", "tau", "coverage", "inversion"]
     title = f"Measures that read deeper than the pool, compared with themselves cut at depth {result.depth}"
-    return f"{title}\n{aligned_text(header, rows, numbers_from=1)}"
+    return table(header, rows, 1, title, "measure")
 
 
-def _guidelines(result: Audit) -> str:
-    width = max(len(one.status) for one in result.guidelines)
-    lines = [f"{one.number}  {one.status:<{width}}  {one.name}: {one.evidence}" for one in result.guidelines]
-    return "Guidelines (Lu, Moffat and Culpepper, section 5)\n" + "\n".join(lines) + "\n"
+def _guidelines(result: Audit) -> Block:
+    from fathoms.cli.screen import Block, Column
+
+    found = result.guidelines
+    columns = [
+        Column("guideline", [f"{one.number} {one.name}" for one in found], words=True),
+        Column("status", [one.status for one in found], words=True),
+        Column("evidence", [one.evidence for one in found], 1, words=True),
+    ]
+    return Block(columns, "Guidelines (Lu, Moffat and Culpepper, section 5)", "guideline")

@@ -1,5 +1,7 @@
-"""How precise do document scores need to be? Put documents into geometric bands of ranks, inside which their order is
-left open: band g holds ranks b_g to b_{g+1} - 1, with b_1 = 1 and b_{g+1} = ceil(rho b_g) (Yang, Moffat, Turpin 2016).
+"""How precise do document scores need to be?
+
+Documents are put into geometric bands of ranks, inside which their order is left open: band g holds ranks b_g to
+b_{g+1} - 1, with b_1 = 1 and b_{g+1} = ceil(rho b_g) (Yang, Moffat, Turpin 2016).
 
 Without runs: how much of a score bands can cost at worst, for each --rho; or with --loss the largest rho that is safe.
 With runs: -o DIR writes them banded, as TREC files with score 1/g; --qrels QRELS shows what it costs them.
@@ -22,11 +24,14 @@ if TYPE_CHECKING:
 BOUND_COLUMNS = ("measure", "rho", "safe_depth", "worst_loss")
 LOSS_COLUMNS = ("run", "measure", "rho", "score", "banded", "loss", "worst_loss")
 DEFAULT_MEASURES = ("RR", "RBP(p=0.5)", "RBP(p=0.85)")
-EXAMPLES = """examples:
+EXAMPLES = (
+    ("what can bands that grow by 40% cost a score at worst?", "fathoms band -m RR --rho 1.4"),
+    ("what do they cost these runs?", "fathoms band runs/ --qrels qrels.txt -m AP --rho 1.4"),
+)
+MORE = """more examples:
   fathoms band -m RR -m 'RBP(p=0.85)' --rho 1.1 --rho 1.4
   fathoms band -m RR --loss 0.05
-  fathoms band runs/ --rho 1.4 -o banded
-  fathoms band runs/ --qrels qrels.txt -m AP --rho 1.4"""
+  fathoms band runs/ --rho 1.4 -o banded"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -47,7 +52,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--format", choices=("table", "tsv", "csv", "json"), default="table", help="form of what is shown (table)"
     )
     options.add_reading(parser)
-    options.add_quiet(parser)
+    options.add_all(parser)
+    options.add_talk(parser)
 
 
 def rho(text: str) -> Fraction:
@@ -79,7 +85,9 @@ def run(args: Namespace) -> int:
     if not args.runs:
         if args.qrels is not None or args.output is not None:
             raise FathomsError("--qrels and -o are for runs, and none is given")
-        _put(BOUND_COLUMNS, _bounds(args), args.format, words=1)
+        notes: list[str] = []
+        rows = _bounds(args, notes)
+        _present(BOUND_COLUMNS, rows, args, _at_worst(rows), notes)
         return 0
     if args.rho is None:
         raise FathomsError("--loss is for bounds, without runs; band runs with --rho")
@@ -91,14 +99,37 @@ def run(args: Namespace) -> int:
         check_folder(args.output)
     options.check_sources(args)
     runs = scan_runs(args.runs, names=args.names, lenient=args.lenient)
-    notes: list[str] = []
-    if args.qrels is not None:
-        _put(LOSS_COLUMNS, _losses(args, runs, notes), args.format, words=2)
+    notes = []
+    found = [] if args.qrels is None else _losses(args, runs, notes)
     if args.output is not None:
         _write(args, runs, notes)
-    if not args.quiet:
-        warn(dict.fromkeys(notes))
+    if args.qrels is not None:
+        _present(LOSS_COLUMNS, found, args, _lost(found), notes)
+    else:
+        warn(notes, args)
     return 0
+
+
+def _at_worst(rows: list[tuple[Any, ...]]) -> list[str]:
+    """What bands can cost, by each measure."""
+    said: dict[str, list[str]] = {}
+    for measure, rho, _, worst in rows:
+        said.setdefault(measure, []).append(f"{worst:.4f} with rho {rho:g}")
+    return [f"{measure}: bands cost at most {', '.join(of)}." for measure, of in said.items()]
+
+
+def _lost(rows: list[tuple[Any, ...]]) -> list[str]:
+    """What bands do cost these runs, by each measure and rho."""
+    said: dict[tuple[str, float], list[tuple[float, str]]] = {}
+    for run, measure, rho, _, _, lost, _ in rows:
+        said.setdefault((measure, rho), []).append((lost, run))
+    lines = []
+    for (measure, rho), of in said.items():
+        most, run = max(of)
+        mean = sum(lost for lost, _ in of) / len(of)
+        average = "" if len(of) == 1 else f", the most, and {mean:+z.4f} on average over {len(of):,} runs"
+        lines.append(f"{measure}, rho {rho:g}: bands cost {run} {most:+z.4f}{average}.")
+    return lines
 
 
 def _measures(args: Namespace, default: tuple[str, ...]) -> list[Measure]:
@@ -107,7 +138,7 @@ def _measures(args: Namespace, default: tuple[str, ...]) -> list[Measure]:
     return prepare_measures(args.measures or default)
 
 
-def _bounds(args: Namespace) -> list[tuple[Any, ...]]:
+def _bounds(args: Namespace, notes: list[str]) -> list[tuple[Any, ...]]:
     from fathoms.errors import FathomsError
     from fathoms.evidence.banding import safe_depth
     from fathoms.measures.banding import LARGEST, largest_rho, worst_loss
@@ -122,8 +153,8 @@ def _bounds(args: Namespace) -> list[tuple[Any, ...]]:
                     "with a cut-off, such as DCG@10, do. See what it loses on judged runs with --qrels"
                 )
             rows.append((measure.name, float(banding), None if banding == 1 else safe_depth(banding), worst))
-            if args.rho is None and banding == LARGEST and not args.quiet:
-                print(f"fathoms: {measure.name}: not looked for past rho = {LARGEST}", file=sys.stderr)
+            if args.rho is None and banding == LARGEST:
+                notes.append(f"{measure.name}: not looked for past rho = {LARGEST}")
     return rows
 
 
@@ -178,17 +209,28 @@ def _write(args: Namespace, runs: Runs, notes: list[str]) -> None:
         print(f"fathoms: {pluralise(len(files), 'banded run')} written to {args.output}", file=sys.stderr)
 
 
-def _put(columns: tuple[str, ...], rows: list[tuple[Any, ...]], format: str, words: int) -> None:
+def _present(
+    columns: tuple[str, ...], rows: list[tuple[Any, ...]], args: Namespace, answer: list[str], notes: list[str]
+) -> None:
     from fathoms.cli import output
-
-    if format != "table":
-        output.put_rows(columns, rows, Namespace(format=format, output=None))
-        return
+    from fathoms.cli.screen import Block, Column
 
     def cell(name: str, value: Any) -> str:
         if value is None:
             return ""
         return f"{value:g}" if name == "rho" else f"{value:.4f}" if isinstance(value, float) else str(value)
 
-    shown = [[cell(name, value) for name, value in zip(columns, row, strict=True)] for row in rows]
-    output.put(output.aligned_text(columns, shown, numbers_from=words), None)
+    def block() -> Block:
+        shown = sorted(rows, key=lambda row: -row[5]) if columns == LOSS_COLUMNS else rows
+        return Block(
+            [
+                Column(name, [cell(name, row[i]) for row in shown], words=name in ("run", "measure"))
+                for i, name in enumerate(columns)
+            ]
+        )
+
+    def put_data(_: Any, args: Namespace) -> None:
+        output.put_rows(columns, rows, args)
+
+    here = Namespace(**{**vars(args), "output": None})
+    output.present(output.Said(answer, (), notes), here, lambda: [block()], put_data=put_data)

@@ -1,4 +1,6 @@
-"""Is every file sound? Finds errors (format, duplicates), warnings (ids that match nothing, or only once written
+"""Is every file sound?
+
+Finds errors (format, duplicates), warnings (ids that match nothing, or only once written
 another way, chunks against documents, ranks that contradict scores, missing topics) and notes (ties, judged share).
 
 Exit status 1 if there are errors, with --strict also if there are warnings; 2 if a file is not there.
@@ -7,12 +9,20 @@ Exit status 1 if there are errors, with --strict also if there are warnings; 2 i
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from fathoms.cli import options
 
-EXAMPLES = """examples:
-  fathoms check qrels.txt runs/
-  fathoms check qrels.txt 'submissions/*.gz' --strict --format tsv
+if TYPE_CHECKING:
+    from fathoms.cli.screen import Block
+    from fathoms.experiment.check import Check
+    from fathoms.experiment.finding import Finding
+
+EXAMPLES = (
+    ("are all files sound before I evaluate them?", "fathoms check qrels.txt runs/"),
+    ("in a script: exit status 1 on errors and on warnings", "fathoms check qrels.txt 'submissions/*.gz' --strict"),
+)
+MORE = """more examples:
   fathoms check qrels.txt runs/ --corpus-ids corpus.jsonl --train-qrels train.tsv"""
 
 
@@ -47,10 +57,28 @@ def run(args: Namespace) -> int:
     exp = options.experiment(args, memory_mb=0)
     with output.progress(len(exp.runs), args.quiet) as step:
         found = exp.check(corpus_ids=args.corpus_ids, train_qrels=args.train_qrels, progress=step)
-    if args.format == "table":
-        text = "".join(f"{finding.level:7}  {finding.file}: {finding.message}\n" for finding in found.findings)
-        output.put(text, args.output)
-    else:
-        output.put_result(found, args)
-    output.say_sentences(found, args)
+    output.present(found, args, lambda: _blocks(found))
     return 1 if found.count("error") or (args.strict and found.count("warning")) else 0
+
+
+def _blocks(found: Check) -> list[Block]:
+    """Errors, warnings, notes; a terminal shows one of each kind, and in how many files it is found."""
+    from fathoms.cli.output import short_names, shortened
+    from fathoms.cli.screen import Block, Column, table
+    from fathoms.text import pluralise
+
+    findings = found.by_severity()
+    if not findings:
+        return []
+    kinds: dict[tuple[str, str | int], list[Finding]] = {}
+    for i, finding in enumerate(findings):
+        kinds.setdefault((finding.level, finding.kind or i), []).append(finding)
+    names = short_names([finding.file for finding in findings])
+    rows = []
+    for (level, _), alike in kinds.items():
+        files = len({finding.file for finding in alike})
+        such = f"{pluralise(files, 'file')}, such as " if files > 1 else ""
+        rows.append([level, shortened(f"{such}{alike[0].file}: {alike[0].message}", names)])
+    brief = table(["level", "finding"], rows, 2, noun="finding")
+    lines = [f"{finding.level:7}  {finding.file}: {finding.message}" for finding in findings]
+    return [Block([Column("level    finding", lines, words=True)], brief=brief)]

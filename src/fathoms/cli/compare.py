@@ -26,24 +26,30 @@ from fathoms.comparison.names import CORRECTIONS, TESTS
 from fathoms.estimate.names import LEVEL
 
 if TYPE_CHECKING:
+    from fathoms.api import Experiment
+    from fathoms.cli.screen import Block
     from fathoms.comparison.compare import Comparison
 
-EXAMPLES = """examples:
-  fathoms compare qrels.txt a.run b.run
+EXAMPLES = (
+    ("is A better than B, and would further judging undo it?", "fathoms compare qrels.txt a.run b.run -m nDCG@10"),
+    ("which runs beat the baseline?", "fathoms compare qrels.txt runs/ -m AP --baseline bm25"),
+)
+MORE = """more examples:
   fathoms compare qrels.txt a.run b.run -m nDCG@10 --explain
   fathoms compare qrels.txt a.run b.run -m AP --explain-to decisive.txt
-  fathoms compare qrels.txt runs/ -m AP -m 'RBP(p=0.8)' --baseline bm25 --correction holm
   fathoms compare qrels.txt runs/ -m nDCG@10 --test randomization --format latex
   fathoms compare qrels.txt a.run b.run -m nDCG@10 --topic-groups intents.tsv
   fathoms compare none a.eval b.eval -m map"""
 
 
-# What the table shows beside runs, measure, verdict and reason, where there is any of it.
 DECISIVE = ("topic", "document", "grade", "rank_a", "rank_b", "change")
-SHOWN = (
-    *("diff", "diff_low", "diff_high", "ci_low", "ci_high", "p", "p_corrected", "effect"),
-    *("estimate", "likely_low", "likely_high", "p_holds", "fragility_low", "fragility_high", "reversible"),
-)
+# What the table shows beside the two runs, where there is any of it, and what a narrow terminal leaves out: the higher,
+# the sooner.
+SHOWN = {
+    **{"diff": 0, "verdict": 0, "p_corrected": 1, "ci_low": 2, "ci_high": 2},
+    **{"estimate": 3, "likely_low": 3, "likely_high": 3, "p_holds": 7, "reason": 4},
+    **{"diff_low": 5, "diff_high": 5, "fragility_low": 6, "fragility_high": 6, "reversible": 8, "p": 9, "effect": 9},
+}
 TITLES = {
     "p_corrected": "p_corr",
     "likely_low": "likely",
@@ -144,11 +150,10 @@ def run(args: Namespace) -> int:
             explain=args.explain or args.explain_to is not None,
             progress=step,
         )
-    output.say_notes(exp, result, args)
     if args.explain_to is not None:
         decisive = [row for i in range(len(result.explained)) for row in decisive_rows(result, i)]
         output.put(output.delimited(DECISIVE, decisive, "\t"), args.explain_to)
-    _write(result, args)
+    _present(result, args, exp)
     return 0
 
 
@@ -171,21 +176,14 @@ def _run_on_scores(args: Namespace) -> int:
         baseline=args.baseline,
         seed=args.seed,
     )
-    if not args.quiet:
-        output.warn(result.notes)
-    _write(result, args)
+    _present(result, args)
     return 0
 
 
-def _write(result: Comparison, args: Namespace) -> None:
+def _present(result: Comparison, args: Namespace, exp: Experiment | None = None) -> None:
     from fathoms.cli import output
 
-    if args.format == "table":
-        output.put(_table(result, [] if args.quiet else result.sentences), args.output)
-    elif args.format == "latex":
-        output.put(_latex(result), args.output)
-    else:
-        output.put_result(result, args)
+    output.present(result, args, lambda: _blocks(result), others={"latex": lambda: _latex(result)}, experiment=exp)
 
 
 def _number(value: float | None, signed: bool = True) -> str:
@@ -194,23 +192,26 @@ def _number(value: float | None, signed: bool = True) -> str:
     return f"{value:+z.4f}" if signed else "<.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def _table(result: Comparison, sentences: list[str]) -> str:
-    from fathoms.cli.output import aligned_text
+def _blocks(result: Comparison) -> list[Block]:
+    """A table for each measure: the best run against its closest rivals first, then the next one's pairs; with a
+    baseline the runs that gain most first."""
+    from fathoms.cli.screen import Block, Column
 
-    shown = [name for name in SHOWN if any(getattr(pair, name) is not None for pair in result.pairs)]
-    words = ["run_a", "run_b", "measure", *(["group"] if result.by_group else []), "verdict"]
-    header = [*words, *(TITLES.get(name, name) for name in shown), "reason"]
-    rows = [
-        [
-            *(getattr(pair, name) for name in words),
-            *(_cell(name, getattr(pair, name)) for name in shown),
-            pair.reason,
+    blocks = []
+    for measure in dict.fromkeys(pair.measure for pair in result.pairs):
+        pairs = result.in_order(measure)
+        columns = [
+            Column(measure, [pair.run_a for pair in pairs], words=True),
+            Column("against", [pair.run_b for pair in pairs], words=True),
         ]
-        for pair in (*result.pairs, *result.by_group)
-    ]
-    parts = [aligned_text(header, rows, numbers_from=len(words)), "\n".join(sentences)]
-    parts += [explanation(result, i) for i in range(len(result.explained))]
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
+        if result.by_group:
+            columns.append(Column("group", [pair.group for pair in pairs], words=True))
+        for name, level in SHOWN.items():
+            if name == "reason" or any(getattr(pair, name) not in (None, "") for pair in pairs):
+                cells = [_cell(name, getattr(pair, name)) for pair in pairs]
+                columns.append(Column(TITLES.get(name, name), cells, level, words=name in ("verdict", "reason")))
+        blocks.append(Block(columns, noun="pair"))
+    return blocks + [block for i in range(len(result.explained)) for block in explanation(result, i)]
 
 
 def _cell(name: str, value: float | str | None) -> str:
@@ -221,14 +222,14 @@ def _cell(name: str, value: float | str | None) -> str:
     return _number(value, signed=not name.startswith("p"))
 
 
-def explanation(result: Comparison, i: int) -> str:
+def explanation(result: Comparison, i: int) -> list[Block]:
     """One comparison topic by topic, and the documents that could reverse it, one per line as for a list of tasks."""
-    from fathoms.cli.output import aligned_text
+    from fathoms.cli.screen import table
     from fathoms.data.delimited import quoted
 
     told, pair = result.explained[i], result.pairs[i]
     if told is None:
-        return ""
+        return []
     topics = sorted(told.topics, key=lambda one: -abs(one.score_a - one.score_b))
     header = ["topic", pair.run_a, pair.run_b, "diff", "diff_low", "diff_high", "unjudged"]
     rows = [
@@ -240,18 +241,15 @@ def explanation(result: Comparison, i: int) -> str:
         ]
         for one in topics
     ]
-    head = f"{pair.measure}, {pair.run_a} against {pair.run_b}: topics, largest difference first\n"
-    text = head + aligned_text(header, rows, numbers_from=1)
-    if not told.documents:
-        return text
-    ahead, behind = (pair.run_a, pair.run_b) if pair.diff > 0 else (pair.run_b, pair.run_a)
-    done = "together they reverse it" if told.high is not None else "together they do not reverse it"
-    lines = [
-        f"\ndocuments that would help {behind} against {ahead} most if relevant, first the most dangerous; {done}",
-        f"# {' '.join(DECISIVE)}",
-        *(" ".join(quoted(cell, " ") for cell in row) for row in decisive_rows(result, i)),
-    ]
-    return text + "\n".join(lines) + "\n"
+    title = f"{pair.measure}, {pair.run_a} against {pair.run_b}: topics, largest difference first"
+    blocks = [table(header, rows, 1, title, "topic")]
+    if told.documents:
+        ahead, behind = (pair.run_a, pair.run_b) if pair.diff > 0 else (pair.run_b, pair.run_a)
+        done = "together they reverse it" if told.high is not None else "together they do not reverse it"
+        title = f"documents that would help {behind} against {ahead} most if relevant, first the most dangerous; {done}"
+        lines = [[" ".join(quoted(cell, " ") for cell in row)] for row in decisive_rows(result, i)]
+        blocks.append(table([f"# {' '.join(DECISIVE)}"], lines, 1, title, "document"))
+    return blocks
 
 
 def decisive_rows(result: Comparison, i: int) -> list[list[str]]:

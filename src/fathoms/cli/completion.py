@@ -9,9 +9,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
-EXAMPLES = """examples:
-  eval "$(fathoms completion bash)"
-  fathoms completion fish > ~/.config/fish/completions/fathoms.fish"""
+EXAMPLES = (
+    ("complete in bash from now on: put this into ~/.bashrc", 'eval "$(fathoms completion bash)"'),
+    ("the same for fish", "fathoms completion fish > ~/.config/fish/completions/fathoms.fish"),
+)
 
 BASH = """_fathoms() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} words=

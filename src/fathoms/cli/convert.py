@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
 WHAT = {"run": "document", "qrels": "judgment"}  # that a file has
 WHOSE = {"run": "runs", "qrels": "judgments"}
-EXAMPLES = """examples:
-  fathoms convert bm25.run.gz -o bm25.parquet
+EXAMPLES = (
+    ("a run that reads several times faster", "fathoms convert bm25.run.gz -o bm25.parquet"),
+    ("MS MARCO's three columns to a TREC run", "fathoms convert dev.tsv -o dev.run"),
+)
+MORE = """more examples:
   fathoms convert runs/ -o fast/ --to parquet
-  fathoms convert dev.tsv -o dev.run            # MS MARCO's three columns to TREC
   fathoms convert qrels.txt -o test.tsv         # BEIR's judgments
   fathoms convert predictions.json -o model.run --split test
   fathoms convert passages.run -o documents.run --roll-up max --chunk-separator '#'
@@ -94,7 +96,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="what stands between document and chunk in an id (#); the last one in an id counts",
     )
     parser.add_argument("--lenient", action="store_true", help="skip bad lines and later duplicates, and say how many")
-    options.add_quiet(parser)
+    options.add_talk(parser)
 
 
 def run(args: Namespace) -> int:
@@ -106,7 +108,7 @@ def run(args: Namespace) -> int:
         for source in sources:
             target, rows, notes = _convert(source, folder, args)
             if not args.quiet:
-                output.warn(notes)
+                output.warn(notes, args)
                 print(f"fathoms: {target}: {rows}", file=sys.stderr)
             step(source)
     return 0

@@ -1,4 +1,6 @@
-"""The whole story in half a minute: simulate a small collection, score, compare and audit its systems, judge the most
+"""The whole story in half a minute, on simulated data.
+
+Simulate a small collection, score, compare and audit its systems, judge the most
 informative documents, see what that changed beside the truth, and write a report to look at.
 """
 
@@ -15,9 +17,13 @@ if TYPE_CHECKING:
     from fathoms.evidence.evidence import Floats
     from fathoms.reporting.demo import Demo
 
-EXAMPLES = """examples:
-  fathoms demo
-  fathoms demo -o other --seed 3 --budget 500"""
+EXAMPLES = (
+    ("what does fathoms do? half a minute on simulated data", "fathoms demo"),
+    (
+        "another collection, more judging, and all files in the folder other",
+        "fathoms demo -o other --seed 3 --budget 500",
+    ),
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -71,8 +77,6 @@ def _report(folder: Path) -> None:
 
 
 def told(found: Demo) -> str:
-    from fathoms.comparison.audit_sentences import sentences as of_audit
-    from fathoms.comparison.sentences import sentences as of_comparison
     from fathoms.reporting.demo import POOL_DEPTH
 
     pooled = found.collection.pooled
@@ -88,10 +92,10 @@ def told(found: Demo) -> str:
             _scores(found),
             *map(_wrapped, _of_scores(found)),
             _heading(3, "What can be claimed"),
-            *map(_wrapped, of_comparison(found.compared)),
+            *map(_wrapped, found.compared.sentences),
             *map(_wrapped, _of_claims(found)),
             _heading(4, "Can the collection be trusted?"),
-            *map(_wrapped, of_audit(found.audit)),
+            *map(_wrapped, found.audit.sentences),
             _wrapped(_of_outsiders(found)),
             _heading(5, "Judging"),
             _wrapped(_of_judging(found)),
@@ -185,7 +189,7 @@ def _places(scores: Floats) -> list[int]:
 
 
 def _scores(found: Demo) -> str:
-    from fathoms.cli.output import aligned_text
+    from fathoms.cli.screen import aligned_text
 
     places = _places(found.truth)
     measure = found.before.measures[0]
@@ -200,7 +204,7 @@ def _scores(found: Demo) -> str:
 
 
 def _before_and_after(found: Demo) -> str:
-    from fathoms.cli.output import aligned_text
+    from fathoms.cli.screen import aligned_text
 
     columns = [found.scores, found.scores_after, found.start.expected, found.judged.expected, found.truth]
     order = sorted(range(len(found.scores)), key=lambda i: -found.truth[i])

@@ -1,5 +1,7 @@
-"""How much depends on the depth of evaluation? For each depth: how many pairs of runs a t-test separates, how well that
-covers or contradicts what the pool's depth says, and how the order of the runs changes.
+"""How much depends on the depth of evaluation?
+
+For each depth: how many pairs of runs a t-test separates (discrimination), how many of those that it separates at the
+pool's depth (coverage), how many it separates the other way round (inversion), and how alike the runs' orders are.
 
 -o FILE writes the volatility matrix, the correlation of the runs' order at every depth with that at every other: as a
 picture (.svg, .png, .pdf, .html) or as .tsv. --scores FILE writes the scores of every run at every depth.
@@ -9,13 +11,29 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fathoms import choices
 from fathoms.cli import options
 
+if TYPE_CHECKING:
+    from fathoms.cli.screen import Block
+    from fathoms.comparison.depth import DepthAnalysis
+
+# What a narrow terminal leaves out of the table: the higher, the sooner.
+LEVELS = {"tau": 0, "discrimination": 0, "inversion": 1, "coverage": 2, "pearson": 3, "median_p": 4}
 PICTURES = (".svg", ".png", ".pdf", ".html")
-EXAMPLES = """examples:
-  fathoms depth qrels.txt runs/ -m nDCG --depths 1:50
+EXAMPLES = (
+    (
+        "from which depth on does nDCG order the runs in the same way?",
+        "fathoms depth qrels.txt runs/ -m nDCG --depths 1:50",
+    ),
+    (
+        "how alike are the orders at all pairs of depths? as a picture",
+        "fathoms depth qrels.txt runs/ -m AP --depths 1:50 -o volatility.svg",
+    ),
+)
+MORE = """more examples:
   fathoms depth qrels.txt runs/ -m 'AP(variant=b)' -m 'RBP(p=0.95)' --depths 1:50 --cross -o volatility.svg"""
 
 
@@ -35,6 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--reference", metavar="D", type=options.at_least_one, help="depth to compare with (the pool's)"
     )
     parser.add_argument("--alpha", metavar="A", type=options.share, default=0.05, help="significance level (0.05)")
+    options.add_all(parser)
     options.add_choice(
         parser, "--format", choices=("table", "tsv", "json"), default="table", help="form of the output (table)"
     )
@@ -44,6 +63,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_order(parser)
     options.add_reading(parser)
     options.add_work(parser)
+
+
+def _blocks(result: DepthAnalysis) -> list[Block]:
+    """A table for each measure; the scores' differences before what they do to the order."""
+    from fathoms.cli.screen import Block, Column
+
+    rows = result.rows()
+    blocks = []
+    for measure in result.measures:
+        found = [row for row in rows if row[0] == measure]
+        columns = [Column(measure, [f"depth {row[1]}" for row in found], words=True)]
+        for place, name in enumerate(result.columns[2:], 2):
+            columns.append(Column(name, [f"{row[place]:.4f}" for row in found], LEVELS[name]))
+        blocks.append(Block(columns, noun="depth"))
+    return blocks
 
 
 def run(args: Namespace) -> int:
@@ -64,13 +98,8 @@ def run(args: Namespace) -> int:
         result = exp.depth(
             names, args.depths, correlation=args.corr, reference=args.reference, alpha=args.alpha, progress=step
         )
-    output.say_notes(exp, result, args)
-    if args.format == "table":
-        shown = [[str(v) if isinstance(v, str | int) else f"{v:.4f}" for v in row] for row in result.rows()]
-        output.put(output.aligned_text(result.columns, shown, numbers_from=1), None)
-    else:
-        output.put_result(result, Namespace(format=args.format, output=None))
-    output.say_sentences(result, args)
+    shown = Namespace(**{**vars(args), "output": None})
+    output.present(result, shown, lambda: _blocks(result), experiment=exp)
     if args.output is not None and args.output.suffix == ".tsv":
         matrix = result.volatility(args.cross)
         output.put(output.delimited(matrix.columns, matrix.rows(), "\t"), args.output)

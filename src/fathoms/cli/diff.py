@@ -1,5 +1,7 @@
-"""What changed from run A to run B? Overlap and RBO of their rankings, documents gained and lost in the first places,
-ranks that moved. Judgments are not needed; with --qrels it says what the change did, and what is still unjudged.
+"""What changed from run A to run B?
+
+Overlap and RBO of their rankings, documents gained and lost in the first places, ranks that moved. Judgments are not
+needed; with --qrels it says what the change did to scores, and what is still unjudged.
 
 Differences are B minus A. The most changed topics come first; --topic shows one of them in full, side by side. -o FILE
 with .svg, .png, .pdf or .html draws the documents gained and lost in each topic.
@@ -13,18 +15,25 @@ from typing import TYPE_CHECKING, Any
 
 from fathoms.cli import options
 from fathoms.cli.depth import PICTURES
+from fathoms.cli.screen import SHOWN as ESCAPED
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
+    from fathoms.api import Experiment
+    from fathoms.cli.screen import Block
     from fathoms.comparison.diff import Diff
     from fathoms.judging.texts import Texts
 
-EXAMPLES = """examples:
-  fathoms diff yesterday.run today.run
-  fathoms diff bm25.run bm25-tuned.run --qrels qrels.txt -m nDCG@10
+EXAMPLES = (
+    ("what did a change do to the first ten documents?", "fathoms diff yesterday.run today.run"),
+    (
+        "did it make results better, as far as they are judged?",
+        "fathoms diff bm25.run bm25-tuned.run --qrels qrels.txt -m nDCG@10",
+    ),
+)
+MORE = """more examples:
   fathoms diff bm25.run dense.run --qrels qrels.txt --topic 301 --docs corpus.jsonl
   fathoms diff bm25.run dense.run --show documents --format tsv -o moved.tsv"""
-SHOWN = 15  # topics in the table; the other formats have all
 SNIPPET = 80  # characters of a text
 
 
@@ -71,66 +80,65 @@ def run(args: Namespace) -> int:
         charts.require()
     exp = options.experiment(args)
     found = exp.diff(measures=args.measures, depth=args.depth, p=args.p)
-    output.say_notes(exp, found, args)
     if draws:
         output.save_chart(found.chart(), args.output)
         args.output = None
     if args.topic is not None:
-        _put_topic(found, args)
-    elif args.format == "table":
-        output.put(_table(found), args.output)
-    else:
-        output.put_rows(KINDS[args.show], found.rows(args.show), args, WORDS)
+        _present_topic(found, args, exp)
+        return 0
+    output.present(
+        found,
+        args,
+        lambda: _blocks(found),
+        experiment=exp,
+        put_data=lambda found, args: output.put_rows(KINDS[args.show], found.rows(args.show), args, WORDS),
+    )
     return 0
 
 
 # -- all topics ----------------------------------------------------------------------------------------------------
 
 
-def _table(found: Diff) -> str:
-    from fathoms.cli.output import aligned_text
+def _blocks(found: Diff) -> list[Block]:
+    """A row per topic, most changed first, and one for all."""
+    from fathoms.cli.screen import Block, Column
     from fathoms.comparison.diff_sentences import signed
     from fathoms.judging.texts import printable
 
     names = {
-        "topic": "topic",
-        "overlap": f"overlap@{found.depth}",
-        "rbo": "RBO",
-        "rbo_min": "min",
-        "rbo_max": "max",
-        "gained": "gained",
-        "new": "new",
-        "lost": "lost",
-        "gone": "gone",
-        "mean_shift": "shift",
-        "largest_rise": "up",
-        "largest_fall": "down",
+        "overlap": (f"overlap@{found.depth}", 0),
+        "rbo": ("RBO", 1),
+        "rbo_min": ("min", 6),
+        "rbo_max": ("max", 6),
+        "gained": ("gained", 0),
+        "new": ("new", 4),
+        "lost": ("lost", 0),
+        "gone": ("gone", 4),
+        "mean_shift": ("shift", 5),
+        "largest_rise": ("up", 5),
+        "largest_fall": ("down", 5),
+        "unjudged": ("unjudged", 3),
     }
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows()]
     if all(_cell(row["rbo_min"]) == _cell(row["rbo_max"]) for row in rows):  # long runs leave nothing open
         del names["rbo_min"], names["rbo_max"]
-    if found.qrels is not None:
-        names["unjudged"] = "unjudged"
-        for row in rows:
-            row["unjudged"] = row["gained_unjudged"] + row["lost_unjudged"]
-    measure = "" if found.main is None else found.main.measure.name
-    scores = {row[0]: row[4:7] for row in found.rows("scores") if row[1] == measure}
-    header = [*names.values(), *([f"{measure} B-A", "low", "high"] if measure else [])]
-    changed = int(found.changed.sum())
-    shown = rows[: min(SHOWN, changed)]
-    cells = []
-    for row in [*shown, rows[-1]]:
-        line = [printable(row["topic"]), *(_cell(row[name]) for name in list(names)[1:])]
-        score = scores.get(row["topic"], (None,) * 3) if measure else ()
-        cells.append([*line, *("" if value is None else signed(value) for value in score)])
-    more = changed - len(shown)
-    rest = f"and {pluralise(more, 'more changed topic')}; --format tsv has all\n" if more > 0 else ""
-    first = shown[0]["topic"] if shown else ""
-    hint = (
-        f"--topic {shlex.quote(first)} shows the most changed topic in full\n" if first.isprintable() and first else ""
-    )
-    said = "\n".join(map(printable, found.sentences))
-    return f"{said}\n\n{aligned_text(header, cells, 1)}{rest}{hint}"
+    if found.qrels is None:
+        del names["unjudged"]
+    for row in rows:
+        row["unjudged"] = None if found.qrels is None else row["gained_unjudged"] + row["lost_unjudged"]
+    columns = [Column("topic", [printable(row["topic"]) for row in rows], words=True)]
+    for name, (title, level) in names.items():
+        columns.append(Column(title, [_cell(row[name]) for row in rows], level))
+    if found.main is not None:
+        measure = found.main.measure.name
+        scores = {row[0]: row[4:7] for row in found.rows("scores") if row[1] == measure}
+        none = (None,) * 3
+        for place, title in enumerate((f"{measure} B-A", "low", "high")):
+            values = [scores.get(row["topic"], none)[place] for row in rows]
+            columns.append(Column(title, ["" if value is None else signed(value) for value in values], 2))
+    first = rows[0]["topic"] if found.changed.any() else ""
+    hint = f"--topic {shlex.quote(first)} shows the most changed topic in full" if first.isprintable() else ""
+    return [Block(columns, noun="topic", under=hint)]
 
 
 def _cell(value: Any) -> str:
@@ -140,63 +148,62 @@ def _cell(value: Any) -> str:
 # -- one topic -----------------------------------------------------------------------------------------------------
 
 
-def _put_topic(found: Diff, args: Namespace) -> None:
+def _present_topic(found: Diff, args: Namespace, exp: Experiment) -> None:
     """The documents of one topic: all of them for programs, those in the first places for people."""
     from fathoms.cli import output
     from fathoms.comparison.diff import KINDS, WORDS
+    from fathoms.judging.texts import printable
 
     number = found.topic_number(args.topic)
-    table = args.format == "table"
-    rows = found.documents_of(number, found.depth if table else None)
+    rows = found.documents_of(number, found.depth if args.format == "table" else None)
     texts = _texts(args.docs, [row[0] for row in rows])
-    if not table:
+
+    def put_data(_: Any, args: Namespace) -> None:
         columns = (*KINDS["documents"], *(["text"] if texts is not None else []))
         full = [(args.topic, *row, *([_text(texts, row[0])] if texts is not None else [])) for row in rows]
         output.put_rows(columns, full, args, (*WORDS, "text"))
-        return
-    output.put(_side_by_side(found, number, rows, texts), args.output)
 
-
-def _side_by_side(found: Diff, number: int, rows: list[tuple[Any, ...]], texts: Texts | None) -> str:
-    from fathoms.cli.output import SHOWN as ESCAPED
-    from fathoms.cli.output import aligned_text
-    from fathoms.judging.texts import printable
-
-    judged = found.qrels is not None
-    header = ["rank A", "rank B", "shift", "score A", "score B", *(["grade"] if judged else []), "change", "document"]
-    cells = []
-    for document, change, rank_a, rank_b, shift, score_a, score_b, grade in rows:
-        plain = ["" if value is None else f"{value:,}" for value in (rank_a, rank_b)]
-        moved = "" if shift is None else f"{shift:+,}" if shift else "0"
-        scores = ["" if value is None else f"{value:.6g}" for value in (score_a, score_b)]
-        known = ["?" if grade is None else f"{grade:g}"] if judged else []
-        text = "" if texts is None else _text(texts, document) or "(no text)"
-        name = printable(document) + (f"  {printable(text)[:SNIPPET]}" if text else "")
-        cells.append([*plain, moved, *scores, *known, change, name])
     lengths = [int(side.lengths[number]) for side in found.sides]
     deeper = len(found.documents_of(number)) - len(rows)
     topic = printable(found.topics[number]).translate(ESCAPED)
     title = (
         f"Topic {topic}: the first {found.depth} of {printable(found.run_a)} (A, "
-        f"{pluralise(lengths[0], 'document')}) and {printable(found.run_b)} (B, {lengths[1]:,})"
+        f"{pluralise(lengths[0], 'document')}) and {printable(found.run_b)} (B, {lengths[1]:,})."
     )
-    more = (
-        f"and {pluralise(deeper, 'deeper document')}; a greater --depth, or --format tsv, shows them\n"
-        if deeper
-        else ""
+    notes = (
+        [f"{pluralise(deeper, 'deeper document')}: a greater --depth, or --format tsv, shows them."] if deeper else []
     )
-    unknown = "?: unjudged\n" if judged and any(row[7] is None for row in rows) else ""
-    return f"{title}\n\n{_flush(aligned_text, header, cells)}{more}{unknown}"
+    notes += ["?: unjudged."] if found.qrels is not None and any(row[7] is None for row in rows) else []
+    said = output.Said([title], notes, found.notes)
+    output.present(said, args, lambda: [_side_by_side(found, rows, texts)], experiment=exp, put_data=put_data)
 
 
-def _flush(align: Any, header: list[str], cells: list[list[str]]) -> str:
-    """Numbers flush right and the last two columns, words, flush left."""
-    width = max(len(line[-2]) for line in (header, *cells))
-    joined = [[*line[:-2], f"{line[-2].ljust(width)}  {line[-1]}"] for line in (header, *cells)]
-    longest = max(len(line[-1]) for line in joined)
-    joined = [[*line[:-1], line[-1].ljust(longest)] for line in joined]
-    text: str = align(joined[0], joined[1:], 0)
-    return text
+def _side_by_side(found: Diff, rows: list[tuple[Any, ...]], texts: Texts | None) -> Block:
+    from fathoms.cli.screen import Block, Column
+    from fathoms.judging.texts import printable
+
+    def ranks(place: int) -> list[str]:
+        return ["" if row[place] is None else f"{row[place]:,}" for row in rows]
+
+    def scores(place: int) -> list[str]:
+        return ["" if row[place] is None else f"{row[place]:.6g}" for row in rows]
+
+    shifts = ["" if row[4] is None else f"{row[4]:+,}" if row[4] else "0" for row in rows]
+    columns = [
+        Column("rank A", ranks(2)),
+        Column("rank B", ranks(3)),
+        Column("shift", shifts, 1),
+        Column("score A", scores(5), 2),
+        Column("score B", scores(6), 2),
+    ]
+    if found.qrels is not None:
+        columns.append(Column("grade", ["?" if row[7] is None else f"{row[7]:g}" for row in rows]))
+    columns.append(Column("change", [row[1] for row in rows], words=True))
+    columns.append(Column("document", [printable(row[0]) for row in rows], words=True))
+    if texts is not None:
+        shown = [printable(_text(texts, row[0]) or "(no text)")[:SNIPPET] for row in rows]
+        columns.append(Column("text", shown, 3, words=True))
+    return Block(columns, noun="document")
 
 
 def _texts(path: str | None, documents: list[str]) -> Texts | None:

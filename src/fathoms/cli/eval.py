@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fathoms.cli import options
 
-if TYPE_CHECKING:
-    from fathoms.api import Experiment
-    from fathoms.experiment.evaluate import Evaluation
-
-EXAMPLES = """examples:
-  fathoms eval qrels.txt runs/
-  fathoms eval qrels.txt bm25.run.gz -m AP -m 'RBP(p=0.8)' --by-topic --format tsv -o scores.tsv
+EXAMPLES = (
+    ("which run scores highest, and what could unjudged documents change?", "fathoms eval qrels.txt runs/"),
+    (
+        "two measures, topic by topic, for a spreadsheet",
+        "fathoms eval qrels.txt bm25.run -m AP -m nDCG@10 --by-topic --format tsv",
+    ),
+)
+MORE = """more examples:
   fathoms eval qrels.txt 'runs/*.run' -m AP@100 --universe all --ties expected
   fathoms eval qrels.txt runs/ -m nDCG@10 --topic-groups intents.tsv"""
 
@@ -69,37 +69,18 @@ def run(args: Namespace) -> int:
             resume=args.resume,
             progress=step,
         )
-    output.say_notes(exp, result, args)
+    likely = None
     if args.likely:
-        _write_likely(exp, result, args)
-    else:
-        output.write(result, args)
+        from fathoms.cli.eval_likely import with_estimates
+
+        likely = with_estimates(exp, result)
+    output.present(
+        likely or result,
+        args,
+        lambda: output.score_blocks(result, {} if likely is None else likely.estimates),
+        others={"trec_eval": lambda: output.trec_eval(result), "latex": lambda: output.latex(result)},
+        experiment=exp,
+    )
     if args.resume is not None:
         finished(args.resume)
     return 0
-
-
-LIKELY = ("estimate", "likely_low", "likely_high")
-
-
-def _write_likely(exp: Experiment, result: Evaluation, args: Namespace) -> None:
-    """The scores, and three columns more; in a table a part of its own."""
-    from fathoms.cli import output
-    from fathoms.estimate.draws import drawable
-
-    measures = [measure for measure in result.measures if measure.range_is != "none" and drawable(measure)]
-    found = exp.predict(measures, by_topic=args.by_topic) if measures else None
-    estimates = {} if found is None else {row[:3]: row[7:] for row in found.rows()}
-    if found is not None and found.calibrated is not None and result.groups is not None:
-        of_groups = found.calibrated.by_group(result.groups, found.level)
-        estimates = {key: estimates[key] for key in estimates if key[1] != "all"} | of_groups | estimates
-    if args.format != "table":
-        rows = [(*row, *estimates.get(tuple(row[:3]), (None,) * len(LIKELY))) for row in result.rows()]
-        output.put_rows((*result.columns, *LIKELY), rows, args, result.words)
-        return
-    shown = [[*key, *(f"{value:.4f}" for value in values)] for key, values in estimates.items()]
-    parts = [output.table(result, wide=args.output is not None, quiet=args.quiet)]
-    if found is not None:
-        parts.append(output.aligned_text((*result.columns[:3], *LIKELY), shown, numbers_from=3))
-        parts += [] if args.quiet else ["".join(f"{sentence}\n" for sentence in found.sentences)]
-    output.put("\n".join(parts), args.output)

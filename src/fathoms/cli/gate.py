@@ -20,14 +20,21 @@ from fathoms.cli import options
 from fathoms.comparison.names import GATE_MEASURES, GATE_RUNS
 
 if TYPE_CHECKING:
+    from fathoms.cli.screen import Block
     from fathoms.comparison.gate_result import Gate
 
-EXAMPLES = """examples:
-  fathoms gate qrels.txt main.run branch.run
-  fathoms gate judgments.csv main.csv branch.csv -m nDCG@10 -m P@5 --max-drop 0.02 --markdown summary.md
+EXAMPLES = (
+    ("may this branch be merged? the exit status says so", "fathoms gate qrels.txt main.run branch.run"),
+    (
+        "the same with a drop of 0.02 allowed, and a summary for the pull request",
+        "fathoms gate qrels.txt main.run branch.run --max-drop 0.02 --markdown pr.md",
+    ),
+)
+MORE = """more examples:
   fathoms gate qrels.txt main.run branch.run --topic-groups intents.tsv --junit gate.xml --judge-first todo.tsv"""
 
-SHOWN = ("diff", "diff_low", "diff_high", "estimate", "lower", "upper", "p_drop_corrected")
+# What the table shows of each measure, and what a narrow terminal leaves out: the higher, the sooner.
+SHOWN = {"diff": 0, "diff_low": 6, "diff_high": 6, "estimate": 5, "lower": 2, "upper": 2, "p_drop_corrected": 4}
 TITLES = {"p_drop_corrected": "p_drop"}
 TO_JUDGE = ("topic", "document", "rank_baseline", "rank_candidate", "change")
 
@@ -96,50 +103,35 @@ def run(args: Namespace) -> int:
         labels=args.labels,
         to_depth=args.to_depth,
     )
-    output.say_notes(exp, result, args)
     if args.markdown is not None:
         output.put(result.markdown(), args.markdown)
     if args.junit is not None:
         output.put(result.junit(), args.junit)
     if args.judge_first is not None:
         output.put(to_judge(result), args.judge_first)
-    _write(result, args)
+    others = {"markdown": result.markdown, "junit": result.junit, "json": lambda: _json(result)}
+    output.present(result, args, lambda: [_block(result)], others=others, experiment=exp)
     return result.exit_code
 
 
-def _write(result: Gate, args: Namespace) -> None:
-    from fathoms.cli import output
+def _block(result: Gate) -> Block:
+    from fathoms.cli.screen import Block, Column
 
-    if args.format == "table":
-        output.put(_table(result, quiet=args.quiet), args.output)
-    elif args.format == "markdown":
-        output.put(result.markdown(), args.output)
-    elif args.format == "junit":
-        output.put(result.junit(), args.output)
-    elif args.format == "json":
-        output.put(_json(result), args.output)
-    else:
-        output.put_result(result, args)
-
-
-def _table(result: Gate, *, quiet: bool) -> str:
-    from fathoms.cli.output import aligned_text
-
-    sentences = result.sentences
-    words = ["measure", *(["group"] if result.by_group else []), "outcome", "basis"]
-    header = [*words, "topics", "baseline", "candidate", *(TITLES.get(name, name) for name in SHOWN)]
-    rows = [
-        [
-            *(getattr(row, name) for name in words),
-            *(f"{row.topics}", f"{row.baseline:.4f}", f"{row.candidate:.4f}"),
-            *(_number(getattr(row, name), signed=name not in TITLES) for name in SHOWN),
-        ]
-        for row in result.found
+    found = result.found
+    columns = [Column("measure", [row.measure for row in found], words=True)]
+    if result.by_group:
+        columns.append(Column("group", [row.group for row in found], words=True))
+    columns += [
+        Column("outcome", [row.outcome for row in found], words=True),
+        Column("basis", [row.basis for row in found], 3, words=True),
+        Column("topics", [f"{row.topics}" for row in found], 4),
+        Column("baseline", [f"{row.baseline:.4f}" for row in found], 1),
+        Column("candidate", [f"{row.candidate:.4f}" for row in found], 1),
     ]
-    parts = [f"{sentences[0]}\n", aligned_text(header, rows, numbers_from=len(words))]
-    if not quiet:
-        parts.append("\n".join([*sentences[1:], *result.about_estimates]))
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
+    for name, level in SHOWN.items():
+        cells = [_number(getattr(row, name), signed=name not in TITLES) for row in found]
+        columns.append(Column(TITLES.get(name, name), cells, level))
+    return Block(columns)
 
 
 def _number(value: float | None, *, signed: bool) -> str:
@@ -157,7 +149,7 @@ def _json(result: Gate) -> str:
         "candidate": result.candidate,
         "max_drop": result.max_drop,
         "alpha": result.alpha,
-        "sentences": result.sentences,
+        "sentences": result.findings,
         "measures": [dict(zip(result.columns, row, strict=True)) for row in result.rows()],
         "judge_first": [{name: getattr(one, name) for name in TO_JUDGE} for one in result.to_judge],
     }

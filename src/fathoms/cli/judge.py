@@ -30,11 +30,16 @@ if TYPE_CHECKING:
     from fathoms.judging.session import Session
     from fathoms.judging.texts import TextSources
 
-EXAMPLES = """examples:
-  fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt
+EXAMPLES = (
+    (
+        "which documents to judge so that it becomes clear which run is better?",
+        "fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl",
+    ),
+    ("try the judging page on simulated documents", "fathoms judge --demo --web"),
+)
+MORE = """more examples:
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --export qrels.txt --resume
   fathoms judge none runs/ --topic-texts topics.jsonl --docs docs.jsonl --web --judge-twice 10%
-  fathoms judge --demo --web
   fathoms judge none runs/ --docs docs.jsonl --web --assessors names.txt --grades grades.txt --guidelines guide.md
   fathoms judge none runs/ -m nDCG@10 --max-grade 3 --labels llm.tsv --docs docs.jsonl --export qrels.txt
   fathoms judge qrels.txt a.run b.run --first decisive.txt --export more.txt
@@ -183,7 +188,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_order(parser)
     options.add_reading(parser)
     parser.add_argument("--seed", metavar="N", type=options.at_least_zero, help="seed of what is drawn at random (0)")
-    options.add_quiet(parser)
+    options.add_talk(parser)
     parser.set_defaults(ties=None)  # so that a session's own can be told from one asked for
 
 
@@ -319,7 +324,7 @@ def _judge(args: Namespace) -> int:
         stack.callback(session.close)
         found, (texts,) = session.candidates, opened
         if not args.quiet:
-            output.warn([*_notes(session.qrels, oracle, found.topics), *notes])
+            output.warn([*_notes(session.qrels, oracle, found.topics), *notes], args)
             _say_texts(texts, len(found.topics), len(set(found.documents.tolist())))
         try:
             if args.web:
@@ -456,7 +461,7 @@ def _user() -> str:
 
 
 def _summary(session: Session) -> str:
-    from fathoms.cli.output import aligned_text
+    from fathoms.cli.screen import aligned_text
     from fathoms.judging.opinions import opinion_sentences
     from fathoms.judging.terminal import pairs_settled, recall_sentence
 
@@ -472,7 +477,7 @@ def _summary(session: Session) -> str:
     systems = aligned_text(
         ["run", *(f"expected {measure}" for measure in measures)],
         [[name, *(f"{of_one[name]:.4f}" for of_one in by_measure)] for name, _ in session.expected()],
-        numbers_from=1,
+        words=1,
     )
     still_open = sorted((pair for pair in session.pairs() if pair.confidence < until), key=lambda pair: pair.confidence)
     opinions = "".join(f"\n{sentence}\n" for sentence in opinion_sentences(session))
@@ -484,7 +489,7 @@ def _summary(session: Session) -> str:
         for pair in still_open[:OPEN_PAIRS]
     ]
     more = f"and {len(still_open) - OPEN_PAIRS:,} more\n" if len(still_open) > OPEN_PAIRS else ""
-    table = aligned_text(columns, rows, numbers_from=len(columns) - 1)
+    table = aligned_text(columns, rows, words=len(columns) - 1)
     return f"{head}\n{systems}\nOpen pairs, least sure first\n{table}{more}{opinions}"
 
 

@@ -10,7 +10,6 @@ Files of six columns among the labels are taken as runs.
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
@@ -18,24 +17,27 @@ from fathoms import choices
 from fathoms.cli import options
 
 if TYPE_CHECKING:
+    from fathoms.cli.screen import Block
     from fathoms.comparison.label_result import LabelAudit, SourceAudit
 
-EXAMPLES = """examples:
-  fathoms labels qrels.txt gpt.txt llama.txt
-  fathoms labels qrels.txt 'labels/*.txt' --runs runs/ -m nDCG@10 -m P@10 --rel 2
+EXAMPLES = (
+    ("how well do the labels of two models agree with people?", "fathoms labels qrels.txt gpt.txt llama.txt"),
+    ("and would they order the runs as people do?", "fathoms labels qrels.txt gpt.txt --runs runs/ -m nDCG@10"),
+)
+MORE = """more examples:
   fathoms labels qrels.txt scores.tsv --runs runs/ --format tsv -o audit.tsv"""
+# Figures of agreement with their titles, and which a narrow terminal leaves out: the higher, the sooner.
 FIGURES = {
-    "kappa": "kappa",
-    "kappa_quadratic": "weighted",
-    "alpha_ordinal": "ordinal",
-    "alpha_nominal": "nominal",
-    "sensitivity": "sensitivity",
-    "specificity": "specificity",
-    "bias": "bias",
-    "auc": "AUC",
-    "spearman": "spearman",
+    "kappa": ("kappa", 0),
+    "kappa_quadratic": ("weighted", 3),
+    "alpha_ordinal": ("ordinal", 4),
+    "alpha_nominal": ("nominal", 6),
+    "sensitivity": ("sensitivity", 1),
+    "specificity": ("specificity", 1),
+    "bias": ("bias", 2),
+    "auc": ("AUC", 5),
+    "spearman": ("spearman", 7),
 }
-MOST_SWAPS = 10  # shown in the table; the other formats have all
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -87,13 +89,9 @@ def run(args: Namespace) -> int:
         result = exp.labels(
             labels, args.measures or LABEL_MEASURES, rel=args.rel, label_rel=args.label_rel, progress=step
         )
-    output.say_notes(exp, result, args)
     if as_runs and not args.quiet:
-        print(f"fathoms: taken as runs, by their columns: {listed(as_runs)}", file=sys.stderr)
-    if args.format == "table":
-        output.put(_table(result), args.output)
-    else:
-        output.put_result(result, args)
+        output.say([f"fathoms: taken as runs, by their columns: {listed(as_runs)}"])
+    output.present(result, args, lambda: _blocks(result), experiment=exp)
     return 0
 
 
@@ -118,38 +116,41 @@ def _told_apart(args: Namespace) -> tuple[list[str], list[str]]:
     return labels, runs
 
 
-def _table(result: LabelAudit) -> str:
-    from fathoms.comparison.label_sentences import of_source, summary
-
-    parts = ["\n".join(summary(result)), _figures(result)]
+def _blocks(result: LabelAudit) -> list[Block]:
+    blocks = [_figures(result)]
     for source in result.sources:
-        parts += ["\n".join(of_source(source)), _confusion(source)]
+        blocks.append(_confusion(source))
         if source.effects:
-            parts.append(_runs(result, source))
+            blocks.append(_runs(result, source))
             if any(effect.swaps for effect in source.effects):
-                parts.append(_swaps(source))
-    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+                blocks.append(_swaps(source))
+    return blocks
 
 
-def _figures(result: LabelAudit) -> str:
+def _figures(result: LabelAudit) -> Block:
     """One row a source; its interval below each figure."""
-    from fathoms.cli.output import aligned_text
+    from fathoms.cli.screen import Block, Column
 
-    rows = []
-    for source in result.sources:
-        found = [source.figures[name] for name in FIGURES]
-        rows.append([source.name, f"{len(source.labelled):,}", *(_number(one.value) for one in found)])
-        rows.append(["", "", *("" if one.low is None else f"{one.low:.2f}..{one.high:.2f}" for one in found)])
-    text = aligned_text(["source", "documents", *FIGURES.values()], rows, numbers_from=1)
-    return f"Agreement with people, with 95% intervals over topics\n{text}"
+    sources = result.sources
+    columns = [
+        Column("source", [cell for one in sources for cell in (one.name, "")], words=True),
+        Column("documents", [cell for one in sources for cell in (f"{len(one.labelled):,}", "")]),
+    ]
+    for name, (title, level) in FIGURES.items():
+        cells = []
+        for source in sources:
+            one = source.figures[name]
+            cells += [_number(one.value), "" if one.low is None else f"{one.low:.2f}..{one.high:.2f}"]
+        columns.append(Column(title, cells, level))
+    return Block(columns, "Agreement with people, with 95% intervals over topics")
 
 
 def _number(value: float | None, digits: int = 3) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 
 
-def _confusion(source: SourceAudit) -> str:
-    from fathoms.cli.output import aligned_text
+def _confusion(source: SourceAudit) -> Block:
+    from fathoms.cli.screen import table
     from fathoms.comparison.label_sentences import with_interval
 
     found = source.labelled
@@ -162,39 +163,41 @@ def _confusion(source: SourceAudit) -> str:
         for grade, cells in zip(found.grades, found.total, strict=True)
     ]
     header = ["grade", *(f"label {label:g}" for label in found.labels), "labelled relevant"]
-    return f"{source.name}: documents by human grade and label\n{aligned_text(header, rows, numbers_from=1)}"
+    return table(header, rows, 1, f"{source.name}: documents by human grade and label", "grade")
 
 
-def _runs(result: LabelAudit, source: SourceAudit) -> str:
+def _runs(result: LabelAudit, source: SourceAudit) -> Block:
     """Scores by people and by labels, best by people first, and how far each run follows the labels."""
-    from fathoms.cli.output import aligned_text
+    from fathoms.cli.screen import Block, Column
 
-    header = ["run"]
-    for effect in source.effects:
-        header += [effect.measure, "labels", "gain"]
-    header += ["follows", "excess", "p"]
     best = sorted(range(len(result.runs)), key=lambda i: (-float(source.effects[0].human[i]), result.runs[i]))
-    rows = []
-    for i in best:
-        row = [result.runs[i]]
-        for effect in source.effects:
-            row += [f"{effect.human[i]:.4f}", f"{effect.labels[i]:.4f}", f"{effect.gains[i]:+z.4f}"]
-        one = source.followings[i]
-        row += [_number(one.correlation), _number(one.excess), _number(one.p)]
-        rows.append([*row, "circular?" if one.suspect else ""])
-    text = aligned_text([*header, ""], rows, numbers_from=1)
-    return f"{source.name}: scores by people and by labels of the same documents; gain over the median run\n{text}"
+    columns = [Column("run", [result.runs[i] for i in best], words=True)]
+    for place, effect in enumerate(source.effects):
+        columns += [
+            Column(effect.measure, [f"{effect.human[i]:.4f}" for i in best], 3 * place),
+            Column("labels", [f"{effect.labels[i]:.4f}" for i in best], 3 * place),
+            Column("gain", [f"{effect.gains[i]:+z.4f}" for i in best], 3 * place + 1),
+        ]
+    followed = [source.followings[i] for i in best]
+    columns += [
+        Column("follows", [_number(one.correlation) for one in followed], 2),
+        Column("excess", [_number(one.excess) for one in followed], 90),
+        Column("p", [_number(one.p) for one in followed], 90),
+    ]
+    if any(one.suspect for one in followed):
+        columns.append(Column("", ["circular?" if one.suspect else "" for one in followed]))
+    title = f"{source.name}: scores by people and by labels of the same documents; gain over the median run"
+    return Block(columns, title, "run")
 
 
-def _swaps(source: SourceAudit) -> str:
-    from fathoms.cli.output import aligned_text
+def _swaps(source: SourceAudit) -> Block:
+    from fathoms.cli.screen import table
 
     found = [(effect.measure, swap) for effect in source.effects for swap in effect.swaps]
     found.sort(key=lambda pair: -pair[1].human)
     rows = [
         [swap.ahead, swap.behind, measure, f"{swap.human:+z.4f}", f"{swap.labels:+z.4f}", f"{swap.p:.4f}"]
-        for measure, swap in found[:MOST_SWAPS]
+        for measure, swap in found
     ]
-    more = f", the {MOST_SWAPS} widest by people of {len(found):,}" if len(found) > MOST_SWAPS else ""
     header = ["ahead by people", "behind", "measure", "people", "labels", "p"]
-    return f"{source.name}: pairs that change places{more}\n{aligned_text(header, rows, numbers_from=3)}"
+    return table(header, rows, 3, f"{source.name}: pairs that change places", "pair")

@@ -10,50 +10,64 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fathoms.cli import options
 
 if TYPE_CHECKING:
+    from fathoms.cli.screen import Block
     from fathoms.measures.base import Measure
 
-EXAMPLES = """examples:
-  fathoms measures
-  fathoms measures nDCG
+EXAMPLES = (
+    ("which measures are there?", "fathoms measures"),
+    ("what exactly is nDCG here, and which parameters does it take?", "fathoms measures nDCG"),
+)
+MORE = """more examples:
   fathoms measures --format tsv -o measures.tsv"""
+WIDTH = 118  # of the page on one measure, where the terminal is not narrower
 COLUMNS = ("measure", "kind", "range", "ties", "estimate", "difference", "judging", "description")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="a measure, such as AP, nDCG@10 or ndcg_cut_10")
     options.add_output(parser, ("table", "tsv", "json"))
+    options.add_quiet(parser)
 
 
 def run(args: Namespace) -> int:
-    from fathoms.cli import output
+    from fathoms.cli import output, screen
     from fathoms.measures.parse import find_class
     from fathoms.measures.registry import MEASURES
 
     output.check_target(args.format, args.output)
-    if args.name is None:
-        rows = [summary(cls) for cls in MEASURES.values()]
-        table = output.aligned_text(COLUMNS, rows, len(COLUMNS))
-        records = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-        text = _formatted(args.format, table, COLUMNS, rows, output.records(records))
-    else:
+    if args.name is not None:
         cls = find_class(args.name)
         facts = details(cls)
-        text = _formatted(args.format, page(cls), ("fact", "value"), facts, output.records([dict(facts)]))
-    output.put(text, args.output)
+        if args.format == "table":
+            size = screen.terminal()
+            output.put(page(cls, WIDTH if size is None else min(WIDTH, size.columns)), args.output)
+        elif args.format == "json":
+            output.put(output.records([dict(facts)]), args.output)
+        else:
+            output.put(output.delimited(("fact", "value"), facts, "\t"), args.output)
+        return 0
+    rows = [summary(cls) for cls in MEASURES.values()]
+    said = output.Said([f"{len(rows)} measures; `fathoms measures NAME` says everything about one."])
+
+    def put_data(_: Any, args: Namespace) -> None:
+        output.put_rows(COLUMNS, rows, args)
+
+    output.present(said, args, lambda: [_block(rows)], put_data=put_data)
     return 0
 
 
-def _formatted(format: str, table: str, columns: Sequence[str], rows: Sequence[tuple[str, ...]], json: str) -> str:
-    from fathoms.cli.output import delimited
+def _block(rows: Sequence[tuple[str, ...]]) -> Block:
+    """What each is for comes before what fathoms can do with it."""
+    from fathoms.cli.screen import Block, Column
 
-    if format == "table":
-        return table
-    return json if format == "json" else delimited(columns, rows, "\t")
+    levels = dict(zip(COLUMNS, (0, 2, 1, 3, 5, 6, 4, 0), strict=True))
+    columns = [Column(name, [row[i] for row in rows], levels[name], words=True) for i, name in enumerate(COLUMNS)]
+    return Block([columns[0], columns[-1], *columns[1:-1]], noun="measure")
 
 
 def summary(cls: type[Measure]) -> tuple[str, ...]:
@@ -144,17 +158,17 @@ def parameters(cls: type[Measure]) -> list[tuple[str, str]]:
     return found
 
 
-def page(cls: type[Measure]) -> str:
+def page(cls: type[Measure], columns: int = WIDTH) -> str:
     """The same to read."""
     import textwrap
 
     facts = dict(details(cls))
-    parts = [f"{cls.__name__}: {facts.pop('description')}"]
+    parts = ["\n".join(textwrap.wrap(f"{cls.__name__}: {facts.pop('description')}", columns))]
     del facts["measure"]
     parts += filter(None, [facts.pop("definition")])
     width = max(map(len, facts))
     lines = []
     for fact, value in facts.items():
         start = f"{fact:<{width}}  "
-        lines += textwrap.wrap(value or "-", 118, initial_indent=start, subsequent_indent=" " * len(start))
+        lines += textwrap.wrap(value or "-", columns, initial_indent=start, subsequent_indent=" " * len(start))
     return "\n\n".join([*parts, "\n".join(lines)]) + "\n"

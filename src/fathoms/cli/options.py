@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
+def group(parser: ArgumentParser, title: str) -> Any:
+    """The flags under one heading of a command's help."""
+    there = next((one for one in parser._action_groups if one.title == title), None)
+    return there or parser.add_argument_group(title)
+
+
 def add_files(parser: ArgumentParser) -> None:
     parser.add_argument(
         "qrels",
@@ -41,8 +47,9 @@ def add_measures(parser: ArgumentParser, which: str = "such as AP, nDCG@10 or 'R
 
 def add_reading(parser: ArgumentParser) -> None:
     """How files are read."""
-    parser.add_argument("--lenient", action="store_true", help="skip bad lines and later duplicates, and say how many")
-    parser.add_argument(
+    flags = group(parser, "reading files")
+    flags.add_argument("--lenient", action="store_true", help="skip bad lines and later duplicates, and say how many")
+    flags.add_argument(
         "--nonrelevant-grade",
         metavar="GRADE",
         dest="junk",
@@ -50,7 +57,7 @@ def add_reading(parser: ArgumentParser) -> None:
         help="a negative grade that means judged and not relevant, such as -2 for spam",
     )
     add_choice(
-        parser,
+        flags,
         "--names",
         choices=choices.NAMES,
         default="file",
@@ -60,8 +67,9 @@ def add_reading(parser: ArgumentParser) -> None:
 
 def add_order(parser: ArgumentParser) -> None:
     """Which order of the documents counts."""
+    flags = group(parser, "order of documents")
     add_choice(
-        parser,
+        flags,
         "--ties",
         choices=choices.TIES,
         default="trec",
@@ -70,7 +78,7 @@ def add_order(parser: ArgumentParser) -> None:
         "column instead of scores)",
     )
     add_choice(
-        parser,
+        flags,
         "--score-precision",
         choices=choices.PRECISIONS,
         help="how scores are compared; default float32, as trec_eval, under trec and expected, else float64",
@@ -79,13 +87,14 @@ def add_order(parser: ArgumentParser) -> None:
 
 def add_ranges(parser: ArgumentParser) -> None:
     """What the ranges range over."""
+    flags = group(parser, "unjudged documents, topics, pool")
     add_choice(
-        parser,
+        flags,
         "--bounds",
         choices=choices.BOUNDS,
         help="how ranges of AP, nDCG and Q are made: exact (default), or Ravana and Moffat's approximation",
     )
-    parser.add_argument(
+    flags.add_argument(
         "--universe",
         metavar="auto|run|pair|all|N|inf",
         type=checker(choices.universe),
@@ -93,7 +102,7 @@ def add_ranges(parser: ArgumentParser) -> None:
         "each run's own; pair, those of both runs (compare only); all, those of all given runs; N, those and N unseen "
         "ones per topic; inf, those and any number of unseen ones",
     )
-    parser.add_argument(
+    flags.add_argument(
         "--universe-depth",
         metavar="D",
         type=at_least_one,
@@ -104,8 +113,9 @@ def add_ranges(parser: ArgumentParser) -> None:
 
 def add_pooled(parser: ArgumentParser) -> None:
     """What of the collection counts: the runs that made the pool, and the topics."""
+    flags = group(parser, "unjudged documents, topics, pool")
     add_topics(parser)
-    parser.add_argument(
+    flags.add_argument(
         "--pooled",
         metavar="FILE",
         type=Path,
@@ -115,8 +125,9 @@ def add_pooled(parser: ArgumentParser) -> None:
 
 
 def add_topics(parser: ArgumentParser) -> None:
+    flags = group(parser, "unjudged documents, topics, pool")
     add_choice(
-        parser,
+        flags,
         "--topics",
         choices=choices.TOPICS,
         default="all",
@@ -126,13 +137,14 @@ def add_topics(parser: ArgumentParser) -> None:
 
 
 def add_topic_groups(parser: ArgumentParser) -> None:
-    parser.add_argument(
+    flags = group(parser, "unjudged documents, topics, pool")
+    flags.add_argument(
         "--topic-groups",
         metavar="FILE",
         help="groups of topics to look at too: a topic and its group (or several columns of them) per line, with tabs "
         "or commas between, or JSON; a topics file with such a column will do",
     )
-    parser.add_argument(
+    flags.add_argument(
         "--group-by",
         metavar="COLUMN",
         action="append",
@@ -144,14 +156,15 @@ def add_estimates(parser: ArgumentParser, *, intervals: bool = True) -> None:
     """What the default estimate is of, and what it may use; and the level of its intervals where they are shown."""
     from fathoms.estimate.names import LEVEL
 
-    parser.add_argument(
+    flags = group(parser, "estimates")
+    flags.add_argument(
         "--to-depth",
         metavar="D",
         type=at_least_one,
         help="judging will reach the top D of every given run, and what lies deeper counts as not relevant (default: "
         "as deep as the pool and the measure suggest, which the output says)",
     )
-    parser.add_argument(
+    flags.add_argument(
         "--labels",
         metavar="FILE",
         action="append",
@@ -160,30 +173,49 @@ def add_estimates(parser: ArgumentParser, *, intervals: bool = True) -> None:
         "qrels file will do; may be repeated",
     )
     if intervals:
-        parser.add_argument("--level", metavar="L", type=share, default=LEVEL, help=f"of the intervals ({LEVEL:g})")
+        flags.add_argument("--level", metavar="L", type=share, default=LEVEL, help=f"of the intervals ({LEVEL:g})")
 
 
 def add_work(parser: ArgumentParser) -> None:
-    parser.add_argument("--workers", metavar="N", type=at_least_one, default=2, help="runs worked on at a time (2)")
-    parser.add_argument(
+    flags = group(parser, "work")
+    flags.add_argument("--workers", metavar="N", type=at_least_one, default=2, help="runs worked on at a time (2)")
+    flags.add_argument(
         "--scheduler",
         metavar="ADDRESS",
         type=scheduler,
         help="work on a Dask cluster: its scheduler's tcp://host:port, or local:N for one of N processes here",
     )
-    parser.add_argument(
+    flags.add_argument(
         "--seed", metavar="N", type=at_least_zero, default=0, help="seed of all that is drawn at random (0)"
     )
+    add_talk(parser)
+
+
+def add_talk(parser: ArgumentParser) -> None:
+    flags = group(parser, "output")
     add_quiet(parser)
+    flags.add_argument("--verbose", action="store_true", help="list all warnings, not only the first few")
 
 
 def add_quiet(parser: ArgumentParser) -> None:
-    parser.add_argument("--quiet", action="store_true", help="no warnings and no progress, results only")
+    flags = group(parser, "output")
+    flags.add_argument("--quiet", action="store_true", help="no warnings and no progress, results only")
+
+
+def add_all(parser: ArgumentParser) -> None:
+    flags = group(parser, "output")
+    flags.add_argument(
+        "--all",
+        action="store_true",
+        help="show all rows, columns and notes on a terminal, as pipes and files have them",
+    )
 
 
 def add_output(parser: ArgumentParser, formats: tuple[str, ...]) -> None:
-    add_choice(parser, "--format", choices=formats, default="table", help="form of the output (table)")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE instead of standard output")
+    flags = group(parser, "output")
+    add_all(parser)
+    add_choice(flags, "--format", choices=formats, default="table", help="form of the output (table)")
+    flags.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE instead of standard output")
 
 
 def checker(check: Callable[..., Result], *args: Any) -> Callable[[str], Result]:

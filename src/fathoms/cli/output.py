@@ -1,14 +1,24 @@
-"""How results leave: tables for people, TSV and friends for programs, trec_eval's layout, LaTeX."""
+"""How results leave: tables for people, TSV and friends for programs, trec_eval's layout, LaTeX.
+
+All commands go through `present`. Answers, tables and the notes under them go to standard output; where that holds data
+for programs, sentences go to standard error, as warnings and progress always do, and `--quiet` silences them.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from fathoms.choices import is_path
+from fathoms.cli import screen
+from fathoms.cli.screen import Block, Column, Size, drawing
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.files import check_writable, whole_file
 from fathoms.data.qrels import Qrels
@@ -16,12 +26,14 @@ from fathoms.errors import FathomsError
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.evaluate import COLUMNS, Evaluation, RunScores
 from fathoms.experiment.result import Result
+from fathoms.experiment.topics import IN_NO_RUN
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import trec_eval_name
 from fathoms.text import pluralise
 
-SHOWN = {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}  # what ids may hold, in tables for people
-BAR = 24  # characters in which a range is drawn
+# What no screen leaves out: over which documents ranges are, and which pool is assumed.
+ESSENTIAL = ("Ranges", "Possible ranks", "Assumed pool", "Pool", "No pool")
+FEW = 5  # warnings that are shown; `--verbose` shows all
 
 
 def check_target(format: str, output: Path | None) -> None:
@@ -32,21 +44,119 @@ def check_target(format: str, output: Path | None) -> None:
         check_writable(output)
 
 
-def warn(notes: Iterable[str]) -> None:
+class Said(Result):
+    """Words beside data that no analysis has made a result of."""
+
+    def __init__(self, answer: Sequence[str], remarks: Sequence[str] = (), notes: Sequence[str] = ()) -> None:
+        self._answer, self._remarks, self.notes = list(answer), list(remarks), list(notes)
+
+    @property
+    def answer(self) -> list[str]:
+        return self._answer
+
+    @property
+    def remarks(self) -> list[str]:
+        return self._remarks
+
+
+def present(
+    result: Result,
+    args: Namespace,
+    blocks: Callable[[], list[Block]],
+    notes: Iterable[str] = (),
+    others: Mapping[str, Callable[[], str]] | None = None,
+    experiment: BaseExperiment | None = None,
+    put_data: Callable[[Any, Namespace], None] | None = None,
+) -> None:
+    """A result in the form asked for: a page for people, or data with the sentences beside it.
+
+    `blocks` makes the tables of the page; `others` makes the text of formats that are neither that nor rows; `put_data`
+    writes rows where those of the result will not do; `notes` are warnings beside those of the result and the
+    experiment.
+    """
+    sentences = result.sentences
+    found = [*result.notes, *([] if experiment is None else experiment.notes), *notes]
+    warnings = [note for note in dict.fromkeys(found) if not _is_said(note, sentences)]
+    urgent = [note for note in warnings if note.startswith(IN_NO_RUN)]
+    files = {} if experiment is None else _short_names(experiment)
+    before = [] if args.quiet else warning_lines(urgent, args, files)
+    after = [] if args.quiet else warning_lines([note for note in warnings if note not in urgent], args, files)
+    say(before)
+    if args.format == "table":
+        size = None if args.output is not None or args.all else screen.terminal()
+        remarks = result.remarks
+        if size is not None:
+            talk = sum(len(screen.wrapped(line, size.columns)) for line in before + after)  # on the same screen
+            size = Size(size.columns, size.lines - talk)
+            remarks.sort(key=lambda remark: not remark.startswith(ESSENTIAL))
+        put(screen.page(result.answer, blocks(), remarks, size), args.output)
+    else:
+        if others is not None and args.format in others:
+            put(others[args.format](), args.output)
+        else:
+            (put_data or put_result)(result, args)
+        say([] if args.quiet else [f"fathoms: {sentence}" for sentence in sentences])
+    say(after)
+
+
+def say(lines: Iterable[str]) -> None:
+    """Talk: what is no result."""
+    for line in lines:
+        print(line, file=sys.stderr)
+
+
+def warn(notes: Iterable[str], args: Namespace) -> None:
+    if not args.quiet:
+        say(warning_lines(notes, args))
+
+
+def warning_lines(notes: Iterable[str], args: Namespace, files: Mapping[str, str] | None = None) -> list[str]:
+    """A few lines, the most severe first as they come; what is said of several files, in the same words but for the
+    figures, is said once. All of it with `--verbose`."""
+    notes = list(dict.fromkeys(notes))
+    alike: dict[str, list[str]] = {}
     for note in notes:
-        print(f"fathoms: warning: {note}", file=sys.stderr)
+        source, colon, rest = note.partition(": ")
+        alike.setdefault(re.sub(r"\d[\d,.]*", "0", rest) if colon and " " not in source else note, []).append(note)
+    lines = [same[0] if len(same) == 1 else f"{len(same):,} files, such as {same[0]}" for same in alike.values()]
+    more = len(lines) - FEW if len(lines) > FEW + 1 else 0
+    if getattr(args, "verbose", False):
+        lines, more = notes, 0
+    shown = [shortened(line, files or {}) for line in lines[: len(lines) - more]]
+    counted = [f"fathoms: {pluralise(more, 'more warning')}; --verbose lists all"] if more else []
+    return [*(f"fathoms: warning: {line}" for line in shown), *counted]
 
 
-def say_notes(experiment: BaseExperiment, result: Result, args: Namespace) -> None:
-    """What a careful reader should know of the files and of the numbers."""
-    if not args.quiet:
-        warn(dict.fromkeys([*result.notes, *experiment.notes]))
+def _is_said(note: str, sentences: Iterable[str]) -> bool:
+    """Whether a sentence says the same, such as which pool is assumed, by how it begins."""
+    start = note.partition(",")[0].casefold()
+    return any(sentence.casefold().startswith(start) for sentence in sentences)
 
 
-def say_sentences(result: Result, args: Namespace) -> None:
-    if not args.quiet:
-        for sentence in result.sentences:
-            print(f"fathoms: {sentence}", file=sys.stderr)
+def _short_names(experiment: BaseExperiment) -> dict[str, str]:
+    """What to call files on a terminal: as seen from the current folder, or by their name alone where one has it."""
+    if not sys.stderr.isatty():
+        return {}
+    source = experiment.qrels_source
+    paths = [os.fspath(source)] if is_path(source) else []
+    return short_names([*paths, *(experiment.runs.file_of(name) for name in experiment.runs)])
+
+
+def short_names(paths: Sequence[str]) -> dict[str, str]:
+    names = Counter(os.path.basename(path) for path in dict.fromkeys(paths))
+    return {
+        path: os.path.basename(path)
+        if names[os.path.basename(path)] == 1
+        else min(os.path.relpath(path), path, key=len)
+        for path in paths
+    }
+
+
+def shortened(line: str, files: Mapping[str, str]) -> str:
+    """A line with files called by their short names."""
+    for path in sorted(files, key=len, reverse=True):
+        line = line.replace(path, files[path])
+    return line
 
 
 @contextmanager
@@ -62,18 +172,6 @@ def progress(total: int, quiet: bool, what: str = "runs") -> Iterator[Callable[[
     with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
         task = bar.add_task(what, total=total)
         yield lambda name: bar.update(task, advance=1, refresh=True)
-
-
-def write(result: Evaluation, args: Namespace) -> None:
-    """Scores in the form asked for."""
-    if args.format == "trec_eval":
-        put(trec_eval(result), args.output)
-    elif args.format == "latex":
-        put(latex(result), args.output)
-    elif args.format == "table":
-        put(table(result, wide=args.output is not None, quiet=args.quiet), args.output)
-    else:
-        put_result(result, args)
 
 
 def put_result(result: Result, args: Namespace) -> None:
@@ -123,21 +221,6 @@ def save_chart(chart: Any, path: Path) -> None:
     """A picture in the form that the file's name asks for; HTML that needs no network."""
     with whole_file(path) as temporary:
         chart.save(temporary, **({"inline": True} if path.suffix == ".html" else {}))
-
-
-def aligned_text(header: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int) -> str:
-    """Columns of text side by side, the first ones flush left and the numbers flush right."""
-    rows = [[cell.translate(SHOWN) for cell in row] for row in rows]
-    widths = [max(len(line[i]) for line in (header, *rows)) for i in range(len(header))]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.ljust(width) if i < numbers_from else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return "  ".join(padded).rstrip()
-
-    return "\n".join(map(line, (header, *rows))) + "\n"
 
 
 def records(rows: list[dict[str, Any]]) -> str:
@@ -250,119 +333,58 @@ def _topic_values(run: RunScores, measure: Measure, i: int) -> dict[str, float |
 
 # -- the table ------------------------------------------------------------------------------------------------
 
-
-class Block(NamedTuple):
-    """A title and a table under it; text columns come first, and a drawing may be the last one."""
-
-    title: str
-    header: list[str]
-    rows: list[list[str]]
-    words: int  # text columns
-    drawn: bool
+LIKELY = ("estimate", "likely_low", "likely_high")
+# Which columns a narrow terminal shows, beside run, topic and score: the higher, the sooner they go.
+LEVELS = {"low": 1, "high": 1, **dict.fromkeys(LIKELY, 2), "bar": 8, **dict.fromkeys(COLUMNS[6:], 9)}
+Values = dict[str, float | None]
 
 
-def table(result: Evaluation, *, wide: bool, quiet: bool) -> str:
-    """One block a measure, best run first, the range drawn; under it what else a reader should know."""
-    blocks = [_block(result, measure) for measure in result.measures]
-    return blocks_text(blocks, [], [] if quiet else result.sentences, wide=wide)
+def score_blocks(
+    result: Evaluation, likely: Mapping[tuple[str, str, str], Sequence[float | None]] | None
+) -> list[Block]:
+    """A table for each measure, best run first, the range drawn; `likely` has the estimate and its interval by run,
+    topic and measure."""
+    return [_score_block(result, measure, likely or {}) for measure in result.measures]
 
 
-def blocks_text(blocks: list[Block], above: Sequence[str], sentences: Sequence[str], *, wide: bool) -> str:
-    """Tables between the sentences above them and those below."""
-    on_terminal = sys.stdout.isatty() and not wide
-    texts = [*above, *sentences, *(cell for block in blocks for row in block.rows for cell in row[: block.words])]
-    # Terminals have a width and fat letters, and other letters than these may be wider or none; rich knows of all that.
-    if on_terminal or not all(text.isascii() and text.isprintable() for text in texts):
-        return _by_rich(blocks, above, sentences, on_terminal)
-    head = "".join(f"{sentence}\n" for sentence in above) + ("\n" if above else "")
-    return head + "\n".join([*map(_plain, blocks), ""]) + "".join(f"{sentence}\n" for sentence in sentences)
-
-
-def _block(result: Evaluation, measure: Measure) -> Block:
+def _score_block(
+    result: Evaluation, measure: Measure, likely: Mapping[tuple[str, str, str], Sequence[float | None]]
+) -> Block:
     rows = _table_rows(result, measure)
-    words = ["run", "topic"] if result.by_topic else ["run"] if result.groups is None else ["run", "group"]
+    for run, topic, values in rows:
+        values |= dict(zip(LIKELY, likely.get((run, topic, measure.name), (None,) * 3), strict=True))
+    shown = [name for name in (*COLUMNS[3:6], *LIKELY, *COLUMNS[6:]) if any(v[name] is not None for _, _, v in rows)]
     if measure.aggregate == "sum":
-        names, has_range, greatest = ["score"], any(values["high"] is not None for _, _, values in rows), 0.0
-    else:
-        names = [name for name in COLUMNS[3:] if any(values[name] is not None for _, _, values in rows)]
-        has_range = "high" in names
-        greatest = max([1.0] + [values["high"] or values["score"] or 0 for _, _, values in rows])
-    header = [*words, *names, *([f"0{'':{BAR - 2}}{greatest:g}"] if has_range else [])]
-    cells = [
-        [
-            *(run, topic)[: len(words)],
-            *(_digits(values[name], measure) for name in names),
-            *([_bar(values, greatest)] if has_range else []),
-        ]
-        for run, topic, values in rows
-    ]
-    return Block(f"{measure.name}, {_over(measure, result)}", header, cells, len(words), has_range)
+        shown = ["score"]
+    text = {name: [_digits(values[name], measure) for _, _, values in rows] for name in shown}
+    tied = [name for name in COLUMNS[6:] if name in text]
+    if all(text[name] == text["score"] for name in tied):  # nothing to see
+        shown = [name for name in shown if name not in tied]
+    columns = [Column(f"{measure.name}, {_over(result)}", [run for run, _, _ in rows], words=True)]
+    if result.by_topic or result.groups is not None:
+        what = "topic" if result.by_topic else "group"
+        columns.append(Column(what, [topic for _, topic, _ in rows], words=True))
+    columns += [Column(name, text[name], LEVELS.get(name, 0)) for name in shown]
+    if any(values["high"] is not None for _, _, values in rows) and measure.aggregate != "sum":
+        most = max([1.0, *(values["high"] or values["score"] or 0 for _, _, values in rows)])
+
+        def draw(width: int) -> list[str]:
+            return [f"0{f'{most:g}':>{width - 1}}", *(_bar(values, most, width) for _, _, values in rows)]
+
+        columns.append(drawing(draw, LEVELS["bar"]))
+    several = result.by_topic or result.groups is not None
+    return Block(columns, noun="row" if several else "run")
 
 
-def _plain(block: Block) -> str:
-    lines = [block.header, *block.rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    last = len(widths) - block.drawn
-
-    def line(cells: list[str]) -> str:
-        return "  ".join(
-            cell.rjust(width) if block.words <= i < last else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        )
-
-    return "".join(f"{text}\n" for text in (block.title, *map(line, lines)))
-
-
-def _by_rich(blocks: list[Block], above: Sequence[str], sentences: Sequence[str], on_terminal: bool) -> str:
-    import io
-
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    buffer = io.StringIO()
-    # Names are data, so nothing in them is markup; and what goes to a file is never cut to fit.
-    console = Console(
-        file=buffer,
-        force_terminal=on_terminal,
-        width=None if on_terminal else 10_000,
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
-    for sentence in above:
-        console.print(sentence, soft_wrap=True)
-    if above:
-        console.print()
-    for block in blocks:
-        console.print(block.title, style="bold")
-        grid = Table(box=None, pad_edge=False)
-        for i, name in enumerate(block.header):
-            if i < block.words:
-                grid.add_column(name, overflow="fold")
-            else:
-                drawn = block.drawn and i == len(block.header) - 1
-                grid.add_column(name, justify="left" if drawn else "right", no_wrap=True)
-        for row in block.rows:
-            grid.add_row(*(Text(cell) if i >= block.words else cell for i, cell in enumerate(row)))
-        console.print(grid)
-        console.print()
-    for sentence in sentences:
-        console.print(sentence, soft_wrap=True)
-    return buffer.getvalue()
-
-
-def _over(measure: Measure, result: Evaluation) -> str:
+def _over(result: Evaluation) -> str:
     counts = [len(run.topics) for run in result.runs]
     least, most = min(counts), max(counts)
-    topics = pluralise(most, "topic") if least == most else f"{least:,} to {most:,} topics"
-    how = {"mean": "mean over", "sum": "sum over", "geometric": "geometric mean over"}[measure.aggregate]
-    return f"{how} {topics}"
+    return pluralise(most, "topic") if least == most else f"{least:,} to {most:,} topics"
 
 
-def _table_rows(result: Evaluation, measure: Measure) -> list[tuple[str, str, dict[str, float | None]]]:
+def _table_rows(result: Evaluation, measure: Measure) -> list[tuple[str, str, Values]]:
     rows = []
-    for run in sorted(result.runs, key=lambda run: -(run.mean(measure)["score"] or 0.0)):
+    for run in result.ranked(measure):
         if result.by_topic:
             rows += [(run.run, topic, _topic_values(run, measure, i)) for i, topic in enumerate(run.topics)]
         if result.groups is not None:
@@ -376,13 +398,13 @@ def _digits(value: float | None, measure: Measure) -> str:
     return "" if value is None else f"{value:,.0f}" if measure.aggregate == "sum" else f"{value:.4f}"
 
 
-def _bar(values: dict[str, float | None], greatest: float) -> str:
+def _bar(values: Values, greatest: float, width: int) -> str:
     """`···├──●────┤···`: where in 0..greatest the score and its range lie."""
     score, low, high = values["score"], values["low"], values["high"]
     if score is None or low is None or high is None:
         return ""
-    at = [min(BAR - 1, int(value / greatest * BAR)) for value in (low, score, high)]
-    cells = ["·"] * BAR
+    at = [min(width - 1, int(value / greatest * width)) for value in (low, score, high)]
+    cells = ["·"] * width
     cells[at[0] : at[2] + 1] = "─" * (at[2] + 1 - at[0])
     if at[0] < at[2]:
         cells[at[0]], cells[at[2]] = "├", "┤"

@@ -1,11 +1,13 @@
-"""Regenerate a paper's tables and figures on your collection: table<N>.tsv and .tex, fig<N>.tsv and .svg, index.md.
+"""Regenerate a paper's tables and figures on your collection.
 
-rm    Ravana and Moffat 2010: score estimates from incomplete judgments, separability and reversals
-gain  Lu, Moffat and Culpepper 2016: relevance as a function of rank
-depth Lu, Moffat and Culpepper 2016: the effect of pooling and evaluation depth on metrics
-ties  Yang, Moffat and Turpin 2016: ties in scores, and how precise scores need to be (all runs, in --ties run order)
-rtc   Carterette 2007: robust test collections, whether confidence from few judgments can be trusted (--trials of them,
-      on --workers; what is interrupted goes on where it stopped when started again)
+Written are table<N>.tsv and .tex, fig<N>.tsv and .svg, and index.md.
+
+  rm     Ravana and Moffat 2010: score estimates from incomplete judgments, separability and reversals
+  gain   Lu, Moffat and Culpepper 2016: relevance as a function of rank
+  depth  Lu, Moffat and Culpepper 2016: the effect of pooling and evaluation depth on metrics
+  ties   Yang, Moffat and Turpin 2016: ties in scores, and how precise scores need to be (all runs, in --ties run order)
+  rtc    Carterette 2007: robust test collections, whether confidence from few judgments can be trusted (--trials
+         of them, on --workers; what is interrupted goes on where it stopped when started again)
 
 Scores are compared as float64 unless said otherwise: these studies rebuild pools from the files as they were written.
 """
@@ -19,10 +21,18 @@ from typing import Any
 
 from fathoms.cli import options
 
-EXAMPLES = """examples:
-  fathoms papers rm qrels.txt runs/ --pooled pooled.txt -o rm
+EXAMPLES = (
+    (
+        "the tables of Ravana and Moffat's paper, on this collection",
+        "fathoms papers rm qrels.txt runs/ --pooled pooled.txt -o rm",
+    ),
+    (
+        "those of Lu, Moffat and Culpepper on depth, with teams left out",
+        "fathoms papers depth qrels.txt runs/ --groups groups.tsv -o depth",
+    ),
+)
+MORE = """more examples:
   fathoms papers gain qrels.txt runs/ --pooled pooled.txt -o gain
-  fathoms papers depth qrels.txt runs/ --pooled pooled.txt --groups groups.tsv -o depth
   fathoms papers ties qrels.txt runs/ -o ties
   fathoms papers rtc qrels.txt runs/ --trials 1000 -o rtc"""
 
@@ -95,7 +105,7 @@ def run(args: Namespace) -> int:
     undrawn = write_study(study, args.output, args.workers)
     finished(args.output)
     if not args.quiet:
-        output.warn([*exp.topic_notes(), *exp.notes, *exp.qrels.notes])
+        output.warn([*exp.topic_notes(), *exp.notes, *exp.qrels.notes], args)
         if undrawn and not any(exhibit.chart is not None for exhibit in study.exhibits):
             print("fathoms: figures are written as data only; install fathoms[report] to draw them", file=sys.stderr)
         print(f"fathoms: {len(study.exhibits)} tables and figures; read {args.output}/index.md", file=sys.stderr)

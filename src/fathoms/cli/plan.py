@@ -11,7 +11,6 @@ QRELS stands for judgments that do not exist yet: how many a pool of each depth 
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,14 +19,21 @@ from fathoms import choices
 from fathoms.cli import options
 
 if TYPE_CHECKING:
+    from fathoms.cli.screen import Block
     from fathoms.comparison.plan_depth import DepthPlan
     from fathoms.comparison.plan_result import Plan, TopicAnswer, TopicPlan
 
 PICTURES = (".svg", ".png", ".pdf", ".html")
-EXAMPLES = """examples:
+EXAMPLES = (
+    (
+        "how many topics will show a difference of 0.05, judging by an earlier collection?",
+        "fathoms plan qrels.txt runs/ -m nDCG@10 --min-difference 0.05",
+    ),
+    ("how deep must a pool be for these measures?", "fathoms plan -m 'RBP(p=0.8)' -m P@20 --epsilon 0.02"),
+)
+MORE = """more examples:
   fathoms plan --variance 0.03 --min-difference 0.05
   fathoms plan --variance 0.03 --n-topics 50 --systems 10
-  fathoms plan -m 'RBP(p=0.8)' -m P@20 --epsilon 0.02
   fathoms plan qrels.txt runs/ -m nDCG@10 --power 0.9 --chart power.svg
   fathoms plan none runs/ -m 'RBP(p=0.95)' --depth 30
   fathoms plan --from-scores a.eval b.eval -m map --interval-width 0.05"""
@@ -140,27 +146,21 @@ def run(args: Namespace) -> int:
             confidence=args.confidence,
             progress=step,
         )
-    output.say_notes(exp, result, args)
-    if args.format == "table":
-        output.put(_text(result), args.output)
-    else:
-        output.put_result(result, args)
+    output.present(result, args, lambda: _blocks(result), experiment=exp)
     if args.chart is not None:
         output.save_chart(result.chart() if result.topics else result.depth_chart(), args.chart)
         if not args.quiet:
-            print(f"fathoms: wrote {args.chart}", file=sys.stderr)
+            output.say([f"fathoms: wrote {args.chart}"])
     return 0
 
 
-def _text(result: Plan) -> str:
-    parts = ["\n".join(result.sentences)]
-    for topics in result.topics:
-        parts += [_answers(topics), _curve(topics)]
+def _blocks(result: Plan) -> list[Block]:
+    blocks = [block for topics in result.topics for block in (_answers(topics), _curve(topics))]
     for depth in result.depths:
-        parts.append(_depths(depth))
+        blocks.append(_depths(depth))
         if depth.cutoffs:
-            parts.append(_cutoffs(depth))
-    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+            blocks.append(_cutoffs(depth))
+    return blocks
 
 
 def _number(value: float | None, digits: int = 4) -> str:
@@ -173,50 +173,44 @@ def _topics(one: TopicAnswer) -> str:
     return f"{one.topics:,}"
 
 
-def _answers(plan: TopicPlan) -> str:
-    from fathoms.cli.output import aligned_text
+def _answers(plan: TopicPlan) -> Block:
+    from fathoms.cli.screen import Block, Column
     from fathoms.comparison.plan_result import TITLES
 
-    now = plan.n_topics is not None
-    header = ["test", "systems", "alpha", "topics", *([f"power with {plan.n_topics}", "detectable"] if now else [])]
-    rows = []
-    for one in plan.answers:
-        row = [
-            TITLES[one.method],
-            str(one.systems),
-            f"{one.alpha:.3g}",
-            _topics(one),
-        ]
-        rows.append([*row, *([_number(one.power_now, 3), _number(one.detectable)] if now else [])])
-    about = f"{plan.measure}: topics" if plan.measure else "Topics"
-    title = f"{about} to find a difference of {plan.difference:g} with power {plan.power:g}"
-    return f"{title}\n{aligned_text(header, rows, numbers_from=1)}"
-
-
-def _curve(plan: TopicPlan) -> str:
-    from fathoms.cli.output import aligned_text
-    from fathoms.comparison.plan_result import TITLES
-
-    methods = list(plan.curve[0].power)
-    header = ["topics", *(TITLES[method] for method in methods), "detectable", "interval"]
-    rows = [
-        [
-            f"{point.topics:,}",
-            *(_number(point.power.get(method), 3) for method in methods),
-            _number(point.detectable),
-            _number(point.width),
-        ]
-        for point in plan.curve
+    found = plan.answers
+    columns = [
+        Column("test", [TITLES[one.method] for one in found], words=True),
+        Column("systems", [str(one.systems) for one in found], 3),
+        Column("alpha", [f"{one.alpha:.3g}" for one in found], 2),
+        Column("topics", [_topics(one) for one in found]),
     ]
+    if plan.n_topics is not None:
+        columns.append(Column(f"power with {plan.n_topics}", [_number(one.power_now, 3) for one in found], 1))
+        columns.append(Column("detectable", [_number(one.detectable) for one in found], 1))
+    about = f"{plan.measure}: topics" if plan.measure else "Topics"
+    return Block(columns, f"{about} to find a difference of {plan.difference:g} with power {plan.power:g}", "test")
+
+
+def _curve(plan: TopicPlan) -> Block:
+    from fathoms.cli.screen import Block, Column
+    from fathoms.comparison.plan_result import TITLES
+
+    points = plan.curve
+    columns = [Column("topics", [f"{point.topics:,}" for point in points])]
+    for place, method in enumerate(points[0].power):
+        cells = [_number(point.power.get(method), 3) for point in points]
+        columns.append(Column(TITLES[method], cells, place and place + 1))
+    columns.append(Column("detectable", [_number(point.detectable) for point in points], 1))
+    columns.append(Column("interval", [_number(point.width) for point in points], 1))
     about = f"{plan.measure}: power" if plan.measure else "Power"
-    return f"{about} by number of topics\n{aligned_text(header, rows, numbers_from=0)}"
+    return Block(columns, f"{about} by number of topics", "row")
 
 
-def _depths(plan: DepthPlan) -> str:
-    from fathoms.cli.output import aligned_text
+def _depths(plan: DepthPlan) -> Block:
+    from fathoms.cli.screen import Block, Column
 
     some_new = any(one.new not in (None, 0, one.judgments) for one in plan.points)
-    columns = {
+    cells = {
         "depth": [f"{one.depth:,}" for one in plan.points],
         "judgments": ["" if one.judgments is None else f"{one.judgments:,}" for one in plan.points],
         "new": [f"{one.new:,}" for one in plan.points] if some_new else [],
@@ -226,14 +220,13 @@ def _depths(plan: DepthPlan) -> str:
         "of pairs": [_number(one.likely_difference) for one in plan.points],
         "clear pairs": ["" if one.clear is None else f"{100 * one.clear:.0f}%" for one in plan.points],
     }
-    shown = {name: cells for name, cells in columns.items() if any(cells)}
-    text = aligned_text(list(shown), [list(row) for row in zip(*shown.values(), strict=True)], numbers_from=0)
-    return f"{plan.measure.name}: what a pool of each depth leaves unknown\n{text}"
+    columns = [Column(name, column) for name, column in cells.items() if any(column)]
+    return Block(columns, f"{plan.measure.name}: what a pool of each depth leaves unknown", "depth")
 
 
-def _cutoffs(plan: DepthPlan) -> str:
-    from fathoms.cli.output import aligned_text
+def _cutoffs(plan: DepthPlan) -> Block:
+    from fathoms.cli.screen import table
 
     rows = [[f"{one.cutoff:,}", _number(one.residual)] for one in plan.cutoffs]
     title = f"{type(plan.measure).__name__}: residual at each cut-off after a pool of depth {plan.depth:,}"
-    return f"{title}\n{aligned_text(['cut-off', 'residual'], rows, numbers_from=0)}"
+    return table(["cut-off", "residual"], rows, 0, title, "cut-off")

@@ -1,4 +1,4 @@
-"""Pool runs: the documents that stand in the top of any of them, in the order in which they would be judged.
+"""Pool runs: the top documents of all of them, in the order in which to judge.
 
 Without --qrels the list of documents to judge, as TSV with topic, document and the least depth at which a run has it.
 With --qrels the judgments that a shallower pool would have had, as a qrels file; -o FILE.csv, .json or .jsonl makes it
@@ -10,16 +10,27 @@ those to judge first. What --qrels has judged is left out of the draw.
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fathoms import choices
 from fathoms.cli import options
 
-EXAMPLES = """examples:
-  fathoms pool runs/ --depth 20 -o to-judge.tsv
-  fathoms pool runs/ --qrels qrels.txt --depth 10 -o qrels-depth10.txt
+if TYPE_CHECKING:
+    from fathoms.cli.screen import Block
+    from fathoms.estimate.drawing import SampledDocuments
+    from fathoms.experiment.pooling import PooledDocuments
+
+EXAMPLES = (
+    ("which documents are to be judged for a pool of depth 20?", "fathoms pool runs/ --depth 20 -o to-judge.tsv"),
+    (
+        "which judgments would a pool of depth 10 have had?",
+        "fathoms pool runs/ --qrels qrels.txt --depth 10 -o qrels-depth10.txt",
+    ),
+)
+MORE = """more examples:
   fathoms pool runs/ --qrels qrels.txt --budget 1000 --prefix-order shuffle --seed 3 -o qrels-1000.txt
   fathoms pool runs/ --depth 100 --sample 500 --design depth -o sample.tsv
   fathoms pool runs/ --qrels qrels.txt --depth 100 --sample 200 --design probe --seed 7 -o probe.tsv"""
@@ -66,11 +77,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--seed", metavar="N", type=options.at_least_zero, default=0, help="seed of shuffle and sample (0)"
     )
-    options.add_quiet(parser)
+    options.add_all(parser)
+    options.add_talk(parser)
 
 
 def run(args: Namespace) -> int:
-    from fathoms.cli import output
+    from fathoms.cli import output, screen
     from fathoms.estimate.drawing import SampledDocuments
 
     exp = options.experiment(args, memory_mb=0)
@@ -84,16 +96,37 @@ def run(args: Namespace) -> int:
         labels=args.labels,
     )
     if isinstance(found, SampledDocuments):
-        text = output.delimited(found.columns, found.rows(), "\t")
         what = f"{found.n_to_judge:,} documents to judge, the first of {len(found.documents):,}"
     elif found.qrels is None:
-        text = output.delimited(found.columns, found.rows(), "\t")
         what = f"{len(found.documents):,} documents to judge"
     else:
-        text = output.qrels_text(found.qrels, args.output)
         what = f"{len(found.qrels):,} of {len(exp.qrels):,} judgments"
-    output.put(text, args.output)
-    output.say_notes(exp, found, args)
-    if not args.quiet:
-        print(f"fathoms: {what}, pooled from {found.pooled_from} runs", file=sys.stderr)
+    said = output.Said([f"{what}, pooled from {found.pooled_from} runs."], (), found.notes)
+    # A list for programs: only a terminal, which has no use for all of it, gets a page.
+    args.format = "table" if args.output is None and not args.all and screen.terminal() is not None else "tsv"
+    output.present(said, args, lambda: [_block(found)], experiment=exp, put_data=lambda _, args: _put(found, args))
     return 0
+
+
+def _put(found: PooledDocuments | SampledDocuments, args: Namespace) -> None:
+    from fathoms.cli import output
+
+    qrels = getattr(found, "qrels", None)
+    text = (
+        output.delimited(found.columns, found.rows(), "\t") if qrels is None else output.qrels_text(qrels, args.output)
+    )
+    output.put(text, args.output)
+
+
+def _block(found: PooledDocuments | SampledDocuments) -> Block:
+    from fathoms.cli.screen import table
+
+    qrels = getattr(found, "qrels", None)
+    if qrels is not None:
+        frame = qrels.to_frame()
+        return table(frame.columns, [_cells(row) for row in frame.iter_rows()], 2, noun="judgment")
+    return table(found.columns, [_cells(row) for row in found.rows()], 2, noun="document")
+
+
+def _cells(row: Sequence[Any]) -> list[str]:
+    return ["" if cell is None else f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row]

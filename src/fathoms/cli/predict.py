@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fathoms.cli import options, predict_tune
 from fathoms.estimate.names import DEFAULT, MEASURES, METHODS, RELEVANCE_MODELS
@@ -22,14 +22,20 @@ from fathoms.estimate.names import DRAWS as ESTIMATE_DRAWS
 
 if TYPE_CHECKING:
     from fathoms.api import Experiment
+    from fathoms.cli.screen import Block
     from fathoms.experiment.result import Result
 
 DRAWS = 1000
 UNIFORM = "uniform"
-EXAMPLES = """examples:
-  fathoms predict qrels.txt runs/ -m nDCG@10 -m AP
+EXAMPLES = (
+    ("what will scores be once the unjudged documents are judged?", "fathoms predict qrels.txt runs/ -m nDCG@10 -m AP"),
+    (
+        "the same with labels of a language model as a help",
+        "fathoms predict qrels.txt runs/ -m nDCG@10 --labels llm.tsv",
+    ),
+)
+MORE = """more examples:
   fathoms predict qrels.txt runs/ -m AP --to-depth 50 --by-topic --format tsv
-  fathoms predict qrels.txt runs/ -m nDCG@10 --labels llm.tsv
   fathoms predict qrels.txt runs/ -m 'RBP(p=0.95)' --method all --pooled pooled.txt --format tsv
   fathoms predict qrels.txt runs/ -m P@10 --tune
   fathoms predict qrels.txt runs/ --probabilities --format tsv -o p.tsv
@@ -144,16 +150,8 @@ def run(args: Namespace) -> int:
         )
         if args.at_most is not None:
             result = found.at_most(args.at_most)
-    output.say_notes(exp, result, args)
-    output.say_sentences(result, args)
-    if args.format != "table":
-        output.put_result(result, args)
-    elif args.probabilities or args.confidence or args.at_most is not None:
-        rows = [row for row in result.rows() if args.at_most is None or args.by_topic or row[1] == "all"]
-        shown = [[f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
-        output.put(output.aligned_text(result.columns, shown, numbers_from=len(result.words)), args.output)
-    else:
-        output.put(_table(list(result.rows())), args.output)
+    plain = args.probabilities or args.confidence or args.at_most is not None
+    output.present(result, args, lambda: _plain_blocks(result, args) if plain else _blocks(result), experiment=exp)
     return 0
 
 
@@ -177,17 +175,7 @@ def _run_sampled(args: Namespace, exp: Experiment, measures: Sequence[str]) -> i
     result = exp.predict_sampled(
         measures, args.sampled, depth=args.depth, labels=args.labels, by_topic=args.by_topic, level=args.level
     )
-    output.say_notes(exp, result, args)
-    output.say_sentences(result, args)
-    if args.format != "table":
-        output.put_result(result, args)
-    else:
-        shown = [
-            ["" if cell is None else f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row]
-            for row in ((row[0], row[1], row[2], row[6], *row[3:6], *row[7:]) for row in result.rows())
-        ]
-        columns = [*result.columns[:3], "method", *result.columns[3:6], *result.columns[7:]]
-        output.put(output.aligned_text(columns, shown, numbers_from=4), args.output)
+    output.present(result, args, lambda: _blocks(result), experiment=exp)
     return 0
 
 
@@ -213,25 +201,45 @@ def _method(args: Namespace) -> str:
     return method
 
 
-def _table(rows: list[Sequence[object]]) -> str:
-    """One line a run, measure and topic; the methods side by side, the one with an interval last."""
-    from fathoms.cli.output import aligned_text
+def _blocks(result: Result) -> list[Block]:
+    """A table for each measure, highest estimate first; methods side by side, an interval after its estimate."""
+    from fathoms.cli.screen import Block, Column
 
-    methods = list(dict.fromkeys(str(row[6]) for row in rows))
-    with_interval = [str(row[6]) for row in rows if row[8] is not None][:1]
-    lines: dict[tuple[object, ...], dict[str, tuple[object, ...]]] = {}
-    for run, topic, measure, score, low, high, method, *values in rows:
-        lines.setdefault((run, topic, measure, score, low, high), {})[str(method)] = tuple(values)
-    by_topic = any(row[1] != "all" for row in rows)
-    header = ["run", *(["topic"] if by_topic else []), "measure", "score", "low", "high"]
-    header += [method if len(methods) > 1 else "estimate" for method in methods]
-    header += ["likely_low", "likely_high"] if with_interval else []
-    table = []
-    for (name, topic, measure, *numbers), found in lines.items():
-        cells = [name, *([topic] if by_topic else []), measure, *numbers, *(found[method][0] for method in methods)]
-        if with_interval:
-            cells += found[with_interval[0]][1:]
-        table.append(
-            [f"{cell:.4f}" if isinstance(cell, float) else "" if cell is None else str(cell) for cell in cells]
-        )
-    return aligned_text(header, table, numbers_from=2 + by_topic)
+    rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows()]
+    by_topic = any(row["topic"] != "all" for row in rows)
+    blocks = []
+    for measure in dict.fromkeys(row["measure"] for row in rows):
+        of_measure = [row for row in rows if row["measure"] == measure]
+        methods = list(dict.fromkeys(row["method"] for row in of_measure))
+        found = {method: [row for row in of_measure if row["method"] == method] for method in methods}
+        first = found[methods[0]]
+        means = {row["run"]: row["estimate"] for row in first if row["topic"] == "all"}
+        order = sorted(range(len(first)), key=lambda i: (-means[first[i]["run"]], first[i]["run"]))
+
+        def numbers(method: str, name: str, found: Any = found, order: Any = order) -> list[str]:
+            return [_cell(found[method][i][name]) for i in order]
+
+        columns = [Column(measure, [first[i]["run"] for i in order], words=True)]
+        if by_topic:
+            columns.append(Column("topic", [first[i]["topic"] for i in order], words=True))
+        columns.append(Column("score", numbers(methods[0], "score")))
+        for place, method in enumerate(methods):
+            title = method if len(methods) > 1 else "estimate"
+            columns.append(Column(title, numbers(method, "estimate"), place and place + 1))
+            ends = [name for name in ("likely_low", "likely_high") if any(numbers(method, name))]
+            columns += [Column(name, numbers(method, name), 1) for name in ends]
+        columns += [Column(name, numbers(methods[0], name), 20) for name in ("low", "high")]
+        blocks.append(Block(columns, noun="row" if by_topic else "run"))
+    return blocks
+
+
+def _plain_blocks(result: Result, args: Namespace) -> list[Block]:
+    """Rows as they are."""
+    from fathoms.cli.screen import table
+
+    rows = [row for row in result.rows() if args.at_most is None or args.by_topic or row[1] == "all"]
+    return [table(result.columns, [[_cell(cell) for cell in row] for row in rows], len(result.words))]
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)

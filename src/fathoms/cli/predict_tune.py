@@ -17,17 +17,14 @@ LEFT_OUT = "for --tune: score each run as if it had not contributed to the pool"
 def run_tune(args: Namespace, exp: Experiment, measures: Sequence[Any]) -> int:
     """Tune and print; `--method` may name one of the methods that have constants."""
     from fathoms.cli import output
+    from fathoms.cli.screen import table
 
     check_flags(args)
     left_out = getattr(args, "left_out", False)
     with output.progress(len(exp.runs), args.quiet) as progress:
         result = exp.tune(measures, args.method or "all", left_out=left_out, progress=progress)
-    output.say_notes(exp, result, args)
-    output.say_sentences(result, args)
-    if args.format == "table":
-        output.put(output.aligned_text(result.columns, [_cells(row) for row in result.rows()], 2), args.output)
-    else:
-        output.put_result(result, args)
+    rows = [_cells(row) for row in result.rows()]
+    output.present(result, args, lambda: [table(result.columns, rows, 2)], experiment=exp)
     return 0
 
 

@@ -18,18 +18,19 @@ from typing import TYPE_CHECKING
 from fathoms.cli import options
 
 if TYPE_CHECKING:
-    from fathoms.cli.output import Block
+    from fathoms.cli.screen import Block
     from fathoms.comparison.rank import Ranking, Standing
 
-EXAMPLES = """examples:
-  fathoms rank qrels.txt runs/
-  fathoms rank qrels.txt runs/ -m nDCG@10 -o leaderboard.html
+EXAMPLES = (
+    ("who is first, and who else could be?", "fathoms rank qrels.txt runs/ -m nDCG@10"),
+    ("the leaderboard as a page to pass on", "fathoms rank qrels.txt runs/ -m nDCG@10 -o leaderboard.html"),
+)
+MORE = """more examples:
   fathoms rank qrels.txt runs/ -m AP --draws 0 -o ranks.svg
   fathoms rank qrels.txt runs/ -m AP -m P@10 --alpha 0.1 --format latex"""
 
 FORMATS = ("table", "tsv", "csv", "json", "parquet", "latex", "html")
 PICTURES = (".svg", ".png", ".pdf")
-BAR = 24  # characters in which ranks are drawn
 LONGEST_GROUP = 8  # letters that a table shows
 
 
@@ -57,10 +58,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from fathoms import charts
     from fathoms.cli import output
+    from fathoms.errors import FathomsError
 
     picture = args.output is not None and args.output.suffix in PICTURES
     if picture:
         charts.require()
+        if args.format == "parquet":
+            raise FathomsError(f"{args.output}: is a picture; parquet needs a file of its own")
     if args.output is not None and args.output.suffix == ".html" and args.format == "table":
         args.format = "html"
     options.check_different(args.runs, "give each run once")
@@ -75,57 +79,63 @@ def run(args: Namespace) -> int:
             level=args.level,
             progress=step,
         )
-    output.say_notes(exp, result, args)
     if picture:
         output.save_chart(result.chart(), args.output)
-        output.say_sentences(result, args)
-    elif args.format == "table":
-        answers, remarks = ([], []) if args.quiet else (result.answers, result.remarks)
-        blocks = [_block(result, measure.name) for measure in result.measures]
-        output.put(output.blocks_text(blocks, answers, remarks, wide=args.output is not None), args.output)
-    elif args.format == "latex":
-        output.put(_latex(result), args.output)
-    elif args.format == "html":
-        from fathoms.reporting.leaderboard import leaderboard
-
-        output.put(leaderboard(result), args.output)
-    else:
-        output.put_result(result, args)
+        args.output = None
+    others = {"latex": lambda: _latex(result), "html": lambda: _html(result)}
+    output.present(
+        result,
+        args,
+        lambda: [_block(result, measure.name) for measure in result.measures],
+        others=others,
+        experiment=exp,
+    )
     return 0
+
+
+def _html(result: Ranking) -> str:
+    from fathoms.reporting.leaderboard import leaderboard
+
+    return leaderboard(result)
 
 
 def _block(result: Ranking, measure: str) -> Block:
     """A measure's table: ranks as spans, drawn in the last column."""
-    from fathoms.cli.output import Block
+    from fathoms.cli.screen import Block, Column, drawing
     from fathoms.comparison.rank_sentences import span
     from fathoms.text import pluralise
 
     found = result.of(measure)
-    grouped = 0 < max(len(one.group) for one in found) <= LONGEST_GROUP
-    possible, likely = found[0].rank_low is not None, found[0].likely_rank is not None
-    header = ["run", *(["group"] if grouped else []), "score", "rank", "topics"]
-    header += [*(["estimate", "at", "likely"] if likely else []), *(["possible"] if possible else [])]
-    rows = []
-    for one in found:
-        cells = [one.run, *([one.group] if grouped else []), f"{one.score:.4f}", str(one.rank)]
-        cells.append(span(one.rank_ci_low, one.rank_ci_high))
-        if likely:
-            cells += [f"{one.estimate:.4f}", str(one.likely_rank), span(one.likely_rank_low, one.likely_rank_high)]
-        if possible:
-            cells.append(span(one.rank_low, one.rank_high))
-        rows.append([*cells, bar(one, len(found))])
-    words = 2 if grouped else 1
-    title = f"{measure}, {pluralise(len(found), 'run')}, {pluralise(result.topics, 'topic')}"
-    ends = f"1{len(found):>{BAR - 1}}"
-    return Block(title, [*header, ends], rows, words, True)
+    title = f"{measure}, {pluralise(result.topics, 'topic')}"
+    columns = [Column(title, [one.run for one in found], words=True)]
+    if 0 < max(len(one.group) for one in found) <= LONGEST_GROUP:
+        columns.append(Column("group", [one.group for one in found], 4, words=True))
+    columns += [
+        Column("score", [f"{one.score:.4f}" for one in found]),
+        Column("rank", [str(one.rank) for one in found]),
+        Column("topics", [span(one.rank_ci_low, one.rank_ci_high) for one in found], 1),
+    ]
+    if found[0].likely_rank is not None:
+        columns += [
+            Column("estimate", [f"{one.estimate:.4f}" for one in found], 3),
+            Column("at", [str(one.likely_rank) for one in found], 3),
+            Column("likely", [span(one.likely_rank_low, one.likely_rank_high) for one in found], 2),
+        ]
+    if found[0].rank_low is not None:
+        columns.append(Column("possible", [span(one.rank_low, one.rank_high) for one in found], 2))
+
+    def draw(width: int) -> list[str]:
+        return [f"1{len(found):>{width - 1}}", *(bar(one, len(found), width) for one in found)]
+
+    return Block([*columns, drawing(draw, 5)], noun="run")
 
 
-def bar(one: Standing, n: int) -> str:
+def bar(one: Standing, n: int, width: int = 24) -> str:
     """`──━━●━━━────`: thin the possible ranks, thick the confidence set over topics, a dot the rank."""
-    cells = ["·"] * BAR
+    cells = ["·"] * width
 
     def place(rank: int) -> int:
-        return (rank - 1) * (BAR - 1) // max(1, n - 1)
+        return (rank - 1) * (width - 1) // max(1, n - 1)
 
     for low, high, mark in ((one.rank_low, one.rank_high, "─"), (one.rank_ci_low, one.rank_ci_high, "━")):
         if low is not None and high is not None:

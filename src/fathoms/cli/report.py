@@ -13,9 +13,14 @@ from pathlib import Path
 
 from fathoms.cli import options
 
-EXAMPLES = """examples:
-  fathoms report qrels.txt runs/ -o report.html
-  fathoms report qrels.txt runs/ -m nDCG@10 -m 'RBP(p=0.8)' --pooled pooled.txt --groups groups.tsv -o report.html
+EXAMPLES = (
+    ("everything on one page", "fathoms report qrels.txt runs/ -o report.html"),
+    (
+        "the same where the runs and teams that made the pool are known",
+        "fathoms report qrels.txt runs/ --pooled pooled.txt --groups groups.tsv",
+    ),
+)
+MORE = """more examples:
   fathoms report qrels.txt runs/ --diff bm25 bm25-tuned --docs corpus.jsonl --topic-texts topics.tsv -o report.html"""
 STAGES = 8  # that `run_report` speaks of
 
@@ -62,7 +67,7 @@ def run(args: Namespace) -> int:
             command=command_line(args),
             progress=step,
         )
-    output.say_notes(exp, found, args)
+    output.warn([*found.notes, *exp.notes], args)
     if not args.quiet:
         print(f"fathoms: {args.output} is ready; open it in a browser", file=sys.stderr)
     return 0

@@ -1,4 +1,6 @@
-"""Make a test collection of which the truth is known: runs/, qrels.txt with the judgments of a pool, truth.txt with
+"""Make a test collection of which the truth is known.
+
+Written are runs/, qrels.txt with the judgments of a pool, truth.txt with
 the complete ones, pooled.txt, which names the runs that contributed to the pool, and groups.tsv with each run's team.
 """
 
@@ -10,9 +12,16 @@ from pathlib import Path
 
 from fathoms.cli import options
 
-EXAMPLES = """examples:
-  fathoms simulate -o sim --systems 20 --n-topics 50 --seed 7
-  fathoms simulate -o sim --texts --contradictions 0.1"""
+EXAMPLES = (
+    (
+        "a collection of 20 systems and 50 topics to try things on",
+        "fathoms simulate -o sim --systems 20 --n-topics 50 --seed 7",
+    ),
+    (
+        "one with texts to judge, and with runs whose ranks contradict their scores",
+        "fathoms simulate -o sim --texts --contradictions 0.1",
+    ),
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:

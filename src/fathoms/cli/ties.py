@@ -20,17 +20,19 @@ from fathoms.cli import options
 from fathoms.cli.depth import PICTURES
 
 if TYPE_CHECKING:
+    from fathoms.cli.screen import Block
     from fathoms.comparison.tie_effects import Kind, TieReport
     from fathoms.evidence.order import Ties
 
-EXAMPLES = """examples:
-  fathoms ties qrels.txt runs/
+EXAMPLES = (
+    ("does the order of the runs depend on how ties are broken?", "fathoms ties qrels.txt runs/"),
+    ("write the runs without ties, in the order of their files", "fathoms ties qrels.txt runs/ --fix fixed --ties run"),
+)
+MORE = """more examples:
   fathoms ties qrels.txt runs/ -m AP --show pairs --format tsv -o pairs.tsv
-  fathoms ties qrels.txt runs/ -m AP -o ties.svg
-  fathoms ties qrels.txt runs/ --fix fixed --ties run"""
-FEW = 5  # rows of a measure's table in the summary
-SOME = 15  # runs there
-MANY = 60  # pairs in a table; the other formats have all
+  fathoms ties qrels.txt runs/ -m AP -o ties.svg"""
+# The rules in the order of the scores, and which a narrow terminal leaves out: the higher, the sooner.
+RULES = {"trec": 1, "file": 3, "score-rank": 3, "expected": 3, "pessimistic": 2, "optimistic": 2}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -99,37 +101,34 @@ def run(args: Namespace) -> int:
             )
     with output.progress(len(exp.runs), args.quiet) as step:
         report = exp.ties(args.measures or DEFAULT_MEASURES, depth=args.depth, progress=step)
-    output.say_notes(exp, report, args)
     if draws:
         output.save_chart(report.chart(), args.output)
         args.output = None
-    if show == "summary":
-        output.put(_summary(report), args.output)
-    elif args.format == "table":
-        output.put(_whole(report, show), args.output)
-    else:
-        output.put_rows(KINDS[show], list(report.rows(show)), args, WORDS)
+    kind: Kind = "scores" if show == "summary" else show
+    output.present(
+        report,
+        args,
+        lambda: _summary(report) if show == "summary" else [_whole(report, kind)],
+        experiment=exp,
+        put_data=lambda found, args: output.put_rows(KINDS[kind], list(found.rows(kind)), args, WORDS),
+    )
     return 0
 
 
 # -- tables ---------------------------------------------------------------------------------------------------
 
 
-def _whole(report: TieReport, kind: Kind) -> str:
-    """All rows of one kind; of pairs those that the rule decides or could."""
-    from fathoms.cli.output import aligned_text
+def _whole(report: TieReport, kind: Kind) -> Block:
+    """All rows of one kind, those of pairs that depend on the rule first."""
+    from fathoms.cli.screen import table
     from fathoms.comparison.tie_effects import KINDS, WORDS
 
     rows = list(report.rows(kind))
-    rest = ""
     if kind == "pairs":
-        concerned = [row for verdict in ("changes", "could change") for row in rows if row[-1] == verdict]
-        shown = concerned[:MANY]
-        more = f"{len(concerned) - len(shown):,} more of these, and " if len(concerned) > len(shown) else ""
-        rest = f"\n{more}{len(rows) - len(concerned):,} pairs that no order of tied documents reverses; tsv has all.\n"
-        rows = shown
+        first = {"changes": 0, "could change": 1}
+        rows.sort(key=lambda row: first.get(row[-1], 2))
     text = [[_cell(value) for value in row] for row in rows]
-    return aligned_text(KINDS[kind], text, numbers_from=sum(name in WORDS for name in KINDS[kind][:3])) + rest
+    return table(KINDS[kind], text, sum(name in WORDS for name in KINDS[kind][:3]), noun=kind.removesuffix("s"))
 
 
 def _cell(value: Any) -> str:
@@ -140,74 +139,57 @@ def _cell(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _summary(report: TieReport) -> str:
-
-    parts = ["\n".join(report.sentences), _runs(report), _places(report)]
-    return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
+def _summary(report: TieReport) -> list[Block]:
+    return [*_runs(report), *_places(report)]
 
 
-def _runs(report: TieReport) -> str:
+def _runs(report: TieReport) -> list[Block]:
     """The runs with the most to say of, first those that contradict themselves."""
-    from fathoms.cli.output import aligned_text
+    from fathoms.cli.screen import Block, Column
 
     odd = [one for one in report.found if one.tied or one.contradictions or one.risen or one.rank_ties]
     odd.sort(key=lambda one: (-(one.contradictions + one.risen > 0), -one.tied / one.documents, one.run))
-    rows = [
-        [
-            one.run,
-            f"{one.tied:,}",
-            f"{one.tied / one.documents:.1%}",
-            f"{one.tied_above:,}",
-            f"{one.across:,}",
-            f"{one.contradictions:,}",
-            f"{one.risen:,}",
-            "?" if one.exponents is None else f"{one.exponents:,}",
-            f"{one.rank_ties:,}",
-            "yes" if one.upside_down else "no",
-        ]
-        for one in odd[:SOME]
-    ]
-    if not rows:
-        return ""
+    if not odd:
+        return []
     k = report.depth
-    header = [
-        "run",
-        "tied",
-        "share",
-        f"in top {k}",
-        f"across {k}",
-        "contradictions",
-        "rises",
-        "exponents",
-        "rank ties",
-        "upside down",
+    columns = [
+        Column("run", [one.run for one in odd], words=True),
+        Column("tied", [f"{one.tied:,}" for one in odd]),
+        Column("share", [f"{one.tied / one.documents:.1%}" for one in odd]),
+        Column(f"in top {k}", [f"{one.tied_above:,}" for one in odd], 1),
+        Column(f"across {k}", [f"{one.across:,}" for one in odd], 2),
+        Column("contradictions", [f"{one.contradictions:,}" for one in odd], 3),
+        Column("rises", [f"{one.risen:,}" for one in odd], 4),
+        Column("exponents", ["?" if one.exponents is None else f"{one.exponents:,}" for one in odd], 7),
+        Column("rank ties", [f"{one.rank_ties:,}" for one in odd], 6),
+        Column("upside down", ["yes" if one.upside_down else "no" for one in odd], 5),
     ]
-    more = len(odd) - len(rows)
-    rest = f"and {more} more runs with ties; --show runs has all\n" if more else ""
-    return f"Runs with ties, those whose order contradicts itself first\n{aligned_text(header, rows, 1)}{rest}"
+    return [Block(columns, "Runs with ties, those whose order contradicts itself first", "run")]
 
 
-def _places(report: TieReport) -> str:
+def _places(report: TieReport) -> list[Block]:
     """By measure, the runs whose rank depends on the order of tied documents."""
-    from fathoms.cli.output import aligned_text
+    from fathoms.cli.screen import Block, Column
 
-    parts = []
+    blocks = []
     for measure in report.measures:
-        places = [row for row in report.rows("places") if row[1] == measure.name]
-        scores = {row[0]: row for row in report.rows("scores") if row[1] == measure.name}
-        moved = [row for row in places if len({p for p in row[2:6] if p is not None}) > 1 or row[6] != row[7]]
-        moved.sort(key=lambda row: (row[6] - row[7], row[2]))
+        scores = {row[0]: row[2:8] for row in report.rows("scores", [measure])}
+        moved = [
+            row
+            for row in report.rows("places", [measure])
+            if len({p for p in row[2:6] if p is not None}) > 1 or row[6] != row[7]
+        ]
         if not moved:
             continue
-        rows = []
-        for run, _, *taken, best, worst in moved[:FEW]:
-            _, _, trec, file_order, score_rank, expected, pessimistic, optimistic, *_ = scores[run]
-            numbers = (pessimistic, trec, file_order, score_rank, expected, optimistic)
-            rows.append([run, *map(_cell, numbers), "/".join(_cell(p) or "-" for p in taken), f"{best}-{worst}"])
-        header = ["run", "pessimistic", "trec", "file", "score-rank", "expected", "optimistic", "ranks", "could be"]
-        more = f"and {len(moved) - FEW} more; --show places has all\n" if len(moved) > FEW else ""
-        parts.append(
-            f"{measure.name}: runs whose rank depends on the tie-breaking rule; ranks under trec/file/score-rank/"
-            f"expected\n{aligned_text(header, rows, 1)}{more}"
-        )
-    return "\n".join(parts)
+        moved.sort(key=lambda row: (row[6] - row[7], row[2]))
+        columns = [
+            Column(measure.name, [row[0] for row in moved], words=True),
+            Column("ranks", ["/".join(_cell(p) or "-" for p in row[2:6]) for row in moved]),
+            Column("could be", [f"{row[6]}-{row[7]}" for row in moved]),
+        ]
+        for name, level in RULES.items():
+            place = list(RULES).index(name)
+            columns.append(Column(name, [_cell(scores[row[0]][place]) for row in moved], level))
+        title = f"{measure.name}: runs whose rank depends on the rule (trec/file/score-rank/expected)"
+        blocks.append(Block(columns, title, "run"))
+    return blocks

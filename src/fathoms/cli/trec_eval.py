@@ -24,9 +24,14 @@ if TYPE_CHECKING:
     from fathoms.evidence.align import Aligned
     from fathoms.measures.trec_eval import Column
 
-EXAMPLES = """examples:
-  fathoms trec_eval qrels.txt bm25.run
-  fathoms trec_eval -q -c -m map -m ndcg_cut.10,20 qrels.txt bm25.run
+EXAMPLES = (
+    ("what trec_eval prints, in its own layout", "fathoms trec_eval qrels.txt bm25.run"),
+    (
+        "topic by topic, for some measures, over all judged topics",
+        "fathoms trec_eval -q -c -m map -m ndcg_cut.10,20 qrels.txt bm25.run",
+    ),
+)
+MORE = """more examples:
   fathoms trec_eval -m all_trec -l 2 qrels.txt bm25.run.gz
   fathoms trec_eval -m 'ndcg.1=1,2=4' -M 100 qrels.txt bm25.run
 
@@ -155,9 +160,9 @@ def run(args: Namespace) -> int:
     )
     notes += _topic_notes(aligned, args.complete)
     if notes:
-        from fathoms.cli.output import warn
+        from fathoms.cli.output import say
 
-        warn(notes)
+        say(f"fathoms: warning: {note}" for note in notes)
     if args.by_topic:
         from fathoms.cli.output import check_topics
 

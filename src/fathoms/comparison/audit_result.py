@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from fathoms import charts
 from fathoms.comparison.audit_findings import Extended, Guideline, Judged, LeftOut, Pooling, Spread, Step, changes
-from fathoms.comparison.audit_sentences import sentences
+from fathoms.comparison.audit_sentences import answers, remarks
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import Qrels
 from fathoms.errors import warn
@@ -130,8 +130,12 @@ class Audit(Result):
         return self.frame
 
     @property
-    def sentences(self) -> list[str]:
-        return sentences(self)
+    def answer(self) -> list[str]:
+        return answers(self)
+
+    @property
+    def remarks(self) -> list[str]:
+        return remarks(self)
 
     def chart(self) -> Any:
         """Relevant documents per topic in pools of growing depth."""

@@ -29,9 +29,26 @@ REUSE = (
 )
 
 
+def answers(result: Audit) -> list[str]:
+    """Whether new systems can be scored with these judgments, and the figure that says so."""
+    if not result.pool_known:
+        return ["Nothing shows which runs contributed to the pool, so look at how much of each run is judged."]
+    severity, said = _reuse(result)
+    if not said:
+        return ["Whether new systems can be scored fairly is unknown: no run could be left out of the pool to see."]
+    verdict = REUSE[severity]
+    return [f"{verdict[0].upper()}{verdict[1:]}: {said[0][0].lower()}{said[0][1:]}"]
+
+
+def remarks(result: Audit) -> list[str]:
+    """What else bears on reuse, then the pool, what it found, and the guidelines, which come last."""
+    more = _reuse(result)[1][1:] if result.pool_known else []
+    pool = [_contributing_said(result), *more, _pool_said(result)]
+    return [*pool, _found_said(result), _guidelines_said(result)]
+
+
 def sentences(result: Audit) -> list[str]:
-    """What can be trusted and what cannot, a few sentences for each question; what is assumed comes first."""
-    return [_pool_said(result), _found_said(result), *_reuse_said(result), _guidelines_said(result)]
+    return [*answers(result), *remarks(result)]
 
 
 def _contributing_said(result: Audit) -> str:
@@ -53,8 +70,7 @@ def _contributing_said(result: Audit) -> str:
 
 
 def _pool_said(result: Audit) -> str:
-    d = result.depth
-    said = [_contributing_said(result)]
+    d, said = result.depth, list[str]()
     everything = int((result.qrels.grades >= 0).sum())
     if result.used < everything:
         said.append(f"Only the {result.used:,} of {everything:,} judgments that such a pool has are used.")
@@ -118,10 +134,9 @@ def _last_pooled(steps: Sequence[Step]) -> Step:
     return last
 
 
-def _reuse_said(result: Audit) -> list[str]:
-    """One verdict, by whichever experiment is further from TREC 8's figures in the paper; outsiders count too."""
-    if not result.pool_known:
-        return ["Reuse: nothing shows which runs contributed, so look at how much of each run is judged."]
+def _reuse(result: Audit) -> tuple[int, list[str]]:
+    """How bad it is, by whichever experiment is further from TREC 8's figures in the paper, and the figures; outsiders
+    count too."""
     said, severity = [], 0
     for kind, left in (("run", result.run_out), ("group", result.group_out)):
         change = _worst(result, left)
@@ -147,7 +162,7 @@ def _reuse_said(result: Audit) -> list[str]:
         severity = max(severity, 1)
         few = few_judged(OUTSIDE[result.assumed], len(thin), len(outside), result.depth, thin[0][1], thin[0][0])
         said.append(f"{few}.")
-    return [f"Reuse: {REUSE[severity]}. {' '.join(said)}"] if said else []
+    return severity, said
 
 
 def _worst(result: Audit, left: list[LeftOut]) -> Change | None:

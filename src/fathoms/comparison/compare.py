@@ -95,6 +95,30 @@ class Pair:
     depths_reversed: tuple[int, ...] = ()  # depths at which the other run is ahead
     group: str = "all"  # of topics
 
+    def turned(self) -> Pair:
+        """The same pair seen from B."""
+
+        def minus(value: float | None) -> float | None:
+            return None if value is None else -value
+
+        return replace(
+            self,
+            run_a=self.run_b,
+            run_b=self.run_a,
+            diff=-self.diff,
+            ci_low=-self.ci_high,
+            ci_high=-self.ci_low,
+            effect=-self.effect,
+            effect_low=minus(self.effect_high),
+            effect_high=minus(self.effect_low),
+            diff_low=minus(self.diff_high),
+            diff_high=minus(self.diff_low),
+            estimate=minus(self.estimate),
+            likely_low=minus(self.likely_high),
+            likely_high=minus(self.likely_low),
+            p_better=None if self.p_better is None else 1 - self.p_better,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Result):
@@ -119,15 +143,57 @@ class Comparison(Result):
     to_depth: dict[str, int] = field(default_factory=dict)  # by measure: the rank down to which estimates judge
     by_group: list[Pair] = field(default_factory=list)  # the same pairs on each group of topics, group by group
     estimated_by_group: dict[tuple[str, str, str], tuple[float, float, float]] = field(default_factory=dict)
+    baseline: str | None = None  # the run that the others are compared with, if only with that one
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [tuple(getattr(pair, name) for name in self.columns) for pair in (*self.pairs, *self.by_group)]
 
-    @property
-    def sentences(self) -> list[str]:
-        from fathoms.comparison.sentences import sentences
+    def in_order(self, measure: str) -> list[Pair]:
+        """The pairs by one measure as people ask for them: those of the best run, the closest rival first and the
+        better run always on the left, then those of the next; where all are with one baseline, by their difference.
+        Each is followed by its groups of topics."""
+        pairs = [pair for pair in self.pairs if pair.measure == measure]
+        if self.baseline is not None:
+            ordered = sorted(pairs, key=lambda pair: (-pair.diff, pair.run_a))
+        else:
+            rank = {run: place for place, (run, _) in enumerate(self.standing(measure))}
+            turned = [pair if rank[pair.run_a] < rank[pair.run_b] else pair.turned() for pair in pairs]
+            ordered = sorted(turned, key=lambda pair: (rank[pair.run_a], rank[pair.run_b]))
+        if not self.by_group:
+            return ordered
+        of_pair: dict[frozenset[str], list[Pair]] = {}
+        for pair in self.by_group:
+            if pair.measure == measure:
+                of_pair.setdefault(frozenset((pair.run_a, pair.run_b)), []).append(pair)
+        found = []
+        for pair in ordered:
+            found.append(pair)
+            groups = of_pair.get(frozenset((pair.run_a, pair.run_b)), [])
+            found += [one if one.run_a == pair.run_a else one.turned() for one in groups]
+        return found
 
-        return sentences(self)
+    def standing(self, measure: str) -> list[tuple[str, float]]:
+        """The runs by their mean, best first, with how far it is above that of one of them; equal ones by name."""
+        pairs = [pair for pair in self.pairs if pair.measure == measure]
+        origin = self.baseline or pairs[0].run_a
+        above = {origin: 0.0}
+        for pair in pairs:
+            if origin in (pair.run_a, pair.run_b):
+                other = pair.run_b if pair.run_a == origin else pair.run_a
+                above[other] = -pair.diff if pair.run_a == origin else pair.diff
+        return sorted(above.items(), key=lambda one: (-one[1], one[0]))
+
+    @property
+    def answer(self) -> list[str]:
+        from fathoms.comparison.sentences import answers
+
+        return answers(self)
+
+    @property
+    def remarks(self) -> list[str]:
+        from fathoms.comparison.sentences import remarks
+
+        return remarks(self)
 
     def chart(self) -> Any:
         """Which differences of the first measure can be claimed, the best runs first."""
@@ -226,6 +292,7 @@ def run_comparison(
         {} if estimates is None else {m.name: one.to_depth for m, one in estimates.by_measure.items()},
         by_group,
         {} if estimates is None or groups is None else estimates.by_group(groups, level),
+        place,
     )
 
 

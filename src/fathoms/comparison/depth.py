@@ -152,9 +152,10 @@ class DepthAnalysis(Result):
         ]
 
     @property
-    def sentences(self) -> list[str]:
+    def answer(self) -> list[str]:
+        """By each measure: from which depth on the order of the runs is stable."""
         found, kind = self.found, self.correlation
-        lines = [f"{found.pool[0].upper()}{found.pool[1:]}. Other depths are compared with depth {self.reference}."]
+        lines = []
         for measure in self.measures:
             start = stable_from(volatility(found, measure, kind=kind), found.depths)
             measured = f"{kind} between any two depths from there on is at least {STABLE:g}"
@@ -164,6 +165,13 @@ class DepthAnalysis(Result):
                 else f"{measure}: the order of the runs is not stable at any depth up to {found.depths[-1]} "
                 f"({kind} between the two deepest is not {STABLE:g} or more)."
             )
+        return lines
+
+    @property
+    def remarks(self) -> list[str]:
+        found = self.found
+        lines = [f"{found.pool[0].upper()}{found.pool[1:]}. Other depths are compared with depth {self.reference}."]
+        for measure in self.measures:
             means = found.means(measure)
             changed = swaps(means[found.depths.index(self.reference)], means[-1])
             if changed:

@@ -427,10 +427,16 @@ class Diff(Result):
         return frame_of_rows(KINDS[kind], rows, WORDS).with_columns(whole)
 
     @property
-    def sentences(self) -> list[str]:
-        from fathoms.comparison.diff_sentences import sentences
+    def answer(self) -> list[str]:
+        from fathoms.comparison.diff_sentences import headline
 
-        return sentences(self)
+        return [headline(self)]
+
+    @property
+    def remarks(self) -> list[str]:
+        from fathoms.comparison.diff_sentences import remarks
+
+        return remarks(self)
 
     def chart(self) -> Any:
         """Documents gained and lost by topic, most changed first, and what is known of them."""

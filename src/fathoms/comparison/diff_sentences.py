@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from fathoms.comparison.diff import Diff, ScoreChange
 
 
-def sentences(diff: Diff) -> list[str]:
-    told = [_headline(diff)]
-    if not diff.changed.any():
-        told += _deeper(diff)
-    told += _alike(diff)
+def remarks(diff: Diff) -> list[str]:
+    """How alike the runs are, what is known of the documents that came and went, and what that did to scores."""
+    told = [*([] if diff.changed.any() else _deeper(diff)), *_alike(diff)]
     if diff.qrels is not None:
         told += _judged(diff)
         told += [_score(one, diff) for one in diff.scores_of]
@@ -28,7 +26,7 @@ def sentences(diff: Diff) -> list[str]:
     return [*told, *_alone(diff), *_tied(diff)]
 
 
-def _headline(diff: Diff) -> str:
+def headline(diff: Diff) -> str:
     """Which topics change, what comes and goes, and whether anybody can say that it is better."""
     total, changed = int(diff.answered.sum()), int(diff.changed.sum())
     k = diff.depth

@@ -22,6 +22,7 @@ from fathoms.comparison.compare import Comparison, Pair, chosen_baseline, compar
 from fathoms.comparison.intervals import intervals
 from fathoms.comparison.paired_tests import effect_interval, effect_size, paired_differences
 from fathoms.comparison.ranges import NOTHING
+from fathoms.comparison.sentences import p_words, tested
 from fathoms.comparison.significance import CORRECTIONS, TESTS, Correction, Test, p_corrected, p_values
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.file_names import stem
@@ -205,8 +206,16 @@ class ScoreComparison(Comparison):
     """A comparison of scores that were computed elsewhere: nothing is known of judgments and ties."""
 
     @property
-    def sentences(self) -> list[str]:
-        return sentences(self)
+    def answer(self) -> list[str]:
+        measures = dict.fromkeys(pair.measure for pair in self.pairs)
+        return [f"{measure}: {_different(self, measure)}" for measure in measures]
+
+    @property
+    def remarks(self) -> list[str]:
+        return [
+            f"Tested: {tested(self)}, alpha {self.alpha:g}, over {pluralise(self.topics, 'topic')}.",
+            "Scores alone do not say what unjudged documents and ties could change; give QRELS and runs for that.",
+        ]
 
 
 def comparison_of_scores(
@@ -241,7 +250,7 @@ def comparison_of_scores(
         values, topics = topic_block(table.filter(pl.col("measure") == measure), measure, runs, notes)
         n_topics = max(n_topics, len(topics))
         pairs += _pairs(measure, runs, values, test, correction, alpha, baseline, seed)
-    return ScoreComparison(pairs, alpha, test, correction, n_topics, notes)
+    return ScoreComparison(pairs, alpha, test, correction, n_topics, notes, baseline=baseline)
 
 
 def chosen_measures(measures: Sequence[Any] | Any | None, table: pl.DataFrame) -> list[str]:
@@ -306,17 +315,24 @@ def _pairs(
     return pairs
 
 
-def sentences(result: Comparison) -> list[str]:
-    """What the scores say, and what they cannot."""
-    told = []
-    for measure in dict.fromkeys(pair.measure for pair in result.pairs):
-        pairs = [pair for pair in result.pairs if pair.measure == measure]
-        found = [pair for pair in pairs if pair.verdict == "significant"]
-        told.append(
-            f"{measure}: significant {'is' if len(found) == 1 else 'are'} {len(found)} of {len(pairs)}, "
-            f"at alpha {result.alpha:g} over {pluralise(result.topics, 'topic')}."
-        )
-    told.append(
-        "Of scores alone nobody can tell what unjudged documents and ties could change; with QRELS and runs we do."
-    )
-    return told
+def _different(result: Comparison, measure: str) -> str:
+    """Who leads, and from whom that run differs: not by which test a run is the better one."""
+    pairs = [pair for pair in result.pairs if pair.measure == measure]
+    found = [pair for pair in pairs if pair.verdict == "significant"]
+    if len(pairs) == 1:
+        (pair,) = pairs
+        if pair.verdict == "tie":
+            return f"{pair.run_a} and {pair.run_b} have the same mean."
+        ahead, behind = (pair.run_a, pair.run_b) if pair.diff > 0 else (pair.run_b, pair.run_a)
+        size = f"the difference, {abs(pair.diff):.4f}, is {'' if found else 'not '}significant"
+        return f"{ahead} is ahead of {behind}; {size} (p {p_words(pair.p_corrected)})."
+    every = f"{len(found):,} of {len(pairs):,}"
+    if result.baseline is not None:
+        return f"{every} runs {'differs' if len(found) == 1 else 'differ'} significantly from {result.baseline}."
+    standing = result.standing(measure)
+    first = [run for run, above in standing if above >= standing[0][1] - NOTHING]
+    differ = f"{every} pairs {'differs' if len(found) == 1 else 'differ'} significantly."
+    if len(first) > 1:
+        return f"{len(first):,} runs share the highest mean; {differ}"
+    won = sum(first[0] in (pair.run_a, pair.run_b) for pair in found)
+    return f"{first[0]} leads, and differs significantly from {won:,} of the {len(standing) - 1:,} others; {differ}"

@@ -107,8 +107,12 @@ class Gate(Result):
         return [row for row in self.found if row.group != "all"]
 
     @property
-    def sentences(self) -> list[str]:
-        """The outcome, then each measure, groups, ties, and what to judge."""
+    def answer(self) -> list[str]:
+        return [self.headline]
+
+    @property
+    def findings(self) -> list[str]:
+        """The outcome, then each measure, groups, ties, what to judge, and what ranges are over."""
         return [
             self.headline,
             *(sentence(self, row) for row in self.overall),
@@ -117,6 +121,10 @@ class Gate(Result):
             *judging_sentences(self),
             *range_sentences(self),
         ]
+
+    @property
+    def remarks(self) -> list[str]:
+        return [*self.findings[1:], *self.about_estimates]
 
     @property
     def headline(self) -> str:
@@ -298,7 +306,7 @@ def markdown(gate: Gate) -> str:
         f"A drop of up to {gate.max_drop:g} is allowed. Bounds: one-sided, {level} confidence each, over topics and "
         "judging."
     )
-    said = [f"- {_cell(text)}" for text in gate.sentences[1:]]
+    said = [f"- {_cell(text)}" for text in gate.findings[1:]]
     lines = [*head, *table, "", about, "", *said]
     if gate.to_judge:
         lines += ["", "| judge first: topic | document | rank in baseline | in candidate | could move the mean by |"]

@@ -13,7 +13,7 @@ from fathoms.comparison.label_agreement import Estimate, Labelled, percentiles
 from fathoms.comparison.label_budget import Budget, Calibration
 from fathoms.comparison.label_circularity import Following
 from fathoms.comparison.label_runs import Effect
-from fathoms.comparison.label_sentences import sentences
+from fathoms.comparison.label_sentences import answers, remarks
 from fathoms.data.topics import valid_text
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Bools, Floats
@@ -154,8 +154,12 @@ class LabelAudit(Result):
         raise FathomsError(f"there is no source {name!r}; there are {', '.join(one.name for one in self.sources)}")
 
     @property
-    def sentences(self) -> list[str]:
-        return sentences(self)
+    def answer(self) -> list[str]:
+        return answers(self)
+
+    @property
+    def remarks(self) -> list[str]:
+        return remarks(self)
 
     def chart(self, source: str | None = None, measure: str | None = None) -> Any:
         """With runs: each run's score by labels against that by people. Without: the confusion matrix.

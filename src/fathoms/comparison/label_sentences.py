@@ -22,14 +22,24 @@ SIGNIFICANT = 0.05
 MOST_NAMED = 5
 
 
-def sentences(result: LabelAudit) -> list[str]:
-    """What was held against what, which source is closest to people, then each source."""
-    return [_given(result), *_closest(result), *(said for one in result.sources for said in of_source(one))]
+def answers(result: LabelAudit) -> list[str]:
+    """How far the labels agree with people; of several sources, which agrees best."""
+    return _closest(result) or [_how_far(source) for source in result.sources]
 
 
-def summary(result: LabelAudit) -> list[str]:
-    """The same without the sources one by one."""
-    return [_given(result), *_closest(result)]
+def remarks(result: LabelAudit) -> list[str]:
+    """What was held against what, then each source."""
+    return [_given(result), *(said for one in result.sources for said in of_source(one))]
+
+
+def _how_far(source: SourceAudit) -> str:
+    figures = source.figures
+    said = f"{source.name} agrees with people on what is relevant with kappa {with_interval(figures['kappa'])}"
+    if figures["kappa"].value is None:
+        said = f"{source.name}: agreement with people on what is relevant is not defined for these labels"
+    tau = next((effect for effect in source.effects if effect.tau is not None), None)
+    order = "" if tau is None else f"; in its order of runs by {tau.measure}, tau with theirs is {tau.tau:.2f}"
+    return f"{said}{order}."
 
 
 def of_source(source: SourceAudit) -> list[str]:

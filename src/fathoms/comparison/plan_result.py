@@ -105,10 +105,16 @@ class Plan(Result):
         return [tuple(row.get(name) for name in COLUMNS) for row in found]
 
     @property
-    def sentences(self) -> list[str]:
-        from fathoms.comparison.plan_sentences import of_plan
+    def answer(self) -> list[str]:
+        from fathoms.comparison.plan_sentences import answers
 
-        return of_plan(self)
+        return answers(self)
+
+    @property
+    def remarks(self) -> list[str]:
+        from fathoms.comparison.plan_sentences import remarks
+
+        return remarks(self)
 
     def chart(self, measure: str | None = None) -> Any:
         """Power by number of topics."""

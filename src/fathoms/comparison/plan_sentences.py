@@ -18,10 +18,16 @@ MODELLED = "`fathoms predict --method weibull` or linear"
 CLEAR = 0.9  # of the pairs of runs: a share that is called nearly all
 
 
-def of_plan(plan: Plan) -> list[str]:
-    told = [line for one in plan.topics for line in of_topics(one)]
+def answers(plan: Plan) -> list[str]:
+    """How many topics it takes, and how deep a pool, by each measure."""
+    return [*(of_topics(one)[0] for one in plan.topics), *(of_depth(one)[0] for one in plan.depths)]
+
+
+def remarks(plan: Plan) -> list[str]:
+    """What the numbers rest on, what the topics there are can show, and what else was asked for."""
+    told = [line for one in plan.topics for line in of_topics(one)[1:]]
     for one in plan.depths:
-        told += of_depth(one)
+        told += of_depth(one)[1:]
         told += of_sample(one, plan.level)
         told += of_likely(one, plan.level, plan.confidence, plan.topics[0].width if plan.topics else None)
     return told

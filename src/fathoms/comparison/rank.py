@@ -90,22 +90,18 @@ class Ranking(Result):
         return [standing for standing in self.standings if standing.measure == measure]
 
     @property
-    def answers(self) -> list[str]:
-        """A paragraph for each measure: who is first, and who might be."""
+    def answer(self) -> list[str]:
+        """Who is first by each measure, and who else might be over topics."""
         from fathoms.comparison.rank_sentences import answers
 
         return answers(self)
 
     @property
     def remarks(self) -> list[str]:
-        """What the ranks are over, and how the estimates were checked."""
+        """What judging and ties could change, what the ranks are over, and how the estimates were checked."""
         from fathoms.comparison.rank_sentences import remarks
 
         return remarks(self)
-
-    @property
-    def sentences(self) -> list[str]:
-        return [*self.answers, *self.remarks]
 
     def chart(self) -> Any:
         """Each run's rank by the first measure, and the ranks it could have."""

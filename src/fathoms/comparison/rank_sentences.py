@@ -18,16 +18,16 @@ NAMED = 5  # runs that a sentence names
 
 
 def answers(result: Ranking) -> list[str]:
-    return [" ".join(_of_measure(result, measure.name)) for measure in result.measures]
+    """Who is first by each measure, and who else might be over topics."""
+    found = {measure.name: result.of(measure.name) for measure in result.measures}
+    return [f"{name}: {_first(of, result.topics)} {_over_topics(of, result)}" for name, of in found.items()]
 
 
-def _of_measure(result: Ranking, measure: str) -> list[str]:
+def outlook(result: Ranking, measure: str) -> list[str]:
+    """What judging and ties could make of the first rank, and how many ranks are open to a run."""
     found = result.of(measure)
-    said = [f"{measure}: {_first(found, result.topics)}", _over_topics(found, result)]
-    if found[0].likely_rank_low is not None:
-        said.append(_likely(found, result, measure))
-    if found[0].rank_low is not None:
-        said.append(_possible(found, result))
+    said = [_likely(found, result, measure)] if found[0].likely_rank_low is not None else []
+    said += [_possible(found, result)] if found[0].rank_low is not None else []
     return [*said, _widths(found)]
 
 
@@ -107,6 +107,17 @@ def _named(runs: Sequence[str]) -> str:
 
 
 def remarks(result: Ranking) -> list[str]:
+    several = len(result.measures) > 1
+    said = [
+        f"{measure.name}: {one[0].lower()}{one[1:]}" if several else one
+        for measure in result.measures
+        for one in outlook(result, measure.name)
+    ]
+    return [*said, *about(result)]
+
+
+def about(result: Ranking) -> list[str]:
+    """What ranks are over, by any measure, and how the estimates were checked."""
     said = []
     if any(one.rank_low is not None for one in result.standings):
         said.append(_universe(result))
@@ -125,12 +136,12 @@ def _universe(result: Ranking) -> str:
     if not result.unjudged and not unseen:
         return (
             f"Possible ranks: every order of tied documents; nothing that these {len(result.runs)} runs have{where} is "
-            "unjudged. Proved pair by pair, so that not all of them need be reached."
+            "unjudged. Bounds proved pair by pair: not every rank between them may be reachable."
         )
     return (
         f"Possible ranks: every way of judging the {pluralise(result.unjudged, 'unjudged document')} of these "
-        f"{len(result.runs)} runs{where}{unseen}, and every order of tied documents; proved pair by pair, so that not "
-        "all of them need be reached."
+        f"{len(result.runs)} runs{where}{unseen}, and every order of tied documents. Bounds proved pair by pair: "
+        "not every rank between them may be reachable."
     )
 
 

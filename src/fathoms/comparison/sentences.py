@@ -23,18 +23,67 @@ UNDOES = {"yes": "could reverse it", "no": "may make it insignificant, though no
 MAY = "may undo it"
 OTHER_SIDE = "topics (the test speaks for the other run)"  # the reason of such a pair
 PROBABLE = 0.8  # p_holds from which on something is said to be probable, and not only quite possible
+CLAIMED = ("certain", "supported")  # verdicts that support a claim
 CLAIMS = ("certain", "supported", "significant", "fragile")  # verdicts of differences that are significant
 MANY = 3  # more pairs than this are counted, not described one by one
 
 
-def sentences(result: Comparison) -> list[str]:
-    """One paragraph for each measure, pair by pair where there are few; then what ranges are over."""
+def answers(result: Comparison) -> list[str]:
+    """By each measure: what can be claimed, of the best run or against the baseline."""
     measures = dict.fromkeys(pair.measure for pair in result.pairs)
-    told = [sentence for measure in measures for sentence in sentences_of(result, measure)]
+    return [f"{measure}: {_claimed(result, measure)}" for measure in measures]
+
+
+def remarks(result: Comparison) -> list[str]:
+    """What ranges are over, then the pairs one by one where there are few, and what estimates rest on."""
+    measures = dict.fromkeys(pair.measure for pair in result.pairs)
+    told = [range_sentence(result)] if any(pair.diff_low is not None for pair in result.pairs) else []
+    told += [sentence for measure in measures for sentence in pair_sentences(result, measure)]
     told += [sentence for measure in measures for sentence in group_sentences(result, measure)]
-    if any(pair.diff_low is not None for pair in result.pairs):
-        told.append(range_sentence(result))
     return [*told, *result.about_estimates, *outside_sentences(result, result.pairs)]
+
+
+def _claimed(result: Comparison, measure: str) -> str:
+    pairs = [pair for pair in result.pairs if pair.measure == measure]
+    if len(pairs) == 1:
+        return _claim(pairs[0], result)
+    claimed = [pair for pair in pairs if pair.verdict in CLAIMED]
+    if result.baseline is not None:
+        better = sum(pair.diff > 0 for pair in claimed)
+        worse = len(claimed) - better
+        return (
+            f"{_none_or(better)} of {len(pairs):,} runs can be claimed to be better than {result.baseline}, "
+            f"{'and ' if bool(better) == bool(worse) else 'but '}{_none_or(worse)} to be worse."
+        )
+    standing = result.standing(measure)
+    first = [run for run, above in standing if above >= standing[0][1] - NOTHING]
+    support = "supports" if len(claimed) == 1 else "support"
+    every = f"{_none_or(len(claimed))} of all {len(pairs):,} pairs {support} a claim."
+    if len(first) > 1:
+        names = " and ".join(first) if len(first) == 2 else f"{first[0]} and {len(first) - 1:,} others"
+        return f"{names} share the highest mean; {every}"
+    others = len(standing) - 1
+    won = sum(first[0] in (pair.run_a, pair.run_b) for pair in claimed)
+    if won == others:
+        return f"{first[0]} can be claimed to be better than all {others:,} others; {every}"
+    if not won:
+        return f"{first[0]} leads, but cannot be claimed to be better than any of the {others:,} others; {every}"
+    return f"{first[0]} leads, and can be claimed to be better than {won:,} of the {others:,} others; {every}"
+
+
+def _none_or(n: int) -> str:
+    return f"{n:,}" if n else "none"
+
+
+def pair_sentences(result: Comparison, measure: str) -> list[str]:
+    """The pairs of one measure: what is known of the only one, a paragraph on each of a few, or how many there are of
+    each verdict."""
+    pairs = [pair for pair in result.pairs if pair.measure == measure]
+    if len(pairs) > 1:
+        return sentences_of(result, measure)
+    several = len({pair.measure for pair in result.pairs}) > 1
+    told = _details(pairs[0], result)
+    return [f"{measure}: {one[0].lower()}{one[1:]}" if several else one for one in told]
 
 
 def outside_sentences(result: Comparison, pairs: Sequence[Pair]) -> list[str]:
@@ -124,11 +173,15 @@ def range_sentence(result: Comparison) -> str:
 
 def sentence(pair: Pair, result: Comparison) -> str:
     """One comparison, to be quoted: the claim, the figures, then what could undo it."""
+    return " ".join([f"{pair.measure}: {_claim(pair, result)}", *_details(pair, result)])
+
+
+def _details(pair: Pair, result: Comparison) -> list[str]:
+    """What a claim rests on, and what could undo it."""
     if pair.verdict == "tie":
-        return f"{pair.measure}: {pair.run_a} and {pair.run_b} have the same mean over {result.topics} topics."
-    claim = f"{pair.measure}: {_claim(pair, result)}"
-    parts = [claim, _figures(pair, result), _estimate(pair, result), _judging(pair), _depths(pair)]
-    return " ".join(part for part in parts if part)
+        return []
+    parts = [_figures(pair, result), _estimate(pair, result), _judging(pair), _depths(pair)]
+    return [part for part in parts if part]
 
 
 def _ordered(pair: Pair) -> tuple[str, str]:
@@ -136,6 +189,8 @@ def _ordered(pair: Pair) -> tuple[str, str]:
 
 
 def _claim(pair: Pair, result: Comparison) -> str:
+    if pair.verdict == "tie":
+        return f"{pair.run_a} and {pair.run_b} have the same mean over {pluralise(result.topics, 'topic')}."
     better, worse = _ordered(pair)
     if pair.verdict == "certain":
         return (
@@ -162,14 +217,14 @@ def _figures(pair: Pair, result: Comparison) -> str:
     better, _ = _ordered(pair)
     size = abs(pair.diff)
     lead = f"{better} is ahead by " + (f"a factor of {exp(size):.4f}" if pair.log_scale else f"{size:.4f}")
-    found = [f"p {_p(pair.p_corrected)}"]
+    found = [f"p {p_words(pair.p_corrected)}"]
     low, high = _towards(pair, pair.ci_low, pair.ci_high)
     level = f"{100 * (1 - result.alpha):g}%"
     if isfinite(low) and isfinite(high):
         about = SIGNIFICANCE_TESTS[result.test].about
         what = "interval" if about == "mean difference" else f"interval of the {about}"
         found.insert(0, f"{level} {what} {_span(pair, low, high)}")
-    parts = [", ".join(found), _tested(result, pair.measure)]
+    parts = [", ".join(found), tested(result)]
     if pair.effect_low is not None and pair.effect_high is not None and isfinite(pair.effect_low):
         low, high = _towards(pair, pair.effect_low, pair.effect_high)
         parts.append(f"effect size {abs(pair.effect):.2f}, uncorrected {level} interval {low:+z.2f} to {high:+z.2f}")
@@ -253,15 +308,17 @@ def _depths(pair: Pair) -> str:
     return f"At {depths} {' and '.join(map(str, pair.depths_reversed))} the order is the other way round."
 
 
-def _tested(result: Comparison, measure: str) -> str:
+def tested(result: Comparison) -> str:
+    """The test, and how it was corrected."""
     test = SIGNIFICANCE_TESTS[result.test]
-    pairs = sum(pair.measure == measure for pair in result.pairs)  # corrected for together
+    pairs = sum(pair.measure == result.pairs[0].measure for pair in result.pairs)  # corrected for together
     if test.allows_for_all_pairs or result.correction == "none" or pairs < 2:
         return test.title
     return f"{test.title}, {CORRECTION_METHODS[result.correction].title}-corrected"
 
 
-def _p(p: float) -> str:
+def p_words(p: float) -> str:
+    """A p-value as sentences have it."""
     return "< 0.0001" if p < 0.0001 else f"= {p:.4f}"
 
 
@@ -279,7 +336,7 @@ def _counted(measure: str, pairs: list[Pair], result: Comparison) -> str:
     counts = Counter(pair.verdict for pair in pairs)
     parts = [_are(counts[verdict], verdict, meaning) for verdict, meaning in MEANINGS.items() if counts[verdict]]
     proved = sum(pair.verdict == "open" and pair.reversible == "no" for pair in pairs)
-    how = f"{_tested(result, measure)}, alpha {result.alpha:g}"
+    how = f"{tested(result)}, alpha {result.alpha:g}"
     told = f"{measure}: of {len(pairs):,} pairs, {', '.join(parts)}; {how}."
     if proved:
         told += f" Of the open ones, {proved:,} cannot be reversed on these topics by any judging or tie-breaking."

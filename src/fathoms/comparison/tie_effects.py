@@ -145,10 +145,16 @@ class TieReport(Result):
         return self.table("places")
 
     @property
-    def sentences(self) -> list[str]:
-        from fathoms.comparison.tie_sentences import sentences
+    def answer(self) -> list[str]:
+        from fathoms.comparison.tie_sentences import answers
 
-        return sentences(self)
+        return answers(self)
+
+    @property
+    def remarks(self) -> list[str]:
+        from fathoms.comparison.tie_sentences import remarks
+
+        return remarks(self)
 
     def chart(self) -> Any:
         """Each run from its worst to its best order of tied documents, under the first measure."""

@@ -16,9 +16,50 @@ if TYPE_CHECKING:
     from fathoms.comparison.tie_effects import TieReport
 
 
-def sentences(report: TieReport) -> list[str]:
-    """What there is to know, first of the files and then of each measure."""
-    return [*of_files(report), *(of_measure(report, measure) for measure in report.measures)]
+def answers(report: TieReport) -> list[str]:
+    """By each measure: does it depend on the tie-breaking rule which run is ahead? Measures of which the same is to be
+    said share a sentence."""
+    said: dict[str, list[str]] = {}
+    for measure in report.measures:
+        said.setdefault(_depends(report, measure), []).append(measure.name)
+    return [f"{_and(names)}: {text}" for text, names in said.items()]
+
+
+def remarks(report: TieReport) -> list[str]:
+    """What is odd about the files, then how far scores and ranks of each measure could move."""
+    moved = [measure for measure in report.measures if _moves(report, measure)]
+    return [*of_files(report), *(of_measure(report, measure, agreement=False) for measure in moved)]
+
+
+def _depends(report: TieReport, measure: Measure) -> str:
+    means = report.means[measure]
+    changes, could = means.verdicts()
+    if changes.any():
+        return (
+            f"which run is ahead depends on the tie-breaking rule for {changes.sum():,} of "
+            f"{pluralise(len(changes), 'pair')} of runs."
+        )
+    if could.any():
+        return (
+            "all rules agree on which run is ahead; breaking each run's ties independently could reverse "
+            f"{could.sum():,} of {pluralise(len(could), 'pair')} of runs."
+        )
+    if not _moves(report, measure):
+        return "no score depends on the tie-breaking rule."
+    if not len(changes):
+        return "the score depends on the tie-breaking rule."
+    return "scores depend on the tie-breaking rule, but which of two runs is ahead does not."
+
+
+def _moves(report: TieReport, measure: Measure) -> bool:
+    """Whether the order of tied documents changes a score, or the rules differ on a pair."""
+    means = report.means[measure]
+    width = means.columns["optimistic"] - means.columns["pessimistic"]
+    return bool((width > TIE).any() or means.verdicts()[0].any())
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def of_files(report: TieReport) -> list[str]:
@@ -64,11 +105,12 @@ def of_files(report: TieReport) -> list[str]:
     return lines
 
 
-def of_measure(report: TieReport, measure: Measure) -> str:
+def of_measure(report: TieReport, measure: Measure, *, agreement: bool = True) -> str:
+    """What the order of tied documents changes, and with `agreement` also that it changes no order of runs."""
     means = report.means[measure]
     width = means.columns["optimistic"] - means.columns["pessimistic"]
     moved = int((width > TIE).sum())
-    if not moved and not means.verdicts()[0].any():
+    if not _moves(report, measure):
         return f"{measure.name}: no score depends on the tie-breaking rule."
     widest = int(np.argmax(width))
     lines = [
@@ -82,7 +124,7 @@ def of_measure(report: TieReport, measure: Measure) -> str:
             f"{pluralise(len(changes), 'pair')}; breaking each run's ties independently could reverse {could.sum():,} "
             "more."
         )
-    elif len(changes):
+    elif len(changes) and agreement:
         lines.append("Which of two runs is ahead does not depend on the tie-breaking rule.")
     best, worst = means.extreme_places()
     taken = np.stack([places for places in means.places_by_rule() if places is not None])

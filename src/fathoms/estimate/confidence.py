@@ -17,10 +17,12 @@ from fathoms.estimate.relevance import RELEVANCE_MODELS
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
+from fathoms.text import pluralise
 
 COLUMNS = ("run_a", "run_b", "measure", "diff", "sd", "p_better", "mc_error")
 WORDS = COLUMNS[:3]
 DRAWS = 1000
+SURE = 0.95
 TOO_SURE = "{} knows only its own uncertainty, so p_better is too near to 0 or 1; the method {} was checked and is not"
 
 
@@ -36,6 +38,19 @@ class Confidence(Result):
 
     def rows(self) -> list[tuple[Any, ...]]:
         return self.pairs
+
+    @property
+    def answer(self) -> list[str]:
+        """For how many pairs it is nearly sure which run is ahead on these topics once everything is judged."""
+        said = []
+        for measure in dict.fromkeys(pair[2] for pair in self.pairs):
+            chances = [pair[5] for pair in self.pairs if pair[2] == measure]
+            sure = sum(max(p, 1 - p) >= SURE for p in chances)
+            said.append(
+                f"{measure}: for {sure:,} of {pluralise(len(chances), 'pair')} of runs it is at least {SURE:.0%} sure "
+                "which is ahead on these topics once judged."
+            )
+        return said
 
 
 def run_confidence(

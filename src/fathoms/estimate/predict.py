@@ -31,6 +31,7 @@ from fathoms.measures.abilities import estimates
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.gains import Binary, Graded
 from fathoms.measures.parse import parse_measure
+from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import polars as pl
@@ -239,10 +240,16 @@ class Prediction(Result):
         return self.estimates_found
 
     @property
-    def sentences(self) -> list[str]:
-        from fathoms.estimate.prediction_sentences import sentences
+    def answer(self) -> list[str]:
+        from fathoms.estimate.prediction_sentences import answers
 
-        return sentences(self)
+        return answers(self)
+
+    @property
+    def remarks(self) -> list[str]:
+        from fathoms.estimate.prediction_sentences import remarks
+
+        return remarks(self)
 
     def draws(self, measure: Any) -> Floats:
         """Scores once judged, [draw, run, topic], in the order of `runs` and `topics` of `.calibrated`."""
@@ -288,6 +295,18 @@ class AtMost(Result):
                 of_run = [*zip(self.estimates.topics, topics[number].tolist(), strict=True), ("all", means[number])]
                 found += [(run, topic, measure.name, self.x, float(chance)) for topic, chance in of_run]
         return found
+
+    @property
+    def answer(self) -> list[str]:
+        """How many runs will probably score at most that."""
+        said = []
+        for measure, estimate in self.estimates.by_measure.items():
+            probably = int(((estimate.means <= self.x).mean(axis=0) > 0.5).sum())
+            said.append(
+                f"{measure.name}: {probably:,} of {pluralise(len(self.estimates.runs), 'run')} will probably score at "
+                f"most {self.x:g} on average once judged."
+            )
+        return said
 
 
 def _points(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:

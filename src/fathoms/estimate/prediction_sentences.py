@@ -19,20 +19,25 @@ if TYPE_CHECKING:
     from fathoms.measures.base import Measure
 
 SAME = 1e-9  # means that differ by less are equal
+SMALL = 0.0001  # changes below this are not shown in figures
 ABOUT = "Estimates are about further judging only: these topics, this order of tied documents."
 POINTS = "Those of {} are points without an interval; `low` and `high` are what is possible."
 
 Means = dict[str, tuple[float, float]]  # by run: score and estimate
 
 
-def sentences(result: Prediction) -> list[str]:
-    """The answer for each measure, then what to know of the estimates."""
+def answers(result: Prediction) -> list[str]:
+    """What further judging is estimated to change, by each measure."""
     found: dict[str, dict[str, Means]] = {}
     for run, topic, measure, score, _, _, method, estimate, *_ in result.rows():
         if topic == "all":
             found.setdefault(measure, {}).setdefault(method, {})[run] = (score, estimate)
-    lines = [_of_measure(measure, methods) for measure, methods in found.items()]
-    lines += [_trusted(measure, errors, result.errors_depth) for measure, errors in result.errors.items()]
+    return [_of_measure(measure, methods) for measure, methods in found.items()]
+
+
+def remarks(result: Prediction) -> list[str]:
+    """What to know of the estimates: of what, how they were checked, and of what they say nothing."""
+    lines = [_trusted(measure, errors, result.errors_depth) for measure, errors in result.errors.items()]
     each = result.estimates // max(1, len(result.clipped))
     moved = [f"{count:,} by {method}" for method, count in result.clipped.items() if count]
     if moved:
@@ -64,10 +69,10 @@ def _trusted(measure: str, errors: dict[str, float], depth: int) -> str:
 def calibrated_sentences(estimates: Estimates, level: float) -> list[str]:
     """What the default estimates, how it was checked on this collection, and where it is the score itself."""
     measures = list(estimates.by_measure)
-    lines = [_target(estimates), *(_checked(estimates, measure, level) for measure in measures)]
-    lines.append(_selected(estimates))
+    lines = [_target(estimates)]
     if estimates.pool_is_assumed and estimates.hidden:  # to which the checks owe what they hid
         lines.append(f"{estimates.pool.sentence[0].upper()}{estimates.pool.sentence[1:]}.")
+    lines += [*(_checked(estimates, measure, level) for measure in measures), _selected(estimates)]
     plain = [m.name for m in measures if not estimates[m].calibration.uses_model]
     if plain:
         lines.append(
@@ -167,10 +172,10 @@ def _of_measure(measure: str, methods: dict[str, Means]) -> str:
     if reversed_:
         a, b = reversed_[0]
         order = f"to reverse {len(reversed_):,} of {pluralise(len(pairs), 'pair')} of runs, such as {a} and {b}"
-    return (
-        f"{measure}: further judging is estimated to change means by {change[least]:+z.4f} ({least}) to "
-        f"{change[most]:+z.4f} ({most}), and {order} ({method})."
-    )
+    size = f"by {change[least]:+z.4f} ({least}) to {change[most]:+z.4f} ({most})"
+    if max(-change[least], change[most]) < SMALL:
+        size = f"by less than {SMALL:g}"
+    return f"{measure}: further judging is estimated to change means {size}, and {order} ({method})."
 
 
 def _reversed(one: tuple[float, float], other: tuple[float, float]) -> bool:

@@ -54,6 +54,16 @@ class RelevanceProbabilities(Result):
     def judged(self) -> Bools:
         return self.codes >= JUDGED
 
+    @property
+    def answer(self) -> list[str]:
+        """How many of the unjudged documents are expected to be relevant."""
+        unjudged = ~self.judged
+        expected = float(self.probability[unjudged].sum())
+        return [
+            f"Of {pluralise(int(unjudged.sum()), 'unjudged document')} of these runs, about {expected:,.0f} "
+            "are expected to be relevant."
+        ]
+
     @cached_property
     def place(self) -> dict[str, NDArray[np.int32]]:
         """By run: [topic, rank], the candidate there, -1 past the end of the ranking."""

@@ -225,7 +225,21 @@ class SampledPrediction(Result):
         return SampledDifferences(rows, self.notes)
 
     @property
-    def sentences(self) -> list[str]:
+    def answer(self) -> list[str]:
+        """Whose estimate is highest by each measure, and of how many others it is clear of."""
+        said = []
+        for one in self.found:
+            found = [one.mean_interval(i, self.level) for i in range(len(self.sample.candidates.names))]
+            best = max(range(len(found)), key=lambda i: found[i][0])
+            name, (estimate, low, high) = self.sample.candidates.names[best], found[best]
+            reach = sum(other[2] >= low for i, other in enumerate(found) if i != best)
+            others = "" if len(found) == 1 else f"; its interval overlaps {reach:,} of {len(found) - 1:,} others"
+            interval = f"{estimate:.4f} ({low:.4f} to {high:.4f})"
+            said.append(f"{one.measure.name}: {name} has the highest estimate, {interval}{others}.")
+        return said
+
+    @property
+    def remarks(self) -> list[str]:
         sample = self.sample
         population, drawn = int(sample.open.sum()), len(sample.chosen)
         certain = int(sample.certain.sum())

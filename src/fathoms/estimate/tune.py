@@ -113,13 +113,16 @@ class TunedConstants(Result):
         return next(one for one in several if one.tuned.held_out <= lowest + SAME)  # of equals the simplest
 
     @property
-    def sentences(self) -> list[str]:
+    def answer(self) -> list[str]:
         measures = dict.fromkeys(one.measure for one in self.found)
-        lines = [
+        return [
             _verdict(self.best(name), [one for one in self.found if one.measure == name], self.step)
             for name in measures
         ]
-        return [*lines, self.tried_on]
+
+    @property
+    def remarks(self) -> list[str]:
+        return [self.tried_on]
 
 
 def _root(squares: Floats) -> float:

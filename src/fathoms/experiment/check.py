@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -48,9 +49,26 @@ class Check(Result):
         return sum(finding.level == level for finding in self.findings)
 
     @property
-    def sentences(self) -> list[str]:
-        counts = ", ".join(pluralise(self.count(level), level) for level in LEVELS)
-        return [f"{pluralise(self.files, 'file')}: {counts}"]
+    def answer(self) -> list[str]:
+        """Whether all files are sound, and how much there is to look at."""
+        faulty = len({finding.file for finding in self.findings if finding.level == "error"})
+        files = pluralise(self.files, "file")
+        counts = f"{pluralise(self.count('warning'), 'warning')} and {pluralise(self.count('note'), 'note')}"
+        if faulty:
+            errors = pluralise(self.count("error"), "error")
+            return [f"{faulty:,} of {files} {'has' if faulty == 1 else 'have'} errors: {errors}, {counts}."]
+        if self.count("warning"):
+            return [f"No errors in {files}, but {counts}."]
+        return [f"{files} checked, no errors or warnings; {pluralise(self.count('note'), 'note')}."]
+
+    def by_severity(self) -> list[Finding]:
+        """Errors, then warnings, then notes; those of one kind together."""
+        order = {(one.level, one.kind or i): i for i, one in reversed(list(enumerate(self.findings)))}
+        places = sorted(
+            enumerate(self.findings),
+            key=lambda one: (LEVELS.index(one[1].level), order[one[1].level, one[1].kind or one[0]], one[0]),
+        )
+        return [finding for _, finding in places]
 
 
 def run_check(
@@ -91,7 +109,7 @@ def run_check(
                 findings += check_against(run, qrels, file)
             same = seen.setdefault(_content(run), file)
             if same != file:
-                findings.append(Finding("warning", file, f"has the same documents and scores as {same}"))
+                findings.append(Finding("warning", file, f"has the same documents and scores as {same}", "copies"))
         progress(file)
     return Check(findings, len(experiment.runs) + 1)
 
@@ -129,9 +147,12 @@ def check_qrels(qrels: Qrels, file: str) -> Iterator[Finding]:
 def check_run(run: Run, file: str) -> Iterator[Finding]:
     """What a run says of itself: ranks, order and ties."""
     for note in run.notes:
-        yield Finding("warning", file, note.removeprefix(f"{run.source}: "))
+        message = note.removeprefix(f"{run.source}: ")
+        yield Finding("warning", file, message, re.sub(r"\d[\d,.]*", "0", message))
     if run.ranks is not None and np.isnan(run.ranks).any():
-        yield Finding("warning", file, "has ranks that are not numbers, so --ties rank and score-rank do not apply")
+        yield Finding(
+            "warning", file, "has ranks that are not numbers, so --ties rank and score-rank do not apply", "no ranks"
+        )
     wrong = contradictions(run)
     if wrong.any():
         topics = [topic for topic, is_wrong in zip(run.topics, wrong, strict=True) if is_wrong]
@@ -140,16 +161,19 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
         )
         if upside_down(run):
             message += "; scores rise with rank nearly everywhere, so one of the two is probably upside down"
-        yield Finding("warning", file, message)
+        yield Finding("warning", file, message, "contradictions")
     if metadata.header(run.path):
         try:
-            yield Finding("note", file, f"ir_metadata: {metadata.summary(run.metadata)}")
+            yield Finding("note", file, f"ir_metadata: {metadata.summary(run.metadata)}", "metadata")
         except FathomsError as error:
             yield Finding("warning", file, str(error).removeprefix(f"{run.source}: "))
     rises = len(risen(run))
     if rises:
         yield Finding(
-            "note", file, f"scores rise from one line to the next {pluralise(rises, 'time')}; scores decide the order"
+            "note",
+            file,
+            f"scores rise from one line to the next {pluralise(rises, 'time')}; scores decide the order",
+            "rises",
         )
 
 
@@ -162,21 +186,32 @@ def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
     yield from check_topics(run, qrels, file)
     if aligned.unknown:
         yield Finding(
-            "warning", file, f"{listed(aligned.unknown)} {_is(aligned.unknown)} not in {qrels.source} and not evaluated"
+            "warning",
+            file,
+            f"{listed(aligned.unknown)} {_is(aligned.unknown)} not in {qrels.source} and not evaluated",
+            "unknown topics",
         )
     if aligned.missing:
         yield Finding(
-            "warning", file, f"has no documents for {listed(aligned.missing)}, which {_count(aligned.missing)} 0"
+            "warning",
+            file,
+            f"has no documents for {listed(aligned.missing)}, which {_count(aligned.missing)} 0",
+            "missing topics",
         )
     if len(aligned.missing) == len(qrels.topics):
         yield Finding(
-            "warning", file, f"no topic matches: the run has {run.topics[0]!r}, the judgments {qrels.topics[0]!r}"
+            "warning",
+            file,
+            f"no topic matches: the run has {run.topics[0]!r}, the judgments {qrels.topics[0]!r}",
+            "no topic matches",
         )
         return
     judged = evidence.codes >= JUDGED
     if not judged.any():
         ours, theirs = run.documents[0].decode(errors="replace"), qrels.documents[0].decode(errors="replace")
-        yield Finding("warning", file, f"no document id matches: the run has {ours!r}, the judgments {theirs!r}")
+        yield Finding(
+            "warning", file, f"no document id matches: the run has {ours!r}, the judgments {theirs!r}", "no id matches"
+        )
     yield from check_documents(run, qrels, ranked, file)
     yield from check_self(ranked, qrels, file)
     shares = [
@@ -186,7 +221,7 @@ def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
     ]
     if not shares:
         shares.append(f"{judged.sum() / evidence.lengths.sum():.1%} of all")
-    yield Finding("note", file, f"judged: {', '.join(shares)}")
+    yield Finding("note", file, f"judged: {', '.join(shares)}", "judged")
     tied = evidence.tied
     if tied.any():
         across = int(tied[:, 10].sum()) if evidence.width > 10 else 0
@@ -195,6 +230,7 @@ def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
             file,
             f"ties: {tied.sum() / evidence.lengths.sum():.1%} of the documents have the same score as the one before, "
             f"in {int(tied.any(axis=1).sum())} of {len(evidence)} topics; across rank 10 in {across}",
+            "ties",
         )
 
 

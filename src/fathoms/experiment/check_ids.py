@@ -178,6 +178,7 @@ def check_documents(run: Run, qrels: Qrels, ranked: Ranked, file: str) -> Iterat
             file,
             f"document ids match only {rule.words}: {counts}, {match.after:,} by that rule; the run has {one!r}, the "
             f"judgments {two!r}",
+            f"document ids match only {rule.words}",
         )
         return
     has, other = (
@@ -196,6 +197,7 @@ def check_documents(run: Run, qrels: Qrels, ranked: Ranked, file: str) -> Iterat
         "warning",
         file,
         f"{has} ({one!r}) and {other} ({two!r}): {counts}, {match.after:,} once chunks are rolled up: {command}",
+        f"{has} and {other}",
     )
 
 
@@ -244,6 +246,7 @@ def check_topics(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
             file,
             f"{which} match only {match.rule.words}: {match.before:,} of {len(qrels.topics):,} judged topics are in "
             f"the run, {match.after:,} by that rule; the run has {one!r}, the judgments {two!r}",
+            f"topics match only {match.rule.words}",
         )
 
 
@@ -275,4 +278,5 @@ def check_self(ranked: Ranked, qrels: Qrels, file: str) -> Iterator[Finding]:
         f"retrieves the topic itself (a document with the topic's id) in {found:,} of {answered:,} topics, at rank 1 "
         f"in {int((ranks == 1).sum()):,}, at ranks {int(ranks.min()):,} to {int(ranks.max()):,} ({listed(topics)}); "
         f"{known}. BEIR drops such documents before it scores, here they count",
+        "topics among documents",
     )

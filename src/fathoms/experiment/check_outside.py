@@ -61,6 +61,7 @@ def check_corpus_run(run: Run, corpus: CorpusIds, file: str) -> Iterator[Finding
             f"{pluralise(int(gone.sum()), 'document')} of {len(run):,} {'is' if gone.sum() == 1 else 'are'} not in "
             f"{corpus.source}, such as {_examples(run.documents[gone])} ({listed(topics)}); it starts with "
             f"{corpus.first!r}",
+            "not in the corpus",
         )
 
 

@@ -19,7 +19,7 @@ from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.evidence.order import Ties, contradictions, default_precision, in_both_orders
 from fathoms.evidence.universe import UnjudgedKeys, union_counts, unjudged_keys
 from fathoms.experiment.base import BaseExperiment, Part
-from fathoms.experiment.remarks import remarks
+from fathoms.experiment.remarks import answers, remarks
 from fathoms.experiment.result import Result
 from fathoms.experiment.topics import topic_notes, unanswered
 from fathoms.measures.base import Measure, Scores
@@ -114,7 +114,11 @@ class Evaluation(Result):
                 yield (run.run, "all", measure.name, *run.mean(measure).values())
 
     @property
-    def sentences(self) -> list[str]:
+    def answer(self) -> list[str]:
+        return answers(self)
+
+    @property
+    def remarks(self) -> list[str]:
         return remarks(self)
 
     def ranked(self, measure: Measure) -> list[RunScores]:

@@ -12,11 +12,12 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found in one file."""
+    """One thing found in one file. Findings of one level and kind are alike, and a screen shows one for all."""
 
     level: Level
     file: str
     message: str
+    kind: str = ""  # "": like no other
 
 
 def listed(topics: Sequence[str], most: int = 5) -> str:

@@ -1,4 +1,4 @@
-"""What the numbers of an evaluation depend on, in words."""
+"""What an evaluation says in words: who scores highest, and what the numbers depend on."""
 
 from __future__ import annotations
 
@@ -12,16 +12,71 @@ if TYPE_CHECKING:
     from fathoms.measures.base import Measure
 
 
+SAME = 1e-9  # scores that differ by less are equal
+
+
+def answers(result: Evaluation) -> list[str]:
+    """By each measure: who scores highest, and how many others the unjudged documents leave in reach."""
+    return [f"{measure.name}: {_highest(result, measure)}." for measure in result.measures]
+
+
+def _highest(result: Evaluation, measure: Measure) -> str:
+    means = [(run.run, run.mean(measure)) for run in result.ranked(measure)]
+
+    def shown(value: float | None) -> str:
+        return f"{value or 0.0:,.0f}" if measure.aggregate == "sum" else f"{value or 0.0:.4f}"
+
+    top = means[0][1]
+    best = [name for name, mean in means if abs((mean["score"] or 0.0) - (top["score"] or 0.0)) <= SAME]
+    others = len(means) - len(best)
+    ranges = [one for one in (_range(mean) for _, mean in means) if one is not None]
+    known = len(ranges) == len(means)
+    fixed = known and all(high - low <= SAME for low, high in ranges)
+    if len(means) == 1:
+        reach = f"; its range is {shown(top['low'])} to {shown(top['high'])}" if known else ""
+        return f"{best[0]} scores {shown(top['score'])}{', and judging does not change that' if fixed else reach}"
+    who = f"{best[0]} leads with {shown(top['score'])}"
+    if not others:
+        who = f"{'both' if len(best) == 2 else f'all {len(best):,}'} runs score {shown(top['score'])}"
+    elif len(best) > 1:
+        names = " and ".join(best) if len(best) == 2 else f"{best[0]} and {len(best) - 1:,} others"
+        who = f"{names} lead with {shown(top['score'])}"
+    if fixed:
+        return f"{who}; judging changes no score"
+    if not known or not others:
+        return who
+    own = ranges[: len(best)]
+    reached = sum(any(_overlap(one, mine) for mine in own) for one in ranges[len(best) :])
+    return f"{who}; {_overlapping(len(own), reached, others)}"
+
+
+def _range(mean: dict[str, float | None]) -> tuple[float, float] | None:
+    return None if mean["low"] is None or mean["high"] is None else (mean["low"], mean["high"])
+
+
+def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one[0] <= other[1] + SAME and other[0] <= one[1] + SAME
+
+
+def _overlapping(ranges: int, n: int, of: int) -> str:
+    """Whose range overlaps those of how many others."""
+    subject, verb = ("its range", "overlaps") if ranges == 1 else ("their ranges", "overlap")
+    if n == 0:
+        return f"{subject} {verb} no other"
+    return f"{subject} {verb} " + (
+        "the other" if of == 1 else f"all {of:,} others" if n == of else f"{n:,} of {of:,} others"
+    )
+
+
 def remarks(result: Evaluation) -> list[str]:
     """What the numbers depend on: unjudged documents, ties, ranks that contradict scores, missing topics."""
-    lines = []
+    lines = range_sentences(result)
     means = [(run.run, measure.name, run.mean(measure)) for run in result.runs for measure in result.measures]
     unjudged, read = sum(run.unjudged for run in result.runs), sum(run.read for run in result.runs)
     if unjudged:
         widest = _widest(means, "low", "high")
         detail = f"; the widest range is {widest[0]:.4f}, {widest[2]} of {widest[1]}" if widest else ""
         lines.append(f"Unjudged: {unjudged / read:.1%} of the documents read ({unjudged:,} of {read:,}){detail}.")
-    lines += range_sentences(result)
     lines += [sentence for measure in result.measures for sentence in group_sentences(result, measure)]
     moved = [mean for mean in means if _width(mean[2], "tie_low", "tie_high") > 1e-12]
     most = _widest(moved, "tie_low", "tie_high")

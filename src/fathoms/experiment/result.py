@@ -35,9 +35,19 @@ class Result:
         return frame.cast(dict.fromkeys(self.whole_numbers, pl.Int64))
 
     @property
-    def sentences(self) -> list[str]:
-        """What the result says, in words."""
+    def answer(self) -> list[str]:
+        """The answer in a sentence, or one for each measure."""
         return []
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the answer rests on: figures, what ranges are over, assumptions, caveats."""
+        return []
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the result says, in words: the answer, then the remarks."""
+        return [*self.answer, *self.remarks]
 
     def to_pandas(self) -> Any:
         """The frame as a pandas one; pyarrow is not needed."""

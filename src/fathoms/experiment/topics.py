@@ -8,6 +8,8 @@ from typing import Protocol
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError
 
+IN_NO_RUN = "judged topics in no run"  # how the gravest of notes begins
+
 
 class RunTopics(Protocol):
     """What is known of a run's topics."""
@@ -46,7 +48,7 @@ def left_out(nowhere: Sequence[str], qrels: Qrels) -> str:
 
 
 def _in_no_run(nowhere: Sequence[str], qrels: Qrels, effect: str) -> str:
-    return f"judged topics in no run, {len(nowhere):,} of {len(qrels.topics):,}, {effect}: {some(nowhere)}"
+    return f"{IN_NO_RUN}, {len(nowhere):,} of {len(qrels.topics):,}, {effect}: {some(nowhere)}"
 
 
 def topic_notes(runs: Sequence[RunTopics], qrels: Qrels, topics: str, means: str = "") -> list[str]:

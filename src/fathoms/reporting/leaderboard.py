@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from fathoms.comparison.rank_sentences import described, span
+from fathoms.comparison.rank_sentences import about, described, outlook, span
 from fathoms.reporting.parts import number, paragraphs, text
 from fathoms.text import pluralise
 
@@ -29,13 +29,13 @@ def leaderboard(result: Ranking) -> str:
     """The page, whole and by itself: no script, nothing from elsewhere."""
     style = (files("fathoms.reporting") / "page.css").read_text(encoding="utf-8")
     body = "".join(_section(result, i) for i in range(len(result.measures)))
-    under = "".join(f'<p class="note">{text(sentence)}</p>' for sentence in [*result.remarks, *result.notes])
-    about = f"{pluralise(len(result.runs), 'run')}, {pluralise(result.topics, 'topic')}"
+    under = "".join(f'<p class="note">{text(sentence)}</p>' for sentence in [*about(result), *result.notes])
+    size = f"{pluralise(len(result.runs), 'run')}, {pluralise(result.topics, 'topic')}"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Leaderboard</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{style}{STYLE}</style></head><body><main>"
-        f'<h1>Leaderboard</h1><p class="lead">{about}</p>{body}{under}</main></body></html>\n'
+        f'<h1>Leaderboard</h1><p class="lead">{size}</p>{body}{under}</main></body></html>\n'
     )
 
 
@@ -58,7 +58,7 @@ def _section(result: Ranking, place: int) -> str:
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    answer = result.answers[place].removeprefix(f"{measure}: ")
+    answer = " ".join([result.answer[place].removeprefix(f"{measure}: "), *outlook(result, measure)])
     return (
         f"<section><h2>{text(measure)}</h2>{paragraphs([answer])}{_legend(result, likely, possible)}{table}</section>"
     )
