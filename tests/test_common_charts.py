@@ -80,6 +80,9 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         ("gained", "lost"),
         ["7"],
     ),
+    "counts": lambda: charts.counts(
+        pl.DataFrame({"verdict": ["certain", "open"], "reason": ["claimed", "topics"], "pairs": [3, 2]}), "title"
+    ),
     "panes": lambda: charts.panes([EXAMPLES["lines"](), EXAMPLES["bars"]()], "title"),
     "curves": lambda: charts.curves(pl.DataFrame(XY), AXES),
     "confusion": lambda: charts.confusion(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -164,20 +164,53 @@ def test_functions_are_the_methods(folder: Path, quiet: None) -> None:
     assert fm.check(qrels, runs).findings == exp.check().findings
 
 
-CHARTS = ["evaluate", "compare", "predict", "depth", "ties", "audit", "report"]
-
-
 def charted(exp: fm.Experiment, name: str) -> Any:
-    return exp.report(None, "AP") if name == "report" else getattr(exp, name)()
+    """A result that has charts; of two measures where it can be."""
+    calls: dict[str, Callable[[], Any]] = {
+        "evaluate": lambda: exp.evaluate(["AP", "P@5"], by_topic=True),
+        "compare": lambda: exp.compare(["AP", "P@5"]),
+        "rank": lambda: exp.rank(["AP", "P@5"]),
+        "predict": lambda: exp.predict(["AP", "P@5"]),
+        "depth": lambda: exp.depth(["AP", "P"], "1:5"),
+        "ties": lambda: exp.ties(["AP", "P@5"]),
+        "audit": lambda: exp.audit(["AP", "P@5"]),
+        "diff": lambda: exp.diff("sys1", "sys2"),
+        "report": lambda: exp.report(None, ["AP", "P@5"], diff=("sys1", "sys2")),
+    }
+    return calls[name]()
 
 
-@pytest.mark.parametrize("name", CHARTS)
+@pytest.mark.parametrize("name", ["evaluate", "compare", "rank", "predict", "depth", "ties", "audit", "diff", "report"])
 def test_charts_are_altairs(folder: Path, name: str) -> None:
+    """Of every kind and every measure that a result has, each drawn."""
     import altair as alt
+    import vl_convert
 
-    chart = charted(experiment(folder), name).chart()
-    assert isinstance(chart, alt.TopLevelMixin)
-    assert "vconcat" in chart.to_dict() or "layer" in chart.to_dict() or "mark" in chart.to_dict()
+    found = charted(experiment(folder), name)
+    assert found.charts
+    for kind in found.charts:
+        chart = found.chart(kind)
+        assert isinstance(chart, alt.TopLevelMixin)
+        assert vl_convert.vegalite_to_svg(chart.to_json()).startswith("<svg")
+    first = found.charts[0]
+    assert found.chart().to_dict() == found.chart(first).to_dict()
+    with pytest.raises(fm.FathomsError, match=f"kind: expected one of {first}.*, found 'pie'"):
+        found.chart("pie")
+    if name not in ("diff",):
+        other, of_measure = "P" if name == "depth" else "P@5", "left_out" if name == "audit" else first
+        assert found.chart(of_measure, measure=other).to_dict() != found.chart(of_measure).to_dict()
+        with pytest.raises(fm.FathomsError, match=r"measure: expected one of AP, P(@5)?, found 'RR'"):
+            found.chart(measure="RR")
+
+
+def test_charts_of_the_report_are_those_of_its_results(folder: Path) -> None:
+    found = charted(experiment(folder), "report")
+    assert found.chart("verdicts", measure="P@5").to_dict() == found.comparison.chart(measure="P@5").to_dict()
+    counts = found.comparison.chart("counts").to_dict()["datasets"]
+    [rows] = counts.values()
+    assert sum(row["pairs"] for row in rows) == len(found.comparison.pairs) // 2
+    verdicts = {pair.verdict for pair in found.comparison.pairs if pair.measure == "AP"}
+    assert {row["verdict"] for row in rows} == verdicts
 
 
 def test_without_altair_a_chart_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

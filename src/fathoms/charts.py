@@ -82,6 +82,24 @@ def panes(charts: Sequence[Any], title: str, across: int = 2) -> Any:
     )
 
 
+def counts(frame: pl.DataFrame, title: str) -> Any:
+    """How many pairs have each verdict (columns verdict, reason, pairs), side by side by what is missing."""
+    import altair as alt
+
+    order = list(dict.fromkeys(frame["verdict"]))
+    chart = (
+        alt.Chart(frame)
+        .mark_bar()
+        .encode(
+            x=alt.X("pairs:Q", title="pairs", axis=_axis(frame, "pairs")),
+            y=alt.Y("verdict:N", title=None, sort=order),
+            color=alt.Color("reason:N", title=None, sort=None),
+            tooltip=["verdict", "reason", "pairs"],
+        )
+    )
+    return _finish(chart, title, 420, 40 * len(order))
+
+
 def bars(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tuple[str, str]) -> Any:
     """Side by side bars of shares, one colour a group."""
     import altair as alt

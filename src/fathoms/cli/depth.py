@@ -104,7 +104,7 @@ def run(args: Namespace) -> int:
         matrix = result.volatility(args.cross)
         output.put(output.delimited(matrix.columns, matrix.rows(), "\t"), args.output)
     elif args.output is not None:
-        output.save_chart(result.chart(args.cross), args.output)
+        output.save_chart(result.chart("cross" if args.cross else None), args.output)
     if args.scores is not None:
         output.put(output.delimited(("run", "measure", "depth", "score"), result.scores(), "\t"), args.scores)
     return 0

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fathoms import charts
-from fathoms.comparison.audit_findings import Extended, Guideline, Judged, LeftOut, Pooling, Spread, Step, changes
+from fathoms.comparison.audit_findings import (
+    SHARE_DEPTHS,
+    Extended,
+    Guideline,
+    Judged,
+    LeftOut,
+    Pooling,
+    Spread,
+    Step,
+    changes,
+)
 from fathoms.comparison.audit_sentences import answers, remarks
+from fathoms.comparison.outliers import outlying
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.qrels import Qrels
-from fathoms.errors import warn
+from fathoms.data.topics import valid_text
+from fathoms.errors import FathomsError, warn
 from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
 
@@ -27,6 +39,7 @@ class Audit(Result):
     """All findings on a collection."""
 
     columns: ClassVar = COLUMNS
+    charts: ClassVar = ("relevant", "judged", "left_out")
 
     qrels: Qrels
     measures: list[Measure]
@@ -137,11 +150,56 @@ class Audit(Result):
     def remarks(self) -> list[str]:
         return remarks(self)
 
-    def chart(self) -> Any:
-        """Relevant documents per topic in pools of growing depth."""
+    def _draw(self, kind: str, measure: str) -> Any:
+        """`relevant`: documents found per topic in pools of growing depth. `judged`: how much of the first k is judged.
+        `left_out`: what leaving a contributing run out of the pool does to its score."""
+        if kind == "judged":
+            axes = ("top k (documents, log scale)", "judged, mean over runs (%)")
+            return charts.curves(self.judged_points(), axes, log=True)
+        if kind == "left_out":
+            if not any(one.measure == measure for one in self.run_out):
+                raise FathomsError(f"nothing is known of leaving runs out for {measure}")
+            return charts.changed(self.left_out_points(measure), measure)
+        return charts.curves(self.relevant_points(), ("depth of the pool (documents)", "relevant documents per topic"))
+
+    def relevant_points(self) -> pl.DataFrame:
+        points = [
+            (d, s.mean, "found", f"depth {d}; {s.mean:.2f} relevant per topic") for d, s in enumerate(self.found, 1)
+        ]
+        return _points(points)
+
+    def judged_points(self) -> pl.DataFrame:
+        points = []
+        for label, names in (("contributing runs", self.contributing), ("other runs", self.others)):
+            means = ((k, self.share(names, k)) for k in SHARE_DEPTHS if names)
+            shares = [(k, 100 * mean.mean) for k, mean in means if mean is not None]
+            group = f"{label} ({len(names)})"
+            points += [(k, share, group, f"{label}; {share:.1f}% of the top {k} judged") for k, share in shares]
+        return _points(points)
+
+    def left_out_points(self, measure: str) -> pl.DataFrame:
+        """A row a contributing run: its score, and by how many percent it changes without what only it brought."""
         import polars as pl
 
-        charts.require()
-        points = [(d, s.mean, "relevant", f"depth {d}: {s.mean:.2f}") for d, s in enumerate(self.found, 1)]
-        frame = pl.DataFrame(points, schema=["x", "y", "group", "tooltip"], orient="row")
-        return charts.curves(frame, ("depth of the pool", "relevant documents per topic"))
+        dots = [one for one in self.run_out if one.measure == measure and one.percent is not None]
+        named = outlying([one.full for one in dots], [one.percent or 0.0 for one in dots])
+        points = [
+            (
+                one.full,
+                one.percent,
+                valid_text(one.run) if place in named else "",
+                valid_text(
+                    f"{one.run}; {one.full:.4f} to {one.without:.4f} ({one.percent:+z.1f}%); "
+                    f"rank {one.rank_full} to {one.rank_without}; {one.removed:,} judgments of its own"
+                ),
+            )
+            for place, one in enumerate(dots)
+        ]
+        schema = {"full": pl.Float64, "percent": pl.Float64, "label": pl.String, "tooltip": pl.String}
+        return pl.DataFrame(points, schema=schema, orient="row")
+
+
+def _points(points: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(points, schema=["x", "y", "group", "tooltip"], orient="row")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -126,6 +127,7 @@ class Comparison(Result):
 
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     words: ClassVar[tuple[str, ...]] = WORDS
+    charts: ClassVar = ("verdicts", "counts")
 
     pairs: list[Pair]
     alpha: float
@@ -195,11 +197,16 @@ class Comparison(Result):
 
         return remarks(self)
 
-    def chart(self) -> Any:
-        """Which differences of the first measure can be claimed, the best runs first."""
-        charts.require()
-        frame, names = verdict_boxes([pair for pair in self.pairs if pair.measure == self.pairs[0].measure])
-        return charts.verdict_matrix(frame, names)
+    def _charted(self) -> list[str]:
+        return list(dict.fromkeys(pair.measure for pair in self.pairs))
+
+    def _draw(self, kind: str, measure: str) -> Any:
+        """`verdicts`: which differences can be claimed, the best runs first. `counts`: how many pairs have which
+        verdict, and what keeps them from being claimed."""
+        pairs = [pair for pair in self.pairs if pair.measure == measure]
+        if kind == "counts":
+            return charts.counts(verdict_counts(pairs), f"Verdicts on {pluralise(len(pairs), 'pair')} by {measure}")
+        return charts.verdict_matrix(*verdict_boxes(pairs))
 
 
 class GroupedComparison(Comparison):
@@ -561,6 +568,17 @@ def _with_unjudged(pairs: list[Pair], systems: dict[str, System], depth: int) ->
             pair = replace(pair, reason=f"judging ({count} of the two runs down to rank {depth:,})")
         told.append(pair)
     return told
+
+
+def verdict_counts(pairs: Sequence[Pair]) -> pl.DataFrame:
+    """How many pairs have each verdict, and for what reason where they cannot be claimed."""
+    import polars as pl
+
+    found = Counter((pair.verdict, pair.reason.partition(" ")[0]) for pair in pairs)
+    order = ("certain", "supported", "fragile", "open", "tie")
+    rows = [(verdict, reason or "claimed", n) for (verdict, reason), n in found.items()]
+    rows.sort(key=lambda row: (order.index(row[0]), -row[2]))
+    return pl.DataFrame(rows, schema=["verdict", "reason", "pairs"], orient="row")
 
 
 def verdict_boxes(pairs: Sequence[Pair], names: Sequence[str] = ()) -> tuple[pl.DataFrame, list[str]]:

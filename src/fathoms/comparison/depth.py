@@ -12,6 +12,7 @@ from fathoms import charts, choices
 from fathoms.choices import checked
 from fathoms.comparison.agreement import Evaluated, agreement
 from fathoms.comparison.correlation import Correlation, correlation, correlation_matrix, swaps
+from fathoms.data.topics import valid_text
 from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Floats
 from fathoms.experiment.base import BaseExperiment
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PANES = ("discrimination", "median_p", "coverage", "inversion", "tau", "pearson")
+EMPHASISED = 6  # runs that have a colour of their own in a chart of many
 STABLE = 0.9  # two orderings with a tau of this are taken for equivalent (Voorhees 2001)
 
 
@@ -42,6 +44,32 @@ class DepthScores:
     def means(self, measure: str) -> Floats:
         """[depth, system]"""
         return self.scores[measure].mean(axis=1).T
+
+    def score_points(self, measure: str) -> pl.DataFrame:
+        """A row a run and depth: the mean score."""
+        import polars as pl
+
+        means = self.means(measure)
+        points = [
+            (valid_text(run), d, float(means[at, s]), valid_text(f"{run}; depth {d}; {measure} {means[at, s]:.4f}"))
+            for s, run in enumerate(self.runs)
+            for at, d in enumerate(self.depths)
+        ]
+        return pl.DataFrame(points, schema=["run", "depth", "score", "tooltip"], orient="row")
+
+    def volatility_points(self, first: str, second: str | None = None, kind: Correlation = "tau") -> pl.DataFrame:
+        """The correlation of the orderings at every two depths, of one measure or of two."""
+        import polars as pl
+
+        matrix, depths = volatility(self, first, second, kind), self.depths
+        cells = [(a, b, float(matrix[i, j])) for i, a in enumerate(depths) for j, b in enumerate(depths)]
+        return pl.DataFrame(cells, schema=[f"{first} depth", f"{second or first} depth_2", kind], orient="row")
+
+
+def volatility_chart(frame: pl.DataFrame, pooled: int) -> Any:
+    across, up, value = frame.columns
+    label = up.removesuffix("_2") + " " * (up.removesuffix("_2") == across)  # two columns cannot have one name
+    return charts.volatility(frame.rename({up: label}), across, label, value, pooled=pooled)
 
 
 def measures_by_depth(names: Sequence[str], depths: Sequence[int]) -> list[Measure]:
@@ -129,6 +157,7 @@ class DepthAnalysis(Result):
 
     columns: ClassVar = ("measure", "depth", *PANES)
     words: ClassVar = ("measure",)
+    charts: ClassVar = ("volatility", "cross", "scores")
     whole_numbers: ClassVar = ("depth",)
 
     found: DepthScores
@@ -187,14 +216,10 @@ class DepthAnalysis(Result):
 
     def volatility(self, cross: bool = False) -> pl.DataFrame:
         """The correlation of the orderings at every two depths, of the first measure or of the first two."""
-        import polars as pl
-
-        first, second = self.measures[0], self.measures[1] if cross else None
-        matrix = volatility(self.found, first, second, self.correlation)
-        depths = self.found.depths
-        cells = [(a, b, float(matrix[i, j])) for i, a in enumerate(depths) for j, b in enumerate(depths)]
-        head = (f"{first} depth", f"{second or first} depth_2", self.correlation)
-        return pl.DataFrame(cells, schema=list(head), orient="row")
+        if cross and len(self.measures) < 2:
+            raise FathomsError("cross: two measures are needed, and there is one")
+        second = self.measures[1] if cross else None
+        return self.found.volatility_points(self.measures[0], second, self.correlation)
 
     def scores(self) -> list[tuple[str, str, int, float]]:
         """The mean score of every run at every depth: run, measure, depth, score."""
@@ -205,13 +230,16 @@ class DepthAnalysis(Result):
             for run, value in zip(self.found.runs, self.found.means(measure)[place], strict=True)
         ]
 
-    def chart(self, cross: bool = False) -> Any:
-        """The volatility matrix."""
-        charts.require()
-        frame = self.volatility(cross)
-        across, up, value = frame.columns
-        label = up.removesuffix("_2") + " " * (up.removesuffix("_2") == across)  # two columns cannot have one name
-        return charts.volatility(frame.rename({up: label}), across, label, value, pooled=self.found.pooled)
+    def _draw(self, kind: str, measure: str) -> Any:
+        """`volatility`: correlations between the orders of the runs at two depths. `cross`: the same between two
+        measures. `scores`: of each run by depth, the first ones in colour."""
+        if kind == "scores":
+            means = self.found.means(measure)[-1]
+            first = [self.found.runs[place] for place in (-means).argsort(kind="stable")[:EMPHASISED]]
+            return charts.depth_lines(self.found.score_points(measure), first, measure, self.found.pooled)
+        if kind == "cross":
+            return volatility_chart(self.volatility(cross=True), self.found.pooled)
+        return volatility_chart(self.found.volatility_points(measure, None, self.correlation), self.found.pooled)
 
 
 def run_depth_analysis(

@@ -232,6 +232,7 @@ class Diff(Result):
 
     columns: ClassVar = KINDS["topics"]
     words: ClassVar = WORDS
+    charts: ClassVar = ("changes",)
 
     run_a: str
     run_b: str
@@ -438,11 +439,10 @@ class Diff(Result):
 
         return remarks(self)
 
-    def chart(self) -> Any:
+    def _draw(self, kind: str, measure: str) -> Any:
         """Documents gained and lost by topic, most changed first, and what is known of them."""
         import polars as pl
 
-        charts.require()
         rows = []
         for place, i in enumerate(self.order[:DRAWN], 1):
             for word, sign, total in (("gained", 1, self.found.gained), ("lost", -1, self.found.lost)):

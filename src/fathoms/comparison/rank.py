@@ -66,6 +66,7 @@ class Ranking(Result):
 
     columns: ClassVar = COLUMNS
     words: ClassVar = ("run", "measure", "group")
+    charts: ClassVar = ("ranks",)
     whole_numbers: ClassVar = tuple(name for name in COLUMNS if "rank" in name)
 
     standings: list[Standing]
@@ -103,13 +104,11 @@ class Ranking(Result):
 
         return remarks(self)
 
-    def chart(self) -> Any:
-        """Each run's rank by the first measure, and the ranks it could have."""
-        charts.require()
-        name = self.measures[0].name
+    def _draw(self, kind: str, measure: str) -> Any:
+        """Each run's rank, and the ranks it could have."""
         topics = f"{100 * (1 - self.alpha):g}% confidence set, over topics"
         return charts.rank_intervals(
-            self.rank_points(name), name, topics, f"likely ({100 * self.level:g}%), over judging"
+            self.rank_points(measure), measure, topics, f"likely ({100 * self.level:g}%), over judging"
         )
 
     def rank_points(self, measure: str) -> pl.DataFrame:

@@ -95,6 +95,7 @@ class TieReport(Result):
 
     columns: ClassVar = KINDS["scores"]
     words: ClassVar = WORDS
+    charts: ClassVar = ("ties",)
 
     measures: list[Measure]
     found: list[Anomalies]
@@ -156,10 +157,8 @@ class TieReport(Result):
 
         return remarks(self)
 
-    def chart(self) -> Any:
-        """Each run from its worst to its best order of tied documents, under the first measure."""
-        charts.require()
-        measure = self.measures[0].name
+    def _draw(self, kind: str, measure: str) -> Any:
+        """Each run from its worst to its best order of tied documents."""
         scores = self.scores
         return charts.tie_segments(scores.filter(scores["measure"] == measure).join(self.anomalies, on="run"), measure)
 

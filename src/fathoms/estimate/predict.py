@@ -226,6 +226,7 @@ class Prediction(Result):
 
     columns: ClassVar = COLUMNS
     words: ClassVar = WORDS
+    charts: ClassVar = ("ranges",)
 
     estimates_found: list[tuple[Any, ...]]
     clipped: dict[str, int]
@@ -267,12 +268,14 @@ class Prediction(Result):
             raise FathomsError(f"{wanted.name} was not estimated by the method {DEFAULT}")
         return self.calibrated[wanted]
 
-    def chart(self) -> Any:
-        """The estimates of the first measure inside the ranges of the runs, by the first method."""
-        charts.require()
-        first, method = self.estimates_found[0][2], self.estimates_found[0][6]
-        rows = [row for row in self.estimates_found if (row[1], row[2], row[6]) == ("all", first, method)]
-        return charts.ranges(_points(sorted(rows, key=lambda row: -(row[7] or 0.0))), str(first))
+    def _charted(self) -> list[str]:
+        return list(dict.fromkeys(row[2] for row in self.estimates_found))
+
+    def _draw(self, kind: str, measure: str) -> Any:
+        """The estimates inside the ranges of the runs, by the first method."""
+        method = self.estimates_found[0][6]
+        rows = [row for row in self.estimates_found if (row[1], row[2], row[6]) == ("all", measure, method)]
+        return charts.ranges(_points(sorted(rows, key=lambda row: -(row[7] or 0.0))), measure)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fathoms.data.qrels import Qrels
 from fathoms.data.topic_groups import TopicGroups
 from fathoms.data.topics import valid_text
+from fathoms.errors import FathomsError
 from fathoms.evidence.align import Alignment, Ranked, reranked
 from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.evidence.order import Ties, contradictions, default_precision, in_both_orders
@@ -82,6 +83,7 @@ class Evaluation(Result):
 
     columns: ClassVar = COLUMNS
     words: ClassVar = COLUMNS[:3]
+    charts: ClassVar = ("ranges", "topics")
 
     measures: list[Measure]
     runs: list[RunScores]
@@ -125,12 +127,37 @@ class Evaluation(Result):
         """The runs by their score, best first; equal ones by name."""
         return sorted(self.runs, key=lambda run: (-(run.mean(measure)["score"] or 0.0), run.run))
 
-    def chart(self) -> Any:
-        """Each run's score of the first measure with its range, best first."""
+    def _draw(self, kind: str, measure: str) -> Any:
+        """`ranges`: each run's score with its range, best first. `topics`: how much the runs differ on each topic."""
         from fathoms import charts
 
-        charts.require()
-        return charts.ranges(self.range_points(self.measures[0]), self.measures[0].name)
+        [chosen] = [one for one in self.measures if one.name == measure]
+        if kind == "topics":
+            return charts.topic_spread(self.topic_points(chosen), measure)
+        return charts.ranges(self.range_points(chosen), measure)
+
+    @property
+    def same_topics(self) -> bool:
+        """Whether all runs were scored on the same topics."""
+        return all(run.topics == self.runs[0].topics for run in self.runs)
+
+    def topic_points(self, measure: Measure) -> pl.DataFrame:
+        """A row a topic, that of the highest median first: quartiles and standard deviation over the runs."""
+        import polars as pl
+
+        if not self.same_topics:
+            raise FathomsError("the runs were scored on different topics, so there is no chart by topic")
+        names = self.runs[0].topics
+        scores = np.stack([run.scores[measure].score for run in self.runs])
+        quartiles, spread = np.quantile(scores, [0, 0.25, 0.5, 0.75, 1], axis=0), scores.std(axis=0)
+        points = []
+        for place, t in enumerate(np.argsort(-quartiles[2], kind="stable").tolist(), 1):
+            low, q1, median, q3, high = quartiles[:, t].tolist()
+            text = f"topic {names[t]}; median {median:.4f}; from {low:.4f} to {high:.4f}"
+            numbers = (low, q1, median, q3, high, float(spread[t]))
+            points.append((place, valid_text(names[t]), *numbers, valid_text(text), ""))
+        schema = ["place", "topic", "low", "q1", "median", "q3", "high", "spread", "tooltip", "link"]
+        return pl.DataFrame(points, schema=schema, orient="row")
 
     def range_points(self, measure: Measure, estimates: Mapping[str, Likely] | None = None) -> pl.DataFrame:
         """A row a run, best first: score, ranges, the estimate and its interval where there is one, and all of it in

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from fathoms import choices
+from fathoms.choices import checked
 from fathoms.data.arrays import frame_of_rows, to_pandas
 from fathoms.errors import FathomsError
 
@@ -21,6 +23,7 @@ class Result:
     columns: ClassVar[tuple[str, ...]] = ()
     words: ClassVar[tuple[str, ...]] = ()  # columns that hold text
     whole_numbers: ClassVar[tuple[str, ...]] = ()
+    charts: ClassVar[tuple[str, ...]] = ()  # kinds of charts there are
     notes: list[str]  # what a careful reader of the numbers should know
 
     def rows(self) -> Iterable[Sequence[Any]]:
@@ -53,9 +56,25 @@ class Result:
         """The frame as a pandas one; pyarrow is not needed."""
         return to_pandas(self.frame)
 
-    def chart(self) -> Any:
-        """An altair chart of the result."""
-        raise FathomsError(f"there is no chart of a {type(self).__name__}")
+    def chart(self, kind: str | None = None, *, measure: Any = None) -> Any:
+        """An altair chart: of one of the kinds in `charts`, the first by default, and of the first measure unless
+        another is given."""
+        from fathoms import charts
+
+        if not self.charts:
+            raise FathomsError(f"there is no chart of a {type(self).__name__}")
+        charts.require()
+        chosen = self.charts[0] if kind is None else checked("kind", choices.one_of, self.charts, kind)
+        names = self._charted()
+        name = next(iter(names), "") if measure is None else checked("measure", choices.one_of, names, str(measure))
+        return self._draw(chosen, name)
+
+    def _charted(self) -> list[str]:
+        """The measures that charts can be of."""
+        return [str(one) for one in getattr(self, "measures", ())]
+
+    def _draw(self, kind: str, measure: str) -> Any:
+        raise NotImplementedError
 
     def _repr_html_(self) -> str:
         said = "".join(f"<p>{_safe(sentence)}</p>" for sentence in self.sentences)

@@ -6,12 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fathoms import charts
 from fathoms.comparison import audit_sentences
 from fathoms.comparison.audit_findings import SHARE_DEPTHS, as_percent, changes
 from fathoms.comparison.audit_result import Audit
 from fathoms.measures.base import Measure
-from fathoms.reporting.outliers import outlying
 from fathoms.reporting.parts import by_measure, details, drawn, figure, number, paragraphs, table, text
 
 if TYPE_CHECKING:
@@ -32,24 +30,6 @@ def pool(report: Report) -> str:
 
 def _judged(found: Audit) -> str:
     """What is judged and found, whatever the measure."""
-    import polars as pl
-
-    shares = []
-    kinds = (("contributing runs", found.contributing), ("other runs", found.others))
-    for label, names in kinds:
-        means = [(k, found.share(names, k)) for k in SHARE_DEPTHS]
-        shares += [(k, 100 * mean.mean, f"{label} ({len(names)})") for k, mean in means if mean is not None and names]
-    schema = ["x", "y", "group", "tooltip"]
-    share_frame = pl.DataFrame(
-        [(k, value, label, f"{label}; {value:.1f}% of the top {k} judged") for k, value, label in shares],
-        schema=schema,
-        orient="row",
-    )
-    found_frame = pl.DataFrame(
-        [(d, s.mean, "found", f"depth {d}; {s.mean:.2f} relevant per topic") for d, s in enumerate(found.found, 1)],
-        schema=schema,
-        orient="row",
-    )
     last = next((step for step in reversed(found.steps) if step.rate is not None), None)
     at_ten = found.share(found.others or found.contributing, 10)
     whom = "runs that did not contribute" if found.others else "runs"
@@ -60,12 +40,12 @@ def _judged(found: Audit) -> str:
     )
     body = '<div class="two">'
     body += figure(
-        drawn(charts.curves, share_frame, ("top k (documents, log scale)", "judged, mean over runs (%)"), log=True),
+        drawn(found.chart, "judged"),
         "judged-share",
         judged,
     )
     body += figure(
-        drawn(charts.curves, found_frame, ("depth of the pool (documents)", "relevant documents per topic")),
+        drawn(found.chart, "relevant"),
         "found-by-depth",
         "Relevant documents by pool depth"
         + ("" if last is None or last.rate is None else f": of those judged last, {last.rate:.1%} are relevant"),
@@ -82,8 +62,6 @@ def _judged(found: Audit) -> str:
 
 
 def _left_out(found: Audit, i: int, measure: Measure) -> str:
-    import polars as pl
-
     if not found.run_out:
         return ""
     if measure.name not in {one.measure for one in found.run_out}:
@@ -94,24 +72,11 @@ def _left_out(found: Audit, i: int, measure: Measure) -> str:
             percent = "" if one.percent is None else f"{one.percent.mean:+z.2f}"
             rows.append([kind, percent, number(one.median, "+.2f"), f"{one.rank.mean:.2f}"])
     dots = [one for one in found.run_out if one.measure == measure.name and one.percent is not None]
-    named = outlying([one.full for one in dots], [one.percent or 0.0 for one in dots])
-    points = [
-        (
-            one.full,
-            one.percent,
-            one.run if place in named else "",
-            f"{one.run}; {one.full:.4f} to {one.without:.4f} ({one.percent:+z.1f}%); "
-            f"place {one.rank_full} to {one.rank_without}; {one.removed:,} judgments of its own",
-        )
-        for place, one in enumerate(dots)
-    ]
-    schema = {"full": pl.Float64, "percent": pl.Float64, "label": pl.String, "tooltip": pl.String}
-    frame = pl.DataFrame(points, schema=schema, orient="row")
     worst = max((abs(one.percent or 0.0) for one in dots), default=0.0)
     return (
         '<div class="two">'
         + figure(
-            drawn(charts.changed, frame, measure.name),
+            drawn(found.chart, "left_out", measure=measure.name),
             f"left-out-{i}",
             f"Had it not contributed, a run would see its {measure.name} change by up to {worst:.1f}%",
             "One dot per contributing run, scored again without the judgments that only it had brought.",

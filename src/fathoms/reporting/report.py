@@ -11,7 +11,7 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from fathoms.comparison.audit import run_audit
 from fathoms.comparison.audit_findings import STEPS
 from fathoms.comparison.audit_result import Audit
 from fathoms.comparison.compare import Comparison, Pair, run_comparison
-from fathoms.comparison.depth import DepthScores, scores_by_depth
+from fathoms.comparison.depth import DepthAnalysis, DepthScores, reference_depth, scores_by_depth
 from fathoms.comparison.diff import Diff
 from fathoms.comparison.fragility import fragility
 from fathoms.comparison.observed import Observed, estimates_if_quick, observe, without_pair
@@ -68,6 +68,11 @@ class Source:
 class Report(Result):
     """Everything on the page."""
 
+    charts: ClassVar = (
+        *("ranges", "ranks", "verdicts", "counts", "topics", "volatility", "scores", "ties"),
+        *("relevant", "judged", "left_out", "changes"),
+    )
+
     qrels: Qrels
     options: Options
     evaluation: Evaluation
@@ -102,8 +107,30 @@ class Report(Result):
         told = (sentence for measure in self.measures for _, said in summary(self, measure) for sentence in said)
         return list(dict.fromkeys(told))
 
-    def chart(self) -> Any:
-        return self.evaluation.chart()
+    def _draw(self, kind: str, measure: str) -> Any:
+        """What the page shows, as the results it is made of draw it."""
+        parts = {
+            "ranges": (self.evaluation, "ranges"),
+            "ranks": (self.ranking, "ranks"),
+            "verdicts": (self.comparison, "verdicts"),
+            "counts": (self.comparison, "counts"),
+            "topics": (self.evaluation, "topics"),
+            "ties": (self.ties, "ties"),
+            "relevant": (self.audit, "relevant"),
+            "judged": (self.audit, "judged"),
+            "left_out": (self.audit, "left_out"),
+            "changes": (None if self.changes is None else self.changes.diff, "changes"),
+        }
+        if kind in ("volatility", "scores"):
+            if self.depths is None:
+                raise FathomsError(f"there is no chart {kind} in this report: nothing was looked at by depth")
+            bare = measure.partition("@")[0]
+            analysis = DepthAnalysis(self.depths, reference_depth(self.depths), "tau", 0.05)
+            return analysis.chart(kind, measure=bare)
+        part, name = parts[kind]
+        if part is None:
+            raise FathomsError(f"there is no chart {kind} in this report")
+        return part.chart(name, measure=None if kind in ("relevant", "judged", "changes") else measure)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """The page, as one HTML file that appears whole or not at all."""

@@ -14,18 +14,18 @@ from fathoms import charts
 from fathoms.comparison import tie_sentences
 from fathoms.comparison.audit_findings import as_percent
 from fathoms.comparison.compare import Comparison, Pair, verdict_boxes
-from fathoms.comparison.correlation import swaps
-from fathoms.comparison.depth import panes, reference_depth, volatility
+from fathoms.comparison.correlation import correlation, swaps
+from fathoms.comparison.depth import EMPHASISED, panes, reference_depth, volatility, volatility_chart
+from fathoms.comparison.outliers import outlying
 from fathoms.comparison.rank import Standing
 from fathoms.comparison.rank_sentences import span
 from fathoms.comparison.sentences import MANY, outside_sentences, range_sentence, sentences_of
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
-from fathoms.experiment.evaluate import Likely
+from fathoms.experiment.evaluate import Likely, RunScores
 from fathoms.experiment.remarks import range_sentences
 from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure
 from fathoms.reporting import story
-from fathoms.reporting.outliers import outlying
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
 from fathoms.reporting.script_data import judged_counts
 from fathoms.reporting.verdicts import CLAIMED, VERDICTS, ahead, chance_of_other, leaders, of_run, other_run
@@ -236,88 +236,97 @@ aria-label="Find a system"><span id="pair-verdicts"></span></div><div class="box
 def topics(report: Report, i: int, measure: Measure) -> str:
     import polars as pl
 
-    runs = report.evaluation.runs
-    names = runs[0].topics
-    if any(run.topics != names for run in runs):
+    found = report.evaluation
+    if not found.same_topics:
         return "<p>The runs were scored on different topics, so they are not laid side by side.</p>"
-    scores = np.stack([run.scores[measure].score for run in runs])
-    widths = None
-    if all(run.scores[measure].high is not None for run in runs):
-        widths = np.stack([run.scores[measure].high - run.scores[measure].low for run in runs]).mean(axis=0)  # type: ignore[operator]
+    names = found.runs[0].topics
+    widths: dict[str, float] = {}
+    if all(run.scores[measure].high is not None for run in found.runs):
+        ranges = np.stack([run.scores[measure].high - run.scores[measure].low for run in found.runs])  # type: ignore[operator]
+        widths = dict(zip(names, ranges.mean(axis=0).tolist(), strict=True))
     relevant, judged = judged_counts(report.qrels)
-    quartiles = np.quantile(scores, [0, 0.25, 0.5, 0.75, 1], axis=0)
-    spread = scores.std(axis=0)
-    order = np.argsort(-quartiles[2], kind="stable")
+    frame = found.topic_points(measure)
+    order = np.argsort(-np.median([run.scores[measure].score for run in found.runs], axis=0), kind="stable")
+    agree = _agreement(found.runs, measure)
     rows = []
-    for t in order.tolist():
+    for t, point in zip(order.tolist(), frame.iter_rows(named=True), strict=True):
         at = report.qrels.index[names[t]]
         rows.append(
             [
                 (f'<a href="{topic_link(names[t])}">{text(names[t])}</a>', names[t]),
                 relevant[at],
                 judged[at],
-                *(number(quartiles[q, t]) for q in (0, 2, 4)),
-                number(spread[t]),
-                "" if widths is None else number(float(widths[t])),
+                *(number(point[name]) for name in ("low", "median", "high", "spread")),
+                number(widths.get(names[t])),
+                number(agree[t], "+.2f"),
             ]
         )
-    points = []
-    for place, t in enumerate(order.tolist(), 1):
-        low, q1, median, q3, high = quartiles[:, t].tolist()
-        tooltip = f"topic {names[t]}; median {median:.4f}; from {low:.4f} to {high:.4f}"
-        points.append((place, names[t], low, q1, median, q3, high, tooltip, topic_link(names[t])))
-    schema = ["place", "topic", "low", "q1", "median", "q3", "high", "tooltip", "link"]
-    frame = pl.DataFrame(points, schema=schema, orient="row")
-    most = int(np.argmax(spread))
-    span = f"{measure.name} from {quartiles[0, most]:.2f} to {quartiles[4, most]:.2f}"
-    title = f"The systems differ most on topic {names[most]} ({span})"
+    links = [topic_link(names[t]) for t in order.tolist()]
+    most = frame.row(int(frame["spread"].arg_max() or 0), named=True)
+    ends = f"{measure.name} from {most['low']:.2f} to {most['high']:.2f}"
+    title = f"The systems differ most on topic {most['topic']} ({ends})"
     note = "Line: all systems; bar: the middle half; dot: the median. Choose a topic to see it in detail below."
-    header = ["topic", "relevant", "judged", "minimum", "median", "maximum", "SD", "mean range"]
-    return figure(drawn(charts.topic_spread, frame, measure.name), f"topics-{i}", title, note) + table(
-        f"topic-table-{i}",
-        header,
-        rows,
-        note="SD: standard deviation over systems. Mean range: high - low, on average over systems.",
+    header = ["topic", "relevant", "judged", "minimum", "median", "maximum", "SD", "mean range", "agreement"]
+    linked = frame.with_columns(link=pl.Series(links, dtype=pl.String))
+    odd = _odd_topics(names, agree)
+    return (
+        figure(drawn(charts.topic_spread, linked, measure.name), f"topics-{i}", title, note)
+        + paragraphs([odd] if odd else [])
+        + table(
+            f"topic-table-{i}",
+            header,
+            rows,
+            note="SD: standard deviation over systems. Mean range: high - low, on average over systems. Agreement: "
+            "Kendall's tau between the order of the systems on this topic and by their means over the other topics.",
+        )
+    )
+
+
+def _agreement(runs: Sequence[RunScores], measure: Measure) -> list[float | None]:
+    """How far each topic orders the systems as all other topics together do."""
+    scores = np.stack([run.scores[measure].score for run in runs])
+    n = scores.shape[1]
+    if n < 2 or len(runs) < 3:
+        return [None] * n
+    others = (scores.sum(axis=1, keepdims=True) - scores) / (n - 1)
+    found = [correlation(scores[:, t], others[:, t]) for t in range(n)]
+    return [None if np.isnan(tau) else float(tau) for tau in found]
+
+
+def _odd_topics(names: Sequence[str], agreement: Sequence[float | None]) -> str:
+    """The topics that turn the order of the systems around."""
+    against = sorted((tau, name) for tau, name in zip(agreement, names, strict=True) if tau is not None and tau < 0)
+    if not against:
+        return ""
+    shown = some([f"{name} ({tau:+.2f})" for tau, name in against])
+    return (
+        f"{pluralise(len(against), 'topic')} {'orders' if len(against) == 1 else 'order'} the systems more against "
+        f"the other topics than with them (Kendall's tau below 0): {shown}."
     )
 
 
 def depth(report: Report, i: int, measure: Measure) -> str:
-    import polars as pl
-
     depths = report.depths
     bare = measure.name.partition("@")[0]
     if depths is None or bare not in depths.scores:
         return f"<p>{text(measure.name)} has no depth to choose.</p>"
-    matrix = volatility(depths, bare)
-    cells = [(a, b, float(matrix[x, y])) for x, a in enumerate(depths.depths) for y, b in enumerate(depths.depths)]
-    head = (f"{bare} depth", f"{bare} depth ", "tau")
-    heat = pl.DataFrame(cells, schema=list(head), orient="row")
-    means = depths.means(bare)
-    curves = pl.DataFrame(
-        [
-            (run, d, float(means[at, s]), f"{run}; depth {d}; {bare} {means[at, s]:.4f}")
-            for s, run in enumerate(depths.runs)
-            for at, d in enumerate(depths.depths)
-        ],
-        schema=["run", "depth", "score", "tooltip"],
-        orient="row",
-    )
+    matrix, means = volatility(depths, bare), depths.means(bare)
     reference = reference_depth(depths)
     last = depths.depths[-1]
     moved = swaps(means[depths.depths.index(reference)], means[-1])
     body = paragraphs(story.depth_sentences(report, measure))
     least = float(np.nanmin(matrix))
-    chosen = [run.run for run in report.ranked(measure)[:6]]
+    chosen = [run.run for run in report.ranked(measure)[:EMPHASISED]]
     pair = (
         '<div class="two">'
         + figure(
-            drawn(charts.volatility, heat, *head, pooled=reference),
+            drawn(volatility_chart, depths.volatility_points(bare), reference),
             f"volatility-{i}",
             f"Kendall's tau between the orders of the systems at two depths: {least:.2f} at the lowest",
             f"Dark green: 0.9 or more, taken for equivalent. Dashed: depth {reference}, the closest to the pool's.",
         )
         + figure(
-            drawn(charts.depth_lines, curves, chosen, bare, depths.pooled),
+            drawn(charts.depth_lines, depths.score_points(bare), chosen, bare, depths.pooled),
             f"curves-{i}",
             f"From depth {reference} to {last}, {pluralise(len(moved), 'pair')} of systems "
             f"{'changes' if len(moved) == 1 else 'change'} order"
