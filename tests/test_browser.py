@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -18,7 +17,7 @@ from typing import Any
 import pytest
 
 playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Browser, Error, Page, sync_playwright  # noqa: E402
+from playwright.sync_api import Browser, Page  # noqa: E402
 
 from tests.test_page import Proxy, port_of  # noqa: E402
 
@@ -27,18 +26,6 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 CHANGED = """([topic, id]) => document.getElementById("task").hidden
   || document.getElementById("topic-id").textContent !== topic
   || document.getElementById("doc-id").textContent !== id"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    with sync_playwright() as playwright:
-        try:
-            found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        except Error as error:
-            pytest.skip(f"no browser can be started, install chromium to run this: {str(error).splitlines()[0]}")
-        yield found
-        found.close()
 
 
 class Served:

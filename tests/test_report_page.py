@@ -6,7 +6,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import shutil
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,20 +47,6 @@ class Opened:
 
     def overflows(self) -> bool:
         return bool(self.tab.evaluate("document.documentElement.scrollWidth > innerWidth"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    path = next(filter(None, map(shutil.which, names)), None)
-    with api.sync_playwright() as playwright:
-        try:
-            found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        except api.Error as error:
-            pytest.skip(f"no browser can be started, install chromium to run this: {str(error).splitlines()[0]}")
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ from fathoms.judging.texts import Entry, TextSources, open_texts
 from fathoms.reporting import topic_lists as module
 from fathoms.reporting.snippets import snippet
 from fathoms.reporting.topic_lists import topic_lists
-from tests.test_report import browser, opened  # noqa: F401 - a fixture
 
 MEASURES = ["AP", "nDCG@10", "RBP(p=0.8)", "P@5", "RR", "ERR@20", "Q@20", "Bpref", "R@20", "P(judged_only=True)@5"]
 
@@ -164,12 +163,20 @@ def page(exp: fm.Experiment, tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "r.html").read_text()
 
 
-def test_two_runs_side_by_side_in_a_browser(
-    browser: Any,  # noqa: F811
-    page: str,
-    exp: fm.Experiment,
-    tmp_path: Path,
-) -> None:
+def opened(browser: Any, text: str, folder: Path) -> tuple[Any, list[str]]:
+    """A page as it opens from disk, and all that it complains of or asks for."""
+    file = folder / "report.html"
+    file.write_text(text, encoding="utf-8")
+    tab = browser.new_page(viewport={"width": 1200, "height": 900})
+    heard: list[str] = []
+    tab.on("console", lambda message: heard.append(message.text))
+    tab.on("pageerror", lambda error: heard.append(str(error)))
+    tab.on("request", lambda request: heard.append(request.url) if not request.url.startswith("file:") else None)
+    tab.goto(file.as_uri())
+    return tab, heard
+
+
+def test_two_runs_side_by_side_in_a_browser(browser: Any, page: str, exp: fm.Experiment, tmp_path: Path) -> None:
     tab, heard = opened(browser, page, tmp_path)
     scores = exp.evaluate(["AP", "P@5"], by_topic=True).frame
     order = exp.evaluate("AP").frame.sort("score", descending=True)["run"].to_list()
@@ -212,4 +219,4 @@ def test_two_runs_side_by_side_in_a_browser(
     again.goto(tab.url)
     again.reload()
     assert again.locator("#topic-detail .choose >> nth=2 >> select").evaluate("s => s.selectedOptions[0].label") == b
-    assert heard + [one for one in more if not one.startswith("file:")] == []
+    assert heard + more == []
