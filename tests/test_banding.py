@@ -261,9 +261,18 @@ def test_band_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert [f"{row['worst_loss']:.4f}" for row in rows] == ["0.0038", "0.0417", "0.0002", "0.0429"]
     assert [row["safe_depth"] for row in rows] == [10, 2, 10, 2]
     assert call("band", "-m", "RR", "--loss", "0.05") == 0
-    assert capsys.readouterr().out.splitlines()[1].split() == ["RR", "1.5", "2", "0.0417"]
+    answer, _, _, row = capsys.readouterr().out.splitlines()
+    assert answer == "RR: bands cost at most 0.0417 with rho 1.5."
+    assert row.split() == ["RR", "1.5", "2", "0.0417"]
     assert call("band", folder / "runs", "--qrels", folder / "qrels.txt", "--rho", "1.4", "--format", "tsv") == 0
-    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    done = capsys.readouterr()
+    lines = [line.split("\t") for line in done.out.splitlines()]
+    most = max((float(line[5]), line[0]) for line in lines[1:] if line[1] == "AP")
+    mean = sum(float(line[5]) for line in lines[1:] if line[1] == "AP") / 5
+    said = (
+        f"fathoms: AP, rho 1.4: bands cost {most[1]} {most[0]:+.4f}, the most, and {mean:+z.4f} on average over 5 runs."
+    )
+    assert said in done.err.splitlines()
     assert lines[0] == ["run", "measure", "rho", "score", "banded", "loss", "worst_loss"]
     assert len(lines) == 1 + 5 * 4
     for line in lines[1:]:

@@ -7,9 +7,11 @@ import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +20,7 @@ import polars as pl
 import pytest
 
 from fathoms import kernel
+from fathoms.cli import output
 from fathoms.version import __version__
 from tests.commands import Command
 from tests.test_reading import QRELS, RUN
@@ -301,7 +304,7 @@ def test_rows_and_columns_in_every_format_for_programs(fathoms: Command) -> None
     in_json = json.loads(fathoms("eval", *words, "--format", "json").out)
     assert [list(record) for record in in_json] == [COLUMNS] * 6
     assert [[text(value) for value in record.values()] for record in in_json] == rows
-    assert fathoms("eval", *words, "--format", "parquet", "-o", "out.parquet") == (0, "", "")
+    assert fathoms("eval", *words, "--format", "parquet", "-o", "out.parquet", "--quiet") == (0, "", "")
     frame = pl.read_parquet("out.parquet")
     assert frame.columns == COLUMNS
     assert [[text(value) for value in row] for row in frame.rows()] == rows
@@ -343,35 +346,76 @@ def test_the_table_and_its_remarks(fathoms: Command) -> None:
     Path("tied.run").write_bytes(TIED)
     Path("upside.run").write_bytes(b"1 Q0 a 1 1 t\n1 Q0 x 2 9 t\n")
     done = fathoms("eval", "qrels.txt", "good.run", "tied.run", "upside.run", "-m", "AP")
-    title, header, *rest = done.out.splitlines()
-    assert title == "AP, mean over 2 topics"
-    assert header.split()[:7] == ["run", *COLUMNS[3:]]
+    answer, blank, header, *rest = done.out.splitlines()
+    assert answer == "AP: good leads with 0.6667; its range overlaps no other."
+    assert blank == ""
+    assert header.split()[:9] == ["AP,", "2", "topics", *COLUMNS[3:]]
     assert [line.split()[0] for line in rest[:3]] == ["good", "tied", "upside"]  # best first
-    assert [line.split(":")[0] for line in rest[4:]] == ["Unjudged", "Ranges", "Ties", "Ranks", "Topics"]
-    assert "2 of 10" in rest[4]
+    assert [line.split(":")[0] for line in rest[4:]] == ["Ranges", "Unjudged", "Ties", "Ranks", "Topics"]
+    assert "2 of 10" in rest[5]
     assert "changes 1 of 3 scores, by up to 0.1250 (AP of tied)" in rest[6]
     assert rest[7].endswith("in upside; see `fathoms ties`.")
     assert "upside lacks 2" in done.err
     quiet = fathoms("eval", "qrels.txt", "good.run", "tied.run", "upside.run", "-m", "AP", "--quiet")
-    assert quiet == (0, "\n".join([title, header, *rest[:3], "", ""]), "")
+    assert quiet == (0, done.out, "")
+
+
+def test_values_over_tie_orders_are_shown_where_they_differ(fathoms: Command) -> None:
+    assert "tie_low" not in fathoms("eval", "qrels.txt", "good.run", "-m", "AP").out
+    Path("tied.run").write_bytes(TIED)
+    assert "tie_low" in fathoms("eval", "qrels.txt", "good.run", "tied.run", "-m", "AP").out
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "json", "trec_eval", "latex"])
+def test_sentences_are_talk_where_standard_output_has_data(fathoms: Command, form: str) -> None:
+    done = fathoms("eval", "qrels.txt", "good.run", "-m", "AP", "--format", form)
+    assert done.err.startswith("fathoms: AP: good scores 0.6667")
+    assert "good scores" not in done.out
+    assert fathoms("eval", "qrels.txt", "good.run", "-m", "AP", "--format", form, "--quiet") == (0, done.out, "")
+
+
+def test_warnings_are_few_and_alike_ones_are_one(fathoms: Command) -> None:
+    """The same said of many files is said once; there are at most a handful, and all of them with --verbose."""
+    bad = b"bad line\n" + RUN
+    for i in range(4):
+        Path(f"{i}.run").write_bytes(bad)
+    words = ("eval", "qrels.txt", "0.run", "1.run", "2.run", "3.run", "-m", "AP", "--lenient")
+    warnings = fathoms(*words).err.splitlines()
+    (skipped,) = [line for line in warnings if "skipped" in line]
+    assert skipped.startswith(
+        "fathoms: warning: 4 files, such as 0.run: skipped 1 bad line: line 1: expected 6 columns"
+    )
+    assert len([line for line in fathoms(*words, "--verbose").err.splitlines() if "skipped" in line]) == 4
+    args = Namespace(quiet=False, verbose=False)
+    many = [f"warning of kind {chr(97 + i)}" for i in range(9)]
+    assert output.warning_lines(many, args)[-1] == "fathoms: 4 more warnings; --verbose lists all"
+    assert len(output.warning_lines(many, args)) == 6
+    assert len(output.warning_lines(many, Namespace(quiet=False, verbose=True))) == 9
+
+
+def test_topics_that_no_run_answers_come_first(fathoms: Command) -> None:
+    Path("one.run").write_bytes(b"1 Q0 a 1 1 t\n")
+    done = fathoms("eval", "qrels.txt", "one.run", "-m", "AP")
+    assert done.err.startswith("fathoms: warning: judged topics in no run, 1 of 2, count 0 (AP of one is ")
 
 
 def test_the_table_says_how_many_topics_each_mean_is_over(fathoms: Command) -> None:
     Path("short.run").write_bytes(b"1 Q0 a 1 1 t\n")
     words = ("eval", "qrels.txt", "short.run", "-m", "AP", "--topics", "intersect")
-    assert fathoms(*words).out.startswith("AP, mean over 1 topic\n")
-    assert fathoms(*words, "good.run").out.startswith("AP, mean over 1 to 2 topics\n")
+    assert "\nAP, 1 topic   score" in fathoms(*words).out
+    assert "\nAP, 1 to 2 topics   score" in fathoms(*words, "good.run").out
 
 
 def test_names_in_the_table_are_no_markup_and_not_cut(fathoms: Command) -> None:
     for name in ("[red]x[bold", ":cat:", "b" * 200):
         Path(name).write_bytes(RUN)
         out = fathoms("eval", "qrels.txt", name, "-m", "AP").out
-        assert out.splitlines()[2].startswith(f"{name}  0.6667  0.6667  0.7500 ")
+        assert re.match(rf"{re.escape(name)} +0\.6667  0\.6667  0\.7500 ", out.splitlines()[3])
 
 
 def test_an_output_file_is_written_and_a_pipe_is_not_replaced(fathoms: Command) -> None:
-    assert fathoms("eval", "qrels.txt", "good.run", "-m", "AP", "--format", "csv", "-o", "out.csv") == (0, "", "")
+    words = ("eval", "qrels.txt", "good.run", "-m", "AP", "--format", "csv", "--quiet")
+    assert fathoms(*words, "-o", "out.csv") == (0, "", "")
     expected = Path("out.csv").read_bytes()
     assert expected.decode() == fathoms("eval", "qrels.txt", "good.run", "-m", "AP", "--format", "csv").out
     os.mkfifo("pipe")
@@ -436,10 +480,11 @@ def test_ids_that_are_no_utf8_leave_as_they_came(tmp_path: Path) -> None:
     (tmp_path / "q").write_bytes(b"\xe9 0 \xfc 1\n")
     (tmp_path / "r").write_bytes(b"\xe9 Q0 \xfc 1 1 \xff\n")
     for form in ("tsv", "csv", "table", "latex", "trec_eval"):
-        done = process(tmp_path, "eval", "q", "r", "-m", "RR", "-q", "--format", form, PYTHONIOENCODING="ascii")
+        words = ("eval", "q", "r", "-m", "RR", "-q", "--format", form, "--quiet")
+        done = process(tmp_path, *words, PYTHONIOENCODING="ascii")
         assert (done.returncode, done.stderr) == (0, b""), form
         assert b"\xe9" in done.stdout
-        process(tmp_path, "eval", "q", "r", "-m", "RR", "-q", "--format", form, "-o", "out", LC_ALL="C")
+        process(tmp_path, *words, "-o", "out", LC_ALL="C")
         assert (tmp_path / "out").read_bytes() == done.stdout
     found = json.loads(process(tmp_path, "eval", "q", "r", "-m", "RR", "-q", "--format", "json").stdout)
     assert found[0]["topic"].encode(errors="surrogateescape") == b"\xe9"
@@ -487,7 +532,8 @@ def test_check_of_sound_files(fathoms: Command) -> None:
     Path("good.json").write_text('{"1": {"a": 3, "c": 2}, "2": {"a": 1}}')
     done = fathoms("check", "qrels.txt", "good.run", "good.json", "--strict")
     assert done.status == 0
-    assert done.err == "fathoms: 3 files: 0 errors, 0 warnings, 3 notes\n"
+    assert done.out.startswith("3 files checked, no errors or warnings; 3 notes.\n")
+    assert done.err == ""
     Path("copy.run").write_bytes(RUN)
     assert "has the same documents and scores as good.run" in fathoms("check", "qrels.txt", "good.run", "copy.run").out
 
@@ -503,7 +549,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_standard_input(folder: Path) -> None:
-    words = ("-m", "AP", "--format", "csv")
+    words = ("-m", "AP", "--format", "csv", "--quiet")
     plain = process(folder, "eval", "qrels.txt", "good.run", *words).stdout
     assert process(folder, "eval", "-", "good.run", *words, stdin=QRELS).stdout == plain
     piped = process(folder, "eval", "qrels.txt", "-", *words, "--universe", "all", stdin=gzip.compress(RUN))
@@ -521,7 +567,7 @@ def shell(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_run_from_another_process(folder: Path) -> None:
     """`<(...)` is a pipe with a name: it can be read once only, also where two passes are needed."""
-    done = shell(folder, "fathoms eval <(cat qrels.txt) <(cat good.run) -m AP --universe all --format csv")
+    done = shell(folder, "fathoms eval <(cat qrels.txt) <(cat good.run) -m AP --universe all --format csv --quiet")
     assert (done.returncode, done.stderr) == (0, "")
     assert ",all,AP(universe=all),0.666" in done.stdout
 

@@ -70,6 +70,8 @@ OF_THE_RESULT = {
     "--format",
     "--output",
     "--quiet",
+    "--verbose",
+    "--all",
     "--show",
     "--fix",
     "--cross",
@@ -155,6 +157,8 @@ SHARED = {
     "--scheduler",
     "--seed",
     "--quiet",
+    "--verbose",
+    "--all",
     "--format",
     "--output",
     "--measure",
@@ -177,7 +181,10 @@ def pages_of(command: str, flag: str) -> str:
 def test_every_command_says_what_it_is_for(command: str) -> None:
     module = import_module(f"fathoms.cli.{command}")
     assert inspect.getdoc(module), f"write a docstring for src/fathoms/cli/{command}.py: it is what --help shows"
-    assert f"fathoms {command}" in module.EXAMPLES, f"EXAMPLES of src/fathoms/cli/{command}.py need one"
+    assert len(module.EXAMPLES) == 2, f"EXAMPLES of src/fathoms/cli/{command}.py are two: what it answers, and how"
+    for answers, example in module.EXAMPLES:
+        assert answers
+        assert f"fathoms {command}" in example
     assert f"fathoms {command}" in PAGES, f"no page of docs/ has an example of `fathoms {command}`"
 
 

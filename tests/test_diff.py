@@ -374,7 +374,7 @@ def test_the_command(fathoms: Command, tmp_path: Path) -> None:
     done = fathoms("diff", "a.run", "b.run", "--depth", "2")
     assert done.status == 0
     assert done.out.startswith("b changes the first 2 in 1 of 2 topics: 1 document gained, 1 lost; whether that is")
-    assert done.out.splitlines()[-1] == "--topic 1 shows the most changed topic in full"
+    assert "\n--topic 1 shows the most changed topic in full\n" in done.out
     rows = json.loads(fathoms("diff", "a.run", "b.run", "--depth", "2", "--format", "json").out)
     assert [one["topic"] for one in rows] == ["1", "2", "all"]
     Path("j.txt").write_text("1 0 b 1\n")

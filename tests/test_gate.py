@@ -208,8 +208,8 @@ def test_new_documents_that_nobody_judged_are_no_drop() -> None:
     assert row.unjudged == len(hidden)
     assert 0 < (row.needed or 0) <= len(hidden)
     assert {(one.topic, one.document) for one in plain.to_judge} <= set(hidden)
-    assert "Judge first" in plain.sentences[-2]
-    assert plain.sentences[-1] == "Ranges: every way of judging the unjudged documents of the two runs."
+    assert "Judge first" in plain.findings[-2]
+    assert plain.findings[-1] == "Ranges: every way of judging the unjudged documents of the two runs."
     assert all(one.rank_baseline is None and one.rank_candidate is not None for one in plain.to_judge)
     assert all(one.change == pytest.approx(0.1 / 30) for one in plain.to_judge)  # P@10 over 30 topics
 

@@ -18,7 +18,7 @@ from fathoms.comparison import label_agreement as agreement
 from fathoms.comparison.label_budget import budget, calibration, judgments
 from fathoms.comparison.label_circularity import followings, outliers, topic_correlations
 from fathoms.comparison.label_result import COLUMNS
-from fathoms.comparison.label_sentences import of_source, sentences
+from fathoms.comparison.label_sentences import of_source
 from fathoms.data.document_values import named_sources
 from tests.commands import Command
 from tests.real import collection
@@ -511,8 +511,8 @@ def test_two_sources_are_compared_on_the_same_topics() -> None:
     rng = np.random.default_rng(1)
     noise = {t: {d: int(rng.integers(0, 3)) for d in documents} for t, documents in human.items()}
     found = fm.labels(human, {"model": model, "noise": noise, "again": model})
-    assert sentences(found)[1].startswith("Closest to people on what is relevant is model")
-    assert "not distinguishable on these topics from again; noise agrees less" in sentences(found)[1]
+    assert found.answer[0].startswith("Closest to people on what is relevant is model")
+    assert "not distinguishable on these topics from again; noise agrees less" in found.answer[0]
     difference = found.source("model").kappa_difference(found.source("again"))
     assert difference == agreement.Estimate(0.0, 0.0, 0.0)
 

@@ -103,8 +103,8 @@ def test_copies_share_their_ranks_whatever_is_judged() -> None:
         ("y", 1, 1, 1, 1),
         ("z", 3, 3, 3, 3),
     ]
-    assert "x and y share the first rank" in result.answers[0]
-    assert "No judging changes that x and y are first on these topics." in result.answers[0]
+    assert "x and y share the first rank" in result.answer[0]
+    assert "No judging changes that x and y are first on these topics." in result.remarks
 
 
 def test_what_other_runs_brought_in_counts() -> None:
@@ -299,17 +299,21 @@ def named(standings: list[Standing], column: str) -> str:
 
 
 def test_sentences_name_those_who_might_be_first(result: Ranking) -> None:
-    for measure, answer in zip(("P@5", "AP"), result.answers, strict=True):
+    for measure, answer in zip(("P@5", "AP"), result.answer, strict=True):
         found = result.of(measure)
         assert answer.startswith(f"{measure}: {found[0].run} is first with {found[0].score:.4f} (as judged, on these ")
         for column, start in (("rank_ci_low", "tied for first: "), ("likely_rank_low", "likely to be first: ")):
             number = sum(getattr(one, column) == 1 for one in found)
             if 1 < number < len(found):
-                assert f"{start}{named(found, column)}, {number} of 7 runs" in answer
+                said = [answer] if column == "rank_ci_low" else result.remarks
+                assert any(f"{start}{named(found, column)}, {number} of 7 runs" in one for one in said)
         width = np.mean([one.rank_ci_high - one.rank_ci_low + 1 for one in found])
-        assert f"of 7: {width:.1f} over topics" in answer
-        assert "settled" not in answer
-    assert any("tied for first" in answer for answer in result.answers)
+        assert any(
+            one.startswith(f"{measure}: ranks open") and f"of 7: {width:.1f} over topics" in one
+            for one in result.remarks
+        )
+        assert not any("settled" in one for one in result.sentences)
+    assert any("tied for first" in answer for answer in result.answer)
 
 
 def test_the_possible_ranks_say_how_many_documents_they_are_over() -> None:
@@ -328,7 +332,7 @@ def test_measures_without_a_range_have_no_possible_ranks() -> None:
 
 def test_too_few_topics_are_said_to_be_so() -> None:
     qrels, runs = {"1": {"a": 1, "b": 0}}, {"x": {"1": {"a": 1.0}}, "y": {"1": {"b": 1.0}}}
-    said = fm.Experiment(qrels, runs).rank("P@1", draws=0).answers[0]
+    said = fm.Experiment(qrels, runs).rank("P@1", draws=0).answer[0]
     assert "1 topic cannot tell any of 2 runs apart; it takes at least 6 (95% confidence)." in said
 
 
@@ -418,7 +422,7 @@ def test_page_and_chart(fathoms: Command) -> None:
     assert "http" not in page
     assert "<script" not in page
     done = fathoms(*words, "-o", "ranks.svg")
-    assert "P@1: good is first with" in done.err
+    assert done.out.startswith("P@1: good is first with")
     assert "95% confidence set, over topics" in Path("ranks.svg").read_text()
 
 

@@ -535,7 +535,8 @@ def test_the_population_is_said() -> None:
     values = estimates(found)
     assert values["r", "all", "P@4", "sampled"][0] == 0.75  # a stands for b, c is known, d is outside
     assert values["r", "all", "NumRel", "sampled"][0] == 4.0
-    assert found.sentences[0].startswith(
+    assert found.answer[0] == "P@4: r has an estimated score of 0.7500 (0.5000 to 0.7500)."
+    assert found.remarks[0].startswith(
         "1 document sampled from 2 stand for them; 2 documents judged for sure count once."
     )
 
@@ -662,7 +663,7 @@ def test_pool_draws_a_sample(fathoms: Command) -> None:
     lines = [line.split("\t") for line in done.out.splitlines()]
     assert lines[0] == ["topic", "document", "stratum", "probability", "sampled"]
     assert [line[4] for line in lines[1:14]] == ["1"] * 12 + ["0"]
-    assert done.err.endswith("12 documents to judge, the first of 107, pooled from 4 runs\n"), done.err
+    assert done.err.endswith("12 documents to judge, the first of 107, pooled from 4 runs.\n"), done.err
     assert fathoms("pool", "sim/runs", "--depth", "20", "--sample", "12", "--seed", "1").out == done.out
     assert fathoms("pool", "sim/runs", "--depth", "20", "--sample", "12", "--seed", "2").out != done.out
     more = fathoms("pool", "sim/runs", "--qrels", "sim/qrels.txt", "--sample", "9", "--design", "probe", "-o", "p.tsv")

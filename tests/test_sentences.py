@@ -109,6 +109,8 @@ def test_ties_names_the_rule() -> None:
         "tied": {t: {"a": 1.0, "b": 1.0} for t in qrels},
         "half": {t: {"b": 2.0, "a": 1.0} if t == "0" else {"a": 2.0, "b": 1.0} for t in qrels},
     }
-    said = fm.Experiment(qrels, runs).ties("RR").sentences
+    found = fm.Experiment(qrels, runs).ties("RR")
+    assert found.answer == ["RR: the tie-breaking rule decides which run is ahead in 1 of 1 pair."]
+    said = found.remarks
     assert said[0].startswith("Ties: 3 of 12 documents (25.0%) have the same score as the one ranked just before")
     assert "Which run is ahead depends on the tie-breaking rule for 1 of 1 pair" in said[-1]

@@ -19,7 +19,6 @@ from fathoms import charts
 from fathoms.api import ties
 from fathoms.comparison.tie_anomalies import Anomalies, affected, anomalies
 from fathoms.comparison.tie_effects import COLUMNS, KINDS, RULES, Means
-from fathoms.comparison.tie_sentences import sentences
 from fathoms.comparison.ties import fix_runs
 from fathoms.data.qrels import JUDGED
 from fathoms.data.simulate import write as write_collection
@@ -325,8 +324,8 @@ def test_summary_says_what_the_tables_hold(folder: Path, capsys: pytest.CaptureF
     assert called("sim/qrels.txt", "sim/runs", "-m", "RR", "-m", "NumRet") == 0
     out = capsys.readouterr().out
     report = ties(folder / "sim/qrels.txt", folder / "sim/runs", ["RR", "NumRet"])
-    assert out.startswith("Ties: ")
-    for sentence in sentences(report):
+    assert out.startswith(f"{report.answer[0]}\n")
+    for sentence in report.sentences:
         assert sentence in out
     assert "NumRet: no score depends on the tie-breaking rule." in out
     assert f"{sum(one.tied for one in report.found):,} of " in out
@@ -359,7 +358,7 @@ def test_picture_and_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
         pytest.skip("needs the extra `report`")
     assert called("sim/qrels.txt", "sim/runs", "-m", "AP", "-o", "ties.svg") == 0
     assert "optimistic" in (folder / "ties.svg").read_text()
-    assert capsys.readouterr().out.startswith("Ties: ")
+    assert capsys.readouterr().out.startswith("AP: ")
 
 
 def test_fixing_from_the_command_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -465,23 +465,24 @@ def test_the_same_seed_has_the_same_parts(small: Collection) -> None:
 
 
 def options(**given: Any) -> Namespace:
-    usual: dict[str, Any] = {"method": None, "format": "table", "output": None, "quiet": False}
+    usual: dict[str, Any] = {"method": None, "format": "table", "output": None, "quiet": False, "all": False}
     return Namespace(**usual | given)
 
 
 def test_the_command_prints_a_table_and_sentences(exp: fm.Experiment, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_tune(options(), exp, ["P@10"]) == 0
     done = capsys.readouterr()
-    lines = done.out.splitlines()
-    assert lines[0].split() == list(tuner.TunedConstants.columns)
-    assert len(lines) == 6
-    assert lines[3].split()[:2] == ["P@10", "smoothed"]
-    assert lines[3].split()[4] == "1-delta"
-    assert "fathoms: P@10: " in done.err
-    assert "fathoms: Tried on the scores of 7 contributing runs, from pools of depth 1, 3 and 6, against" in done.err
+    answer, _, header, *lines = done.out.splitlines()
+    assert answer.startswith("P@10: ")
+    assert header.split() == list(tuner.TunedConstants.columns)
+    assert lines[2].split()[:2] == ["P@10", "smoothed"]
+    assert lines[2].split()[4] == "1-delta"
+    assert lines[5] == ""
+    assert lines[6].startswith("Tried on the scores of 7 contributing runs, from pools of depth 1, 3 and 6, against")
+    assert len(lines) == 7
     assert run_tune(options(method="background", left_out=True, quiet=True), exp, ["P@10"]) == 0
     done = capsys.readouterr()
-    assert len(done.out.splitlines()) == 2
+    assert len(done.out.splitlines()) == 6
     assert not done.err
 
 

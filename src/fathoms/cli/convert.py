@@ -51,7 +51,7 @@ def _formats() -> str:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.epilog = f"{_formats()}\n{EXAMPLES}"
+    parser.epilog = f"{_formats()}\n{MORE}"
     parser.add_argument(
         "sources", metavar="IN", nargs="+", help="files, folders or quoted globs; - for stdin; irds:ID for judgments"
     )

@@ -207,7 +207,7 @@ def add_all(parser: ArgumentParser) -> None:
     flags.add_argument(
         "--all",
         action="store_true",
-        help="show all rows, columns and notes on a terminal, as pipes and files have them",
+        help="show all rows, columns and notes on a terminal, as in pipes and files",
     )
 
 

@@ -128,9 +128,8 @@ def warning_lines(notes: Iterable[str], args: Namespace, files: Mapping[str, str
 
 
 def _is_said(note: str, sentences: Iterable[str]) -> bool:
-    """Whether a sentence says the same, such as which pool is assumed, by how it begins."""
-    start = note.partition(",")[0].casefold()
-    return any(sentence.casefold().startswith(start) for sentence in sentences)
+    """Whether a sentence says just that, such as which pool is assumed."""
+    return any(sentence.rstrip(".").casefold() == note.casefold() for sentence in sentences)
 
 
 def _short_names(experiment: BaseExperiment) -> dict[str, str]:

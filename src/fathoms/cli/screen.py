@@ -21,6 +21,7 @@ NAMED = 5  # columns that are left out and named
 LEAST_WORDS = 12  # characters that a column of words is folded to, if need be
 GAP = "  "
 SHOWN = {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}  # what ids may hold, in tables for people
+OURS = dict.fromkeys(map(ord, "·─━├┤●…±"), "-")  # letters of our own, as wide as others
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
@@ -93,7 +94,8 @@ def terminal() -> Size | None:
 
 
 def page(answer: Sequence[str], blocks: Sequence[Block], notes: Sequence[str], size: Size | None) -> str:
-    """Everything, or with the size of a terminal what fits there."""
+    """Everything, or with the size of a terminal what fits there; columns without a single value are no loss."""
+    blocks = [replace(one, columns=[column for column in one.columns if any(column.cells)]) for one in blocks]
     if size is not None:
         return _fitted(answer, blocks, notes, size)
     said = ["\n".join(answer)] if answer else []
@@ -120,7 +122,7 @@ def aligned_text(header: Sequence[str], rows: Sequence[Sequence[str]], words: in
 
 def cells_of(text: str) -> int:
     """How wide a text is on a terminal, where some letters are wider than others."""
-    if text.isascii():
+    if text.isascii() or text.translate(OURS).isascii():
         return len(text)
     from rich.cells import cell_len
 
@@ -248,7 +250,8 @@ def _fitted(answer: Sequence[str], blocks: Sequence[Block], notes: Sequence[str]
         shown = [block for block, _ in narrow]
         room = height - len(lines) - 1 - len(hint)
         full = sum(_head(block) + _height(block, width) for block in shown) + len(shown) - 1
-        kept = min(sum(map(len, told)) + 1, max(LEAST_NOTES, room - full)) if told else 0
+        first = len(told[0]) + 1 + (len(told) > 1) if told else 0  # with a blank line and the count of the others
+        kept = min(sum(map(len, told)) + 1, max(LEAST_NOTES, first, room - full)) if told else 0
         lines += ["", *_tables(shown, width, room - kept), *_styled(hint, DIM)]
     if told:
         found, more = _within(told, height - len(lines) - 1)
@@ -258,7 +261,7 @@ def _fitted(answer: Sequence[str], blocks: Sequence[Block], notes: Sequence[str]
 
 def _left_out(names: Sequence[str]) -> str:
     shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
-    return f"Not shown: {shown} (--all, --format tsv or a wider terminal)."
+    return f"Not shown: {shown} (--all or a wider terminal)."
 
 
 def _within(texts: Sequence[list[str]], room: int) -> tuple[list[str], int]:
@@ -353,7 +356,7 @@ def _cut(block: Block, width: int, room: int) -> list[str]:
             break
         first, last = _ends(len(rows) - 1)
     between = _styled([f"… {_more(more, block.noun)}"], DIM) if more else []
-    title = [_clipped(block.title, width)] if block.title else []
+    title = _styled([_clipped(block.title, width)], BOLD) if block.title else []
     under = _styled([_clipped(block.under, width)], DIM) if block.under else []
     return [*title, *_styled(head, BOLD), *_flat(found[:first]), *between, *_flat(found[first:]), *under]
 

@@ -32,19 +32,26 @@ REUSE = (
 def answers(result: Audit) -> list[str]:
     """Whether new systems can be scored with these judgments, and the figure that says so."""
     if not result.pool_known:
-        return ["Nothing shows which runs contributed to the pool, so look at how much of each run is judged."]
-    severity, said = _reuse(result)
-    if not said:
-        return ["Whether new systems can be scored fairly is unknown: no run could be left out of the pool to see."]
-    verdict = REUSE[severity]
-    return [f"{verdict[0].upper()}{verdict[1:]}: {said[0][0].lower()}{said[0][1:]}"]
+        return ["Reuse: nothing shows which runs contributed, so look at how much of each run is judged."]
+    found = _reuse(result)
+    if not found:
+        return ["Reuse: unknown, for no run can be left out of the pool to see what would become of its scores."]
+    severity, reason = max(found, key=lambda one: one[0])
+    return [f"Reuse: {REUSE[severity]}. {reason}"]
 
 
 def remarks(result: Audit) -> list[str]:
-    """What else bears on reuse, then the pool, what it found, and the guidelines, which come last."""
-    more = _reuse(result)[1][1:] if result.pool_known else []
-    pool = [_contributing_said(result), *more, _pool_said(result)]
-    return [*pool, _found_said(result), _guidelines_said(result)]
+    """The pool, what else bears on reuse, what pooling found, and the guidelines, which come last."""
+    found = _reuse(result) if result.pool_known else []
+    first = max(found, key=lambda one: one[0], default=None)
+    more = [one[1] for one in found if one is not first]
+    return [
+        _contributing_said(result),
+        *more,
+        _pool_said(result),
+        _found_said(result),
+        _guidelines_said(result),
+    ]
 
 
 def sentences(result: Audit) -> list[str]:
@@ -134,35 +141,35 @@ def _last_pooled(steps: Sequence[Step]) -> Step:
     return last
 
 
-def _reuse(result: Audit) -> tuple[int, list[str]]:
-    """How bad it is, by whichever experiment is further from TREC 8's figures in the paper, and the figures; outsiders
-    count too."""
-    said, severity = [], 0
+def _reuse(result: Audit) -> list[tuple[int, str]]:
+    """What bears on reuse, each with how bad it is, by how far it is from TREC 8's figures in the paper."""
+    said: list[tuple[int, str]] = []
     for kind, left in (("run", result.run_out), ("group", result.group_out)):
         change = _worst(result, left)
         if change is None or change.absolute is None or change.most is None:
             continue
         size = change.absolute
-        severity = max(severity, (size > LIKE_TREC8[kind]) + (size >= LIKE_CLUEWEB[kind]))
+        severity = (size > LIKE_TREC8[kind]) + (size >= LIKE_CLUEWEB[kind])
         whom = "a contributing run" if kind == "run" else "a run's whole team"
-        said.append(
+        text = (
             f"Had {whom} not contributed, the run's {change.measure} would change by {size:.1f}% on average and "
             f"{abs(change.most.percent or 0.0):.1f}% at most ({change.most.run}); it would move by "
             f"{change.rank.mean:.1f} places on average, among {len(result.shares)} runs."
         )
+        said.append((severity, text))
     elsewhere = _elsewhere(result)
     if said and elsewhere:
-        said.append(
+        text = (
             f"It may change less: {elsewhere:,} of {result.used:,} judgments are not from these runs, and who brought "
             "them may have had the run's documents too."
         )
+        said.append((0, text))
     outside = {name: result.judged[name].share for name in result.others}
     thin = sorted((share, name) for name, share in outside.items() if share is not None and share < ENOUGH_JUDGED)
     if thin:
-        severity = max(severity, 1)
         few = few_judged(OUTSIDE[result.assumed], len(thin), len(outside), result.depth, thin[0][1], thin[0][0])
-        said.append(f"{few}.")
-    return severity, said
+        said.append((1, f"{few}."))
+    return said
 
 
 def _worst(result: Audit, left: list[LeftOut]) -> Change | None:

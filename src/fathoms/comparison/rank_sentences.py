@@ -107,25 +107,30 @@ def _named(runs: Sequence[str]) -> str:
 
 
 def remarks(result: Ranking) -> list[str]:
+    """What possible ranks are over, what judging and ties could change, and how the estimates were checked."""
     several = len(result.measures) > 1
     said = [
         f"{measure.name}: {one[0].lower()}{one[1:]}" if several else one
         for measure in result.measures
         for one in outlook(result, measure.name)
     ]
-    return [*said, *about(result)]
+    return [*_possible_over(result), *said, _sets(result), *result.about_estimates]
 
 
 def about(result: Ranking) -> list[str]:
     """What ranks are over, by any measure, and how the estimates were checked."""
-    said = []
-    if any(one.rank_low is not None for one in result.standings):
-        said.append(_universe(result))
-    said.append(
+    return [*_possible_over(result), _sets(result), *result.about_estimates]
+
+
+def _sets(result: Ranking) -> str:
+    return (
         f"Over topics: with {100 * (1 - result.alpha):g}% confidence the ranks that all topics of this kind would give "
         "are in the sets, those of all runs at once; scores as judged."
     )
-    return [*said, *result.about_estimates]
+
+
+def _possible_over(result: Ranking) -> list[str]:
+    return [_universe(result)] if any(one.rank_low is not None for one in result.standings) else []
 
 
 def _universe(result: Ranking) -> str:

@@ -57,8 +57,8 @@ def _claimed(result: Comparison, measure: str) -> str:
         )
     standing = result.standing(measure)
     first = [run for run, above in standing if above >= standing[0][1] - NOTHING]
-    support = "supports" if len(claimed) == 1 else "support"
-    every = f"{_none_or(len(claimed))} of all {len(pairs):,} pairs {support} a claim."
+    support = "supports" if len(claimed) < 2 else "support"
+    every = f"of all {len(pairs):,} pairs, {_none_or(len(claimed))} {support} a claim."
     if len(first) > 1:
         names = " and ".join(first) if len(first) == 2 else f"{first[0]} and {len(first) - 1:,} others"
         return f"{names} share the highest mean; {every}"
@@ -340,9 +340,9 @@ def _counted(measure: str, pairs: list[Pair], result: Comparison) -> str:
     told = f"{measure}: of {len(pairs):,} pairs, {', '.join(parts)}; {how}."
     if proved:
         told += f" Of the open ones, {proved:,} cannot be reversed on these topics by any judging or tie-breaking."
-    reversed_ = sum(bool(pair.depths_reversed) and pair.verdict != "open" for pair in pairs)
+    reversed_ = sum(bool(pair.depths_reversed) and pair.verdict not in ("open", "tie") for pair in pairs)
     if reversed_:
-        told += f" At another depth {reversed_:,} of those not open would have the other order."
+        told += f" At another depth {reversed_:,} of the significant ones would have the other order."
     return told
 
 

@@ -35,14 +35,12 @@ def _depends(report: TieReport, measure: Measure) -> str:
     means = report.means[measure]
     changes, could = means.verdicts()
     if changes.any():
-        return (
-            f"which run is ahead depends on the tie-breaking rule for {changes.sum():,} of "
-            f"{pluralise(len(changes), 'pair')} of runs."
-        )
+        pairs = f"{changes.sum():,} of {pluralise(len(changes), 'pair')}"
+        return f"the tie-breaking rule decides which run is ahead in {pairs}."
     if could.any():
         return (
             "all rules agree on which run is ahead; breaking each run's ties independently could reverse "
-            f"{could.sum():,} of {pluralise(len(could), 'pair')} of runs."
+            f"{could.sum():,} of {pluralise(len(could), 'pair')}."
         )
     if not _moves(report, measure):
         return "no score depends on the tie-breaking rule."

@@ -232,10 +232,13 @@ class SampledPrediction(Result):
             found = [one.mean_interval(i, self.level) for i in range(len(self.sample.candidates.names))]
             best = max(range(len(found)), key=lambda i: found[i][0])
             name, (estimate, low, high) = self.sample.candidates.names[best], found[best]
-            reach = sum(other[2] >= low for i, other in enumerate(found) if i != best)
-            others = "" if len(found) == 1 else f"; its interval overlaps {reach:,} of {len(found) - 1:,} others"
             interval = f"{estimate:.4f} ({low:.4f} to {high:.4f})"
-            said.append(f"{one.measure.name}: {name} has the highest estimate, {interval}{others}.")
+            if len(found) == 1:
+                said.append(f"{one.measure.name}: {name} has an estimated score of {interval}.")
+                continue
+            reach = sum(other[2] >= low and other[1] <= high for i, other in enumerate(found) if i != best)
+            others = f"its interval overlaps {reach:,} of {len(found) - 1:,} others"
+            said.append(f"{one.measure.name}: {name} has the highest estimate, {interval}; {others}.")
         return said
 
     @property

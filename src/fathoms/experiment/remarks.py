@@ -63,9 +63,8 @@ def _overlapping(ranges: int, n: int, of: int) -> str:
     subject, verb = ("its range", "overlaps") if ranges == 1 else ("their ranges", "overlap")
     if n == 0:
         return f"{subject} {verb} no other"
-    return f"{subject} {verb} " + (
-        "the other" if of == 1 else f"all {of:,} others" if n == of else f"{n:,} of {of:,} others"
-    )
+    everyone = {1: "the other", 2: "both others"}.get(of, f"all {of:,} others")
+    return f"{subject} {verb} {everyone if n == of else f'{n:,} of {of:,} others'}"
 
 
 def remarks(result: Evaluation) -> list[str]:
