@@ -79,7 +79,12 @@ def opened(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Opened:
     heard: list[str] = []
     tab.on("console", lambda message: heard.append(message.text))
     tab.on("pageerror", lambda error: heard.append(str(error)))
-    tab.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.dismiss()))
+
+    def dismiss(dialog: Any) -> None:
+        heard.append(dialog.message)
+        dialog.dismiss()
+
+    tab.on("dialog", dismiss)
     outside = ("blob:", "data:", file.as_uri())  # what it makes itself
     tab.on("request", lambda request: None if request.url.startswith(outside) else heard.append(request.url))
     tab.goto(file.as_uri())
@@ -274,7 +279,7 @@ def test_phones_do_not_scroll_sideways_but_tables_do(opened: Opened, scheme: str
     box.scroll_into_view_if_needed()
     assert box.locator(".hint").is_visible()
     box.locator(".scroll").evaluate("(scroll) => scroll.scrollTo(scroll.scrollWidth, 0)")
-    tab.wait_for_function("!document.querySelector('.box:has(#systems-0)').classList.contains('sticks-out')")
+    tab.wait_for_selector(".box:not(.sticks-out) #systems-0", state="attached")
     assert not box.locator(".hint").is_visible()
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.audit_findings import as_percent
 from fathoms.comparison.compare import HOLDS, Comparison, Pair
-from fathoms.comparison.depth import STABLE, stable_from, volatility
+from fathoms.comparison.depth import STABLE, stable_from
 from fathoms.comparison.rank_sentences import span
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 from fathoms.experiment.topics import some
@@ -426,9 +426,10 @@ def _ties(report: Report, measure: Measure) -> list[Claim]:
 
 def _depth(report: Report, measure: Measure) -> list[Claim]:
     bare, depths = measure.name.partition("@")[0], report.depths
-    if depths is None or bare not in depths.scores:
+    taus = report.volatility(bare)
+    if depths is None or taus is None:
         return []
-    start, last = stable_from(volatility(depths, bare), depths.depths), depths.depths[-1]
+    start, last = stable_from(taus, depths.depths), depths.depths[-1]
     tau = f"Kendall's tau between the orders at any two depths is {STABLE:g} or more"
     evidence: Evidence = (
         ("topics", f"{len(report.evaluation.runs[0].topics):,}"),

@@ -15,7 +15,7 @@ from fathoms.comparison import tie_sentences
 from fathoms.comparison.audit_findings import as_percent
 from fathoms.comparison.compare import Comparison, Pair, verdict_boxes
 from fathoms.comparison.correlation import swaps
-from fathoms.comparison.depth import panes, reference_depth, volatility
+from fathoms.comparison.depth import panes, reference_depth
 from fathoms.comparison.rank import Standing
 from fathoms.comparison.rank_sentences import span
 from fathoms.comparison.sentences import MANY, outside_sentences, range_sentence, sentences_of
@@ -286,9 +286,9 @@ def depth(report: Report, i: int, measure: Measure) -> str:
 
     depths = report.depths
     bare = measure.name.partition("@")[0]
-    if depths is None or bare not in depths.scores:
+    matrix = report.volatility(bare)
+    if depths is None or matrix is None:
         return f"<p>{text(measure.name)} has no depth to choose.</p>"
-    matrix = volatility(depths, bare)
     cells = [(a, b, float(matrix[x, y])) for x, a in enumerate(depths.depths) for y, b in enumerate(depths.depths)]
     head = (f"{bare} depth", f"{bare} depth ", "tau")
     heat = pl.DataFrame(cells, schema=list(head), orient="row")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.audit_findings import as_percent
 from fathoms.comparison.compare import POWER
-from fathoms.comparison.depth import STABLE, stable_from, volatility
+from fathoms.comparison.depth import STABLE, stable_from
 from fathoms.comparison.sentences import MANY, sentence
 from fathoms.experiment.remarks import range_sentences
 from fathoms.experiment.topics import some
@@ -238,10 +238,11 @@ def _neighbours(report: Report, measure: Measure, ranked: Sequence[str]) -> str:
 
 def depth_sentences(report: Report, measure: Measure) -> list[str]:
     bare = measure.name.partition("@")[0]
-    if report.depths is None or bare not in report.depths.scores:
+    taus = report.volatility(bare)
+    if report.depths is None or taus is None:
         return []
     depths = report.depths.depths
-    start = stable_from(volatility(report.depths, bare), depths)
+    start = stable_from(taus, depths)
     if start is None:
         return [
             f"{bare}: the order of the systems depends on the depth of evaluation, down to depth {depths[-1]} "
