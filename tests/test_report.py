@@ -233,7 +233,7 @@ def test_the_largest_change_is_the_slope_of_the_expected_difference(folder: Path
     block, elsewhere = engine.block, found.relevant_elsewhere(qrels)
     chance = np.zeros(block.number.shape)
     chance[block.present] = engine.probabilities()[1]
-    documents = [one for of_topic in judging.of_topic.values() for one in of_topic][:10]
+    documents = judging.first[:10]
     for one in documents:
         topic, column = (int(i[0]) for i in np.nonzero(block.number == found.find(one.topic, one.document)))
         assert one.chance == chance[topic, column]
@@ -304,7 +304,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     kept = json.loads(read.scripts[0])
     assert topic in kept["topics"]
     assert EVIL.replace("/", "%") in kept["runs"]
-    assert document in {one[0] for of_topic in kept["judging"][0]["informative"].values() for one in of_topic}
+    assert document in {one for of_topic in kept["lists"]["documents"] for one in of_topic}
     assert any(row[1] == EVIL.replace("/", "%") for row in read.tables["systems-0"])
 
 

@@ -198,6 +198,10 @@ def test_what_the_model_expects_contradicts_no_claim_and_no_other_estimate(made:
             if sentence.startswith(f"That {best} stays ahead"):
                 expected = set(re.findall(r"(\w+) \(\d\.\d\d\)", sentence))
                 assert expected
+        stays = [claim for claim in made.claims[measure] if claim.about == "stays"]
+        assert len(stays) == bool(expected)
+        if stays:
+            assert set(re.findall(r"(\w+) \(\d\.\d\d\)", stays[0].sentence)) == expected
         for other in expected:
             assert pairs[other].verdict not in CLAIMED
             assert pairs[other].reversible != "no"

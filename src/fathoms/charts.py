@@ -330,7 +330,7 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
         "tied:Q",
         title="tied documents",
         legend=alt.Legend(format="s"),
-        scale=alt.Scale(type="sqrt", scheme=alt.SchemeParams(name="viridis", extent=[0.85, 0])),
+        scale=alt.Scale(type="sqrt", range=[COLOURS[5], COLOURS[1]], interpolate="lab"),  # seen on dark pages too
     )
     means = ("pessimistic", "trec", "expected", "optimistic")
     tooltip = [alt.Tooltip("run:N"), *(alt.Tooltip(f"{name}:Q", format=".5f") for name in means), alt.Tooltip("tied:Q")]
@@ -562,10 +562,10 @@ def ranges(frame: pl.DataFrame, measure: str) -> Any:
         base.mark_rule(strokeWidth=max(2.0, min(5.0, 0.45 * step)), color=COLOURS[1], aria=False).encode(
             x=at, y="tie_low:Q", y2="tie_high:Q"
         ),
-        base.mark_point(
-            shape="diamond", size=size**2, color=COLOURS[2], filled=False, strokeWidth=1.8, opacity=1, aria=False
-        ).encode(x=at, y="estimate:Q"),
         base.mark_circle(size=size**2, color=COLOURS[0], opacity=1, aria=False).encode(x=at, y="score:Q"),
+        base.mark_point(
+            shape="diamond", size=1.6 * size**2, color=COLOURS[2], filled=False, strokeWidth=1.8, opacity=1, aria=False
+        ).encode(x=at, y="estimate:Q"),
         _hit(frame, at, height),
     ]
     layers += _names(frame, "place", "score:Q")

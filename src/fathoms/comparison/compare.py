@@ -17,6 +17,7 @@ from fathoms.comparison.fragility import Fragility, fragility
 from fathoms.comparison.holding import Holding, holding
 from fathoms.comparison.intervals import intervals, tested_levels
 from fathoms.comparison.observed import (
+    Observed,
     System,
     asked_universe,
     documents_by_key,
@@ -229,6 +230,7 @@ def run_comparison(
     to_depth: int | None = None,
     level: float = LEVEL,
     explain: bool = False,
+    seen: Observed | None = None,
     estimates: Estimates | None = None,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Comparison:
@@ -236,7 +238,8 @@ def run_comparison(
 
     `draws` is how often the grades of unjudged documents are drawn for the estimates: by default `DRAWS` times, and
     not at all where that would take long; `labels`, `to_depth` and `level` are those of `predict`. With `explain` each
-    pair gets its fragility and the documents that decide. `estimates` are used where another analysis has made them.
+    pair gets its fragility and the documents that decide. What another analysis has `seen`, with other depths, and its
+    `estimates` are used where they are given.
     """
     checked("test", choices.one_of, TESTS, test)
     checked("correction", choices.one_of, CORRECTIONS, correction)
@@ -255,7 +258,9 @@ def run_comparison(
         )
     measures = without_pair(measures)
     universe = Universe(asked_universe(measures), options.universe_depth)
-    seen = observe(experiment, measures, universe, progress, depths=True)
+    if seen is None:
+        seen = observe(experiment, measures, universe, progress, depths=True)
+    seen = replace(seen, universe=universe, notes=list(seen.notes))
     systems, values, scores, notes = seen.systems, seen.values, seen.scores, seen.notes
     qrels, ranges = experiment.qrels, seen.ranges(a, b)
     means = {m: values[m].mean(axis=1) for m in measures}

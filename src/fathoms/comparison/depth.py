@@ -57,11 +57,14 @@ class DepthScores:
         ]
         return pl.DataFrame(points, schema=["run", "depth", "score", "tooltip"], orient="row")
 
-    def volatility_points(self, first: str, second: str | None = None, kind: Correlation = "tau") -> pl.DataFrame:
-        """The correlation of the orderings at every two depths, of one measure or of two."""
+    def volatility_points(
+        self, first: str, second: str | None = None, kind: Correlation = "tau", *, matrix: Floats | None = None
+    ) -> pl.DataFrame:
+        """The correlation of the orderings at every two depths, of one measure or of two; `matrix` if it is known."""
         import polars as pl
 
-        matrix, depths = volatility(self, first, second, kind), self.depths
+        matrix = volatility(self, first, second, kind) if matrix is None else matrix
+        depths = self.depths
         cells = [(a, b, float(matrix[i, j])) for i, a in enumerate(depths) for j, b in enumerate(depths)]
         return pl.DataFrame(cells, schema=[f"{first} depth", f"{second or first} depth_2", kind], orient="row")
 

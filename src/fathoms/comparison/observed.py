@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from fathoms.estimate.calibrated import Estimates, run_estimates
 from fathoms.estimate.draws import drawable
 from fathoms.estimate.names import DRAWS
 from fathoms.evidence.evidence import Floats, Ints
-from fathoms.evidence.pairs import RankedKeys
+from fathoms.evidence.pairs import RankedKeys, TopicRankings
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.survey import Survey, survey
 from fathoms.experiment.topics import topic_notes
@@ -46,6 +46,7 @@ class Observed:
     values: dict[Measure, Floats]  # [run, topic], on the scale on which means are compared
     universe: Universe
     notes: list[str]
+    rankings: list[TopicRankings] = field(default_factory=list)  # of each topic, once somebody has needed them
 
     @property
     def scores(self) -> dict[Measure, list[Scores]]:
@@ -59,7 +60,10 @@ class Observed:
     def ranges(self, a: Ints, b: Ints) -> Ranges:
         """What ranges of the differences between these runs are made from."""
         keys = [system.keys for system in self.systems]
-        return Ranges(keys, self.experiment.qrels, a, b, self.universe, workers=self.experiment.options.workers)
+        found = Ranges(keys, self.experiment.qrels, a, b, self.universe, workers=self.experiment.options.workers)
+        if not self.rankings:
+            self.rankings.extend(found.topics)
+        return found.with_topics(self.rankings)
 
 
 def observe(

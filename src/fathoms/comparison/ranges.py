@@ -96,8 +96,12 @@ class Ranges:
 
     def of_topics(self, places: Ints) -> Ranges:
         """The same of some topics only."""
+        return self.with_topics([self.topics[place] for place in places.tolist()])
+
+    def with_topics(self, topics: list[TopicRankings]) -> Ranges:
+        """The same with rankings that are there already."""
         other = copy(self)
-        other.__dict__["topics"] = [self.topics[place] for place in places.tolist()]
+        other.__dict__["topics"] = topics
         return other
 
     def topic(self, place: int) -> TopicRankings:

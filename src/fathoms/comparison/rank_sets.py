@@ -87,10 +87,14 @@ def _critical(scores: Floats, weights: Floats, a: Ints, b: Ints, cosine: Floats,
         part = slice(start, start + step)
         square = weights @ ((centred[a[part]] - centred[b[part]]) ** 2).T
         mean = means[:, a[part]] - means[:, b[part]]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            drawn = np.where(square > SAME**2, mean / np.sqrt(square), 0.0)
-        for side, open_ in ((drawn, cosine[part] > -clear), (-drawn, cosine[part] < clear)):
-            np.maximum(greatest, side[:, open_].max(axis=1, initial=0.0), out=greatest)
+        still = square <= SAME**2
+        square[still] = 1.0
+        mean[still] = 0.0
+        np.sqrt(square, out=square)
+        drawn = np.divide(mean, square, out=mean)
+        for_a, for_b = cosine[part] > -clear, cosine[part] < clear
+        np.maximum(greatest, drawn[:, for_a].max(axis=1, initial=0.0), out=greatest)
+        np.maximum(greatest, -drawn[:, for_b].min(axis=1, initial=0.0), out=greatest)
     place = min(len(weights), int(np.ceil((1 - alpha) * (len(weights) + 1))))
     return float(np.sort(greatest)[place - 1])
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Literal
 from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.audit_findings import as_percent
 from fathoms.comparison.compare import HOLDS, Comparison, Pair
-from fathoms.comparison.depth import STABLE, stable_from, volatility
+from fathoms.comparison.depth import STABLE, stable_from
 from fathoms.comparison.rank_sentences import span
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure
-from fathoms.reporting.story import FAR_LESS, TOP_PLACES, judged_shares
+from fathoms.reporting.story import FAR_LESS, TOP_PLACES, expected_ahead, judged_shares
 from fathoms.reporting.verdicts import CLAIMED, ahead, leaders, of_run, other_run, rivals
 from fathoms.text import pluralise
 
@@ -40,7 +40,9 @@ Evidence = tuple[tuple[str, str], ...]  # labels and values
 class Claim:
     """A sentence that may be written, or with `may_not` what may not be claimed and why."""
 
-    about: Literal["score", "rival", "all", "best", "ranks", "thin", "measures", "ties", "depth", "pool", "order"]
+    about: Literal[
+        "score", "rival", "all", "best", "stays", "ranks", "thin", "measures", "ties", "depth", "pool", "order"
+    ]
     sentence: str
     evidence: Evidence
     may_not: bool = False
@@ -57,6 +59,7 @@ def claims(report: Report, measure: Measure) -> list[Claim]:
         found += [
             *_rivals(report, measure, report.comparison),
             *_all_others(report, measure, report.comparison),
+            *_stays_first(report, measure),
             *_ranks(report, measure),
             *_thinly_judged(report, measure),
             *_other_measures(report, measure),
@@ -309,6 +312,26 @@ def _all_others(report: Report, measure: Measure, made: Comparison) -> list[Clai
     return found
 
 
+def _stays_first(report: Report, measure: Measure) -> list[Claim]:
+    """Systems that the estimates put ahead of the first one, as the scores of thinly judged runs often hide."""
+    best = report.ranked(measure)[0].run
+    found = expected_ahead(report, measure)
+    if not found:
+        return []
+    listed = some([f"{name} ({chance:.2f})" for name, chance in found], NAMED)
+    said = (
+        f"May not be claimed: that {best} has the highest {measure.name} once more is judged. {_topics(report)}, "
+        f"{_once_judged(report, measure)}, estimates put {pluralise(len(found), 'system')} ahead of it (probability in "
+        f"brackets): {listed}."
+    )
+    names = [best, *(name for name, _ in found[:NAMED])]
+    estimates = [(name, report.estimates[name, measure.name]) for name in names]
+    evidence = tuple(
+        (f"estimate of {name}", f"{e:.4f} ({low:.4f} to {high:.4f})") for name, (e, low, high) in estimates
+    )
+    return [Claim("stays", said, (*evidence, *_judged(report, names)), may_not=True)]
+
+
 # -- ranks ------------------------------------------------------------------------------------------------------------
 
 
@@ -426,9 +449,10 @@ def _ties(report: Report, measure: Measure) -> list[Claim]:
 
 def _depth(report: Report, measure: Measure) -> list[Claim]:
     bare, depths = measure.name.partition("@")[0], report.depths
-    if depths is None or bare not in depths.scores:
+    taus = report.volatility(bare)
+    if depths is None or taus is None:
         return []
-    start, last = stable_from(volatility(depths, bare), depths.depths), depths.depths[-1]
+    start, last = stable_from(taus, depths.depths), depths.depths[-1]
     tau = f"Kendall's tau between the orders at any two depths is {STABLE:g} or more"
     evidence: Evidence = (
         ("topics", f"{len(report.evaluation.runs[0].topics):,}"),

@@ -26,7 +26,6 @@ from fathoms.measures.base import Measure
 from fathoms.text import pluralise
 
 FIRST = 20  # documents to judge first that are listed
-OF_TOPIC = 6  # the same for each topic
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,6 @@ class Judging:
     judged: int
     command: str  # that goes on there
     first: list[Informative] = field(default_factory=list)
-    of_topic: dict[str, list[Informative]] = field(default_factory=dict)
 
     @property
     def whereby(self) -> str:
@@ -101,7 +99,6 @@ def judging_of(
         )
 
     place = {number: divmod(at, block.number.shape[1]) for at, number in enumerate(block.number.ravel().tolist())}
-    weights = engine.weights()
     return Judging(
         systems=block.names,
         measure=measure,
@@ -114,16 +111,7 @@ def judging_of(
         judged=engine.judged,
         command=judge_command(experiment, names, measure, settings.depth, labels),
         first=[informative(*place[number]) for number in engine.queue(FIRST)],
-        of_topic={
-            topic: [informative(number, column) for column in _greatest(weights[number], OF_TOPIC)]
-            for number, topic in enumerate(found.topics)
-        },
     )
-
-
-def _greatest(values: Floats, most: int) -> list[int]:
-    order = np.argsort(-values, kind="stable")[:most]
-    return [int(place) for place in order if values[place] > 0]
 
 
 def judge_command(

@@ -145,6 +145,7 @@ def page(report: Report) -> str:
     shown = sections_of(report)
     links = "".join(f'<a href="#{name}">{label}</a>' for name, label in (SUMMARY, *(one[:2] for one in shown)))
     missing = "" if charts.available() else f'<p class="missing">{NO_CHARTS}</p>'
+    first = summary.summary(report)  # before the others, which then need not work out the same again
     bodies = parallel_map(
         lambda one: one.body(report),
         shown,
@@ -152,7 +153,7 @@ def page(report: Report) -> str:
         threads=False,  # altair's settings are those of the process
     )
     parts = [
-        f'<section id="{SUMMARY[0]}">{missing}{summary.summary(report)}</section>',
+        f'<section id="{SUMMARY[0]}">{missing}{first}</section>',
         *(section(one.name, one.title, one.lead, body) for one, body in zip(shown, bodies, strict=True)),
     ]
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"

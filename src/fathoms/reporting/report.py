@@ -21,7 +21,7 @@ from fathoms.comparison.audit import run_audit
 from fathoms.comparison.audit_findings import STEPS
 from fathoms.comparison.audit_result import Audit
 from fathoms.comparison.compare import Comparison, Pair, run_comparison
-from fathoms.comparison.depth import DepthAnalysis, DepthScores, reference_depth, scores_by_depth
+from fathoms.comparison.depth import DepthAnalysis, DepthScores, reference_depth, scores_by_depth, volatility
 from fathoms.comparison.diff import Diff
 from fathoms.comparison.fragility import fragility
 from fathoms.comparison.observed import Observed, estimates_if_quick, observe, without_pair
@@ -35,6 +35,7 @@ from fathoms.errors import FathomsError
 from fathoms.estimate.names import LEVEL
 from fathoms.estimate.predict import run_prediction
 from fathoms.estimate.prediction_sentences import calibrated_sentences
+from fathoms.evidence.evidence import Floats
 from fathoms.experiment.base import BaseExperiment, Options
 from fathoms.experiment.evaluate import Evaluation, RunScores, run_evaluation
 from fathoms.experiment.result import Result
@@ -145,7 +146,12 @@ class Report(Result):
 
     def ranked(self, measure: Measure) -> list[RunScores]:
         """The runs by their score, best first; equal ones by name."""
-        return self.evaluation.ranked(measure)
+        return self._ranked[measure.name]
+
+    def volatility(self, bare: str) -> Floats | None:
+        """Kendall's tau between the orders of the systems at any two depths, by a measure without its cut-off; None
+        where it has no depth to choose."""
+        return self._volatility.get(bare)
 
     def pairs(self, measure: Measure) -> list[Pair]:
         return self._pairs.get(measure.name, [])
@@ -153,6 +159,14 @@ class Report(Result):
     def standings(self, measure: Measure) -> dict[str, Standing]:
         """The ranks of each run, where there is a ranking."""
         return {} if self.ranking is None else {one.run: one for one in self.ranking.of(measure.name)}
+
+    @cached_property
+    def _ranked(self) -> dict[str, list[RunScores]]:
+        return {measure.name: self.evaluation.ranked(measure) for measure in self.measures}
+
+    @cached_property
+    def _volatility(self) -> dict[str, Floats]:
+        return {} if self.depths is None else {bare: volatility(self.depths, bare) for bare in self.depths.scores}
 
     @cached_property
     def _pairs(self) -> dict[str, list[Pair]]:
@@ -270,11 +284,9 @@ def _compared(
     first system and those next to it."""
     level = about["level"]
     measures = without_pair(measures)
-    seen = observe(experiment, measures, Universe("all", experiment.options.universe_depth))
+    seen = observe(experiment, measures, Universe("all", experiment.options.universe_depth), depths=True)
     estimates = estimates_if_quick(seen, draws, about["labels"], about["to_depth"])
-    how = {"alpha": alpha, "level": level, "draws": 0, "estimates": estimates}
-    compared = run_comparison(experiment, measures, **how)
-    compared = replace(compared, notes=[*seen.notes, *compared.notes])
+    compared = run_comparison(experiment, measures, alpha=alpha, level=level, draws=0, seen=seen, estimates=estimates)
     asked = {experiment.universe, *(getattr(measure, "universe", None) for measure in measures)}
     ranked = None
     if not asked & {"run", "pair"}:
@@ -294,7 +306,9 @@ def _explained(compared: Comparison, seen: Observed) -> list[Pair]:
         front = sorted(order[: EXPLAINED + 1])
         # Further systems are needed only where ranges are over their documents too.
         systems = front if compared.universe.kind == "pair" else range(len(means))
-        some = replace(seen, names=[seen.names[i] for i in systems], systems=[seen.systems[i] for i in systems])
+        some = replace(
+            seen, names=[seen.names[i] for i in systems], systems=[seen.systems[i] for i in systems], rankings=[]
+        )
         near = [(a, b) for a, b in combinations(front, 2) if order[0] in (a, b)]
         names = [(seen.names[a], seen.names[b], measure.name) for a, b in near]
         open_ = [i for i, name in enumerate(names) if found[name].reversible not in (None, "no")]

@@ -12,7 +12,6 @@ from fathoms.evidence.evidence import Floats
 from fathoms.reporting.verdicts import OBSTACLES, obstacle
 
 if TYPE_CHECKING:
-    from fathoms.reporting.next_judgments import Informative, Judging
     from fathoms.reporting.report import Report
 
 MOST_CELLS = 600_000  # numbers of the drill-down by topic: more, and later measures do without
@@ -65,25 +64,12 @@ def data(report: Report) -> dict[str, Any]:
         "relevant": [int(relevant[report.qrels.index[topic]]) for topic in runs[0].topics],
         "judged": [int(judged[report.qrels.index[topic]]) for topic in runs[0].topics],
         "lists": None if report.lists is None else report.lists.as_data(report.texts),
-        "judging": [_judging(report.judging.get(measure.name)) for measure in report.measures],
     }
-
-
-def _judging(found: Judging | None) -> dict[str, Any] | None:
-    """The documents to judge next on each topic, and the systems between which they decide."""
-    if found is None:
-        return None
-    informative = {topic: [_cells(one) for one in some] for topic, some in found.of_topic.items() if some}
-    return {"systems": found.systems, "informative": informative}
 
 
 def _letter(names: Sequence[str], name: str) -> str:
     """The place of a name in a list, as one character; a dash where it is none of them."""
     return str(names.index(name)) if name in names else "-"
-
-
-def _cells(one: Informative) -> list[Any]:
-    return [one.document, round(one.chance, 3), round(one.max_change, 4), one.ranks]
 
 
 def judged_counts(qrels: Qrels) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from fathoms.comparison import tie_sentences
 from fathoms.comparison.audit_findings import as_percent
 from fathoms.comparison.compare import Comparison, Pair, verdict_boxes
 from fathoms.comparison.correlation import correlation, swaps
-from fathoms.comparison.depth import EMPHASISED, panes, reference_depth, volatility, volatility_chart
+from fathoms.comparison.depth import EMPHASISED, panes, reference_depth, volatility_chart
 from fathoms.comparison.outliers import outlying
 from fathoms.comparison.rank import Standing
 from fathoms.comparison.rank_sentences import span
@@ -308,9 +308,10 @@ def _odd_topics(names: Sequence[str], agreement: Sequence[float | None]) -> str:
 def depth(report: Report, i: int, measure: Measure) -> str:
     depths = report.depths
     bare = measure.name.partition("@")[0]
-    if depths is None or bare not in depths.scores:
+    matrix = report.volatility(bare)
+    if depths is None or matrix is None:
         return f"<p>{text(measure.name)} has no depth to choose.</p>"
-    matrix, means = volatility(depths, bare), depths.means(bare)
+    means = depths.means(bare)
     reference = reference_depth(depths)
     last = depths.depths[-1]
     moved = swaps(means[depths.depths.index(reference)], means[-1])
@@ -320,7 +321,7 @@ def depth(report: Report, i: int, measure: Measure) -> str:
     pair = (
         '<div class="two">'
         + figure(
-            drawn(volatility_chart, depths.volatility_points(bare), reference),
+            drawn(volatility_chart, depths.volatility_points(bare, matrix=matrix), reference),
             f"volatility-{i}",
             f"Kendall's tau between the orders of the systems at two depths: {least:.2f} at the lowest",
             f"Dark green: 0.9 or more, taken for equivalent. Dashed: depth {reference}, the closest to the pool's.",

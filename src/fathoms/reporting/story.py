@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fathoms.comparison import audit_sentences, tie_sentences
 from fathoms.comparison.audit_findings import as_percent
 from fathoms.comparison.compare import POWER
-from fathoms.comparison.depth import STABLE, stable_from, volatility
+from fathoms.comparison.depth import STABLE, stable_from
 from fathoms.comparison.sentences import MANY, sentence
 from fathoms.experiment.remarks import range_sentences
 from fathoms.experiment.topics import some
@@ -175,17 +175,22 @@ def _best_of_all(report: Report, measure: Measure) -> list[str]:
     return [f"No comparison by {measure.name} leaves {report.ranked(measure)[0].run} in doubt."]
 
 
-def _expected_ahead(report: Report, measure: Measure) -> list[str]:
-    """Systems that the model expects to overtake the first one, as the scores of thinly judged runs often hide."""
+def expected_ahead(report: Report, measure: Measure) -> list[tuple[str, float]]:
+    """Systems that the estimates put ahead of the first one, with the probability, the most probable first."""
     best = report.ranked(measure)[0].run
-    names = []
-    for pair in of_run(report, measure, best):
-        chance = chance_of_other(pair, best)
-        if chance >= LIKELY and ahead_by_estimate(pair) != best:
-            names.append((chance, f"{other_run(pair, best)} ({chance:.2f})"))
-    if not names:
+    found = [
+        (other_run(pair, best), chance_of_other(pair, best))
+        for pair in of_run(report, measure, best)
+        if chance_of_other(pair, best) >= LIKELY and ahead_by_estimate(pair) != best
+    ]
+    return sorted(found, key=lambda one: -one[1])
+
+
+def _expected_ahead(report: Report, measure: Measure) -> list[str]:
+    best, found = report.ranked(measure)[0].run, expected_ahead(report, measure)
+    if not found:
         return []
-    listed = some([name for _, name in sorted(names, key=lambda one: -one[0])])
+    listed = some([f"{name} ({chance:.2f})" for name, chance in found])
     return [
         f"That {best} stays ahead under further judging: by {measure.name}, estimates put these ahead of it, with the "
         f"probability in brackets: {listed}."
@@ -238,10 +243,11 @@ def _neighbours(report: Report, measure: Measure, ranked: Sequence[str]) -> str:
 
 def depth_sentences(report: Report, measure: Measure) -> list[str]:
     bare = measure.name.partition("@")[0]
-    if report.depths is None or bare not in report.depths.scores:
+    taus = report.volatility(bare)
+    if report.depths is None or taus is None:
         return []
     depths = report.depths.depths
-    start = stable_from(volatility(report.depths, bare), depths)
+    start = stable_from(taus, depths)
     if start is None:
         return [
             f"{bare}: the order of the systems depends on the depth of evaluation, down to depth {depths[-1]} "

@@ -80,11 +80,12 @@ LEAD = "Copy a sentence, or the sentence with its evidence, as plain text."
 
 def may_be_written(report: Report, i: int, measure: Measure) -> str:
     """The sentences, those that may be written before those that may not."""
+    all_claims = claims(report, measure)
     return "".join(
         f'<h3>{heading}</h3><ol class="claims">{"".join(map(_claim, found))}</ol>' if found else ""
         for heading, found in (
-            ("May be written", [claim for claim in claims(report, measure) if not claim.may_not]),
-            ("May not be claimed", [claim for claim in claims(report, measure) if claim.may_not]),
+            ("May be written", [claim for claim in all_claims if not claim.may_not]),
+            ("May not be claimed", [claim for claim in all_claims if claim.may_not]),
         )
     ) + (paragraphs(["There is one system, so nothing is compared."]) if report.comparison is None else "")
 
