@@ -620,3 +620,35 @@ def test_standard_output_by_name_keeps_what_is_in_its_file(tmp_path: Path) -> No
     assert (tmp_path / "log").read_text() == "hi\ntopic,document,grade\n1,a,1\n"
     shell(tmp_path, f"(echo first; {convert}; echo last) > log2")
     assert (tmp_path / "log2").read_text() == "first\ntopic,document,grade\n1,a,1\nlast\n"
+
+
+# -- names that would do something to a terminal or a spreadsheet ------------------------------------------------------
+
+
+def test_control_characters_in_names_are_shown_and_not_obeyed(fathoms: Command) -> None:
+    Path("a\x1b[31m.run").write_bytes(RUN)
+    done = fathoms("eval", "qrels.txt", "a\x1b[31m.run", "-m", "AP")
+    assert done.status == 0
+    assert "\x1b" not in done.out + done.err
+    assert r"a\x1b[31m" in done.out
+    Path("b\x9b2J.run").write_text("bad\n")
+    done = fathoms("eval", "qrels.txt", "b\x9b2J.run")
+    assert done.status == 2
+    assert r"b\x9b2J.run:1: expected 6 columns" in done.err
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+a", "-b", "@c"])
+def test_text_that_looks_like_a_formula_is_guarded_in_csv(fathoms: Command, name: str) -> None:
+    Path(f"./{name}.run").write_bytes(RUN)
+    words = ["eval", "qrels.txt", f"./{name}.run", "-m", "AP", "--format"]
+    csv, tsv = (fathoms(*words, form).out for form in ("csv", "tsv"))
+    assert csv.splitlines()[1].startswith(f"'{name},all,AP,0.")
+    assert tsv.splitlines()[1].startswith(f"{name}\tall\tAP\t0.")
+    compared = fathoms("compare", "qrels.txt", "good.run", f"./{name}.run", "-m", "P@1", "--format", "csv").out
+    assert compared.splitlines()[1].split(",")[:2] in (["good", f"'{name}"], [f"'{name}", "good"])
+
+
+def test_closed_standard_input_is_an_error(fathoms: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    done = fathoms("eval", "qrels.txt", "-")
+    assert (done.status, done.err) == (2, "fathoms: standard input: is closed, so nothing can be read from it\n")

@@ -12,6 +12,22 @@ def pluralise(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+# What would move a cursor, change colours or turn the text around on a terminal; names and ids may hold any of it.
+CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
+    **{ord(character): character.encode("unicode_escape").decode() for character in "\t\n\r"},
+    **{code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))},
+}
+
+
+def shown_safely(text: str) -> str:
+    r"""Text for a terminal, with control characters escaped.
+
+    >>> shown_safely("a\x1b[31mb\n")
+    'a\\x1b[31mb\\n'
+    """
+    return text.translate(CONTROLS)
+
+
 def latex_escape(text: str) -> str:
     r"""Text as LaTeX sets it.
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from fathoms.errors import FathomsError
+from fathoms.text import shown_safely
 from fathoms.version import __version__
 
 GROUPS = {
@@ -152,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _open_output()
         status = _run(words)
     except FathomsError as error:
-        print(f"fathoms: {error}", file=sys.stderr)
+        print(f"fathoms: {shown_safely(str(error))}", file=sys.stderr)
         status = 2
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         _drop_output()

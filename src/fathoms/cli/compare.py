@@ -265,7 +265,7 @@ def decisive_rows(result: Comparison, i: int) -> list[list[str]]:
 
 def _latex(result: Comparison) -> str:
     """A booktabs table; the difference with its range over judgments below and above, and the caption to go with it."""
-    from fathoms.cli.output import latex_escape
+    from fathoms.text import latex_escape
 
     lines = [r"\begin{tabular}{lllrrrrl}", r"\toprule"]
     level = f"{100 * (1 - result.alpha):g}"

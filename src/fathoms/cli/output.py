@@ -29,11 +29,13 @@ from fathoms.experiment.result import Result
 from fathoms.experiment.topics import IN_NO_RUN
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import trec_eval_name
-from fathoms.text import pluralise
+from fathoms.text import latex_escape, pluralise, shown_safely
 
 # What no screen leaves out: over which documents ranges are, and which pool is assumed.
 ESSENTIAL = ("Ranges", "Possible ranks", "Assumed pool", "Pool", "No pool")
 FEW = 5  # warnings that are shown; `--verbose` shows all
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with in a spreadsheet
 
 
 def check_target(format: str, output: Path | None) -> None:
@@ -102,7 +104,7 @@ def present(
 def say(lines: Iterable[str]) -> None:
     """Talk: what is no result."""
     for line in lines:
-        print(line, file=sys.stderr)
+        print(shown_safely(line), file=sys.stderr)
 
 
 def warn(notes: Iterable[str], args: Namespace) -> None:
@@ -190,7 +192,10 @@ def put_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], args: Namesp
     elif args.format == "json":
         put(records([dict(zip(columns, row, strict=True)) for row in rows]), args.output)
     else:
-        put(delimited(columns, rows, "," if args.format == "csv" else "\t"), args.output)
+        if args.format == "csv":
+            put(delimited(columns, guarded(columns, rows, words), ","), args.output)
+        else:
+            put(delimited(columns, rows, "\t"), args.output)
 
 
 def put(text: str, output: Path | None) -> None:
@@ -226,6 +231,16 @@ def records(rows: list[dict[str, Any]]) -> str:
     import json
 
     return json.dumps(rows, indent=1) + "\n"
+
+
+def guarded(columns: Sequence[str], rows: Iterable[Sequence[Any]], words: Sequence[str]) -> Iterator[list[Any]]:
+    """Rows for a spreadsheet, which would take text that begins like a formula for one."""
+    texts = {i for i, name in enumerate(columns) if name in words}
+    for row in rows:
+        yield [
+            f"'{cell}" if i in texts and isinstance(cell, str) and cell.startswith(FORMULA) else cell
+            for i, cell in enumerate(row)
+        ]
 
 
 def delimited(columns: Sequence[str], rows: Iterable[Sequence[Any]], separator: str) -> str:
@@ -317,11 +332,6 @@ def _latex_cell(measure: Measure, values: dict[str, float | None]) -> str:
         return f"{score:.4f}"
     below = f" $-${score - low:.4f}" if score - low >= 0.00005 else ""
     return f"{score:.4f} +{max(high - score, 0):.4f}{below}"
-
-
-def latex_escape(text: str) -> str:
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
 
 
 def _topic_values(run: RunScores, measure: Measure, i: int) -> dict[str, float | None]:

@@ -146,8 +146,8 @@ def bar(one: Standing, n: int, width: int = 24) -> str:
 
 def _latex(result: Ranking) -> str:
     """A booktabs table; `3 [1-7]` is a rank and the ranks it could have, over topics, likely and possible."""
-    from fathoms.cli.output import latex_escape
     from fathoms.comparison.rank_sentences import span
+    from fathoms.text import latex_escape
 
     likely = any(one.likely_rank is not None for one in result.standings)
     possible = any(one.rank_low is not None for one in result.standings)

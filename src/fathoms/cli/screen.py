@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from fathoms.text import pluralise
+from fathoms.text import CONTROLS, pluralise, shown_safely
 
 FIRST, LAST = 20, 3  # rows of a long table that a terminal shows from either end
 LEAST_NOTES = 5  # lines that tables leave for notes
@@ -20,7 +20,7 @@ LEAST_ROWS = 3  # lines that a table has at least for its rows, or it is left ou
 NAMED = 5  # columns that are left out and named
 LEAST_WORDS = 12  # characters that a column of words is folded to, if need be
 GAP = "  "
-SHOWN = {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}  # what ids may hold, in tables for people
+SHOWN = CONTROLS  # ids may hold them
 OURS = dict.fromkeys(map(ord, "·─━├┤●…±"), "-")  # letters of our own, as wide as others
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
@@ -96,6 +96,7 @@ def terminal() -> Size | None:
 def page(answer: Sequence[str], blocks: Sequence[Block], notes: Sequence[str], size: Size | None) -> str:
     """Everything, or with the size of a terminal what fits there; columns without a single value are no loss."""
     blocks = [replace(one, columns=[column for column in one.columns if any(column.cells)]) for one in blocks]
+    answer, notes = [shown_safely(one) for one in answer], [shown_safely(one) for one in notes]
     if size is not None:
         return _fitted(answer, blocks, notes, size)
     said = ["\n".join(answer)] if answer else []

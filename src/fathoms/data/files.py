@@ -21,7 +21,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """The content of a file, or of standard input for `-`, decompressed by what its first bytes say it is."""
     name = os.fspath(path)
     try:
-        raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        raw = _standard_input() if name == "-" else Path(name).read_bytes()
     except FileNotFoundError:
         raise InputError("no such file", name) from None
     except IsADirectoryError:
@@ -29,6 +29,12 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: no file's name holds a zero byte
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", name) from None
     return decompress(raw, name)
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise InputError("is closed, so nothing can be read from it", "standard input")
+    return sys.stdin.buffer.read()
 
 
 def is_packed(raw: bytes) -> bool:
