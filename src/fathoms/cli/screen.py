@@ -95,7 +95,10 @@ def terminal() -> Size | None:
 
 def page(answer: Sequence[str], blocks: Sequence[Block], notes: Sequence[str], size: Size | None) -> str:
     """Everything, or with the size of a terminal what fits there; columns without a single value are no loss."""
-    blocks = [replace(one, columns=[column for column in one.columns if any(column.cells)]) for one in blocks]
+    blocks = [
+        replace(one, columns=[column for column in one.columns if any(column.cells) or not column.cells])
+        for one in blocks
+    ]
     answer, notes = [shown_safely(one) for one in answer], [shown_safely(one) for one in notes]
     if size is not None:
         return _fitted(answer, blocks, notes, size)
