@@ -331,7 +331,11 @@ BAD_ARGUMENTS = [
     ("depth", {"reference": 0}, "the reference depth 0 is not among the depths"),
     ("predict", {"method": "fusion", "to_depth": 0}, "to_depth: expected a whole number from 1 on, found 0"),
     ("depth", {"depths": "deep"}, "depths: expected depths such as 1:50, 10:100:10 or 1,5,10, found 'deep'"),
-    ("depth", {"correlation": "kappa"}, "correlation: expected one of tau, tau_ap, rbo, pearson, found 'kappa'"),
+    (
+        "depth",
+        {"correlation": "kappa"},
+        "correlation: expected one of tau, tau_ap, rbo, spearman, pearson, rmse, found 'kappa'",
+    ),
     ("depth", {"reference": 77}, "the reference depth 77 is not among the depths"),
     ("audit", {"depth": 0}, "depth: expected a whole number from 1 on, found 0"),
     ("labels", {"labels": {"101": {"DOC-1": 1}}, "rel": 0}, "rel: expected a number above 0, found 0"),

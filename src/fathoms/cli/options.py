@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-def add_files(parser: ArgumentParser) -> None:
+def add_files(parser: ArgumentParser, *, runs: str = "+") -> None:
     parser.add_argument(
         "qrels",
         metavar="QRELS",
         help="judgments, lines `topic iteration document grade`; - for stdin; irds:ID for those of ir_datasets",
     )
     parser.add_argument(
-        "runs", metavar="RUN", nargs="+", help="runs: files, folders or quoted globs; gz, zst, bz2, xz; - for stdin"
+        "runs", metavar="RUN", nargs=runs, help="runs: files, folders or quoted globs; gz, zst, bz2, xz; - for stdin"
     )
 
 

@@ -123,6 +123,23 @@ def stable_from(matrix: Floats, depths: Sequence[int]) -> int | None:
     return None
 
 
+def _stability(measure: str, matrix: Floats, depths: Sequence[int], kind: Correlation) -> str:
+    if kind == "rmse":
+        shallow, deep = sorted(divmod(int(matrix.argmax()), len(depths)))
+        return (
+            f"{measure}: the means of the runs differ most between depth {depths[shallow]} and depth {depths[deep]}, "
+            f"with an RMSE of {matrix.max():.4f}."
+        )
+    start = stable_from(matrix, depths)
+    if start is None:
+        return (
+            f"{measure}: the order of the runs is not stable at any depth up to {depths[-1]} "
+            f"({kind} between the two deepest is not {STABLE:g} or more)."
+        )
+    measured = f"{kind} between any two depths from there on is at least {STABLE:g}"
+    return f"{measure}: the order of the runs is stable from depth {start} on ({measured})."
+
+
 @dataclass(frozen=True, eq=False)
 class DepthAnalysis(Result):
     """How much depends on the depth of evaluation: for each measure the figures by depth, against a reference."""
@@ -156,14 +173,7 @@ class DepthAnalysis(Result):
         found, kind = self.found, self.correlation
         lines = [f"{found.pool[0].upper()}{found.pool[1:]}. Other depths are compared with depth {self.reference}."]
         for measure in self.measures:
-            start = stable_from(volatility(found, measure, kind=kind), found.depths)
-            measured = f"{kind} between any two depths from there on is at least {STABLE:g}"
-            lines.append(
-                f"{measure}: the order of the runs is stable from depth {start} on ({measured})."
-                if start is not None
-                else f"{measure}: the order of the runs is not stable at any depth up to {found.depths[-1]} "
-                f"({kind} between the two deepest is not {STABLE:g} or more)."
-            )
+            lines.append(_stability(measure, volatility(found, measure, kind=kind), found.depths, kind))
             means = found.means(measure)
             changed = swaps(means[found.depths.index(self.reference)], means[-1])
             if changed:
