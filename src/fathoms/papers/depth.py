@@ -31,7 +31,6 @@ from fathoms.papers.depth_pools import (
     SQUARE,
     WITH_RESIDUALS,
     Collection,
-    DepthSettings,
     PoolOf,
     collection_name,
     condensed,
@@ -39,6 +38,7 @@ from fathoms.papers.depth_pools import (
     scored,
     without_pool,
 )
+from fathoms.papers.depth_pools import DepthSettings as DepthSettings
 from fathoms.papers.exhibits import Drawing, Study, chart
 from fathoms.papers.exhibits import panes as figure
 from fathoms.papers.printing import Column
