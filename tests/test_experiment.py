@@ -227,6 +227,8 @@ BAD_OPTIONS = [
     ({"topics": "intersection"}, "topics: expected one of all, intersect, found 'intersection'"),
     ({"junk": "a"}, "junk: expected a negative grade, such as -2, found 'a'"),
     ({"junk": 2}, "junk: expected a negative grade, such as -2, found 2"),
+    ({"band": 1}, "band: rho must be above 1 (at 1 nothing is banded) and at most 1,000,000, found '1'"),
+    ({"band": 1.4, "ties": "rank"}, "band: bands tie documents by score, and ties=rank does not go by scores"),
     ({"score_precision": "double"}, "score_precision: expected one of float32, float64"),
     ({"names": "path"}, "names: expected one of file, tag"),
     ({"bounds": "tight"}, "bounds: expected one of exact, rm"),

@@ -77,6 +77,14 @@ def add_order(parser: ArgumentParser) -> None:
     )
 
 
+def add_band(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--band",
+        metavar="RHO",
+        help="tie the documents of geometric bands of ranks that grow by this factor, such as 1.4",
+    )
+
+
 def add_ranges(parser: ArgumentParser) -> None:
     """What the ranges range over."""
     add_choice(
@@ -274,6 +282,7 @@ def experiment(args: Namespace, *, memory_mb: float | None = None, runs: Any = N
         universe_depth=getattr(args, "universe_depth", None),
         lenient=getattr(args, "lenient", False),
         junk=args.junk,
+        band=getattr(args, "band", None),
         names=getattr(args, "names", "file"),
         workers=getattr(args, "workers", 2),
         scheduler=getattr(args, "scheduler", None),

@@ -54,6 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--groups", metavar="FILE", type=Path, help="depth: lines `run<TAB>team`, for leaving out teams"
     )
     _add_depth_flags(parser)
+    _add_ties_flags(parser)
     options.add_pooled(parser)
     options.add_order(parser)
     parser.set_defaults(ties=None)  # trec, but run for the paper on ties
@@ -74,6 +75,16 @@ def _add_depth_flags(parser: ArgumentParser) -> None:
         metavar="D",
         type=options.at_least_one,
         help="depth: depth of the pool of Figs. 2, 3 and 5 to 7, where the collection's is deeper (20)",
+    )
+
+
+def _add_ties_flags(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--tie-key",
+        metavar="FILE",
+        type=Path,
+        help="ties: break ties by this too, lines `topic document value` or `document value`; a number or a date, the "
+        "greatest first",
     )
 
 
@@ -140,7 +151,10 @@ def run(args: Namespace) -> int:
         given = {name: value for name, value in chosen.items() if value is not None}
         study = depth.study(collections or exp, depth.DepthSettings(args.depth, **given), progress=progress)
     elif args.paper == "ties":
-        study = ties.study(exp.qrels, exp.runs, ties.TiesSettings(order, precision, **where), progress=progress)
+        chosen_runs = {"pooled": exp.options.pooled, "tie_key": args.tie_key}
+        study = ties.study(
+            exp.qrels, exp.runs, ties.TiesSettings(order, precision, **chosen_runs, **where), progress=progress
+        )
     elif args.paper == "rtc":
         trials = rtc.RTCSettings(args.depth or 100, args.trials, seed=args.seed, folder=args.output, **where)
         with output.progress(-(-args.trials // rtc.BATCH), args.quiet, "trials") as step:
