@@ -11,10 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, TypeVar, cast
 
 from fathoms import choices
 from fathoms.choices import checked
@@ -26,7 +25,6 @@ from fathoms.data.runs import Names, Run, Runs, scan_runs
 from fathoms.data.topic_groups import read_topic_groups
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.align import Aligned, Alignment, Ranked, rank, reranked
-from fathoms.evidence.banding import banded_run, parse_rho
 from fathoms.evidence.order import Precision, Ties, default_precision
 from fathoms.evidence.pool import Pool, make_pool
 from fathoms.evidence.universe import Limit, UnjudgedKeys, gathered, union, unjudged_keys
@@ -37,6 +35,9 @@ from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.parallel import check_scheduler, parallel_map
 from fathoms.text import pluralise
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Topics = Literal["all", "intersect"]
 Part = tuple[str, Callable[[], Run] | None]  # a run's name, and what reads some of its topics; None: all of it
@@ -168,7 +169,7 @@ class BaseExperiment:
         options = Options(
             ties=cast(Ties, checked("ties", choices.one_of, choices.TIES, ties)),
             precision=precision,
-            band=None if band is None else checked("band", parse_rho, str(band)),
+            band=None if band is None else _growth(band),
             topics=cast(Topics, checked("topics", choices.one_of, choices.TOPICS, topics)),
             universe_depth=(
                 None if universe_depth is None else checked("universe_depth", choices.whole_number, universe_depth)
@@ -190,6 +191,8 @@ class BaseExperiment:
             raise FathomsError("no run given")
         self.notes: list[str] = []
         if options.band is not None:
+            from fathoms.evidence.banding import banded_run
+
             order: Ties = "run" if options.ties == "expected" else options.ties  # a mean has no order of its own
             change = partial(banded_run, rho=options.band, ties=order, precision=precision)
             self._runs = self._runs.changed(change, f"banded {options.band} {order} {precision}")
@@ -517,6 +520,12 @@ class BaseExperiment:
                 f"the runs with {next(iter(self.runs))!r}"
             )
         return chosen
+
+
+def _growth(band: str | float) -> Fraction:
+    from fathoms.evidence.banding import parse_rho
+
+    return checked("band", parse_rho, str(band))
 
 
 def prepare_measures(
