@@ -164,6 +164,7 @@ SHARED = {
     "--measure",
     "--by-topic",
     "--groups",
+    "--band",
 }
 PAGE = {"judge": ("jud",), "papers": ("papers/",), "predict": ("predict", "confidence")}  # how their pages begin
 

@@ -366,7 +366,7 @@ def test_pool_command(collection: Path, tmp_path: Path, capsys: pytest.CaptureFi
     [
         ("rm", ["table1a", "table1b", "table1c", "table1d", "table2", "fig1", "fig2", "fig3", "fig4", "fig5"]),
         ("gain", ["table2", "table3", "fig2", "fig3", "fig4"]),
-        ("depth", ["table4", "table5a", "table5b", "table6", "table7", "table8", "table9", "fig1", "fig4", "fig7f"]),
+        ("depth", ["table4", "table5a", "table5b", "table6", "table7a", "table8b", "table9", "fig1", "fig4", "fig7"]),
     ],
 )
 def test_papers_write_their_tables_and_figures(

@@ -73,12 +73,12 @@ def _alike(one: Sequence[Sequence[Any]], other: Sequence[Sequence[Any]]) -> bool
 
 
 def test_a_shallower_pool_is_that_pool_in_every_table_and_figure(made: Collection) -> None:
-    asked = depth.study(read(made, made.pooled), depth.DepthSettings(10))
-    by_hand = depth.study(read(cut(made, 10), made.pooled), depth.DepthSettings(10))
+    asked = depth.study(read(made, made.pooled), depth.DepthSettings(10, pools=()))
+    by_hand = depth.study(read(cut(made, 10), made.pooled), depth.DepthSettings(10, pools=()))
     assert same(rows_of(asked), rows_of(by_hand)) == []
-    whole = depth.study(read(made, made.pooled), depth.DepthSettings(POOL))
+    whole = depth.study(read(made, made.pooled), depth.DepthSettings(POOL, pools=()))
     changed = same(rows_of(whole), rows_of(asked))
-    assert {"table4", "table5a", "table7", "table8", "table9", "fig2", "fig3", "fig4", "fig5a", "fig7f"} <= {*changed}
+    assert {*changed} >= {"table4", "table5a", "table7", "table8", "table9", *(f"fig{i}" for i in range(2, 8))}
     kept = len(cut(made, 10).qrels)
     runs, judgments = f"{len(made.pooled)} contributing runs", f"{len(made.qrels):,} judgments"
     assert asked.collection.endswith(
@@ -252,9 +252,14 @@ PAPERS: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_topics_that_no_run_answers(
-    paper: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], made: Collection
+    paper: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    made: Collection,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """They count 0 and are named, or are left out as if they had not been judged."""
+    monkeypatch.setattr(charts, "available", lambda: False)  # drawing takes most of the time
     one_more = made.qrels.head(20).with_columns(pl.lit("999").alias("topic"))
     systems = {f"{name}{again}": run for name, run in made.runs.items() for again in ("", "b")}  # rtc takes ten
     pooled = [f"{name}{again}" for name in made.pooled for again in ("", "b")]
@@ -271,7 +276,7 @@ def test_topics_that_no_run_answers(
     plainly, _ = told("plain")
     left_out, said = told("more", "--topics", "intersect")
     assert re.search(r"in no run.*left out \(--topics intersect\): 999", said)
-    changed = {name for name in plainly if plainly[name] != left_out[name].replace("more/", "plain/")}
+    changed = {name for name in plainly if plainly[name] != left_out[name].replace("more", "plain")}
     assert changed == set()
     _, said = told("more")
     assert re.search(r"in no run.*count 0.*--topics intersect.*: 999", said.splitlines()[0])

@@ -72,6 +72,8 @@ def pluralise(lines: list[Line], depth: int) -> dict[str, int]:
             "risen_topics",
             "contradictions",
             "contradicted_topics",
+            "out_of_rank_order",
+            "out_of_rank_order_topics",
             "rank_ties",
         ],
         0,
@@ -91,6 +93,9 @@ def pluralise(lines: list[Line], depth: int) -> dict[str, int]:
         found["risen_topics"] += bool(rises)
         found["contradictions"] += len(wrong)
         found["contradicted_topics"] += bool(wrong)
+        falls = [1 for above, below in itertools.pairwise(mine) if below[1] < above[1]]
+        found["out_of_rank_order"] += len(falls)
+        found["out_of_rank_order_topics"] += bool(falls)
         found["rank_ties"] += len(mine) - len({r for _, r in mine})
     return found
 
@@ -109,11 +114,13 @@ def test_counts_are_those_of_plain_loops(tmp_path: Path, seed: int) -> None:
 
 def test_table_1_counts_systems_topics_and_documents() -> None:
     def one(tied: int, tied_topics: int, wrong: int, wrong_topics: int) -> Anomalies:
-        return Anomalies("r", 5, 100, tied, tied_topics, tied, 0, 0, 0, 0, 0, wrong, wrong_topics, 0, False)
+        fallen = (2 * wrong, wrong_topics)
+        return Anomalies("r", 5, 100, tied, tied_topics, tied, 0, 0, 0, 0, 0, wrong, wrong_topics, *fallen, 0, False)
 
-    tied, wrong = affected([one(10, 4, 0, 0), one(0, 0, 3, 1), one(0, 0, 0, 0), one(20, 5, 0, 0)])
+    tied, wrong, fallen = affected([one(10, 4, 0, 0), one(0, 0, 3, 1), one(0, 0, 0, 0), one(20, 5, 0, 0)])
     assert tied.percent == (50.0, 45.0, 7.5)
     assert wrong.percent == (25.0, 5.0, 0.75)
+    assert fallen.percent == (25.0, 5.0, 1.5)
 
 
 def test_scores_that_only_float32_ties(tmp_path: Path) -> None:
@@ -506,10 +513,11 @@ def test_the_pool_of_trec8_followed_trec_evals_rule() -> None:
 
 def test_table_1_on_trec8() -> None:
     runs = fm.scan_runs(collection("trec8-adhoc") / "runs")
-    tied, wrong = affected([anomalies(runs[name]) for name in runs])
+    tied, wrong, fallen = affected([anomalies(runs[name]) for name in runs])
     assert tied.of == (129, 6450, 6284293)
     assert (tied.systems, tied.system_topics, tied.documents) == (121, 5919, 692941)
     assert (wrong.systems, wrong.system_topics, wrong.documents) == (8, 360, 112066)
+    assert f"{fallen.percent[2]:.1f}" == "6.5"  # 7.3 on TREC7
 
 
 def test_equal_means_share_a_place() -> None:

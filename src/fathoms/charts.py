@@ -63,17 +63,26 @@ def to_print(chart: Any) -> dict[str, Any]:
     return spec
 
 
-def panes(charts: Sequence[Any], title: str, across: int = 2) -> Any:
-    """Several charts in rows, each with its title, scales and legend of its own."""
+def panes(
+    charts: Sequence[Any],
+    title: str,
+    across: int = 2,
+    *,
+    size: tuple[int, int] | None = None,
+    one_legend: bool = False,
+) -> Any:
+    """Several charts in rows, each with its title, scales and legend of its own; `one_legend` has one for all."""
     import altair as alt
 
     plain = []
     for chart in charts:
         bare = chart.copy(deep=True)
         bare.config = alt.Undefined  # which only the whole may have
+        if size is not None:
+            bare = bare.properties(width=size[0], height=size[1])
         plain.append(bare)
     whole = alt.concat(*plain, columns=across, spacing=28, title=title).resolve_scale(
-        color="independent", x="independent", y="independent", shape="independent"
+        color="shared" if one_legend else "independent", x="independent", y="independent", shape="independent"
     )
     return (
         whole.configure_range(category=COLOURS)
@@ -135,18 +144,25 @@ def lines(
     log_x: bool = False,
     log_y: bool = False,
     points: pl.DataFrame | None = None,
+    ticks: Sequence[int] = (),
+    zero: bool = True,
 ) -> Any:
-    """Curves, one colour a group; `points` are drawn as black dots under them."""
+    """Curves, one colour a group; `points` are drawn as black dots under them.
+
+    `ticks` are the places on the x axis that are labelled; without `zero` the y axis starts where the data do.
+    """
     import altair as alt
 
-    scale_x, scale_y = (alt.Scale(type="log" if log else "linear") for log in (log_x, log_y))
+    scale_x = alt.Scale(type="log", nice=False) if log_x else alt.Scale(type="linear")
+    scale_y = alt.Scale(type="log") if log_y else alt.Scale(type="linear", zero=zero)
+    axis = alt.Axis(values=list(ticks), format="d") if ticks else _axis(frame, x)
     encoded = {
-        "x": alt.X(f"{x}:Q", title=axes[0], scale=scale_x, axis=_axis(frame, x)),
+        "x": alt.X(f"{x}:Q", title=axes[0], scale=scale_x, axis=axis),
         "y": alt.Y(f"{y}:Q", title=axes[1], scale=scale_y),
     }
     curves = (
         alt.Chart(frame)
-        .mark_line(point=frame.height < 200)
+        .mark_line(point=frame.height < 200 and frame.height <= 60 * frame[group].n_unique())
         .encode(**encoded, color=alt.Color(f"{group}:N", title=None, sort=None), tooltip=list(frame.columns))
     )
     if points is not None:
@@ -175,6 +191,13 @@ def surface(frame: pl.DataFrame, x: str, y: str, value: str, title: str, best: t
 def _every(frame: pl.DataFrame, column: str) -> list[float]:
     values = sorted(frame[column].unique().to_list())
     return values[:: max(1, len(values) // 10)]
+
+
+def _round_depths(frame: pl.DataFrame, column: str) -> list[float]:
+    """The first depth and the tens, where these are enough to go by."""
+    depths = sorted(frame[column].unique().to_list())
+    tens = [depth for depth in depths if depth == depths[0] or depth % 10 == 0]
+    return tens if 3 <= len(tens) <= 12 else _every(frame, column)
 
 
 def p_scatter(
@@ -216,19 +239,24 @@ def p_scatter(
     return _finish(dots + down + across, title, 360, 360)
 
 
-def volatility(frame: pl.DataFrame, x: str, y: str, value: str, *, pooled: int) -> Any:
-    """How much two depths' orderings agree, in bands; 0.9 and more is as good as equal. The pool's depth is a line."""
+def volatility(frame: pl.DataFrame, x: str, y: str, value: str, *, pooled: int, title: str | None = None) -> Any:
+    """How much two depths' orderings agree, in bands; 0.9 and more is as good as equal. The pool's depth is a line.
+
+    A value `rmse` is a distance of scores, so its bands go the other way.
+    """
     import altair as alt
     import polars as pl
 
-    limits = [0.5, 0.6, 0.7, 0.8, 0.9]
+    is_distance = value == "rmse"
+    limits = [0.01, 0.02, 0.04, 0.08, 0.16] if is_distance else [0.5, 0.6, 0.7, 0.8, 0.9]
+    bands = BANDS[::-1] if is_distance else BANDS
     # Plain field names: a point in one, as in RBP(p=0.95), would be taken for a path.
     plain = frame.rename({x: "across", y: "up", value: "value"}).with_columns(
         tooltip=pl.format("depths {} and {}; {} {}", "across", "up", pl.lit(value), pl.col("value").round(3))
     )
-    across = alt.X("across:O", title=x.strip(), axis=alt.Axis(values=_every(plain, "across")))
-    up = alt.Y("up:O", title=y.strip(), sort="descending", axis=alt.Axis(values=_every(plain, "up")))
-    colour = alt.Color("value:Q", scale=alt.Scale(type="threshold", domain=limits, range=BANDS), title=value)
+    across = alt.X("across:O", title=x.strip(), axis=alt.Axis(values=_round_depths(plain, "across"), labelAngle=0))
+    up = alt.Y("up:O", title=y.strip(), sort="descending", axis=alt.Axis(values=_round_depths(plain, "up")))
+    colour = alt.Color("value:Q", scale=alt.Scale(type="threshold", domain=limits, range=bands), title=value)
     cells = (
         alt.Chart(plain)
         .mark_rect()
@@ -240,28 +268,46 @@ def volatility(frame: pl.DataFrame, x: str, y: str, value: str, *, pooled: int) 
             description="tooltip:N",
         )
     )
-    title = f"Agreement of system orderings between depths ({value}; dark green: 0.9 and more)"
+    if title is None:
+        what = "Distance of scores" if is_distance else "Agreement of system orderings"
+        title = f"{what} between depths ({value}; dark green: {'below 0.01' if is_distance else '0.9 and more'})"
     if pooled in plain["across"].to_list():
         at = alt.Chart(pl.DataFrame({"across": [pooled], "up": [pooled]})).mark_rule(strokeDash=[4, 3])
         cells = cells + at.encode(x=across) + at.encode(y=up)
     return _finish(cells, title, 420, 420)
 
 
-def many_lines(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tuple[str, str], pooled: int) -> Any:
-    """One thin line a system, its name on hover; the pool's depth as a dotted rule (LMC-depth Figs. 2 and 3)."""
+def many_lines(
+    frame: pl.DataFrame,
+    x: str,
+    y: str,
+    group: str,
+    title: str,
+    axes: tuple[str, str],
+    pooled: int,
+    emphasised: Sequence[str] = (),
+) -> Any:
+    """One thin line a system, its name on hover; the pool's depth as a dotted rule (LMC-depth Figs. 2 and 3).
+
+    Those `emphasised` are darker, so that the overall pattern can be seen.
+    """
     import altair as alt
     import polars as pl
 
+    encoded = {
+        "x": alt.X(f"{x}:Q", title=axes[0], axis=_axis(frame, x), scale=alt.Scale(nice=False)),
+        "y": alt.Y(f"{y}:Q", title=axes[1], scale=alt.Scale(zero=False)),
+        "detail": f"{group}:N",
+        "tooltip": [group, x, alt.Tooltip(f"{y}:Q", format=".4f")],
+    }
     curves = (
         alt.Chart(frame)
-        .mark_line(strokeWidth=1, opacity=0.55, color=COLOURS[0])
-        .encode(
-            x=alt.X(f"{x}:Q", title=axes[0], axis=_axis(frame, x)),
-            y=alt.Y(f"{y}:Q", title=axes[1]),
-            detail=f"{group}:N",
-            tooltip=[group, x, alt.Tooltip(f"{y}:Q", format=".4f")],
-        )
+        .mark_line(strokeWidth=1, opacity=0.35 if emphasised else 0.55, color=COLOURS[0])
+        .encode(**encoded)
     )
+    if emphasised:
+        dark = frame.filter(pl.col(group).is_in(list(emphasised)))
+        curves = curves + alt.Chart(dark).mark_line(strokeWidth=2, color=COLOURS[6]).encode(**encoded)
     rule = alt.Chart(pl.DataFrame({x: [pooled]})).mark_rule(strokeDash=[2, 2]).encode(x=f"{x}:Q")
     return _finish(curves + rule, title)
 

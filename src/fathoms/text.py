@@ -43,6 +43,10 @@ def latex_escape(text: str) -> str:
         "†": r"$\dagger$",
         "≥": r"$\geq$",
         "≤": r"$\leq$",
+        "Δ": r"$\Delta$",
+        "ρ": r"$\rho$",
+        "τ": r"$\tau$",
+        "–": "--",
         "<": r"$<$",
         ">": r"$>$",
     }

@@ -149,8 +149,8 @@ def _bounds(args: Namespace, notes: list[str]) -> list[tuple[Any, ...]]:
             worst = 0.0 if banding == 1 else worst_loss(measure, banding)
             if worst is None:
                 raise FathomsError(
-                    f"{measure.name} has no worst case that follows from the bands alone; RR, RBP and weighted sums "
-                    "with a cut-off, such as DCG@10, do. See what it loses on judged runs with --qrels"
+                    f"{measure.name} has no worst case that follows from the bands alone; RR, RBP, ERR and, with a "
+                    "cut-off, AP, nDCG and DCG do. See what it loses on judged runs with --qrels"
                 )
             rows.append((measure.name, float(banding), None if banding == 1 else safe_depth(banding), worst))
             if args.rho is None and banding == LARGEST:

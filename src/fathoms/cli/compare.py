@@ -62,6 +62,7 @@ TITLES = {
 OF_RUNS: dict[str, object] = {
     "ties": "trec",
     "score_precision": None,
+    "band": None,
     "bounds": None,
     "universe": None,
     "universe_depth": None,
@@ -121,6 +122,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "latex"))
     options.add_order(parser)
+    options.add_band(parser)
     options.add_ranges(parser)
     options.add_topic_groups(parser)
     options.add_reading(parser)

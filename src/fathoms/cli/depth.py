@@ -47,7 +47,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=list(range(1, 51)),
         help="1:50, 10:100:10 or 1,5,10 (1:50)",
     )
-    options.add_choice(parser, "--corr", choices=choices.CORRELATIONS, default="tau", help="correlation (tau)")
+    options.add_choice(
+        parser,
+        "--corr",
+        choices=choices.CORRELATIONS,
+        default="tau",
+        help="correlation, or rmse: the distance of the runs' means (tau)",
+    )
     parser.add_argument("--cross", action="store_true", help="the matrix of the first measure against the second")
     parser.add_argument(
         "--reference", metavar="D", type=options.at_least_one, help="depth to compare with (the pool's)"

@@ -35,6 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "trec_eval", "latex"))
     options.add_order(parser)
+    options.add_band(parser)
     options.add_ranges(parser)
     options.add_topic_groups(parser)
     options.add_reading(parser)

@@ -23,14 +23,14 @@ def group(parser: ArgumentParser, title: str) -> Any:
     return there or parser.add_argument_group(title)
 
 
-def add_files(parser: ArgumentParser) -> None:
+def add_files(parser: ArgumentParser, *, runs: str = "+") -> None:
     parser.add_argument(
         "qrels",
         metavar="QRELS",
         help="judgments, lines `topic iteration document grade`; - for stdin; irds:ID for those of ir_datasets",
     )
     parser.add_argument(
-        "runs", metavar="RUN", nargs="+", help="runs: files, folders or quoted globs; gz, zst, bz2, xz; - for stdin"
+        "runs", metavar="RUN", nargs=runs, help="runs: files, folders or quoted globs; gz, zst, bz2, xz; - for stdin"
     )
 
 
@@ -82,6 +82,14 @@ def add_order(parser: ArgumentParser) -> None:
         "--score-precision",
         choices=choices.PRECISIONS,
         help="how scores are compared; default float32, as trec_eval, under trec and expected, else float64",
+    )
+
+
+def add_band(parser: ArgumentParser) -> None:
+    group(parser, "order of tied documents").add_argument(
+        "--band",
+        metavar="RHO",
+        help="tie the documents of geometric bands of ranks that grow by this factor, such as 1.4",
     )
 
 
@@ -306,6 +314,7 @@ def experiment(args: Namespace, *, memory_mb: float | None = None, runs: Any = N
         universe_depth=getattr(args, "universe_depth", None),
         lenient=getattr(args, "lenient", False),
         junk=args.junk,
+        band=getattr(args, "band", None),
         names=getattr(args, "names", "file"),
         workers=getattr(args, "workers", 2),
         scheduler=getattr(args, "scheduler", None),

@@ -9,6 +9,9 @@ Written are table<N>.tsv and .tex, fig<N>.tsv and .svg, and index.md.
   rtc    Carterette 2007: robust test collections, whether confidence from few judgments can be trusted (--trials
          of them, on --workers; what is interrupted goes on where it stopped when started again)
 
+For depth, each argument may be a folder with qrels.txt, runs/ and, where there are, pooled.txt and groups.tsv; several
+such collections stand side by side.
+
 Scores are compared as float64 unless said otherwise: these studies rebuild pools from the files as they were written.
 """
 
@@ -19,6 +22,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
+from fathoms import choices
 from fathoms.cli import options
 
 EXAMPLES = (
@@ -33,13 +37,14 @@ EXAMPLES = (
 )
 MORE = """more examples:
   fathoms papers gain qrels.txt runs/ --pooled pooled.txt -o gain
+  fathoms papers depth trec8/ robust04/ clueweb10/ -o depth
   fathoms papers ties qrels.txt runs/ -o ties
   fathoms papers rtc qrels.txt runs/ --trials 1000 -o rtc"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("paper", choices=("rm", "gain", "depth", "ties", "rtc"), help="which paper")
-    options.add_files(parser)
+    options.add_files(parser, runs="*")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder to write to")
     parser.add_argument(
         "--prefix-order",
@@ -58,6 +63,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--groups", metavar="FILE", type=Path, help="depth: lines `run<TAB>team`, for leaving out teams"
     )
+    _add_depth_flags(parser)
+    _add_ties_flags(parser)
     options.add_pooled(parser)
     options.add_order(parser)
     parser.set_defaults(ties=None)  # trec, but run for the paper on ties
@@ -65,11 +72,62 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_work(parser)
 
 
+def _add_depth_flags(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--pools",
+        metavar="D,...",
+        type=options.checker(choices.depths),
+        help="depth: depths of shallower pools, which Fig. 4 and Tables 4, 5 and 7 to 9 look at beside the "
+        "collection's own (10)",
+    )
+    parser.add_argument(
+        "--figure-pool",
+        metavar="D",
+        type=options.at_least_one,
+        help="depth: depth of the pool of Figs. 2, 3 and 5 to 7, where the collection's is deeper (20)",
+    )
+
+
+def _add_ties_flags(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--tie-key",
+        metavar="FILE",
+        type=Path,
+        help="ties: break ties by this too, lines `topic document value` or `document value`; a number or a date, the "
+        "greatest first",
+    )
+
+
+def _collections(args: Namespace) -> dict[str, Any]:
+    """The experiments of folders with qrels.txt and runs/, by the folders' names; none where files are given."""
+    from fathoms.errors import FathomsError
+
+    folders = [Path(path) for path in (args.qrels, *args.runs)]
+    if args.paper != "depth" or not folders[0].is_dir():
+        return {}
+    bad = [folder for folder in folders if not (folder / "qrels.txt").is_file() or not (folder / "runs").is_dir()]
+    if bad:
+        raise FathomsError(f"{bad[0]}: expected a folder with qrels.txt and runs/")
+    if args.pooled is not None or args.groups is not None:
+        raise FathomsError("--pooled and --groups go with files; a collection's folder has pooled.txt and groups.tsv")
+    found = {}
+    for folder in folders:
+        beside = {name: folder / file for name, file in (("pooled", "pooled.txt"), ("groups", "groups.tsv"))}
+        there = {name: path if path.is_file() else None for name, path in beside.items()}
+        own = Namespace(**{**vars(args), "qrels": str(folder / "qrels.txt"), "runs": [str(folder / "runs")], **there})
+        name = folder.resolve().name
+        if name in found:
+            raise FathomsError(f"two collections are called {name}; their folders' names must differ")
+        found[name] = options.experiment(own)
+    return found
+
+
 def run(args: Namespace) -> int:
     from functools import partial
 
     from fathoms.cli import output
     from fathoms.data.files import check_folder
+    from fathoms.errors import FathomsError
     from fathoms.evidence.order import Precision, Ties
     from fathoms.papers import depth, gain, rm, rtc, ties
     from fathoms.papers.output import write_study
@@ -79,7 +137,13 @@ def run(args: Namespace) -> int:
     precision: Precision = args.score_precision or "float64"
     order: Ties = args.ties or ("run" if args.paper == "ties" else "trec")
     args.ties, args.score_precision = order, precision
-    exp = options.experiment(args, memory_mb=0 if args.paper == "ties" else None)
+    collections = _collections(args)
+    if not args.runs and not collections:
+        raise FathomsError("no run given; expected QRELS and runs")
+    if collections:
+        exp = next(iter(collections.values()))
+    else:
+        exp = options.experiment(args, memory_mb=0 if args.paper == "ties" else None)
     exp.needs_an_order(f"papers {args.paper}")
     if args.paper in ("ties", "rtc"):
         exp.prepare()
@@ -93,9 +157,14 @@ def run(args: Namespace) -> int:
     if args.paper == "rm":
         study = rm.study(exp, rm.RMSettings(args.prefix_order), progress=progress)
     elif args.paper == "depth":
-        study = depth.study(exp, depth.DepthSettings(args.depth), progress=progress)
+        chosen = {"pools": args.pools, "figure_pool": args.figure_pool}
+        given = {name: value for name, value in chosen.items() if value is not None}
+        study = depth.study(collections or exp, depth.DepthSettings(args.depth, **given), progress=progress)
     elif args.paper == "ties":
-        study = ties.study(exp.qrels, exp.runs, ties.TiesSettings(order, precision, **where), progress=progress)
+        chosen_runs = {"pooled": exp.options.pooled, "tie_key": args.tie_key}
+        study = ties.study(
+            exp.qrels, exp.runs, ties.TiesSettings(order, precision, **chosen_runs, **where), progress=progress
+        )
     elif args.paper == "rtc":
         trials = rtc.RTCSettings(args.depth or 100, args.trials, seed=args.seed, folder=args.output, **where)
         with output.progress(-(-args.trials // rtc.BATCH), args.quiet, "trials") as step:
@@ -105,7 +174,8 @@ def run(args: Namespace) -> int:
     undrawn = write_study(study, args.output, args.workers)
     finished(args.output)
     if not args.quiet:
-        output.warn([*exp.topic_notes(), *exp.notes, *exp.qrels.notes], args)
+        for one in collections.values() or [exp]:
+            output.warn([*one.topic_notes(), *one.notes, *one.qrels.notes], args)
         if undrawn and not any(exhibit.chart is not None for exhibit in study.exhibits):
             print("fathoms: figures are written as data only; install fathoms[report] to draw them", file=sys.stderr)
         print(f"fathoms: {len(study.exhibits)} tables and figures; read {args.output}/index.md", file=sys.stderr)

@@ -66,6 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=choices.PRECISIONS,
         help="how scores are compared; default float32, as trec_eval, but float64 under score-rank and in the counts",
     )
+    options.add_band(parser)
     options.add_ranges(parser)
     options.add_reading(parser)
     options.add_work(parser)
@@ -82,6 +83,8 @@ def run(args: Namespace) -> int:
 
     if args.ties is not None and args.fix is None:
         raise FathomsError("--ties says in which order --fix DIR writes runs; the analysis looks at all rules")
+    if args.fix is not None and args.band is not None:
+        raise FathomsError("--fix writes runs without ties, and --band makes ties; `fathoms band` writes banded runs")
     rule: Ties = args.ties or "trec"
     args.ties = "trec"
     draws = args.output is not None and args.output.suffix in PICTURES

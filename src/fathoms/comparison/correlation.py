@@ -14,7 +14,7 @@ from fathoms.data.arrays import ratio
 from fathoms.estimate.tuning import rmse as rmse  # the distance of scores, beside the correlations
 from fathoms.evidence.evidence import Floats
 
-Correlation = Literal["tau", "tau_a", "tau_ap", "rbo", "spearman", "pearson"]
+Correlation = Literal["tau", "tau_a", "tau_ap", "rbo", "spearman", "pearson", "rmse"]
 TIE = 1e-12  # scores that differ by less are the same but for rounding
 
 
@@ -28,7 +28,8 @@ def correlation_matrix(
 ) -> Floats:
     """Between all orderings in `scores` and all in `others` (or themselves): the volatility matrix of LMC-depth eq. 7.
 
-    tau is tau_b. tau_ap depends on which ordering is the reference; here it is the mean of both directions.
+    tau is tau_b. tau_ap depends on which ordering is the reference; here it is the mean of both directions. rmse is no
+    correlation but the distance of the scores, 0 where they are the same.
     """
     other = scores if others is None else others
     if kind in ("tau", "tau_a"):
@@ -41,6 +42,8 @@ def correlation_matrix(
         from scipy.stats import rankdata
 
         return _pearson(rankdata(_rounded(scores), axis=1), rankdata(_rounded(other), axis=1))
+    if kind == "rmse":
+        return np.stack([np.sqrt(((other - row) ** 2).mean(axis=1)) for row in scores])
     return _pearson(scores, other)
 
 

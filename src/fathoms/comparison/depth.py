@@ -154,6 +154,23 @@ def stable_from(matrix: Floats, depths: Sequence[int]) -> int | None:
     return None
 
 
+def _stability(measure: str, matrix: Floats, depths: Sequence[int], kind: Correlation) -> str:
+    if kind == "rmse":
+        shallow, deep = sorted(divmod(int(matrix.argmax()), len(depths)))
+        return (
+            f"{measure}: the means of the runs differ most between depth {depths[shallow]} and depth {depths[deep]}, "
+            f"with an RMSE of {matrix.max():.4f}."
+        )
+    start = stable_from(matrix, depths)
+    if start is None:
+        return (
+            f"{measure}: the order of the runs is not stable at any depth up to {depths[-1]} "
+            f"({kind} between the two deepest is not {STABLE:g} or more)."
+        )
+    measured = f"{kind} between any two depths from there on is at least {STABLE:g}"
+    return f"{measure}: the order of the runs is stable from depth {start} on ({measured})."
+
+
 @dataclass(frozen=True, eq=False)
 class DepthAnalysis(Result):
     """How much depends on the depth of evaluation: for each measure the figures by depth, against a reference."""
@@ -187,17 +204,9 @@ class DepthAnalysis(Result):
     def answer(self) -> list[str]:
         """By each measure: from which depth on the order of the runs is stable."""
         found, kind = self.found, self.correlation
-        lines = []
-        for measure in self.measures:
-            start = stable_from(volatility(found, measure, kind=kind), found.depths)
-            measured = f"{kind} between any two depths from there on is at least {STABLE:g}"
-            lines.append(
-                f"{measure}: the order of the runs is stable from depth {start} on ({measured})."
-                if start is not None
-                else f"{measure}: the order of the runs is not stable at any depth up to {found.depths[-1]} "
-                f"({kind} between the two deepest is not {STABLE:g} or more)."
-            )
-        return lines
+        return [
+            _stability(measure, volatility(found, measure, kind=kind), found.depths, kind) for measure in self.measures
+        ]
 
     @property
     def remarks(self) -> list[str]:

@@ -17,6 +17,7 @@ from fathoms.evidence.order import (
     compared,
     contradicting,
     in_file_order,
+    out_of_rank_order,
     rank_ties,
     risen,
     tied_with_above,
@@ -41,13 +42,15 @@ class Anomalies:
     exponents: int | None  # of the documents out of order, those where an exponent was overlooked; None: no text
     contradictions: int  # neighbours in score order whose ranks say the opposite (Table 1)
     contradicted_topics: int
+    out_of_rank_order: int  # lines with a lower rank than the line above ("7.3% of the documents")
+    out_of_rank_order_topics: int
     rank_ties: int  # documents with a rank that their topic had already
     upside_down: bool  # scores rise with rank nearly everywhere
 
 
 def anomalies(run: Run, precision: Precision = "float64", depth: int = 10) -> Anomalies:
     """Count a run's anomalies; scores are tied as numbers of the given precision."""
-    rises, wrong = risen(run), contradicting(run)
+    rises, wrong, fallen = risen(run), contradicting(run), out_of_rank_order(run)
     order = np.lexsort((-run.scores, run.topic)) if len(rises) else in_file_order(run)
     topic, scores = run.topic[order], run.scores[order]
     tied, single = (tied_with_above(compared(scores, kind), topic) for kind in (precision, "float32"))
@@ -66,6 +69,8 @@ def anomalies(run: Run, precision: Precision = "float64", depth: int = 10) -> An
         exponents=overlooked_exponents(run, rises),
         contradictions=len(wrong),
         contradicted_topics=_different(run.topic[wrong]),
+        out_of_rank_order=len(fallen),
+        out_of_rank_order_topics=_different(run.topic[fallen]),
         rank_ties=len(rank_ties(run)),
         upside_down=len(wrong) > 0 and upside_down(run),
     )
@@ -144,8 +149,8 @@ class Affected:
         return systems, system_topics, documents
 
 
-def affected(found: Sequence[Anomalies]) -> tuple[Affected, Affected]:
-    """YMT-ties Table 1: tied scores, and rank/score contradictions."""
+def affected(found: Sequence[Anomalies]) -> tuple[Affected, Affected, Affected]:
+    """YMT-ties Table 1: tied scores, and rank/score contradictions; and lines out of rank order (section 3)."""
     of = (len(found), sum(one.topics for one in found), sum(one.documents for one in found))
     return (
         Affected(
@@ -160,6 +165,13 @@ def affected(found: Sequence[Anomalies]) -> tuple[Affected, Affected]:
             sum(one.contradictions > 0 for one in found),
             sum(one.contradicted_topics for one in found),
             sum(one.contradictions for one in found),
+            of,
+        ),
+        Affected(
+            "lines out of rank order",
+            sum(one.out_of_rank_order > 0 for one in found),
+            sum(one.out_of_rank_order_topics for one in found),
+            sum(one.out_of_rank_order for one in found),
             of,
         ),
     )

@@ -62,7 +62,7 @@ def _and(names: list[str]) -> str:
 
 def of_files(report: TieReport) -> list[str]:
     found, k = report.found, report.depth
-    tied, wrong = affected(found)
+    tied, wrong, _ = affected(found)
 
     def shares(one: Affected) -> str:
         systems, system_topics, _ = one.percent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -122,20 +122,34 @@ class RunFile:
 class Runs(Mapping[str, Run]):
     """Runs by name. Those that were only scanned are read when asked for, and not kept."""
 
-    def __init__(self, runs: Mapping[str, Run | RunFile]) -> None:
+    def __init__(
+        self, runs: Mapping[str, Run | RunFile], change: Callable[[Run], Run] | None = None, mark: str = ""
+    ) -> None:
         self._runs = dict(runs)
+        self._change, self._mark = change, mark
 
     def __getitem__(self, name: str) -> Run:
         run = self._runs[name]
         if isinstance(run, Run):
-            return run
+            return self._changed(run)
         read = run()
         if run.is_stream:
             self._runs[name] = read
-        return read
+        return self._changed(read)
+
+    def _changed(self, run: Run) -> Run:
+        return run if self._change is None else self._change(run)
+
+    def changed(self, change: Callable[[Run], Run], mark: str) -> Runs:
+        """The same runs, each changed when it is read; `change` must not look beyond a topic, and `mark` names it."""
+        return Runs(self._runs, change, mark)
 
     def __contains__(self, name: object) -> bool:
         return name in self._runs  # without reading the run
+
+    def only(self, names: Iterable[str]) -> Runs:
+        """Some of them."""
+        return Runs({name: self._runs[name] for name in names}, self._change, self._mark)
 
     def read_streams(self) -> None:
         """Read what can be read once only, standard input and pipes, before anybody else tries."""
@@ -146,7 +160,7 @@ class Runs(Mapping[str, Run]):
     def read(self, name: str, *, lenient: bool) -> Run:
         """The run, with errors of its file skipped or not."""
         run = self._runs[name]
-        return run if isinstance(run, Run) else replace(run, lenient=lenient)()
+        return self._changed(run if isinstance(run, Run) else replace(run, lenient=lenient)())
 
     def file_of(self, name: str) -> str:
         """Where the run comes from: its file, or what it was called."""
@@ -156,7 +170,9 @@ class Runs(Mapping[str, Run]):
     def parts(self, name: str) -> list[Callable[[], Run]]:
         """What gives the run in parts that may be scored on their own, as `RunFile.parts` says; often a single one."""
         run = self._runs[name]
-        return [lambda: run] if isinstance(run, Run) else run.parts
+        if isinstance(run, Run):
+            return [lambda: self._changed(run)]
+        return run.parts if self._change is None else [partial(_read_changed, part, self._change) for part in run.parts]
 
     @property
     def bytes_on_disk(self) -> int:
@@ -176,7 +192,8 @@ class Runs(Mapping[str, Run]):
 
     def identity(self, name: str) -> tuple[Any, ...]:
         """What tells the run from others: path, size and time of its file, or a hash of what is in memory."""
-        return self._runs[name].identity()
+        identity = self._runs[name].identity()
+        return identity if self._change is None else (*identity, self._mark)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._runs)
@@ -186,6 +203,10 @@ class Runs(Mapping[str, Run]):
 
     def __repr__(self) -> str:
         return f"<Runs: {', '.join(self)}>"
+
+
+def _read_changed(read: Callable[[], Run], change: Callable[[Run], Run]) -> Run:
+    return change(read())
 
 
 def read_run(source: Any, *, name: str | None = None, lenient: bool = False) -> Run:

@@ -205,6 +205,15 @@ def risen(run: Run) -> Rows:
     return order[1:][(topic[1:] == topic[:-1]) & (scores[1:] > scores[:-1])]
 
 
+def out_of_rank_order(run: Run) -> Rows:
+    """Rows with a lower rank than the line before them that is of the same topic."""
+    if run.ranks is None:
+        return np.empty(0, dtype=np.int64)
+    order = in_file_order(run)
+    ranks, topic = run.ranks[order], run.topic[order]
+    return order[1:][(topic[1:] == topic[:-1]) & (ranks[1:] < ranks[:-1])]
+
+
 def in_file_order(run: Run) -> Rows:
     """All rows by topic, each topic's as they stand in the file."""
     if _sorted((run.topic,)):

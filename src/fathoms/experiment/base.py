@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, TypeVar, cast
 
 from fathoms import choices
 from fathoms.choices import checked
@@ -34,6 +35,9 @@ from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.parallel import check_scheduler, parallel_map
 from fathoms.text import pluralise
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Topics = Literal["all", "intersect"]
 Part = tuple[str, Callable[[], Run] | None]  # a run's name, and what reads some of its topics; None: all of it
@@ -58,6 +62,7 @@ class ReadingOptions(TypedDict, total=False):
     universe_depth: int | None
     lenient: bool
     junk: float | None
+    band: str | float | None
     names: Names
     workers: int
     scheduler: str | None
@@ -71,6 +76,7 @@ class Options:
     ties: Ties = "trec"
     precision: Precision | None = None
     topics: Topics = "all"
+    band: Fraction | None = None  # growth of the bands of ranks inside which documents are tied; None: no bands
     pooled: tuple[str, ...] | None = None  # names of the runs that contributed to the pool
     universe_depth: int | None = None  # documents count that some run has in its first places; None: all count
     workers: int = 2
@@ -102,6 +108,7 @@ class BaseExperiment:
         universe_depth: int | None = None,
         lenient: bool = False,
         junk: float | None = None,
+        band: str | float | None = None,
         names: Names = "file",
         workers: int = 2,
         scheduler: str | None = None,
@@ -140,6 +147,9 @@ class BaseExperiment:
             skip bad lines and later duplicates, and say how many
         junk
             a negative grade that means judged and not relevant, such as -2 for spam
+        band
+            put each run's documents into geometric bands of ranks that grow by this factor, such as 1.4, in the order
+            of `ties` (under `expected` that of the file); inside a band they are tied
         names
             name runs by their `file` or by their `tag`
         workers, scheduler
@@ -159,6 +169,7 @@ class BaseExperiment:
         options = Options(
             ties=cast(Ties, checked("ties", choices.one_of, choices.TIES, ties)),
             precision=precision,
+            band=None if band is None else _growth(band),
             topics=cast(Topics, checked("topics", choices.one_of, choices.TOPICS, topics)),
             universe_depth=(
                 None if universe_depth is None else checked("universe_depth", choices.whole_number, universe_depth)
@@ -167,6 +178,8 @@ class BaseExperiment:
             seed=checked("seed", choices.whole_number, seed, 0),
             scheduler=None if scheduler is None else check_scheduler(str(scheduler)),
         )
+        if options.band is not None and options.ties == "rank":
+            raise FathomsError("band: bands tie documents by score, and ties=rank does not go by scores")
         if not isinstance(qrels, Qrels) and choices.is_path(qrels):
             _check_there(os.fspath(qrels))
         self.named_by: Names = checked("names", choices.one_of, choices.NAMES, names)
@@ -177,6 +190,16 @@ class BaseExperiment:
         if runs is not None and not self._runs:
             raise FathomsError("no run given")
         self.notes: list[str] = []
+        if options.band is not None:
+            from fathoms.evidence.banding import banded_run
+
+            order: Ties = "run" if options.ties == "expected" else options.ties  # a mean has no order of its own
+            change = partial(banded_run, rho=options.band, ties=order, precision=precision)
+            self._runs = self._runs.changed(change, f"banded {options.band} {order} {precision}")
+            self.notes.append(
+                f"runs are banded with rho = {float(options.band):g}, in the order of --ties {order}: documents of one "
+                "band are tied, and no others"
+            )
         chosen = _pooled_names(pooled, self._runs, self.notes)
         self.options = replace(options, pooled=chosen)
         self.groups = _groups(groups, self._runs)
@@ -497,6 +520,12 @@ class BaseExperiment:
                 f"the runs with {next(iter(self.runs))!r}"
             )
         return chosen
+
+
+def _growth(band: str | float) -> Fraction:
+    from fathoms.evidence.banding import parse_rho
+
+    return checked("band", parse_rho, str(band))
 
 
 def prepare_measures(

@@ -1,171 +1,288 @@
-"""Lu, Moffat and Culpepper, "The Effect of Pooling and Evaluation Depth on IR Metrics" (2016), on any collection.
+"""Lu, Moffat and Culpepper, "The Effect of Pooling and Evaluation Depth on IR Metrics" (2016), on any collections.
 
-As in the paper's section 4, only the runs that contributed to the pool are looked at, with all judgments there are; or,
-if a pool shallower than the real one is asked about, with the judgments that it would have.
+Evaluation goes to the end of the runs, deeper than any of the pools ("extended evaluation").
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from fathoms.comparison.audit_findings import changes, found_by_depth, pooling_outcomes
-from fathoms.comparison.audit_leave_out import contributions, judgments_used, leave_out
-from fathoms.comparison.correlation import correlation
-from fathoms.comparison.depth import PANES, DepthScores, panes, scores_by_depth, volatility
-from fathoms.errors import FathomsError
-from fathoms.evidence.align import Aligned
+from fathoms.comparison.audit_findings import Spread, changes, found_by_depth, pooling_outcomes
+from fathoms.comparison.audit_leave_out import contributions, leave_out
+from fathoms.comparison.correlation import Correlation, correlation
+from fathoms.comparison.depth import panes, volatility
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Ties
 from fathoms.evidence.pool import least_depths
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.parse import parse_measure
-from fathoms.papers.exhibits import Study, as_sentence, chart, described
+from fathoms.papers import depth_printed as in_paper
+from fathoms.papers.depth_pools import (
+    CROSSED,
+    CURVE,
+    DRAWN,
+    FOUR,
+    LADDER,
+    RECALL,
+    SIX,
+    SQUARE,
+    WITH_RESIDUALS,
+    Collection,
+    PoolOf,
+    collection_name,
+    condensed,
+    read_collection,
+    scored,
+    without_pool,
+)
+from fathoms.papers.depth_pools import DepthSettings as DepthSettings
+from fathoms.papers.exhibits import Drawing, Study, chart
+from fathoms.papers.exhibits import panes as figure
+from fathoms.papers.printing import Column
 
 PAPER = "Lu, Moffat and Culpepper (2016), The Effect of Pooling and Evaluation Depth on IR Metrics"
-LADDER = (1, 4, 10, 40, 100, 400, 1000)  # the depths of Tables 7 to 9
-SHALLOW = 50  # the depths of Figs. 2 to 7 go at least so far, and to the pool's depth where that is deeper
-DEEPEST = 100
-SIX = ("AP(variant=b)", "Q", "RBP(p=0.95)", "RR", "ERR", "RBP(p=0.8)")
-CONDENSED = tuple(
-    f"{name[:-1]},judged_only=True)" if name.endswith(")") else f"{name}(judged_only=True)"
-    for name in ("AP(variant=b)", "Q", "RBP(p=0.95)", "RBP(p=0.8)")
-)
-CROSSED = (
-    ("AP(variant=b)", "AP"),
-    ("AP(variant=b)", "AP(variant=c)"),
-    ("nDCG", "nDCG(discount=zipf)"),
-    ("nDCG", "AP(variant=b)"),
-    ("RBP(p=0.95)", "nDCG"),
-    ("RBP(p=0.95)", "AP(variant=b)"),
-)
-
-
-@dataclass(frozen=True)
-class DepthSettings:
-    depth: int | None = None  # of the pool; measured where not given
+DEEP = 20  # a pool deeper than this is a deep one, which Table 5 cuts to SHALLOW
+FIRST = (5, 10, 20)  # depths at which the paper gives the weight of rank 1
+LEFT_OUT = ("AP(variant=b)", "nDCG", "RBP(p=0.8)", "RBP(p=0.95)")
+LABELS = {  # as the paper calls them
+    "AP": "AP_a",
+    "AP(variant=b)": "AP_b",
+    "AP(variant=c)": "AP_c",
+    "nDCG": "NDCG_a",
+    "nDCG(discount=zipf)": "NDCG_a (Zipf)",
+    "Q": "QM_a,i",
+    "RBP(p=0.95)": "RBP(0.95)",
+    "RBP(p=0.8)": "RBP(0.8)",
+}
+PANES = {  # of Fig. 4, with what is on their axes
+    "median_p": "median p",
+    "discrimination": "discrimination ratio",
+    "coverage": "coverage ratio",
+    "inversion": "inversion ratio",
+    "tau": "Kendall's tau",
+    "pearson": "Pearson's r",
+}
+CORRELATIONS: dict[Correlation, str] = {
+    "tau": "τ",
+    "tau_ap": "τ_ap",
+    "rbo": "RBO",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "rmse": "RMSE",
+}
 
 
 def study(
-    experiment: BaseExperiment,
+    experiments: BaseExperiment | Mapping[str, BaseExperiment],
     settings: DepthSettings | None = None,
     *,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Study:
-    """Tables 4 to 9 and Figs. 1 to 7 for this collection."""
+    """Tables 3 to 9 and Figs. 1 to 7, for one collection or side by side for several, by name."""
     settings = settings or DepthSettings()
-    experiment.prepare()
-    qrels, options = experiment.qrels, experiment.options
-    pool = experiment.pool_assumed()
-    chosen = pool.names
-    if len(chosen) < 2:
-        raise FathomsError("the paper's comparisons need at least two contributing runs among the given ones")
-    if settings.depth is None and not pool.known:
-        raise FathomsError("the contributing runs have unjudged documents at rank 1; give the pool's depth (--depth)")
-    d = settings.depth or pool.depth
-    aligned = _aligned(experiment, chosen)
-    kept = judgments_used(least_depths(aligned.values(), len(qrels)), settings.depth, pool)
-    cut = ""
-    if not kept.all():
-        cut = f" (of {described(qrels).removeprefix(f'{qrels.source}: ')}, cut to it; they go to depth {pool.depth})"
-        qrels = qrels.keep(kept)
-        experiment = experiment.with_qrels(qrels)
-        experiment.options = replace(options, pooled=tuple(chosen))
-        experiment.prepare()
-        aligned = _aligned(experiment, chosen)
-    progress("runs aligned")
-    result = Study(PAPER, f"{described(qrels)}, {len(chosen)} contributing runs, pool depth {d}{cut}")
+    if isinstance(experiments, BaseExperiment):
+        experiments = {collection_name(experiments.qrels.source): experiments}
+    collections = []
+    for name, experiment in experiments.items():
+        collections.append(scored(read_collection(name, experiment, settings), settings))
+        progress(f"{name}: runs scored at all depths")
+    result = Study(PAPER, "; ".join(one.words for one in collections), short="depth")
+    options = collections[0].experiment.options
     result.notes += [
-        *([as_sentence(pool.sentence)] if options.pooled is None else []),
+        *(one.assumed for one in collections if one.assumed),
         f"Ties {options.ties}, scores compared as {options.used_precision}; the paper goes by file order (--ties run).",
-        "The paper's own figures are for Robust04, TREC-9 and ClueWeb, and are not repeated here.",
+        "A pool of a depth d below the collection's own has the judgments of the documents that some contributing run "
+        "has in its first d, and no others.",
     ]
-    _pools(result, experiment, aligned, d)
-    progress("pools and leave-out")
-    _table_6(result, experiment)
-
-    width = max(one.evidence.width for one in aligned.values())
-    shown = min(width, max(SHALLOW, min(d, DEEPEST)))
-    depths = sorted({*range(1, shown + 1), *(k for k in LADDER if k <= width), min(d, width)})
-    names = list(
-        dict.fromkeys([*SIX, "nDCG", *CONDENSED, "nDCG(judged_only=True)", *(n for pair in CROSSED for n in pair)])
-    )
-    scores = replace(scores_by_depth(experiment, names, depths, chosen), pooled=d)
-    progress("scores at all depths")
-    _by_depth(result, scores, d, shown)
-    _table_9(result, experiment, aligned, [k for k in LADDER if k <= width])
-    _matrices(result, scores, d, shown)
+    _table_3(result, collections)
+    _fig_1(result, collections)
+    _table_4(result, collections, settings)
+    _table_5(result, collections)
+    _table_6(result, collections)
+    progress("pools, leave-out and ties")
+    _figs_2_and_3(result, collections)
+    _fig_4(result, collections)
+    _tables_7_and_8(result, collections)
+    _table_9(result, collections)
+    _figs_5_to_7(result, collections)
+    _first_rank(result)
     progress("tables and figures")
     return result
 
 
-def _aligned(experiment: BaseExperiment, names: Sequence[str]) -> dict[str, Aligned]:
-    align = experiment.alignment([], [], trace=True)
-    return dict(zip(names, experiment.map(lambda name: experiment.align(name, align), names), strict=True))
+# -- pools: Tables 3 to 6 and Fig. 1 ----------------------------------------------------------------------------------
 
 
-def _pools(result: Study, experiment: BaseExperiment, aligned: Mapping[str, Aligned], d: int) -> None:
-    """Fig. 1, Tables 4 and 5."""
-    qrels, options = experiment.qrels, experiment.options
-    depths = least_depths(aligned.values(), len(qrels))
-    found, steps = found_by_depth(qrels, depths, d)
-    rates = {step.deep: step for step in steps}
-    rows = [
-        (k, spread.mean, rates[k].rate if k in rates else None, rates[k].judged if k in rates else None)
-        for k, spread in enumerate(found, 1)
-    ]
-    columns = ["depth", "relevant_by_topic", "relevant_share_of_new", "new_documents"]
-    shown = [("relevant per topic", k, mean) for k, mean, _, _ in rows]
+def _table_3(result: Study, collections: Sequence[Collection]) -> None:
+    rows = []
+    for one in collections:
+        topics = one.qrels.topics
+        rows.append((one.name, one.d, len(one.aligned), len(topics), f"{topics[0]} – {topics[-1]}"))
+    result.add(
+        "table3",
+        "collections used in the experiments",
+        ["collection", "pool_depth", "contributing_runs", "topics", "topic_ids"],
+        rows,
+        layout=[
+            Column("Collection", "collection"),
+            Column("Pooling depth", "pool_depth"),
+            Column("Contributing runs", "contributing_runs"),
+            Column("Topics", "topics"),
+            Column("Topic ids", "topic_ids"),
+        ],
+    )
+
+
+def _fig_1(result: Study, collections: Sequence[Collection]) -> None:
+    rows = []
+    for one in collections:
+        found, steps = found_by_depth(one.qrels, least_depths(one.aligned.values(), len(one.qrels)), one.d)
+        rates = {step.deep: step for step in steps}
+        rows += [
+            (one.name, k, spread.mean, rates[k].rate if k in rates else None, rates[k].judged if k in rates else None)
+            for k, spread in enumerate(found, 1)
+        ]
+    columns = ["collection", "depth", "relevant_by_topic", "relevant_share_of_new", "new_documents"]
+    how: dict[str, Any] = {"x": "depth", "group": "collection"}
+    left = chart(
+        "lines",
+        [row[:3] for row in rows],
+        columns[:3],
+        y="relevant_by_topic",
+        title="Relevant documents found",
+        axes=("pool depth d", "relevant documents per topic"),
+        **how,
+    )
+    right = chart(
+        "lines",
+        [(*row[:2], row[3]) for row in rows if row[3] is not None],
+        [*columns[:2], columns[3]],
+        y="relevant_share_of_new",
+        title="Rate at which they are found",
+        axes=("pool depth d", "relevant share of new documents"),
+        **how,
+    )
     result.add(
         "fig1",
-        "relevant documents found by pooling, and their share among the documents that each step of depth adds",
+        "relevant documents found per topic (left), and their rate among the documents that each step of depth adds "
+        "(right), by pool depth",
         columns,
         rows,
-        chart=chart(
-            "lines",
-            shown,
-            ["what", "depth", "relevant"],
-            x="depth",
-            y="relevant",
-            group="what",
-            title="Relevant documents found by pooling",
-            axes=("pool depth", "relevant documents per topic"),
-        ),
+        chart=figure([left, right], "Relevant documents by pool depth", size=(330, 240), one_legend=True),
     )
-    outcomes = pooling_outcomes(qrels, list(aligned.values()), depths, sorted({min(10, d), d}))
-    cells = []
-    for outcome in outcomes:
-        spreads = (outcome.rel_in_pool, outcome.rank_unjudged, outcome.rel_past)
-        numbers = [x for s in spreads for x in ((None, None) if s is None else (s.mean, s.deviation))]
-        cells.append(("all" if outcome.depth is None else f"d = {outcome.depth}", *numbers))
-    parts = [f"{name}{part}" for name in ("RelInPool", "RankUnj", "NumRelPast") for part in ("", "_sd")]
-    result.add("table4", "pooling outcomes, mean and standard deviation over runs and topics", ["mode", *parts], cells)
 
-    measures = [parse_measure(f"{name}@{d}") for name in ("AP(variant=b)", "nDCG", "RBP(p=0.8)", "RBP(p=0.95)")]
-    teams: dict[str, list[str]] = {}
-    for name in aligned:
-        teams.setdefault((experiment.groups or {}).get(name, name), []).append(name)
-    units = {"table5a": ("one run", {name: [name] for name in aligned})}
-    if experiment.groups:
-        units["table5b"] = ("one group of runs", teams)
-    for table, (what, left) in units.items():
-        brought = contributions(aligned, left, d, len(qrels))
-        everything = np.ones(len(qrels), dtype=bool)
-        how: dict[str, Any] = {"workers": options.workers, "scheduler": options.scheduler}
-        lost = changes(leave_out(qrels, everything, aligned, brought, left, measures, options.ties, **how))
+
+def _table_4(result: Study, collections: Sequence[Collection], settings: DepthSettings) -> None:
+    rows: list[tuple[Any, ...]] = []
+    for one in collections:
+        depths = least_depths(one.aligned.values(), len(one.qrels))
+        at = sorted({*(shallow for shallow in settings.pools if shallow < one.d), one.d})
+        for outcome in pooling_outcomes(one.qrels, list(one.aligned.values()), depths, at):
+            spreads = (outcome.rel_in_pool, outcome.rank_unjudged, outcome.rel_past)
+            mode = "all" if outcome.depth is None else f"d = {outcome.depth}"
+            rows.append((one.name, mode, *(x for spread in spreads for x in _both(spread))))
+    names = ("RelInPool", "RankUnj", "NumRelPast")
+    result.add(
+        "table4",
+        "pooling outcomes, mean and standard deviation over systems and topics",
+        ["collection", "mode", *(f"{name}{part}" for name in names for part in ("", "_sd"))],
+        rows,
+        note="RelInPool: relevant documents of a run within the pool's depth. RankUnj: rank of its first unjudged "
+        "document. NumRelPast: relevant documents of the topic that it does not have there.",
+        layout=[
+            Column("Dataset", "collection"),
+            Column("Mode", "mode"),
+            *(Column(name, name, 1, deviation=f"{name}_sd") for name in names),
+        ],
+        in_paper=in_paper.TABLE_4,
+    )
+
+
+def _both(spread: Spread | None) -> tuple[float | None, float | None]:
+    return (None, None) if spread is None else (spread.mean, spread.deviation)
+
+
+def _table_5(result: Study, collections: Sequence[Collection]) -> None:
+    """Deep pools are cut to SHALLOW, as the paper does with TREC 8, and shown as they are too."""
+    shown = [(one, pool) for one in collections for pool in one.pools if pool.is_own or one.d > DEEP]
+    grouped = [one for one in collections if one.experiment.groups]
+    tables = {"table5a": ("one run", collections, in_paper.TABLE_5A)}
+    if grouped:
+        tables["table5b"] = ("a related group of runs", grouped, in_paper.TABLE_5B)
+    for table, (what, some, theirs) in tables.items():
+        rows = []
+        for one, pool in shown:
+            if one in some:
+                rows += _left_out(one, pool, by_group=table == "table5b")
+        places = list(dict.fromkeys(row[:2] for row in rows))
+        cells = {row[:3]: row[3:] for row in rows}
+        arranged = [
+            (LABELS[name] + "@k", *(x for place in places for x in _picked(cells[*place, name], (0, 2))))
+            for name in LEFT_OUT
+        ]
+        heads = [f"{kind}{i}" for i in range(len(places)) for kind in ("change", "rank")]
         result.add(
             table,
-            f"score and rank changes from leaving out {what}, k = d = {d}",
-            ["measure", "change_percent", "median_percent", "rank_change"],
-            [(c.measure, None if c.percent is None else c.percent.mean, c.median, c.rank.mean) for c in lost],
+            f"score and rank changes from leaving out {what}, k = d",
+            ["collection", "d", "measure", "change_percent", "median_percent", "rank_change"],
+            rows,
+            note="Means over the runs left out; the data have the median change too, since a few bad runs, nearly all "
+            "of whose documents are their own, make most of the mean.",
+            arranged=(["measure", *heads], arranged),
+            layout=[
+                Column("", "measure", indexed=True),
+                *(
+                    Column(head, f"{kind}{i}", 2, group=f"{name}, d = {d}")
+                    for i, (name, d) in enumerate(places)
+                    for head, kind in (("Δ%", "change"), ("ΔRank", "rank"))
+                ),
+            ],
+            in_paper=theirs,
         )
 
 
-def _table_6(result: Study, experiment: BaseExperiment) -> None:
+def _picked(values: Sequence[Any], places: Sequence[int]) -> list[Any]:
+    return [values[i] for i in places]
+
+
+def _left_out(one: Collection, pool: PoolOf, *, by_group: bool) -> list[tuple[Any, ...]]:
+    left: dict[str, list[str]] = {}
+    for name in one.aligned:
+        left.setdefault((one.experiment.groups or {}).get(name, name) if by_group else name, []).append(name)
+    plain = {name: without_pool(aligned) for name, aligned in one.aligned.items()}
+    options = one.experiment.options
+    measures = [parse_measure(f"{name}@{pool.d}") for name in LEFT_OUT]
+    brought = contributions(plain, left, pool.d, len(one.qrels))
+    how: dict[str, Any] = {"workers": options.workers, "scheduler": options.scheduler}
+    found = leave_out(one.qrels, pool.kept, plain, brought, left, measures, options.ties, **how)
+    return [
+        (one.name, pool.d, name, None if c.percent is None else c.percent.mean, c.median, c.rank.mean)
+        for name, c in zip(LEFT_OUT, changes(found), strict=True)
+    ]
+
+
+def _table_6(result: Study, collections: Sequence[Collection]) -> None:
     """Ties in the top 20, and what the tie rule does to the order of the systems under RBP(p=0.8)."""
+    result.add(
+        "table6",
+        "ties in the top 20, and Kendall's tau between the system orderings of two tie rules under RBP(0.8)",
+        ["collection", "median_percent_of_ties", "tau", "run_topics_with_ties"],
+        [(one.name, *_ties(one.experiment)) for one in collections],
+        note="Over all given runs, as in the paper. Median over run-topics with a tie; all tied documents count. The "
+        "rules are trec_eval's and file order.",
+        layout=[
+            Column("Task", "collection"),
+            Column("Med. % of ties", "median_percent_of_ties", 0),
+            Column("τ", "tau", 3),
+        ],
+        in_paper=in_paper.TABLE_6,
+    )
+
+
+def _ties(experiment: BaseExperiment) -> tuple[float, float, int]:
     measure = parse_measure("RBP(p=0.8)")
     rules: tuple[Ties, ...] = ("trec", "run")
     align = experiment.alignment([], [])
@@ -185,131 +302,324 @@ def _table_6(result: Study, experiment: BaseExperiment) -> None:
     share = np.concatenate([of_topics for _, of_topics in found])
     some = share[share > 0]
     tau = correlation(*np.array([means for means, _ in found]).T)
-    result.add(
-        "table6",
-        "ties in the top 20, and tau between the system orderings of two tie rules",
-        ["median_percent_of_ties", "tau", "run_topics_with_ties"],
-        [(float(np.median(some)) if len(some) else 0.0, tau, len(some))],
-        note="Over all given runs, as in the paper. Median over run-topics with a tie; all tied documents count.",
-    )
+    return float(np.median(some)) if len(some) else 0.0, tau, len(some)
 
 
-def _by_depth(result: Study, scores: DepthScores, d: int, shown: int) -> None:
-    """Figs. 2 to 4, Tables 7 and 8."""
-    shallow = [k for k in scores.depths if k <= shown]
-    for figure, names in (
-        ("fig2", ["AP(variant=b)", "nDCG", "Q"]),
-        ("fig2condensed", [CONDENSED[0], "nDCG(judged_only=True)", CONDENSED[1]]),
-        ("fig3", ["RBP(p=0.95)", "ERR"]),
-    ):
-        rows = [
-            (measure, run, k, value)
-            for measure in map(_canonical, names)
-            for k, means in zip(shallow, scores.means(measure)[: len(shallow)].tolist(), strict=True)
-            for run, value in zip(scores.runs, means, strict=True)
-        ]
-        columns = ["measure", "run", "depth", "score"]
-        first = [row for row in rows if row[0] == rows[0][0]]
-        title = f"{rows[0][0]} of every system by evaluation depth"
-        result.add(
-            figure,
-            f"system scores by depth: {', '.join(dict.fromkeys(row[0] for row in rows))}",
-            columns,
-            rows,
-            chart=chart(
-                "many_lines",
-                first,
+# -- scores by depth: Figs. 2 to 4, Tables 7 to 9 ---------------------------------------------------------------------
+
+
+def _lettered(name: str, n: int) -> list[str]:
+    """`table7` alone, or `table7a`, `table7b`, ..."""
+    return [name] if n == 1 else [f"{name}{chr(ord('a') + i)}" for i in range(n)]
+
+
+def _label(name: str) -> str:
+    """A measure as the paper calls it; condensed runs have a prime."""
+    plain = name.removesuffix(",judged_only=True)") + ")" if name.endswith(",judged_only=True)") else name
+    plain = plain.removesuffix("(judged_only=True)")
+    return f"{LABELS.get(plain, plain)}{chr(39) if plain != name else ''}@k"
+
+
+def emphasised(runs: Sequence[str], means: Floats) -> list[str]:
+    """The minimum, first quartile, median, third quartile and maximum of the systems."""
+    order = np.argsort(means, kind="stable")
+    return [runs[order[round(share * (len(runs) - 1))]] for share in (0, 0.25, 0.5, 0.75, 1)]
+
+
+def _figs_2_and_3(result: Study, collections: Sequence[Collection]) -> None:
+    pairs = [name for plain in RECALL for name in (plain, condensed(plain))]
+    for number, names, what in ((2, pairs, "recall-based measures"), (3, DRAWN[-2:], "utility-based measures")):
+        for exhibit, one in zip(_lettered(f"fig{number}", len(collections)), collections, strict=True):
+            scores = one.drawn
+            rows: list[tuple[Any, ...]] = []
+            drawings = []
+            columns = ["collection", "d", "measure", "run", "depth", "score", "emphasised"]
+            for name in names:
+                means = scores.means(name)
+                strong = emphasised(scores.runs, means[-1])
+                lines = [
+                    (one.name, scores.pooled, name, run, k, value, run in strong)
+                    for k, of_runs in zip(scores.depths, means.tolist(), strict=True)
+                    for run, value in zip(scores.runs, of_runs, strict=True)
+                ]
+                rows += lines
+                drawings.append(
+                    chart(
+                        "many_lines",
+                        [row[3:6] for row in lines],
+                        columns[3:6],
+                        x="depth",
+                        y="score",
+                        group="run",
+                        title=_label(name) + (", condensed runs" if name.endswith("judged_only=True)") else ""),
+                        axes=("evaluation depth k", "mean score"),
+                        pooled=scores.pooled,
+                        emphasised=strong,
+                    )
+                )
+            result.add(
+                exhibit,
+                f"system scores by evaluation depth, {what}, {one.name} pooled to d = {scores.pooled}",
                 columns,
+                rows,
+                note="Dotted: the pool's depth. Darker: minimum, quartiles and maximum at the right-hand edge"
+                + (". Right: the same on condensed runs, without unjudged documents." if number == 2 else "."),
+                chart=figure(
+                    drawings,
+                    f"Scores of each system by evaluation depth: {one.name}, d = {scores.pooled}",
+                    size=(330, 210),
+                ),
+            )
+
+
+def _pools(collections: Iterable[Collection]) -> list[PoolOf]:
+    return [pool for one in collections for pool in one.pools]
+
+
+def _fig_4(result: Study, collections: Sequence[Collection]) -> None:
+    pools = _pools(collections)
+    rows: list[tuple[Any, ...]] = []
+    for pool in pools:
+        scores = pool.tables
+        depths = [k for k in scores.depths if k in CURVE or k == pool.reference]
+        rows += [
+            (pool.collection, pool.d, row["depth"], *(row[name] for name in PANES))
+            for row in panes(scores, "nDCG", pool.reference, depths=depths)
+        ]
+    columns = ["collection", "d", "depth", *PANES]
+    drawings: list[Drawing | None] = []
+    for i, (name, head) in enumerate(PANES.items()):
+        drawings.append(
+            chart(
+                "lines",
+                [(f"{row[0]}, d = {row[1]}", int(row[2]), float(row[3 + i])) for row in rows],
+                ["pool", "depth", "value"],
                 x="depth",
-                y="score",
-                group="run",
-                title=title,
-                axes=("evaluation depth k", "mean score"),
-                pooled=d,
-            ),
+                y="value",
+                group="pool",
+                title=f"({'abcdef'[i]}) {head}",
+                axes=("evaluation depth k", head),
+                log_x=True,
+                ticks=[k for k in LADDER if k <= max(row[2] for row in rows)],
+                zero=name in ("median_p", "inversion"),
+            )
         )
-    reference = min(scores.depths, key=lambda k: abs(k - d))
-    rows4 = [tuple(row[name] for name in ("depth", *PANES)) for row in panes(scores, "nDCG", reference)]
-    long = [(pane, int(row[0]), float(row[1 + i])) for row in rows4 for i, pane in enumerate(PANES) if row[0] <= shown]
     result.add(
         "fig4",
-        f"six ways of measuring how nDCG depends on depth, reference k = {reference}",
-        ["depth", *PANES],
-        rows4,
-        chart=chart(
-            "lines",
-            long,
-            ["pane", "depth", "value"],
-            x="depth",
-            y="value",
-            group="pane",
-            title=f"nDCG at depth k against depth {reference}",
-            axes=("evaluation depth k", "share or correlation"),
-        ),
+        "six ways of measuring how NDCG_a depends on evaluation depth",
+        columns,
+        rows,
+        note="In panes (c) to (f) the reference is NDCG_a at k = d, with the same judgments. Vertical scales differ.",
+        chart=figure(drawings, "NDCG_a@k by evaluation depth", size=(330, 190), one_legend=True),
     )
-    ladder = [k for k in LADDER if k in scores.depths]
-    for table, metrics, what in (("table7", SIX, "six metrics"), ("table8", CONDENSED, "condensed runs")):
-        found = {
-            name: {row["depth"]: row for row in panes(scores, _canonical(name), reference, depths=ladder)}
-            for name in metrics
-        }
-        kinds = ("discrimination", "coverage", "inversion")
-        rows7 = [(k, *(100 * found[name][k][kind] for name in metrics for kind in kinds)) for k in ladder]
-        heads = [f"{_canonical(name)} {kind}" for name in metrics for kind in kinds]
-        result.add(
-            table,
-            f"discrimination, coverage and inversion in percent, {what}, reference {reference}",
-            ["k", *heads],
-            rows7,
-            note=f"Coverage and inversion: of the pairs that differ significantly at k = {reference}; 0 without any.",
-        )
-
-
-def _canonical(name: str) -> str:
-    return parse_measure(f"{name}@1").name.partition("@")[0]
-
-
-def _table_9(result: Study, experiment: BaseExperiment, aligned: Mapping[str, Aligned], ladder: Sequence[int]) -> None:
-    """Scores and residuals, mean over systems and topics."""
-    names = ("RBP(p=0.95)", "RBP(p=0.8)", "ERR")
-    measures = [parse_measure(f"{name}@{k}") for k in ladder for name in names]
-
-    def one(name: str) -> list[float]:
-        evidence = aligned[name].evidence
-        cells = []
-        for measure in measures:
-            value = measure.value(evidence)
-            high = measure.range(evidence, value)[1]
-            cells += [value.mean(), 0.0 if high is None else (high - value).mean()]
-        return cells
-
-    means = [float(np.mean(values)) for values in zip(*experiment.map(one, aligned), strict=True)]
-    width = 2 * len(names)
-    rows = [(k, *means[i * width : (i + 1) * width]) for i, k in enumerate(ladder)]
-    heads = [x for name in names for x in (name, f"{name} residual")]
-    result.add("table9", "scores and residuals by depth", ["k", *heads], rows)
-
-
-def _matrices(result: Study, scores: DepthScores, d: int, shown: int) -> None:
-    """Volatility matrices: Figs. 5 and 6 of one measure with itself, Fig. 7 of two."""
-    shallow = [k for k in scores.depths if k <= shown]
-    places = [scores.depths.index(k) for k in shallow]
-    panels: list[tuple[str, str, str | None]] = [
-        ("fig5a", "AP(variant=b)", None),
-        ("fig5b", "nDCG", None),
-        ("fig6a", "ERR", None),
-        ("fig6b", "RBP(p=0.95)", None),
+    ladder = sorted({k for pool in pools for k in pool.tables.depths if k in LADDER})
+    found = [
+        (pool.collection, pool.d, k, *_correlations(pool, k))
+        for pool in pools
+        for k in ladder
+        if k in pool.tables.depths
     ]
-    panels += [(f"fig7{letter}", *pair) for letter, pair in zip("abcdef", CROSSED, strict=True)]
-    for figure, rows, columns in panels:
-        matrix = volatility(scores, _canonical(rows), None if columns is None else _canonical(columns))
-        part = matrix[np.ix_(places, places)]
-        cells = [(a, b, float(part[i, j])) for i, a in enumerate(shallow) for j, b in enumerate(shallow)]
-        heads = [f"{rows} depth", f"{columns or rows} depth ", "tau"]
+    result.add(
+        "tableA",
+        "NDCG_a at depth k against k = d by the correlations of section 3",
+        ["collection", "d", "k", *CORRELATIONS],
+        found,
+        note="Of system means. RMSE is a distance: 0 where all scores are the same.",
+        layout=[
+            Column("Collection", "collection"),
+            Column("d", "d"),
+            Column("k", "k"),
+            *(Column(head, kind, 3) for kind, head in CORRELATIONS.items()),
+        ],
+    )
+
+
+def _correlations(pool: PoolOf, k: int) -> list[float]:
+    means, depths = pool.tables.means("nDCG"), pool.tables.depths
+    here, there = means[depths.index(k)], means[depths.index(pool.reference)]
+    return [correlation(here, there, kind) for kind in CORRELATIONS]
+
+
+def _tables_7_and_8(result: Study, collections: Sequence[Collection]) -> None:
+    pools = _pools(collections)
+    kinds = ("discrimination", "coverage", "inversion")
+    for table, metrics, what in (
+        ("table7", SIX, "for six metrics"),
+        ("table8", [condensed(name) for name in FOUR], "on condensed runs"),
+    ):
+        for exhibit, pool in zip(_lettered(table, len(pools)), pools, strict=True):
+            ladder = [k for k in LADDER if k in pool.tables.depths]
+            found = {name: panes(pool.tables, name, pool.reference, depths=ladder) for name in metrics}
+            rows = [
+                (pool.collection, pool.d, k, name, *(100 * found[name][i][kind] for kind in kinds))
+                for i, k in enumerate(ladder)
+                for name in metrics
+            ]
+            arranged = [
+                (k, *(100 * found[name][i][kind] for name in metrics for kind in kinds)) for i, k in enumerate(ladder)
+            ]
+            heads = [f"{kind}{j}" for j in range(len(metrics)) for kind in kinds]
+            theirs = in_paper.TABLE_8
+            if table == "table7":
+                theirs = in_paper.TABLE_7A if pool.d > DEEP else in_paper.TABLE_7B
+            result.add(
+                exhibit,
+                f"discrimination, coverage and inversion ratios in percent {what}, {pool.label}",
+                ["collection", "d", "k", "measure", *kinds],
+                rows,
+                note="p = 0.05. Coverage and inversion: of the pairs that differ significantly at the reference, k = "
+                f"{pool.reference}; 0 without any."
+                + (
+                    f" Condensed runs have {pool.lengths[0]:,.1f} documents per system and topic, the longest "
+                    f"{pool.lengths[1]:,}."
+                    if table == "table8"
+                    else ""
+                ),
+                arranged=(["k", *heads], arranged),
+                layout=[
+                    Column("k", "k"),
+                    *(
+                        Column(head, f"{kind}{j}", 1, group=_label(name))
+                        for j, name in enumerate(metrics)
+                        for head, kind in zip(in_paper.RATIOS, kinds, strict=True)
+                    ),
+                ],
+                in_paper=theirs,
+            )
+    result.add(
+        "tableB",
+        "lengths of condensed runs, over systems and topics",
+        ["collection", "d", "mean", "longest"],
+        [(pool.collection, pool.d, *pool.lengths) for pool in pools],
+        layout=[
+            Column("Collection", "collection"),
+            Column("d", "d"),
+            Column("Mean length", "mean", 1),
+            Column("Longest", "longest"),
+        ],
+        in_paper=in_paper.CONDENSED_LENGTHS,
+    )
+
+
+def _table_9(result: Study, collections: Sequence[Collection]) -> None:
+    """Scores and residuals, mean over systems and topics."""
+    pools = _pools(collections)
+    ladder = sorted({k for pool in pools for k in pool.tables.depths if k in LADDER})
+    rows = [
+        (pool.collection, pool.d, k, name, *pool.residuals[name][i])
+        for pool in pools
+        for i, k in enumerate(k for k in ladder if k in pool.tables.depths)
+        for name in WITH_RESIDUALS
+    ]
+    cells = {row[:4]: row[4:] for row in rows}
+    nothing = (None, None)
+    arranged = [
+        (k, *(x for p in pools for n in WITH_RESIDUALS for x in cells.get((p.collection, p.d, k, n), nothing)))
+        for k in ladder
+    ]
+    names = [
+        f"{part}{i}_{j}" for i in range(len(pools)) for j in range(len(WITH_RESIDUALS)) for part in ("score", "rest")
+    ]
+    result.add(
+        "table9",
+        "run scores and residuals by evaluation depth, averaged across contributing systems and topics",
+        ["collection", "d", "k", "measure", "score", "residual"],
+        rows,
+        arranged=(["k", *names], arranged),
+        layout=[
+            Column("k", "k"),
+            *(
+                Column(_label(name), f"score{i}_{j}", 3, deviation=f"rest{i}_{j}", between="+", group=pool.label)
+                for i, pool in enumerate(pools)
+                for j, name in enumerate(WITH_RESIDUALS)
+            ),
+        ],
+        in_paper=in_paper.TABLE_9,
+    )
+
+
+# -- orderings: Figs. 5 to 7 ------------------------------------------------------------------------------------------
+
+
+def _figs_5_to_7(result: Study, collections: Sequence[Collection]) -> None:
+    """Volatility matrices (eq. 7): Figs. 5 and 6 of one measure with itself, Fig. 7 of two."""
+    contents: list[tuple[str, Sequence[tuple[str, str]], str]] = [
+        ("fig5", [("AP(variant=b)",) * 2, ("nDCG",) * 2], "recall-based measures"),
+        ("fig6", [("ERR",) * 2, ("RBP(p=0.95)",) * 2], "utility-based measures"),
+        ("fig7", CROSSED, "two measures or variants"),
+    ]
+    columns = ["collection", "d", "measure", "other", "depth", "other_depth", "tau"]
+    for exhibit, pairs, what in contents:
+        rows: list[tuple[Any, ...]] = []
+        drawings: list[Drawing | None] = []
+        for first, second in pairs:
+            for one in collections:
+                scores = one.drawn
+                shallow = [k for k in scores.depths if k <= SQUARE]
+                matrix = volatility(scores, first, None if second == first else second)
+                cells = [(a, b, float(matrix[i, j])) for i, a in enumerate(shallow) for j, b in enumerate(shallow)]
+                rows += [(one.name, scores.pooled, first, second, *cell) for cell in cells]
+                first_axis, second_axis = (f"depth k of {_label(name).removesuffix('@k')}" for name in (first, second))
+                heads = [first_axis, second_axis + " " * (first == second), "tau"]
+                letter = f"({chr(ord('a') + len(drawings))})"
+                title = f"{letter} {_label(first)}" + (f" and {_label(second)}" if second != first else "")
+                drawings.append(
+                    chart(
+                        "volatility",
+                        cells,
+                        heads,
+                        x=heads[0],
+                        y=heads[1],
+                        value="tau",
+                        pooled=scores.pooled,
+                        title=f"{title}, {one.name}" if len(collections) > 1 else title,
+                    )
+                )
+        pools = ", ".join(f"{one.name} pooled to d = {one.drawn.pooled}" for one in collections)
         result.add(
-            figure,
-            f"tau between system orderings by depth: {rows}" + (f" against {columns}" if columns else ""),
-            [heads[0], f"{heads[1].strip()}_2", "tau"],
-            cells,
-            chart=chart("volatility", cells, heads, x=heads[0], y=heads[1], value="tau", pooled=d),
+            exhibit,
+            f"Kendall's tau between system orderings by evaluation depth, {what}, {pools}",
+            columns,
+            rows,
+            note="Dashed: the pool's depth. Dark green: 0.9 and more, orderings as good as equal.",
+            chart=figure(
+                drawings,
+                f"Kendall's tau between the orderings at two depths: {what}",
+                max(2, len(collections)),
+                size=(260, 260),
+                one_legend=True,
+            ),
         )
+
+
+# -- metric parameters revisited --------------------------------------------------------------------------------------
+
+
+def _first_rank(result: Study) -> None:
+    names = ("AP(variant=b)", "nDCG", "nDCG(discount=zipf)", "Q", "P", "RBP(p=0.95)", "RBP(p=0.8)", "RR", "ERR")
+    weights = {name: [first_rank_weight(name, k) for k in FIRST] for name in names}
+    result.add(
+        "tableC",
+        "the weight of rank 1 at evaluation depth k",
+        ["measure", "k", "weight"],
+        [(name, k, weight) for name, of_k in weights.items() for k, weight in zip(FIRST, of_k, strict=True)],
+        note="What a ranking of k relevant documents loses if its first one is not relevant, where k or more documents "
+        "are relevant. For NDCG_a that is the weight of the paper's section 4. With k the recall-based measures move "
+        "weight down the ranking; RBP and RR do not, and ERR hardly does.",
+        arranged=(["measure", *map(str, FIRST)], [(_label(name), *of_k) for name, of_k in weights.items()]),
+        layout=[Column("", "measure", indexed=True), *(Column(f"k = {k}", str(k), 2) for k in FIRST)],
+        in_paper=in_paper.FIRST_RANK,
+    )
+
+
+def first_rank_weight(name: str, k: int) -> float:
+    """What a ranking of k relevant documents loses where the first one is not relevant."""
+    documents = [f"d{i}" for i in range(k)]
+    judged = {"1": dict.fromkeys(documents, 1) | {"n": 0}}
+    scores = {document: float(-i) for i, document in enumerate(documents)}
+    runs = {"all": {"1": scores}, "but one": {"1": {("n" if d == "d0" else d): s for d, s in scores.items()}}}
+    experiment = BaseExperiment(judged, runs, workers=1)
+    measure = parse_measure(f"{name}@{k}")
+    align = experiment.alignment([], [])
+    full, less = (float(measure.value(experiment.align(run, align).evidence)[0]) for run in runs)
+    return full - less

@@ -49,11 +49,12 @@ class Panes:
     drawings: Sequence[Drawing]
     title: str
     across: int = 2  # panes in a row
+    how: dict[str, Any] = field(default_factory=dict)  # further arguments of charts.panes
 
     def chart(self) -> Any:
         from fathoms import charts
 
-        return charts.panes([drawing.chart() for drawing in self.drawings], self.title, self.across)
+        return charts.panes([drawing.chart() for drawing in self.drawings], self.title, self.across, **self.how)
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,11 @@ class InPaper:
     collection: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
-    same_collection: bool = False
+    same_collection: bool | None = False  # None: of several, of which this may be one
+    layout: Sequence[Column] = ()
+
+    def printed(self) -> Printed:
+        return printed(self.columns, self.rows, self.layout)
 
 
 @dataclass
@@ -79,13 +84,16 @@ class Exhibit:
     layout: Sequence[Column] = ()  # of a table; by default all columns under their names
     best_of_row: Best = ""
     in_paper: InPaper | None = None
+    # What is laid out where that is not arranged as the data are: columns, and rows.
+    arranged: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
 
     @property
     def is_table(self) -> bool:
         return self.name.startswith("table")
 
     def printed(self) -> Printed:
-        return printed(self.columns, self.rows, self.layout, self.best_of_row)
+        columns, rows = self.arranged or (self.columns, self.rows)
+        return printed(columns, rows, self.layout, self.best_of_row)
 
 
 @dataclass
@@ -119,7 +127,7 @@ def chart(
     return Drawing(kind, rows, columns, points, how) if charts.available() else None
 
 
-def panes(drawings: Sequence[Drawing | None], title: str, across: int = 2) -> Panes | None:
+def panes(drawings: Sequence[Drawing | None], title: str, across: int = 2, **how: Any) -> Panes | None:
     """Several of them in one figure."""
     made = [drawing for drawing in drawings if drawing is not None]
-    return Panes(made, title, across) if made and len(made) == len(drawings) else None
+    return Panes(made, title, across, how) if made and len(made) == len(drawings) else None

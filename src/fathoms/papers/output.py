@@ -104,8 +104,8 @@ def _heading(exhibit: Exhibit) -> str:
 
 
 def _whose(paper: InPaper) -> str:
-    other = "the same collection" if paper.same_collection else "another collection"
-    return f"In the paper, for {paper.collection} ({other}):"
+    which = {True: " (the same collection)", False: " (another collection)", None: ""}[paper.same_collection]
+    return f"In the paper, for {paper.collection}{which}:"
 
 
 def _index(study: Study) -> str:
@@ -119,8 +119,7 @@ def _index(study: Study) -> str:
         if exhibit.is_table:
             lines.append(printing.markdown(exhibit.printed()))
         if exhibit.in_paper is not None:
-            theirs = printing.printed(exhibit.in_paper.columns, exhibit.in_paper.rows)
-            lines += [_whose(exhibit.in_paper), "", printing.markdown(theirs)]
+            lines += [_whose(exhibit.in_paper), "", printing.markdown(exhibit.in_paper.printed())]
         lines += [f"Files: {', '.join(f'[{name}]({name})' for name in _files(exhibit))}", ""]
     return "\n".join(lines)
 
@@ -145,8 +144,9 @@ def _page(study: Study, drawn: dict[str, str]) -> str:
         parts += [f'<figure class="scroll">{drawn[exhibit.name]}</figure>'] if exhibit.name in drawn else []
         parts += [printing.html(exhibit.printed())] if exhibit.is_table else []
         if exhibit.in_paper is not None:
-            theirs = printing.printed(exhibit.in_paper.columns, exhibit.in_paper.rows)
-            parts.append(f'<p class="theirs">{text(_whose(exhibit.in_paper))}</p>{printing.html(theirs)}')
+            parts.append(
+                f'<p class="theirs">{text(_whose(exhibit.in_paper))}</p>{printing.html(exhibit.in_paper.printed())}'
+            )
         links = ", ".join(f'<a href="{name}">{name}</a>' for name in _files(exhibit))
         parts.append(f'<p class="files">{links}</p></section>')
     style = (files("fathoms.papers") / "study.css").read_text(encoding="utf-8")

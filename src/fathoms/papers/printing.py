@@ -7,6 +7,7 @@ cell, the best value in bold, marks behind a value.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -16,6 +17,7 @@ from typing import Any, Literal
 from fathoms.text import latex_escape
 
 Best = Literal["", "highest", "lowest"]
+INDEX = r"([a-z]{1,2}(?:,[a-z])?)(?!\w)"  # of a measure's variant, as b in AP_b
 WIDE = 10  # columns from which on a table is set small, over both columns of a page
 
 
@@ -28,10 +30,12 @@ class Column:
     digits: int | None = None  # after the decimal point; None: as it is, whole numbers with separators
     unit: str = ""  # behind every value, such as %
     deviation: str = ""  # the data's column with the standard deviation, printed as mean ± SD
+    between: str = "±"  # what stands between the two; + before a residual
     group: str = ""  # a head over this column and its neighbours of the same group
     best: Best = ""  # which value of the column is printed in bold
     mark: str = ""  # the data's column with marks that stand behind a value, such as †
     signed: bool = False
+    indexed: bool = False  # whether what follows an underscore in its cells is an index, as b in AP_b
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,11 @@ class Cell:
     bold: bool = False
     mark: str = ""
     number: bool = True
+    between: str = "±"
 
     @property
     def plain(self) -> str:
-        return f"{self.text}{f' ± {self.deviation}' if self.deviation else ''}{self.mark}"
+        return f"{self.text}{f' {self.between} {self.deviation}' if self.deviation else ''}{self.mark}"
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,7 @@ def _cell(column: Column, row: Sequence[Any], place: dict[str, int], bold: bool)
         bold,
         mark,
         number,
+        column.between,
     )
 
 
@@ -139,20 +145,21 @@ def latex(table: Printed, caption: str, label: str) -> str:
     paired = [any(row[i].deviation for row in table.rows) for i in range(len(table.columns))]
     # A mean and its deviation are two columns around ±, so that both are aligned.
     form = "".join(
-        r"r@{\,$\pm$\,}l" if pair else "r" if number else "l" for pair, number in zip(paired, numbers, strict=True)
+        rf"r@{{\,{_latex_between(column)}\,}}l" if pair else "r" if number else "l"
+        for column, pair, number in zip(table.columns, paired, numbers, strict=True)
     )
     wide = len(table.columns) >= WIDE
     lines = [(r"\begin{table*}" if wide else r"\begin{table}") + "[htbp]", r"\centering"]
-    lines += [rf"\caption{{{latex_escape(caption)}}}", rf"\label{{{label}}}"]
+    lines += [rf"\caption{{{_latex_head(caption)}}}", rf"\label{{{label}}}"]
     lines += [r"\resizebox{\textwidth}{!}{%"] if wide else []
     lines += [rf"\begin{{tabular}}{{{form}}}", r"\toprule"]
     lines += _latex_groups(table, paired)
     heads = [
-        rf"\multicolumn{{2}}{{c}}{{{latex_escape(column.head)}}}" if pair else latex_escape(column.head)
+        rf"\multicolumn{{2}}{{c}}{{{_latex_head(column.head)}}}" if pair else _latex_head(column.head)
         for column, pair in zip(table.columns, paired, strict=True)
     ]
     lines += [" & ".join(heads) + r" \\", r"\midrule"]
-    lines += [" & ".join(_latex_cells(row, paired)) + r" \\" for row in table.rows]
+    lines += [" & ".join(_latex_cells(row, table.columns, paired)) + r" \\" for row in table.rows]
     lines += [r"\bottomrule", r"\end{tabular}" + ("}" if wide else "")]
     return "\n".join([*lines, r"\end{table*}" if wide else r"\end{table}", ""])
 
@@ -164,24 +171,41 @@ def _latex_groups(table: Printed, paired: Sequence[bool]) -> list[str]:
     at, column = 0, 1
     for group, n in table.groups:
         width = sum(2 if pair else 1 for pair in paired[at : at + n])
-        heads.append(rf"\multicolumn{{{width}}}{{c}}{{{latex_escape(group)}}}" if group else " & " * (width - 1))
+        heads.append(rf"\multicolumn{{{width}}}{{c}}{{{_latex_head(group)}}}" if group else " & " * (width - 1))
         if group:
             rules.append(rf"\cmidrule(lr){{{column}-{column + width - 1}}}")
         at, column = at + n, column + width
     return [" & ".join(heads) + r" \\", "".join(rules)]
 
 
-def _latex_cells(row: Sequence[Cell], paired: Sequence[bool]) -> Iterator[str]:
-    for cell, pair in zip(row, paired, strict=True):
-        value = latex_escape(cell.text)
+def _latex_cells(row: Sequence[Cell], columns: Sequence[Column], paired: Sequence[bool]) -> Iterator[str]:
+    for cell, column, pair in zip(row, columns, paired, strict=True):
+        value = _latex_head(cell.text) if column.indexed else latex_escape(cell.text)
         if cell.number and value.startswith("-"):
             value = f"${value[0]}${value[1:]}"
         value = rf"\textbf{{{value}}}" if cell.bold and value else value
         # Marks take no room, so that points stay in line.
         value += rf"\rlap{{$^{{{_latex_mark(cell.mark)}}}$}}" if cell.mark else ""
-        yield value
-        if pair:
+        if not pair:
+            yield value
+        elif cell.deviation:
+            yield value
             yield latex_escape(cell.deviation)
+        else:  # no ± between two empty cells
+            yield rf"\multicolumn{{2}}{{c}}{{{value}}}"
+
+
+def _latex_between(column: Column) -> str:
+    return r"$\pm$" if column.between == "±" else f"${column.between}$"
+
+
+def _latex_head(head: str) -> str:
+    r"""A head; what follows an underscore is an index.
+
+    >>> _latex_head("AP_b@k")
+    'AP$_{\\mathrm{b}}$@k'
+    """
+    return re.sub(r"\\_" + INDEX, r"$_{\\mathrm{\1}}$", latex_escape(head))
 
 
 def _latex_mark(mark: str) -> str:
@@ -220,20 +244,30 @@ def html(table: Printed) -> str:
     numbers = table.is_number
     groups = ""
     if any(group for group, _ in table.groups):
-        groups = "<tr>" + "".join(f'<th colspan="{n}">{escape(group)}</th>' for group, n in table.groups) + "</tr>"
+        groups = "<tr>" + "".join(f'<th colspan="{n}">{_html_head(group)}</th>' for group, n in table.groups) + "</tr>"
     heads = "".join(
-        f"<th{_right(number)}>{escape(column.head)}</th>" for column, number in zip(table.columns, numbers, strict=True)
+        f"<th{_right(number)}>{_html_head(column.head)}</th>"
+        for column, number in zip(table.columns, numbers, strict=True)
     )
     body = "".join(
         "<tr>"
         + "".join(
-            f"<td{_right(number)}>{f'<b>{escape(cell.plain)}</b>' if cell.bold else escape(cell.plain)}</td>"
-            for cell, number in zip(row, numbers, strict=True)
+            f"<td{_right(number)}>{_html_cell(cell, column)}</td>"
+            for cell, column, number in zip(row, table.columns, numbers, strict=True)
         )
         + "</tr>"
         for row in table.rows
     )
     return f'<div class="scroll"><table><thead>{groups}<tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _html_cell(cell: Cell, column: Column) -> str:
+    text = _html_head(cell.plain) if column.indexed else escape(cell.plain)
+    return f"<b>{text}</b>" if cell.bold else text
+
+
+def _html_head(head: str) -> str:
+    return re.sub("_" + INDEX, r"<sub>\1</sub>", escape(head))
 
 
 def _right(number: bool) -> str:

@@ -1,24 +1,27 @@
 """Yang, Moffat and Turpin, "How Precise Does Document Scoring Need to Be?" (AIRS 2016), on any collection.
 
-Table 1 is of all runs; the weakest are then left out, as in section 3. Bands are made of the runs as they stand in
-their files (section 4), unless another order is asked for.
+Table 1 is of all runs, or of those that contributed to the pool; the weakest are then left out, as in section 3. Bands
+are made of the runs as they stand in their files (section 4), unless another order is asked for.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from fathoms.comparison.correlation import correlation
 from fathoms.comparison.significance import effect_size, paired_t, pairs
 from fathoms.comparison.tie_anomalies import affected
 from fathoms.comparison.tie_effects import TieReport
 from fathoms.comparison.ties import run_tie_analysis
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
+from fathoms.data.tie_keys import TieKey, read_tie_key
 from fathoms.errors import FathomsError
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.banding import banded
@@ -27,11 +30,15 @@ from fathoms.evidence.order import Precision, Ties
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.banding import mean_over_ties, worst_loss
 from fathoms.measures.parse import parse_measure
-from fathoms.papers.exhibits import Study, chart, described
+from fathoms.papers.exhibits import InPaper, Study, chart, described, panes
+from fathoms.papers.printing import Column
 from fathoms.parallel import parallel_map
 
 PAPER = "Yang, Moffat and Turpin (2016), How Precise Does Document Scoring Need to Be?"
 MEASURES = ("RR", "RBP(p=0.5)", "RBP(p=0.85)", "AP")
+BOUNDED = (*MEASURES, "nDCG", "ERR")  # Table 2; the paper has the first three
+LONGEST = 1000  # documents of a run, to which the bounds on AP and nDCG apply
+LABELS = {"RBP(p=0.5)": "RBP0.5", "RBP(p=0.85)": "RBP0.85", "nDCG": "NDCG"}  # as the paper calls them
 RHOS = ("1.1", "1.2", "1.4", "1.7", "2.0")  # of Tables 2 and 3
 ELEVEN = tuple(f"{tenths / 10:.1f}" for tenths in range(10, 21))  # our reading of "eleven different values"
 SHOWN = "1.4"  # in Fig. 4
@@ -40,7 +47,18 @@ ALPHA = 0.05
 LEAST_P = 1e-6  # smaller ones are drawn there
 
 # TREC7's figures. Table 1: percent of systems, system-topics and documents; Table 3: systems of 80.
-PAPER_TABLE_1 = ((95.2, 91.0, 14.0), (6.8, 4.2, 1.4))
+PAPER_TABLE_1 = (
+    ("tied scores", 95.2, 91.0, 14.0),
+    ("rank/score contradictions", 6.8, 4.2, 1.4),
+    ("lines out of rank order", None, None, 7.3),
+)
+PAPER_TABLE_2 = (
+    ("1.1", 0.0038, 0.0002, 0.0087),
+    ("1.2", 0.0119, 0.0052, 0.0231),
+    ("1.4", 0.0417, 0.0429, 0.0482),
+    ("1.7", 0.0833, 0.0945, 0.0777),
+    ("2.0", 0.0833, 0.1016, 0.0971),
+)
 PAPER_MEANS = (0.6939, 0.5556, 0.4677, 0.2311)
 PAPER_TABLE_3 = {
     (99, "1.1"): (80, 80, 80, 80),
@@ -55,13 +73,16 @@ PAPER_TABLE_3 = {
     (97, "2.0"): (80, 61, 71, 20),
     **{(95, rho): (80, 80, 80, 80) for rho in RHOS},
 }
-PAPER_PAIRS = {("AP", "1.0"): (62.2, None, None), ("AP", "1.4"): (62.1, 0.1, 0.2), ("RR", "1.0"): (45.0, None, None)}
+PAPER_PAIRS = (("AP", "1.0", 62.2, None, None), ("AP", "1.4", 62.1, 0.1, 0.2), ("RR", "1.0", 45.0, None, None))
+TREC7 = "TREC7 ad hoc, 103 runs, of which 80 were kept"
 
 
 @dataclass(frozen=True)
 class TiesSettings:
     ties: Ties = "run"  # the order that is banded
     precision: Precision = "float64"
+    pooled: Sequence[str] | None = None  # the runs to look at, those that contributed to the pool; all where not given
+    tie_key: str | os.PathLike[str] | None = None  # a file with what ties may be broken by, as one more rule
     workers: int = 2
     scheduler: str | None = None
 
@@ -89,8 +110,11 @@ def study(
 ) -> Study:
     """Tables 1 to 3 and Figs. 2 to 4 for this collection."""
     settings = settings or TiesSettings()
+    if settings.pooled is not None:
+        runs = runs.only(name for name in dict.fromkeys(settings.pooled) if name in runs)
     if len(runs) < 2:
         raise FathomsError("the paper's comparisons need at least two runs")
+    key = None if settings.tie_key is None else read_tie_key(settings.tie_key)
     ap = parse_measure("AP")
     experiment = BaseExperiment(qrels, runs, workers=settings.workers, scheduler=settings.scheduler)
     report = run_tie_analysis(experiment, [ap])
@@ -99,7 +123,8 @@ def study(
     best = [report.names[i] for i in ranked[: max(2, round(KEPT * len(runs)))]]
     bench = _score(qrels, runs, best, settings)
     progress("runs banded")
-    result = Study(PAPER, f"{described(qrels)}, {len(runs)} runs, the best {len(best)} by AP kept")
+    which = "runs" if settings.pooled is None else "contributing runs"
+    result = Study(PAPER, f"{described(qrels)}, {len(runs)} {which}, the best {len(best)} by AP kept", short="ties")
     means = ", ".join(
         f"{name} {bench.original(name).mean():.4f} ({paper:.4f})"
         for name, paper in zip(MEASURES, PAPER_MEANS, strict=True)
@@ -107,7 +132,7 @@ def study(
     result.notes += [
         f"What is banded: --ties {settings.ties}; the paper goes by file order (--ties run). Unjudged is not relevant.",
         f"Means over the systems kept and all topics, and the paper's: {means}.",
-        "The paper's own figures are for TREC7 ad hoc, 103 runs, of which 80 were kept.",
+        f"The paper's own figures are for {TREC7}.",
     ]
     _table_1(result, report)
     _fig_2(result, report, best)
@@ -115,35 +140,53 @@ def study(
     _fig_3(result, bench)
     _table_3(result, bench)
     _fig_4(result, bench)
+    _rules(result, report, best, key, _key_means(qrels, runs, best, key, settings))
     progress("tables and figures")
     return result
 
 
 def _score(qrels: Qrels, runs: Runs, systems: list[str], settings: TiesSettings) -> Bench:
     align = Alignment(qrels, settings.ties, settings.precision)
-    measures = [parse_measure(name) for name in MEASURES]
+    measures = [parse_measure(name) for name in BOUNDED]
 
     def one(name: str) -> dict[tuple[str, str], Floats]:
         evidence = align(runs[name]).evidence
         scores = {(ELEVEN[0], measure.name): measure.value(evidence) for measure in measures}
         for rho in ELEVEN[1:]:
             tied = banded(evidence, Fraction(rho))  # once, for its groups are the same under all measures
-            scores |= {(rho, measure.name): mean_over_ties(measure, tied) for measure in measures}
+            scores |= {
+                (rho, measure.name): mean_over_ties(measure, tied)
+                for measure in measures
+                if rho in RHOS or measure.name in MEASURES
+            }
         return scores
 
     found = parallel_map(one, systems, workers=settings.workers, scheduler=settings.scheduler)
     return Bench(systems, {key: np.array([scores[key] for scores in found]) for key in found[0]})
 
 
+def _label(name: str) -> str:
+    return LABELS.get(name, name)
+
+
 def _table_1(result: Study, report: TieReport) -> None:
-    rows = [(one.kind, *one.percent, *paper) for one, paper in zip(affected(report.found), PAPER_TABLE_1, strict=True)]
     kinds = ("systems", "system_topics", "documents")
+    layout = [
+        Column("", "what"),
+        *(
+            Column(head, kind, 1, group="Percentage affected")
+            for head, kind in zip(("Systems", "System-topics", "Documents"), kinds, strict=True)
+        ),
+    ]
     result.add(
         "table1",
         "percent of systems, system-topic combinations and documents with ties and contradictions",
-        ["what", *kinds, *(f"paper_{kind}" for kind in kinds)],
-        rows,
-        note="After sorting by score and then rank; scores compared as float64. The paper's columns are TREC7's.",
+        ["what", *kinds],
+        [(one.kind, *one.percent) for one in affected(report.found)],
+        note="Ties and contradictions after sorting by score and then rank; scores compared as float64. A line is out "
+        "of rank order if its rank is lower than that of the line above; section 3 gives their share of the documents.",
+        layout=layout,
+        in_paper=InPaper(TREC7, ["what", *kinds], PAPER_TABLE_1, layout=layout),
     )
 
 
@@ -168,22 +211,35 @@ def _fig_2(result: Study, report: TieReport, systems: Sequence[str]) -> None:
 
 
 def _table_2(result: Study, bench: Bench) -> None:
-    bounded = MEASURES[:3]
     rows = []
     for rho in RHOS:
-        worst = [worst_loss(parse_measure(name), Fraction(rho)) for name in bounded]
-        rows.append((rho, *worst, *(float(bench.losses(rho, name).max()) for name in bounded)))
+        for name in BOUNDED:
+            worst = worst_loss(parse_measure(name), Fraction(rho), length=LONGEST)
+            rows.append((rho, name, worst, float(bench.losses(rho, name).max())))
+    cells = {row[:2]: row[2:] for row in rows}
+    kinds = ("worst", "seen")
+    arranged = [(rho, *(cells[rho, name][i] for i in range(2) for name in BOUNDED)) for rho in RHOS]
+    paper = ["rho", *(f"worst_{name}" for name in BOUNDED[:3])]
+    columns = [
+        Column(_label(name), f"{kind}_{name}", 4, group=group)
+        for kind, group in zip(kinds, ("Worst case", "Greatest loss here"), strict=True)
+        for name in BOUNDED
+    ]
     result.add(
         "table2",
         "worst-case losses, and the greatest loss of any system on any topic here",
-        ["rho", *bounded, *(f"seen {name}" for name in bounded)],
+        ["rho", "measure", "worst_loss", "greatest_loss_here"],
         rows,
-        note="The first three columns are the paper's, digit by digit; they follow from the definitions.",
+        note=f"Worst cases follow from the definitions. Those of AP and NDCG are over all runs of up to {LONGEST:,} "
+        "documents, which the paper does not have; ERR's is sound and at most 0.001 above what can happen.",
+        arranged=(["rho", *(f"{kind}_{name}" for kind in kinds for name in BOUNDED)], arranged),
+        layout=[Column("ρ", "rho"), *columns],
+        in_paper=InPaper("any collection", paper, PAPER_TABLE_2, None, [Column("ρ", "rho"), *columns[:3]]),
     )
 
 
 def _fig_3(result: Study, bench: Bench) -> None:
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for name in MEASURES:
         for rho in RHOS:
             losses = bench.losses(rho, name).ravel()
@@ -216,33 +272,49 @@ def _fig_3(result: Study, bench: Bench) -> None:
         "Diamonds are means, rings the extremes.",
         chart=chart(
             "boxes",
-            rows,
+            [(_label(row[0]), *row[1:]) for row in rows],
             columns,
             x="rho",
             group="measure",
             title="What banding costs, by system and topic",
-            axes=("rho", "original less banded score"),
+            axes=("ρ", "original less banded score"),
         ),
     )
 
 
 def _table_3(result: Study, bench: Bench) -> None:
-    rows = [
+    percents = (99, 97, 95)
+    rows: list[tuple[Any, ...]] = [
         (
             percent,
             rho,
             *(kept_share(bench.original(m), bench.scores[rho, m], percent / 100) for m in MEASURES),
-            *PAPER_TABLE_3[percent, rho],
         )
-        for percent in (99, 97, 95)
+        for percent in percents
         for rho in RHOS
     ]
+    names = ["rho", *(f"{name} {percent}" for percent in percents for name in MEASURES)]
+    layout = [
+        Column("ρ", "rho"),
+        *(
+            Column(_label(name), f"{name} {percent}", group=f"Relative to {percent}% of original score")
+            for percent in percents
+            for name in MEASURES
+        ),
+    ]
+
+    def arranged(counts: Mapping[tuple[int, str], Sequence[int]]) -> list[tuple[Any, ...]]:
+        return [(rho, *(count for percent in percents for count in counts[percent, rho])) for rho in RHOS]
+
     result.add(
         "table3",
         f"systems of {len(bench.systems)} whose banded score is significantly above a percentage of the original score",
-        ["percent", "rho", *MEASURES, *(f"paper {name}" for name in MEASURES)],
+        ["percent", "rho", *MEASURES],
         rows,
-        note=f"One-tailed paired t-test over topics, p <= {ALPHA}. The paper's columns are TREC7's, of 80 systems.",
+        note=f"One-tailed paired t-test over topics, p <= {ALPHA}.",
+        arranged=(names, arranged({(percent, rho): counts for percent, rho, *counts in rows})),
+        layout=layout,
+        in_paper=InPaper(f"{TREC7}: systems of 80", names, arranged(PAPER_TABLE_3), layout=layout),
     )
 
 
@@ -268,16 +340,41 @@ def _fig_4(result: Study, bench: Bench) -> None:
             p = pairs(paired_t(bench.scores[rho, name]))
             was, now = before[name] <= ALPHA, p <= ALPHA
             shares = (100 * float(flags.mean()) for flags in (now, now & ~was, was & ~now))
-            rows.append((name, rho, *shares, *PAPER_PAIRS.get((name, rho), (None, None, None))))
+            rows.append((name, rho, *shares))
     kinds = ("discrimination", "false_positives", "false_negatives")
+    heads = ("Told apart", "False positives", "False negatives")
+    shares_of = {(name, rho): rest for name, rho, *rest in rows}
+    plain = [Column(head, kind, 1, unit="%") for head, kind in zip(heads, kinds, strict=True)]
+    theirs = [(_label(name), *rest) for name, *rest in PAPER_PAIRS]
     result.add(
         "tableA",
         f"percent of system pairs that differ significantly (p <= {ALPHA}) by rho, only after banding and only before",
-        ["measure", "rho", *kinds, *(f"paper_{kind}" for kind in kinds)],
+        ["measure", "rho", *kinds],
         rows,
-        note="What Fig. 4's quadrants hold, in percent of all pairs. The paper's columns are TREC7's, from its text.",
+        note="What Fig. 4's quadrants hold, in percent of all pairs.",
+        arranged=(
+            ["rho", *(f"{kind} {name}" for name in MEASURES for kind in kinds)],
+            [(rho, *(x for name in MEASURES for x in shares_of[name, rho])) for rho in ELEVEN],
+        ),
+        layout=[
+            Column("ρ", "rho"),
+            *(
+                Column(head, f"{kind} {name}", 1, group=_label(name))
+                for name in MEASURES
+                for head, kind in zip(("Disc.", "F. pos.", "F. neg."), kinds, strict=True)
+            ),
+        ],
+        in_paper=InPaper(
+            f"{TREC7}, from its text",
+            ["measure", "rho", *kinds],
+            theirs,
+            layout=[Column("", "measure"), Column("ρ", "rho"), *plain],
+        ),
     )
     outcomes = ("both", "false positive", "neither", "false negative")
+    columns = ["measure", "p_original", "p_banded", "outcome"]
+    points: list[tuple[Any, ...]] = []
+    drawings = []
     for letter, name in zip("abcd", MEASURES, strict=True):
         p = pairs(paired_t(bench.scores[SHOWN, name]))
         which = np.select([(before[name] <= ALPHA) & (p <= ALPHA), p <= ALPHA, before[name] > ALPHA], [0, 1, 2], 3)
@@ -285,24 +382,82 @@ def _fig_4(result: Study, bench: Bench) -> None:
             (max(float(x), LEAST_P), max(float(y), LEAST_P), outcomes[i])
             for x, y, i in zip(before[name], p, which.tolist(), strict=True)
         ]
+        points += [(name, *cell) for cell in cells]
         labels = {outcome: f"{outcome} {100 * (which == i).mean():.1f}%" for i, outcome in enumerate(outcomes)}
-        shown = [(*cell[:2], labels[cell[2]]) for cell in cells]
-        columns = ["p_original", "p_banded", "outcome"]
-        result.add(
-            f"fig4{letter}",
-            f"p-values of all pairs of systems, original and banded with rho = {SHOWN}, {name}",
-            columns,
-            cells,
-            note=f"p below {LEAST_P:g} is drawn at {LEAST_P:g}.",
-            chart=chart(
+        drawings.append(
+            chart(
                 "p_scatter",
-                shown,
-                columns,
+                [(*cell[:2], labels[cell[2]]) for cell in cells],
+                columns[1:],
                 x="p_original",
                 y="p_banded",
                 alpha=ALPHA,
                 outcomes=list(labels.values()),
-                title=f"{name}: do the same pairs differ significantly?",
-                axes=("p, original", f"p, banded with rho = {SHOWN}"),
-            ),
+                title=f"({letter}) {_label(name)}",
+                axes=("p, original", f"p, banded with ρ = {SHOWN}"),
+            )
         )
+    result.add(
+        "fig4",
+        f"p-values of all pairs of systems, original and banded with ρ = {SHOWN}",
+        columns,
+        points,
+        note=f"Dashed: p = {ALPHA}; the legends have the percentage of pairs in each quadrant. p below {LEAST_P:g} is "
+        f"drawn at {LEAST_P:g}.",
+        chart=panes(drawings, f"Do the same pairs differ significantly? Bands with ρ = {SHOWN}", size=(250, 250)),
+    )
+
+
+RULES = {
+    "trec": "document id, descending (trec_eval)",
+    "file_order": "file order of all lines",
+    "score_rank": "rank column",
+    "expected": "mean over all orders",
+    "pessimistic": "pessimistic",
+    "optimistic": "optimistic",
+}
+
+
+def _rules(result: Study, report: TieReport, systems: Sequence[str], key: TieKey | None, by_key: Floats | None) -> None:
+    """What each way of breaking ties (section 2) makes of the systems' means and of their order."""
+    (means,) = report.means.values()
+    kept = [report.names.index(name) for name in systems]
+    found = {rule: means.columns[rule][kept] for rule in RULES}
+    names = dict(RULES)
+    if key is not None and by_key is not None:
+        found["tie_key"], names["tie_key"] = by_key, f"by {os.path.basename(key.source)}, greatest first"
+    rows = []
+    for rule, values in found.items():
+        if not np.isnan(values).any():
+            change = values - found["trec"]
+            tau = correlation(values, found["trec"])
+            rows.append((rule, names[rule], float(values.mean()), float(np.abs(change).max()), tau))
+    result.add(
+        "tableB",
+        "mean AP of the systems kept under each way of breaking ties, against trec_eval's",
+        ["rule", "ties_broken_by", "mean_ap", "greatest_change", "tau"],
+        rows,
+        note="Greatest change: of a system's mean AP. Scores are compared as doubles under the rank column, else as "
+        "floats, as trec_eval does.",
+        layout=[
+            Column("Ties broken by", "ties_broken_by"),
+            Column("Mean AP", "mean_ap", 4),
+            Column("Greatest change", "greatest_change", 4),
+            Column("τ", "tau", 3),
+        ],
+    )
+
+
+def _key_means(
+    qrels: Qrels, runs: Runs, systems: Sequence[str], key: TieKey | None, settings: TiesSettings
+) -> Floats | None:
+    """Each system's mean AP with ties broken by the key; documents of equal value stay as in the file."""
+    if key is None:
+        return None
+    align, ap = Alignment(qrels, "score-rank", "float32"), parse_measure("AP")
+
+    def one(name: str) -> float:
+        run = runs[name]
+        return float(ap.value(align(replace(run, ranks=key.ranks(run))).evidence).mean())
+
+    return np.array(parallel_map(one, systems, workers=settings.workers, scheduler=settings.scheduler))
