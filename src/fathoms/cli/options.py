@@ -86,7 +86,7 @@ def add_order(parser: ArgumentParser) -> None:
 
 
 def add_band(parser: ArgumentParser) -> None:
-    group(parser, "order of tied documents").add_argument(
+    group(parser, "order of documents").add_argument(
         "--band",
         metavar="RHO",
         help="tie the documents of geometric bands of ranks that grow by this factor, such as 1.4",
