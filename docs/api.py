@@ -236,11 +236,12 @@ def results() -> str:
     from fathoms.experiment.result import Result
 
     parts = ["### Results\n", "What the methods of an experiment return. Each has:\n", *members("Result", Result)]
-    rows = ["| method | result | columns of `.frame` | `.sentences` | `.chart()` |", "|---|---|---|---|---|"]
+    rows = ["| method | result | columns of `.frame` | `.answer` | `.charts` |", "|---|---|---|---|---|"]
     for each in methods(fathoms.Experiment):
         for found in result_classes(each):
             if issubclass(found, Result):
-                has = ["yes" if own(found, name) else "" for name in ("sentences", "chart")]
+                charted = ", ".join(f"`{kind}`" for kind in found.charts) or ("one" if own(found, "chart") else "")
+                has = ["yes" if own(found, "answer") else "", charted]
                 columns = ", ".join(found.columns) or _without_mark(inspect.getdoc(found.frame) or "")
                 rows.append(f"| `{each.__name__}` | `{found.__name__}` | {columns} | {' | '.join(has)} |")
     return "\n".join([*parts, *rows]) + "\n"
