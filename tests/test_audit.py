@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -638,7 +639,10 @@ def test_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "deeper than the pool",
     ):
         assert part in text
-    assert [line[0] for line in text[text.index("Guidelines (") :].splitlines()[2:9]] == list("1234567")
+    guidelines = text[text.index("Guidelines (") :].splitlines()[2:9]
+    assert sorted(line[0] for line in guidelines) == list("1234567")
+    warned = [re.search(r"  (warn|pass|not applicable)  ", line)[1] == "warn" for line in guidelines]  # type: ignore[index]
+    assert warned == sorted(warned, reverse=True)
     assert call(capsys, *GIVEN, "-m", "AP", "-m", "Rprec", "-m", "P@10", "-o", "audit.txt") == (0, "", "")
     assert Path("audit.txt").read_text(encoding="utf-8") == text
     done, text, err = call(capsys, *GIVEN[:2], "--depth", "5")

@@ -156,7 +156,7 @@ def _extended(result: Audit) -> Block:
 def _guidelines(result: Audit) -> Block:
     from fathoms.cli.screen import Block, Column
 
-    found = result.guidelines
+    found = sorted(result.guidelines, key=lambda one: one.status != "warn")  # what to look at comes first
     columns = [
         Column("guideline", [f"{one.number} {one.name}" for one in found], words=True),
         Column("status", [one.status for one in found], words=True),

@@ -52,8 +52,6 @@ SHOWN = {
 }
 TITLES = {
     "p_corrected": "p_corr",
-    "likely_low": "likely",
-    "likely_high": "to",
     "fragility_low": "fragility",
     "fragility_high": "at_most",
 }

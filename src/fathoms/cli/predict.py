@@ -210,7 +210,8 @@ def _blocks(result: Result) -> list[Block]:
     blocks = []
     for measure in dict.fromkeys(row["measure"] for row in rows):
         of_measure = [row for row in rows if row["measure"] == measure]
-        methods = list(dict.fromkeys(row["method"] for row in of_measure))
+        ranged = [row["method"] for row in of_measure if row["likely_low"] is not None]  # first, its interval beside it
+        methods = list(dict.fromkeys([*ranged, *(row["method"] for row in of_measure)]))
         found = {method: [row for row in of_measure if row["method"] == method] for method in methods}
         first = found[methods[0]]
         means = {row["run"]: row["estimate"] for row in first if row["topic"] == "all"}
