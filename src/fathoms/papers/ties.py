@@ -483,9 +483,9 @@ def _stratified(result: Study, qrels: Qrels, runs: Runs, bench: Bench, settings:
         f"AP from judging a share of each deeper band of the pool (ρ = {SHOWN}), against all judgments",
         columns,
         rows,
-        note=f"Bands that start in the first {JUDGED_WHOLE} ranks are judged whole; of the others a random share, and at "
-        f"least {AT_LEAST} documents of a topic's band, one draw for each row. Scores are estimated from the sample by its "
-        "design. False positives and negatives: pairs of systems told apart only with the sample, only with all "
+        note=f"Bands that start in the first {JUDGED_WHOLE} ranks are judged whole; of the others a random share, and "
+        f"at least {AT_LEAST} documents of a topic's band, one draw for each row. Scores are estimated from the sample "
+        "by its design. False positives and negatives: pairs of systems told apart only with the sample, only with all "
         "judgments.",
         layout=[
             Column("Share judged", "share", 2),
