@@ -199,3 +199,30 @@ def test_bands_before_any_command(folder: Path, tmp_path: Path, capsys: pytest.C
     told = capsys.readouterr()
     assert "runs are banded with rho = 2, in the order of --ties trec" in told.err
     assert status("ties", folder / "qrels.txt", folder / "runs", "--band", "2", "--fix", tmp_path / "f") == 2
+
+
+def test_stratified_judging(folder: Path) -> None:
+    qrels, runs = fm.read_qrels(folder / "qrels.txt"), fm.scan_runs(folder / "runs")
+    study = ties.study(qrels, runs, ties.TiesSettings(stratify=(1.0, 0.5)))
+    everything, half = rows(study, "tableC")
+    assert (everything["judgments"], everything["saved_percent"]) == (len(qrels), 0)
+    assert everything["rmse"] == pytest.approx(0, abs=1e-5)  # but for the smoothing of xinfAP
+    assert (everything["false_positives"], everything["false_negatives"]) == (0, 0)
+    least: dict[tuple[str, str], int] = {}
+    for name in runs:
+        places: dict[str, int] = {}
+        for line in next((folder / "runs").glob(f"{name}.*")).read_text().splitlines():
+            topic, _, doc, *_ = line.split()
+            places[topic] = places.get(topic, 0) + 1
+            least[topic, doc] = min(least.get((topic, doc), 10**6), places[topic])
+    judged = [tuple(line.split()[::2]) for line in (folder / "qrels.txt").read_text().splitlines()]
+    assert everything["judgments"] == len(judged)
+    starts = [1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 79]  # of bands with rho = 1.4
+    cells: dict[tuple[str, int], int] = {}
+    for topic, doc in judged:
+        cell = (topic, sum(start <= least[topic, doc] for start in starts))
+        cells[cell] = cells.get(cell, 0) + 1
+    wanted = sum(n if starts[band - 1] <= 10 else min(n, max(2, round(n / 2))) for (_, band), n in cells.items())
+    assert half["judgments"] == wanted
+    assert half["saved_percent"] == pytest.approx(100 * (1 - wanted / len(judged)))
+    assert 0 < half["rmse"] < 0.2

@@ -96,6 +96,15 @@ def _add_ties_flags(parser: ArgumentParser) -> None:
         help="ties: break ties by this too, lines `topic document value` or `document value`; a number or a date, the "
         "greatest first",
     )
+    parser.add_argument(
+        "--stratify",
+        metavar="SHARE",
+        type=options.share,
+        action="append",
+        default=[],
+        help="ties: judge this share of each deeper band of the pool, such as 0.25, and see what it saves; may be "
+        "repeated",
+    )
 
 
 def _collections(args: Namespace) -> dict[str, Any]:
@@ -161,7 +170,7 @@ def run(args: Namespace) -> int:
         given = {name: value for name, value in chosen.items() if value is not None}
         study = depth.study(collections or exp, depth.DepthSettings(args.depth, **given), progress=progress)
     elif args.paper == "ties":
-        chosen_runs = {"pooled": exp.options.pooled, "tie_key": args.tie_key}
+        chosen_runs = {"pooled": exp.options.pooled, "tie_key": args.tie_key, "stratify": args.stratify}
         study = ties.study(
             exp.qrels, exp.runs, ties.TiesSettings(order, precision, **chosen_runs, **where), progress=progress
         )

@@ -32,6 +32,7 @@ from fathoms.measures.banding import mean_over_ties, worst_loss
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.exhibits import InPaper, Study, chart, described, panes
 from fathoms.papers.printing import Column
+from fathoms.papers.ties_stratified import AT_LEAST, JUDGED_WHOLE, stratified_rows
 from fathoms.parallel import parallel_map
 
 PAPER = "Yang, Moffat and Turpin (2016), How Precise Does Document Scoring Need to Be?"
@@ -44,6 +45,8 @@ ELEVEN = tuple(f"{tenths / 10:.1f}" for tenths in range(10, 21))  # our reading 
 SHOWN = "1.4"  # in Fig. 4
 KEPT = 80 / 103  # of the systems
 ALPHA = 0.05
+KINDS = ("discrimination", "false_positives", "false_negatives")  # of pairs told apart
+HEADS = ("Told apart", "False positives", "False negatives")
 LEAST_P = 1e-6  # smaller ones are drawn there
 
 # TREC7's figures. Table 1: percent of systems, system-topics and documents; Table 3: systems of 80.
@@ -83,6 +86,7 @@ class TiesSettings:
     precision: Precision = "float64"
     pooled: Sequence[str] | None = None  # the runs to look at, those that contributed to the pool; all where not given
     tie_key: str | os.PathLike[str] | None = None  # a file with what ties may be broken by, as one more rule
+    stratify: Sequence[float] = ()  # shares of the deeper bands to judge, in a table on judging less (section 5)
     workers: int = 2
     scheduler: str | None = None
 
@@ -141,6 +145,8 @@ def study(
     _table_3(result, bench)
     _fig_4(result, bench)
     _rules(result, report, best, key, _key_means(qrels, runs, best, key, settings))
+    if settings.stratify:
+        _stratified(result, qrels, runs, bench, settings)
     progress("tables and figures")
     return result
 
@@ -341,19 +347,17 @@ def _fig_4(result: Study, bench: Bench) -> None:
             was, now = before[name] <= ALPHA, p <= ALPHA
             shares = (100 * float(flags.mean()) for flags in (now, now & ~was, was & ~now))
             rows.append((name, rho, *shares))
-    kinds = ("discrimination", "false_positives", "false_negatives")
-    heads = ("Told apart", "False positives", "False negatives")
     shares_of = {(name, rho): rest for name, rho, *rest in rows}
-    plain = [Column(head, kind, 1, unit="%") for head, kind in zip(heads, kinds, strict=True)]
+    plain = [Column(head, kind, 1, unit="%") for head, kind in zip(HEADS, KINDS, strict=True)]
     theirs = [(_label(name), *rest) for name, *rest in PAPER_PAIRS]
     result.add(
         "tableA",
         f"percent of system pairs that differ significantly (p <= {ALPHA}) by rho, only after banding and only before",
-        ["measure", "rho", *kinds],
+        ["measure", "rho", *KINDS],
         rows,
         note="What Fig. 4's quadrants hold, in percent of all pairs.",
         arranged=(
-            ["rho", *(f"{kind} {name}" for name in MEASURES for kind in kinds)],
+            ["rho", *(f"{kind} {name}" for name in MEASURES for kind in KINDS)],
             [(rho, *(x for name in MEASURES for x in shares_of[name, rho])) for rho in ELEVEN],
         ),
         layout=[
@@ -361,12 +365,12 @@ def _fig_4(result: Study, bench: Bench) -> None:
             *(
                 Column(head, f"{kind} {name}", 1, group=_label(name))
                 for name in MEASURES
-                for head, kind in zip(("Disc.", "F. pos.", "F. neg."), kinds, strict=True)
+                for head, kind in zip(("Disc.", "F. pos.", "F. neg."), KINDS, strict=True)
             ),
         ],
         in_paper=InPaper(
             f"{TREC7}, from its text",
-            ["measure", "rho", *kinds],
+            ["measure", "rho", *KINDS],
             theirs,
             layout=[Column("", "measure"), Column("ρ", "rho"), *plain],
         ),
@@ -461,3 +465,34 @@ def _key_means(
         return float(ap.value(align(replace(run, ranks=key.ranks(run))).evidence).mean())
 
     return np.array(parallel_map(one, systems, workers=settings.workers, scheduler=settings.scheduler))
+
+
+def _stratified(result: Study, qrels: Qrels, runs: Runs, bench: Bench, settings: TiesSettings) -> None:
+    how: dict[str, Any] = {
+        "ties": settings.ties,
+        "score_precision": settings.precision,
+        "workers": settings.workers,
+        "scheduler": settings.scheduler,
+    }
+    rows = stratified_rows(
+        qrels, runs, bench.systems, Fraction(SHOWN), settings.stratify, bench.original("AP"), ALPHA, how
+    )
+    columns = ["share", "judgments", "saved_percent", "rmse", "tau", *KINDS]
+    result.add(
+        "tableC",
+        f"AP from judging a share of each deeper band of the pool (ρ = {SHOWN}), against all judgments",
+        columns,
+        rows,
+        note=f"Bands that start in the first {JUDGED_WHOLE} ranks are judged whole; of the others a random share, and "
+        f"at least {AT_LEAST} documents of a topic's band, one draw for each row. Scores are estimated from the sample "
+        "by its design. False positives and negatives: pairs of systems told apart only with the sample, only with all "
+        "judgments.",
+        layout=[
+            Column("Share judged", "share", 2),
+            Column("Judgments", "judgments"),
+            Column("Saved", "saved_percent", 1, unit="%"),
+            Column("RMSE", "rmse", 4),
+            Column("τ", "tau", 3),
+            *(Column(head, kind, 1, unit="%") for head, kind in zip(HEADS, KINDS, strict=True)),
+        ],
+    )
