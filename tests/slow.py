@@ -57,6 +57,7 @@ class Spec:
     ideal: str = "i"
     beta: float = 1
     discount: str = "log2"
+    b: float | None = None
     p: float = 0.8
     T: float = 1
 
@@ -92,12 +93,12 @@ PARAMETERS = {
     "R": BINARY,
     "RR": BINARY,
     "AP": BINARY | {"variant"},
-    "nDCG": GRADED | {"variant", "discount"},
+    "nDCG": GRADED | {"variant", "discount", "b"},
     "RBP": GRADED | {"p"},
     "ERR": GRADED,
     "nERR": GRADED,
-    "DCG": GRADED | {"discount"},
-    "SDCG": GRADED | {"discount"},
+    "DCG": GRADED | {"discount", "b"},
+    "SDCG": GRADED | {"discount", "b"},
     "Q": GRADED | {"variant", "ideal", "beta"},
     "Bpref": BINARY,
     "infAP": BINARY,
@@ -233,7 +234,10 @@ def discounted(spec: Spec, values: Sequence[float]) -> float:
     """Sum of gain times discount."""
     total = 0.0
     for i, value in enumerate(values, start=1):
-        total += value / i if spec.discount == "zipf" else value / math.log2(i + 1)
+        if spec.b is not None:
+            total += value if i <= spec.b else value / math.log(i, spec.b)
+        else:
+            total += value / i if spec.discount == "zipf" else value / math.log2(i + 1)
     return total
 
 

@@ -392,6 +392,7 @@ def test_the_paper_on_trec8() -> None:
     assert [[f"{cell:.1f}" for cell in row[1:4]] for row in rows["table1"]] == [
         ["93.8", "91.8", "11.0"],
         ["6.2", "5.6", "1.8"],
+        ["87.6", "79.9", "6.5"],
     ]
     counts = {(row[0], row[1]): row[2:6] for row in rows["table3"]}
     assert counts[99, "1.4"] == (99, 55, 78, 40)

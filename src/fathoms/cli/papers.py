@@ -1,11 +1,12 @@
 """Regenerate a paper's tables and figures on your collection.
 
-Written are table<N>.tsv and .tex, fig<N>.tsv and .svg, and index.md.
+Written are table<N>.tsv and .tex, fig<N>.tsv, .svg, .pdf and .png, index.md, index.html and tables.tex.
 
   rm     Ravana and Moffat 2010: score estimates from incomplete judgments, separability and reversals
   gain   Lu, Moffat and Culpepper 2016: relevance as a function of rank
   depth  Lu, Moffat and Culpepper 2016: the effect of pooling and evaluation depth on metrics
-  ties   Yang, Moffat and Turpin 2016: ties in scores, and how precise scores need to be (all runs, in --ties run order)
+  ties   Yang, Moffat and Turpin 2016: ties in scores, and how precise scores need to be (all runs, or those of
+         --pooled, in --ties run order)
   rtc    Carterette 2007: robust test collections, whether confidence from few judgments can be trusted (--trials
          of them, on --workers; what is interrupted goes on where it stopped when started again)
 

@@ -25,9 +25,14 @@ class DCG(Weighted):
     exp_is_scaled: ClassVar[bool] = False
 
     discount: str = param("log2", "what rank i counts: log2, 1/log2(i+1); zipf, 1/i", choices=("log2", "zipf"))
+    b: float | None = param(
+        None,
+        "in place of `discount` that of Järvelin and Kekäläinen: ranks up to b count in full, deeper ones 1/log_b(i)",
+        check="base",
+    )
 
     def weight(self, n: int) -> Floats:
-        return discounts(self.discount, n)
+        return discounts(self.discount, n, self.b)
 
 
 class SDCG(DCG):
@@ -44,7 +49,7 @@ class SDCG(DCG):
     cutoff: ClassVar[str] = "required"
 
     def normaliser(self, k: int, evidence: Evidence) -> float:
-        return float(self.top_gain(evidence) * discounts(self.discount, k).sum()) or 1.0  # no grade has a gain
+        return float(self.top_gain(evidence) * discounts(self.discount, k, self.b).sum()) or 1.0  # no grade has a gain
 
     def largest(self, evidence: Evidence) -> Floats:
         return np.ones(len(evidence))

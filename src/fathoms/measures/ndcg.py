@@ -28,6 +28,11 @@ class nDCG(NormalisedSum):
     citation = "K. Järvelin, J. Kekäläinen (2002). Cumulated gain-based evaluation of IR techniques."
 
     discount: str = param("log2", "what rank i counts: log2, 1/log2(i+1); zipf, 1/i", choices=("log2", "zipf"))
+    b: float | None = param(
+        None,
+        "in place of `discount` that of Järvelin and Kekäläinen: ranks up to b count in full, deeper ones 1/log_b(i)",
+        check="base",
+    )
 
     def weight(self, n: int) -> Floats:
-        return discounts(self.discount, n)
+        return discounts(self.discount, n, self.b)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from fathoms import choices
 from fathoms.errors import FathomsError
 
-Check = Literal["", "positive", "share", "universe", "gains"]
+Check = Literal["", "positive", "share", "base", "universe", "gains"]
 
 
 class Param:
@@ -52,6 +52,8 @@ def check_value(measure: str, name: str, parameter: Param, value: Any) -> None:
         raise FathomsError(f"{measure}: {name} must be a positive number, found {value!r}")
     if parameter.check == "share" and not (number and 0 < value < 1):
         raise FathomsError(f"{measure}: {name} must lie between 0 and 1, found {value!r}")
+    if parameter.check == "base" and value is not None and not (number and value > 1):
+        raise FathomsError(f"{measure}: {name} must be a number above 1, found {value!r}")
     if parameter.check == "universe" and value not in choices.UNIVERSES and not (number and value >= 0):
         raise FathomsError(f"{measure}: {name} must be {choices.A_UNIVERSE}, found {value!r}")
     if isinstance(parameter.default, bool) and not isinstance(value, bool):

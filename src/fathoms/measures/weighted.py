@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from fathoms.measures.normalised import NormalisedSum
 
 
-def discounts(kind: str, n: int) -> Floats:
-    """D(i) for i = 1..n: 1/log2(i+1), or Zipf's 1/i (LMC-depth section 2)."""
+def discounts(kind: str, n: int, b: float | None = None) -> Floats:
+    """D(i) for i = 1..n: 1/log2(i+1), or Zipf's 1/i (LMC-depth section 2); with b Järvelin and Kekäläinen's own."""
     ranks = np.arange(1, n + 1)
+    if b is not None:
+        return 1 / np.maximum(np.log(ranks) / np.log(b), 1.0)
     return 1 / np.log2(ranks + 1) if kind == "log2" else 1 / ranks
 
 

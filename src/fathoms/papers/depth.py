@@ -229,8 +229,8 @@ def _table_5(result: Study, collections: Sequence[Collection]) -> None:
             f"score and rank changes from leaving out {what}, k = d",
             ["collection", "d", "measure", "change_percent", "median_percent", "rank_change"],
             rows,
-            note="Means over the runs left out; the data have the median change too, since a few bad runs, nearly all "
-            "of whose documents are their own, make most of the mean.",
+            note="Means over the runs left out. The data have the median change too, which a few runs whose documents "
+            "are nearly all their own do not move as much.",
             arranged=(["measure", *heads], arranged),
             layout=[
                 Column("", "measure", indexed=True),

@@ -317,7 +317,7 @@ def _table_3(result: Study, bench: Bench) -> None:
         f"systems of {len(bench.systems)} whose banded score is significantly above a percentage of the original score",
         ["percent", "rho", *MEASURES],
         rows,
-        note=f"One-tailed paired t-test over topics, p <= {ALPHA}.",
+        note=f"One-tailed paired t-test over topics, p ≤ {ALPHA}.",
         arranged=(names, arranged({(percent, rho): counts for percent, rho, *counts in rows})),
         layout=layout,
         in_paper=InPaper(f"{TREC7}: systems of 80", names, arranged(PAPER_TABLE_3), layout=layout),
@@ -352,7 +352,7 @@ def _fig_4(result: Study, bench: Bench) -> None:
     theirs = [(_label(name), *rest) for name, *rest in PAPER_PAIRS]
     result.add(
         "tableA",
-        f"percent of system pairs that differ significantly (p <= {ALPHA}) by rho, only after banding and only before",
+        f"percent of system pairs that differ significantly (p ≤ {ALPHA}) by ρ, only after banding and only before",
         ["measure", "rho", *KINDS],
         rows,
         note="What Fig. 4's quadrants hold, in percent of all pairs.",
