@@ -81,7 +81,7 @@ MEMBERS = {
     "Run": ("name", "topics", "topic", "documents", "scores", "ranks", "tag", "notes", "metadata", *CONVERSIONS),
     "Runs": (),
     "Experiment": (),  # its methods have a heading each
-    "Result": ("frame", "sentences", "to_pandas", "chart", "notes"),
+    "Result": ("frame", "answer", "remarks", "sentences", "to_pandas", "chart", "notes"),
     "TieReport": ("measures", "depth", "table", "anomalies", "scores", "pairs", "places"),
     "Audit": (
         *("measures", "depth", "depth_asked", "contributing", "others", "groups", "in_pool", "found", "steps"),
@@ -240,7 +240,7 @@ def results() -> str:
     for each in methods(fathoms.Experiment):
         for found in result_classes(each):
             if issubclass(found, Result):
-                has = ["yes" if own(found, name) else "" for name in ("sentences", "chart")]
+                has = ["yes" if own(found, name) else "" for name in ("answer", "chart")]
                 columns = ", ".join(found.columns) or _without_mark(inspect.getdoc(found.frame) or "")
                 rows.append(f"| `{each.__name__}` | `{found.__name__}` | {columns} | {' | '.join(has)} |")
     return "\n".join([*parts, *rows]) + "\n"
