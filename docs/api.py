@@ -81,7 +81,7 @@ MEMBERS = {
     "Run": ("name", "topics", "topic", "documents", "scores", "ranks", "tag", "notes", "metadata", *CONVERSIONS),
     "Runs": (),
     "Experiment": (),  # its methods have a heading each
-    "Result": ("frame", "sentences", "to_pandas", "chart", "notes"),
+    "Result": ("frame", "answer", "remarks", "sentences", "to_pandas", "chart", "notes"),
     "TieReport": ("measures", "depth", "table", "anomalies", "scores", "pairs", "places"),
     "Audit": (
         *("measures", "depth", "depth_asked", "contributing", "others", "groups", "in_pool", "found", "steps"),

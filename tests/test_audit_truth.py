@@ -88,7 +88,11 @@ class Case:
     def said(self) -> dict[str, dict[str, str]]:
         """The parts of each sentence; every sentence is of a known kind."""
         parts = {}
-        for sentence in self.found.sentences:
+        (answer,), (pool, *reuse, judged, found, guidelines) = self.found.answer, self.found.remarks
+        verdict, _, reason = answer.partition(". ")
+        starts = ("Had a contributing", "Had a run's", "It may", "")  # in this order, whichever the answer gives
+        reasons = sorted([reason, *reuse], key=lambda text: next(i for i, s in enumerate(starts) if text.startswith(s)))
+        for sentence in (f"{pool} {judged}", found, " ".join([f"{verdict}.", *reasons]), guidelines):
             kind, match = next((kind, m) for kind, regex in KINDS.items() if (m := regex.fullmatch(sentence)))
             parts[kind] = {name: text for name, text in match.groupdict().items() if text is not None}
         return parts

@@ -233,12 +233,14 @@ class SampledPrediction(Result):
             best = max(range(len(found)), key=lambda i: found[i][0])
             name, (estimate, low, high) = self.sample.candidates.names[best], found[best]
             interval = f"{estimate:.4f} ({low:.4f} to {high:.4f})"
+            several = sum(other.measure == one.measure for other in self.found) > 1
+            of = f"{one.measure.name} ({one.method})" if several else one.measure.name
             if len(found) == 1:
-                said.append(f"{one.measure.name}: {name} has an estimated score of {interval}.")
+                said.append(f"{of}: {name} has an estimated score of {interval}.")
                 continue
             reach = sum(other[2] >= low and other[1] <= high for i, other in enumerate(found) if i != best)
             others = f"its interval overlaps {reach:,} of {len(found) - 1:,} others"
-            said.append(f"{one.measure.name}: {name} has the highest estimate, {interval}; {others}.")
+            said.append(f"{of}: {name} has the highest estimate, {interval}; {others}.")
         return said
 
     @property
