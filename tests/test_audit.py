@@ -272,9 +272,7 @@ def test_leaving_out_by_hand(kind: str, listed: bool) -> None:
 def test_who_contributed_is_assumed_in_so_many_words(made: Collection) -> None:
     with pytest.warns(fm.FathomsWarning, match="assumed pool: 4 of 9 runs"):
         found = audit(made.qrels, made.runs, ["P@5"])
-    assert found.remarks[0] == (
-        "Assumed pool: 4 of 9 runs, to depth 12 (inferred from what is judged, as no --pooled list was given)."
-    )
+    assert found.remarks[0] == "Assumed pool: 4 of 9 runs, judged through rank 12 (no --pooled list given)."
     listed = audit(made.qrels, made.runs, ["P@5"], pooled=made.pooled)
     assert listed.remarks[0] == "Pool: the 4 runs listed, to depth 12 (inferred from what is judged)."
     assert any("All of the runs' first 12 documents are judged" in one for one in listed.remarks)
@@ -317,9 +315,9 @@ def test_others_may_have_brought_the_same_documents() -> None:
     made, grades = patchy()
     found = audit(made.qrels, made.runs, ["P@5"], pooled=made.pooled)
     total = sum(map(len, grades.values()))
-    less = f"It may change less: {total - found.in_pool:,} of {total:,} judgments are not from these runs"
+    less = f"It may change less: {total - found.in_pool:,} of {total:,} judgments do not come from these runs"
     assert any(one.startswith(less) for one in found.remarks)
-    more = "a deeper pool would probably find many more, unless others brought them already."
+    more = "a deeper pool would probably find many more, unless other runs have found them already."
     assert any(one.endswith(more) for one in found.remarks)
 
 
@@ -380,7 +378,7 @@ def test_the_rank_is_that_of_the_measure_named(result: Audit) -> None:
     ]
     said = " ".join(sentences(replace(result, run_out=left, group_out=[])))
     changed = f"the run's RBP(p=0.8)@{DEPTH} would change by 20.0% on average and 20.0% at most (A)"
-    assert f"{changed}; it would move by 1.0 places on average, among 9 runs." in said
+    assert f"{changed}; it would move by 1.0 ranks on average, among 9 runs." in said
 
 
 def test_a_run_that_is_hardly_judged_is_never_fine(result: Audit) -> None:

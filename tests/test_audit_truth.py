@@ -32,17 +32,17 @@ PROBABLY = 0.9
 NUMBER = r"[\d,.]+"
 SHARE = r"(?:[mM]ore than |[lL]ess than )?[\d.]+%"
 THIN = (
-    r"(?P<thin>The only run|All \d+ runs|\d+ of the \d+ runs) that (?:did not contribute|(?:is|are) not in the "
-    r"assumed pool) (?:has|have) less than 95% of the "
+    r"(?P<thin>The only run|Both runs|All \d+ runs|\d+ of the \d+ runs) that (?:did not contribute|(?:is|are) not in "
+    r"the assumed pool) (?:has|have) less than 95% of the "
     rf"first \d+ documents judged \(lowest: (?P<thinnest>\S+), (?P<thin_share>{SHARE})\)"
 )
 KINDS = {
     "pool": re.compile(
         r"(?:Pool: the (?P<listed>\d+) runs? listed, to depth (?P<depth>\d+) \(inferred from what is judged\)\.|"
-        r"Assumed pool: (?P<some>\d+) of (?P<given>\d+) runs, to depth (?P<seen>\d+) \(inferred from what is judged, "
-        r"as no --pooled list was given\)\.)"
-        rf"(?: (?P<inside>{NUMBER}) of (?P<judgments>{NUMBER}) judgments are of documents that these runs have to that "
-        r"depth; the others are kept\.)? "
+        r"Assumed pool: (?P<some>\d+) of (?P<given>\d+) runs, (?:[\d.]+% )?judged through rank (?P<seen>\d+) "
+        r"\(no --pooled list given\)\.)"
+        rf"(?: (?P<inside>{NUMBER}) of (?P<judgments>{NUMBER}) judgments are of documents that these runs retrieved to "
+        r"that depth; the others are kept\.)? "
         r"(?:(?P<all>All of the runs' first \d+ documents are judged, so further judging cannot change scores that "
         r"depend on these alone, such as P@\d+; measures that need R can change\.)|"
         rf"(?P<share>{SHARE}) of the runs' first \d+ documents are judged \(lowest: (?P<least>\S+), "
@@ -57,11 +57,11 @@ KINDS = {
     "reuse": re.compile(
         r"Reuse: (?P<verdict>new systems can probably be scored|score new systems with care|do not compare)[^.]*\."
         r"(?: Had a contributing run not contributed, the run's \S+ would change by (?P<run>[\d.]+)% on average and "
-        r"[\d.]+% at most \(\S+\); it would move by [\d.]+ places on average, among \d+ runs\.)?"
+        r"[\d.]+% at most \(\S+\); it would move by [\d.]+ ranks on average, among \d+ runs\.)?"
         r"(?: Had a run's whole team not contributed, the run's \S+ would change by (?P<team>[\d.]+)% on average and "
-        r"[\d.]+% at most \(\S+\); it would move by [\d.]+ places on average, among \d+ runs\.)?"
-        rf"(?P<elsewhere> It may change less: {NUMBER} of {NUMBER} judgments are not from these runs, and who "
-        r"brought them may have had the run's documents too\.)?"
+        r"[\d.]+% at most \(\S+\); it would move by [\d.]+ ranks on average, among \d+ runs\.)?"
+        rf"(?P<elsewhere> It may change less: {NUMBER} of {NUMBER} judgments do not come from these runs, and "
+        r"the runs that brought them in may have retrieved the run's documents too\.)?"
         rf"(?: {THIN}\.)?"
     ),
     "guidelines": re.compile(
@@ -224,7 +224,7 @@ def check_reuse(case: Case, probable: Probable) -> None:
     thin = {run: share for run, share in outside.items() if share < 0.95}
     assert ("thin" in said) == bool(thin)
     if thin:
-        count = re.findall(r"\d+", said["thin"])
+        count = re.findall(r"\d+", said["thin"].replace("Both", "2"))
         expected = [] if len(outside) == 1 else [len(thin)] if len(thin) == len(outside) else [len(thin), len(outside)]
         assert [int(n) for n in count] == expected
         assert thin[said["thinnest"]] == min(thin.values())

@@ -252,7 +252,7 @@ CASES = {
         {"r": 1, "s": 1, "n": 0, "m": 0},
     ),
     # One of A's is relevant; both of B's are unjudged.
-    "nobody can say yet whether that is better by P@2": (["r", "n"], ["u", "v"], {"r": 1, "n": 0}),
+    "whether that is better by P@2 cannot be said yet": (["r", "n"], ["u", "v"], {"r": 1, "n": 0}),
     # A has one relevant document and B one unjudged: equal at best.
     "worse by P@2 as judged; judging may make them equal": (["r", "n"], ["u", "n"], {"r": 1, "n": 0}),
     "better by P@2 as judged; judging may make them equal": (["u", "n"], ["r", "n"], {"r": 1, "n": 0}),

@@ -271,7 +271,7 @@ def test_what_only_some_runs_brought_in_is_hidden() -> None:
     assert len(found) == FOLDS
     ranks = documents.ranks.toarray()
     for one in found:
-        assert one.name == "those that only 2 runs brought in"
+        assert one.name == "those that only 2 held-out runs brought in"
         for row in one.hidden:
             have = {"aabbcc"[run] for run in np.flatnonzero((ranks[row] > 0) & (ranks[row] <= 10))}
             assert len(have) == 1  # a team alone
@@ -653,7 +653,8 @@ def test_a_run_given_alone_is_not_taken_for_a_sample() -> None:
         assert found.selection.name == "selected"
         assert found.selection.share == pytest.approx(0.3, abs=0.15)
         assert any(
-            "Runs that are not given seem to have had documents judged" in sentence for sentence in result.sentences
+            "Some judged documents seem to come from runs that are not given here" in sentence
+            for sentence in result.sentences
         )
         actual = fm.evaluate(truth, run, "P@10")["score"][0]
         low, high = interval(found[measure].means, found[measure].point_means)

@@ -378,7 +378,7 @@ def test_headlines(three: dict[str, Gate]) -> None:
     )
     assert three["fails"].sentences[0] == "Fails: P@20 drops from baseline to candidate."
     assert three["cannot tell"].sentences[0] == (
-        "Cannot tell whether candidate is worse than baseline: it takes more topics."
+        "Cannot tell whether candidate is worse than baseline: that would take more topics."
     )
 
 

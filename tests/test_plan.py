@@ -351,9 +351,10 @@ def test_ids_that_are_no_utf8_are_pooled(tmp_path: Path) -> None:
 
 def test_the_assumed_pool_is_stated(simulated: Callable[..., Path]) -> None:
     folder = simulated(systems=4, n_topics=8, n_docs=200, depth=40, seed=3)
-    assert any("assumed pool" in note for note in fm.plan(folder / "qrels.txt", folder / "runs", "P@5").notes)
+    plan = fm.plan(folder / "qrels.txt", folder / "runs", "P@5")
+    assert sum("ssumed pool" in sentence for sentence in [*plan.sentences, *plan.notes]) == 1
     named = fm.plan(folder / "qrels.txt", folder / "runs", "P@5", pooled=folder / "pooled.txt")
-    assert not any("assumed pool" in note for note in named.notes)
+    assert not any("ssumed pool" in sentence for sentence in [*named.sentences, *named.notes])
 
 
 def test_new_judgments_are_told_from_those_there_are() -> None:

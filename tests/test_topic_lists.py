@@ -188,7 +188,7 @@ def test_two_runs_side_by_side_in_a_browser(browser: Any, page: str, exp: fm.Exp
         rows = scores.filter((scores["run"] == run) & (scores["topic"] == topic) & (scores["measure"] == measure))
         return float(rows["score"][0])
 
-    said = tab.inner_text("#topic-detail > p >> nth=0")
+    said = tab.inner_text("#topic-detail > .answer")
     assert said.startswith(f"By AP, {a} scores {score(a, 'AP'):.4f} on topic {topic} and {b} {score(b, 'AP'):.4f}: ")
     ahead = a if score(a, "AP") > score(b, "AP") else b
     assert f"{ahead} is ahead by {abs(score(a, 'AP') - score(b, 'AP')):.4f}" in said
@@ -204,7 +204,7 @@ def test_two_runs_side_by_side_in_a_browser(browser: Any, page: str, exp: fm.Exp
     assert "<b>by</b>" in lists.first.inner_text()
     # Another measure, the same topic and runs; the address shows the same view.
     tab.click(".measures button:nth-child(2)")
-    assert tab.inner_text("#topic-detail > p >> nth=0").startswith(f"By P@5, {a} scores {score(a, 'P@5'):.4f}")
+    assert tab.inner_text("#topic-detail > .answer").startswith(f"By P@5, {a} scores {score(a, 'P@5'):.4f}")
     gaps = tab.locator("#topic-detail .gap").all()
     assert len(gaps) == len(exp.qrels.topics)
     gaps[0].click()

@@ -267,8 +267,8 @@ EVAL = {
     "answer": r"(?P<measure>\S+): (?:(?P<best>\S+)(?: and (?P<second>\S+))?(?P<more> others)? (?P<verb>leads?) with "
     r"|(?:both|all (?P<equal>\d+)) runs score )(?P<score>[\d.]+)"
     r"(?P<fixed>; judging changes no score)?"
-    r"(?:; (?:its range overlaps|their ranges overlap) (?:(?P<none>no other)|(?P<everyone>the other|both "
-    r"others|all \d+ others)|(?P<reached>\d+) of (?P<others>\d+) others))?\.",
+    r"(?:; (?:its range overlaps|their ranges overlap) (?:(?P<none>no other)|(?P<everyone>that of the "
+    r"other|those of both others|those of all \d+ others)|those of (?P<reached>\d+) of (?P<others>\d+) others))?\.",
     "unjudged": rf"Unjudged: (?P<share>{NUMBER})% of the documents read \((?P<unjudged>{NUMBER}) of "
     rf"(?P<read>{NUMBER})\)"
     r"(?:; the widest range is (?P<width>[\d.]+), (?P<measure>\S+) of (?P<run>\S+))?\.",
@@ -276,14 +276,14 @@ EVAL = {
     rf"(?:the (?P<all>{NUMBER}) unjudged documents? of these (?P<runs>\d+) runs"
     rf"|(?P<each>each run's own unjudged documents)|this run's (?P<own>{NUMBER}) unjudged documents?, its own "
     rf"documents "
-    r"only)(?: in the first (?P<depth>\d+) places of (?:some|the) run)?"
+    r"only)(?: in the first (?P<depth>\d+) ranks of (?:some|the) run)?"
     r"(?:, and (?P<unseen>any number of|\d+) unseen ones per topic)?\.",
-    "tail": r"In the high of (?P<of>.+) everything past the last rank read is relevant too\.",
-    "ties": r"Ties: another order of tied documents changes (?P<n>\d+) of (?P<all>\d+) scores, by up to "
-    r"(?P<width>[\d.]+) "
+    "tail": r"The high of (?P<of>.+) also takes everything past the last rank read as relevant\.",
+    "ties": r"Ties: another order of tied documents changes (?P<n>\d+) of (?P<all>\d+) scores, by "
+    r"(?:up to|(?P<less>less than)) (?P<width>[\d.]+) "
     r"\((?P<measure>\S+) of (?P<run>\S+)\); see `fathoms ties`\.",
-    "ranks": r"Ranks: the rank column contradicts the scores, and following it would change scores, in (?P<runs>.+); "
-    r"see `fathoms ties`\.",
+    "ranks": r"Ranks: in (?P<runs>.+) the rank column contradicts the scores, and ranking by it would change the "
+    r"results; see `fathoms ties`\.",
     "simulated": r"Simulated: tie_expected of (?P<measure>\S+) is a mean over seeded shuffles; the standard error of a "
     r"topic's is at most (?P<error>[\d.]+)\.",
     "topics": r"Topics: (?P<n>\d+) of (?P<all>\d+) runs lack topics of the qrels\.",
@@ -313,6 +313,11 @@ def number(text: str) -> float:
 def printed(text: str, value: float, digits: int = 4) -> bool:
     """Whether a number was printed right, to so many digits after the point."""
     return abs(number(text) - value) <= 0.5 * 10**-digits + 1e-9
+
+
+def moves(said: dict[str, str], width: float) -> bool:
+    """Whether it is said right how far ties move a score: a number to four digits, or that it is smaller."""
+    return 0 < width < number(said["width"]) if "less" in said else printed(said["width"], width)
 
 
 def check_evaluation(w: World, count: Count) -> None:
@@ -406,7 +411,7 @@ def _eval_sentence(
         moved = sum(width > 1e-12 for width in widths.values())
         return (
             (int(said["n"]), int(said["all"])) == (moved, len(means))
-            and printed(said["width"], widths[said["run"], said["measure"]])
+            and moves(said, widths[said["run"], said["measure"]])
             and widths[said["run"], said["measure"]] >= max(widths.values()) - CLOSE
         )
     if kind == "ranks":
@@ -446,7 +451,9 @@ def _leader_right(said: dict[str, str], rows: dict[str, Any]) -> bool:
     if "none" in said:
         return right and reached == 0
     if "everyone" in said:
-        word = {1: "the other", 2: "both others"}.get(len(others), f"all {len(others)} others")
+        word = {1: "that of the other", 2: "those of both others"}.get(
+            len(others), f"those of all {len(others)} others"
+        )
         return right and reached == len(others) and said["everyone"] == word
     return right and (int(said["reached"]), int(said["others"])) == (reached, len(others))
 
@@ -492,33 +499,34 @@ CLAIMS = {
     r"significant once judged(?: down to rank (?P<rank>[\d,]+))? \(p_holds (?P<holds>[\d.]+)\)\.",
     "open": r"(?P<better>\S+) is not distinguishable from (?P<worse>\S+): the difference is not significant\.",
 }
-SPAN = rf"(?P<{{0}}_low>{SIGNED}) (?:to|or|and) (?P<{{0}}_high>{SIGNED})"
+SPAN = rf"(?P<{{0}}_low>{SIGNED}) (?:to|or up to|and) (?P<{{0}}_high>{SIGNED})"
 PAIR = re.compile(
     r"(?P<measure>\S+): (?P<claim>.+?\.) On average over (?P<topics>\d+) topics? (?P<ahead>\S+) is ahead by "
-    rf"(?P<factor>a factor of )?(?P<lead>[\d.]+) \((?:(?P<level>[\d.]+)% interval(?: of the (?P<about>[\w -]+?))? "
-    rf"{SPAN.format('ci')}, )?p (?P<p>< 0\.0001|= [\d.]+); (?P<tested>[^;]+?)"
-    rf"(?:; effect size (?P<effect>[\d.]+), uncorrected [\d.]+% interval {SPAN.format('effect')})?\)\."
-    r"(?: (?P<lacks>What it lacks: topics \((?:about (?P<needed>[\d,]+) would probably be enough|more than 100,000 "
-    r"would be needed)"
-    r"\)|What it lacks: judging \((?P<unjudged>[\d,]+) unjudged documents? of the two runs down to rank "
-    r"(?P<rank>[\d,]+)\); judged that far, it (?P<likely>will probably|may well) be significant "
+    rf"(?P<factor>a factor of )?(?P<lead>[\d.]+) \((?:(?P<level>[\d.]+)% interval(?: of the (?P<about>[\w -]+?))? over "
+    r"topics "
+    rf"{SPAN.format('ci')}, )?p (?P<p>< 0\.0001|= [\d.]+); (?P<tested>[^;]+?)\)\."
+    rf"(?: The effect size is (?P<effect>[\d.]+) \(uncorrected [\d.]+% interval {SPAN.format('effect')}\)\.)?"
+    r"(?: (?P<lacks>A claim needs more topics \((?:about (?P<needed>[\d,]+) in all would probably be enough|more than "
+    r"100,000 in all would be needed)"
+    r"\)|A claim needs more judging \((?P<unjudged>[\d,]+) unjudged documents? of the two runs down to rank "
+    r"(?P<rank>[\d,]+)\): judged that far, the difference (?P<likely>will probably|may well) be significant "
     r"\(p_holds (?P<holds>[\d.]+)\)"
-    r"|Breaking ties differently (?P<ties>could|may) reverse it)\.)?"
+    r"|Breaking ties differently (?P<ties>could|may) reverse the difference)\.)?"
     r"(?: Estimated (?:lead|factor) once judged down to rank (?P<target>[\d,]+): (?P<estimate>[+-]?\d+\.\d+) \(95% "
     rf"interval {SPAN.format('likely')}\)\.)?"
-    rf"(?: (?:(?P<fixed>No judging changes this (?:lead|factor))|(?P<exact>Judging the rest could take this "
+    rf"(?: (?:(?P<fixed>No judging changes this (?:lead|factor))|(?P<exact>Judging the rest could bring this "
     rf"(?:lead|factor) "
-    rf"as far as|Whatever is judged, this (?:lead|factor) stays between) {SPAN.format('range')})"
-    r"(?:: on these topics (?P<stays>\S+) stays ahead whatever is judged, and in every order of ties both share"
+    rf"down to|Whatever is judged, this (?:lead|factor) stays between) {SPAN.format('range')})"
+    r"(?:: on these topics (?P<stays>\S+) stays ahead whatever is judged and whatever tie-breaking rule both share"
     r"|; it would take at least (?P<least>[\d,]+) documents? to reverse it"
     r"|; (?P<most>[\d,]+) documents? could reverse it(?:, and (?:(?P<perhaps>perhaps fewer could)|fewer than "
     r"(?P<fewer>[\d,]+) could not))?)?\.)?"
-    r"(?: At depths? (?P<depths>[\d and]+) the order is the other way round\.)?"
+    r"(?: At depths? (?P<depths>[\d and]+) the order is reversed\.)?"
 )
 COUNTED = re.compile(
     r"(?P<measure>\S+): of (?P<n>[\d,]+) pairs, (?P<counts>.+); (?P<tested>[^;]+), alpha 0\.05\."
     r"(?: Of the open ones, (?P<proved>\d+) cannot be reversed on these topics by any judging or tie-breaking\.)?"
-    r"(?: At another depth (?P<depths>\d+) of the significant ones would have the other order\.)?"
+    r"(?: At some other depth, (?P<depths>\d+) of the significant ones (?:is|are) in the opposite order\.)?"
 )
 SAME = re.compile(r"(?P<measure>\S+): (?P<a>\S+) and (?P<b>\S+) have the same mean over (?P<topics>\d+) topics?\.")
 ANSWERS = {
@@ -550,9 +558,9 @@ ESTIMATED = {
     "plain": r"In that check the score itself came closer than the model for (?P<names>.+), so there the score is the "
     r"estimate\.",
     "sample": r"The judged documents look like a random sample; if they are one, `predict --sampled` needs no model\.",
-    "others": r"Runs that are not given seem to have had documents judged, and what they did not find is less often "
-    r"relevant: (?P<believed>\d+)% of the change that the model expects is believed, by experience with other "
-    r"collections\. Give all pooled runs if you have them\.",
+    "others": r"Some judged documents seem to come from runs that are not given here\. What those runs did not find is "
+    r"less often relevant, so only (?P<believed>\d+)% of the change that the model expects is counted, a share learned "
+    r"from other collections\. Give all pooled runs if you have them\.",
     "pool": r"Assumed pool: (?:unknown, since no run is judged through its first ranks; .+"
     r"|(?P<contributing>\d+) of (?P<runs>\d+) runs?, (?:(?P<percent>[\d.]+)% )?judged through rank "
     r"(?P<depth>\d+) .+)\.",
@@ -1324,8 +1332,8 @@ TIES = {
     "file order": r"File order: scores rise from one line to the next (?P<n>[\d,]+) times? in (?P<in>.+)\. In file "
     r"order such "
     r"a run may score outside the range over orders of its tied documents\.",
-    "moved": r"(?P<measure>\S+): the order of tied documents changes (?P<n>\d+) of (?P<all>\d+) scores?, by up to "
-    r"(?P<width>[\d.]+) \((?P<run>\S+)\)\."
+    "moved": r"(?P<measure>\S+): the order of tied documents changes (?P<n>\d+) of (?P<all>\d+) scores?, by "
+    r"(?:up to|(?P<less>less than)) (?P<width>[\d.]+) \((?P<run>\S+)\)\."
     r"(?: Which run is ahead depends on the tie-breaking rule for (?P<changes>\d+) of (?P<pairs>\d+) pairs?; breaking "
     r"each run's ties independently could reverse (?P<could>\d+) more\.| (?P<never>Which of two runs is ahead does not "
     r"depend on the tie-breaking rule)\.)?"
@@ -1403,7 +1411,7 @@ def _ties_right(kind: str, said: dict[str, str], w: World, found: Any, table: An
     rows = {run: table[run, said["measure"]] for run in w.names}
     width = {run: row["optimistic"] - row["pessimistic"] for run, row in rows.items()}
     right = (int(said["n"]), int(said["all"])) == (sum(x > 1e-12 for x in width.values()), len(w.names))
-    right &= printed(said["width"], width[said["run"]]) and width[said["run"]] >= max(width.values()) - CLOSE
+    right &= moves(said, width[said["run"]]) and width[said["run"]] >= max(width.values()) - CLOSE
     changes, could, pairs = _tied_pairs(rows)
     if "changes" in said:
         right &= (int(said["changes"]), int(said["could"]), int(said["pairs"])) == (changes, could, pairs)
@@ -1555,13 +1563,13 @@ def check_conflicts(w: World, count: Count) -> None:
 
 TOPICS = rf"(?P<n>{NUMBER}|more than 1,000,000) topics?"
 COST = rf"(?: \((?P<judgments>{NUMBER}) judgments? for (?P<runs>\d+) runs?(?:, (?P<new>{NUMBER}) of them new)?\))?"
-LEAVES = r"leaves (?P<most>at most )?(?P<residual>[\d.]+) on average(?P<by>, by the judgments there are)?"
+LEAVES = r"leaves (?P<most>at most )?(?P<residual>[\d.]+) on average(?P<by>, with the judgments there are)?"
 PLAN = {
     "needed": rf"it takes {TOPICS} to find a difference of (?P<d>[\d.]+) between two systems with power "
     r"(?P<power>\d+)% \(paired t-test, alpha (?P<alpha>[\d.]+)\)\.",
     "behind": r"that is (?:the mean over (?P<pairs>\d+) pairs of these runs, (?P<least>[\d.]+) to (?P<widest>[\d.]+) "
     r"apart, each with its own variance|for the variance of the one pair of runs that differ)"
-    rf"(?:; drawing topics again from these (?P<of>\d+) says (?P<drawn>{NUMBER}))?"
+    rf"(?:; resampling these (?P<of>\d+) topics says (?P<drawn>{NUMBER}))?"
     rf"(?:, and other topics like them could make it (?P<low>{NUMBER}) (?:to (?P<high>{NUMBER})|or more) \(95% "
     r"interval\))?\. "
     rf"Sakai's design, with one variance for all pairs, says {TOPICS}\.",
@@ -1573,12 +1581,12 @@ PLAN = {
     "width": rf"it takes {TOPICS} for the 95% confidence interval of a difference to be (?P<width>[\d.]+) wide on "
     r"average; with (?P<there>\d+) topics it is (?P<now>[\d.]+)\.",
     "enough": rf"a pool of depth (?P<depth>\d+){COST} keeps the residual at (?P<epsilon>[\d.]+) or less: it {LEAVES}"
-    r"(?:, and (?P<largest>[\d.]+) in the run that has most)?\.",
-    "never": r"no pool up to depth (?P<depth>\d+) keeps the residual at (?P<epsilon>[\d.]+) or less; that one "
+    r"(?:, and (?P<largest>[\d.]+) for the run with the largest)?\.",
+    "never": r"no pool up to depth (?P<depth>\d+) keeps the residual at (?P<epsilon>[\d.]+) or less; depth (?P=depth) "
     rf"{LEAVES}\.",
     "planned": rf"a pool of depth (?P<depth>\d+){COST} {LEAVES}\.",
     "sample": rf"(?P<sample>{NUMBER}) random judgments of the (?P<documents>{NUMBER}) documents? in a pool of depth "
-    r"(?P<depth>\d+) are enough, by the judgments there are, for 95% intervals of a run's mean score down to that "
+    r"(?P<depth>\d+) are enough, with the judgments there are, for 95% intervals of a run's mean score down to that "
     r"depth that are (?P<width>[\d.]+) wide on average \(`fathoms pool --sample`, `fathoms predict --sampled`\)\.",
     "reach": r"with a pool of depth (?P<depth>\d+) (?:no cut-off of \w+ keeps the residual at [\d.]+ or less|the "
     r"residual is (?P<epsilon>[\d.]+) or less at cut-offs (?:from (?P<start>\d+) on|up to (?P<end>\d+)"
@@ -1607,7 +1615,13 @@ def check_plan(w: World, count: Count) -> None:
         return
     scores = {m: np.array([w.scores(m, run, w.grades) for run in w.names]) for m in (measure, "RBP(p=0.8)")}
     for line in found.sentences:
-        kind, said = parts(line, PLAN)
+        kind, said = parts(line, {**PLAN, "pool": ESTIMATED["pool"]})
+        if kind == "pool":
+            pool = exp.pool_assumed()
+            told = [int(said[name]) for name in ("contributing", "runs", "depth") if name in said]
+            right = told == ([len(pool.names), len(w.names), pool.depth] if pool.known else [])
+            count.must("plan sentence: pool", right, w.seed, line)
+            continue
         values = scores[said["measure"]]
         check = _plan_of_depth if kind in OF_DEPTH else _plan_of_topics
         count.must(f"plan sentence: {kind}", check(w, exp, kind, said, values, d), w.seed, line)

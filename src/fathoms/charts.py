@@ -475,6 +475,7 @@ def score_scatter(frame: pl.DataFrame, axes: tuple[str, str]) -> Any:
 
 WIDE = 1130
 RANGE = "#7A9BB5"
+FEW = 8  # systems whose ranges and ranks fit on a phone
 NAMED = 40  # systems that are named on an axis; of more the places are numbered, and names come on hover
 VERDICTS = {
     "certain": "#0072B2",
@@ -576,11 +577,11 @@ def _names(frame: pl.DataFrame, x: str, y: Any) -> list[Any]:
     return layers
 
 
-def _hit(frame: pl.DataFrame, at: Any, height: float) -> Any:
+def _hit(frame: pl.DataFrame, at: Any, width: float, height: float) -> Any:
     """Invisible lines from top to bottom, which tell of their place (column `tooltip`) where marks are thin."""
     import altair as alt
 
-    lines = alt.Chart(frame).mark_rule(opacity=0, strokeWidth=WIDE / max(len(frame), 1))
+    lines = alt.Chart(frame).mark_rule(opacity=0, strokeWidth=width / max(len(frame), 1))
     return lines.encode(x=at, y=alt.value(0), y2=alt.value(height), description="tooltip:N")
 
 
@@ -596,7 +597,8 @@ def ranges(frame: pl.DataFrame, measure: str) -> Any:
     at = alt.X("place:Q", **_places(frame["run"].to_list(), "systems"))
     up = alt.Y("low:Q", title=f"{measure}, mean over topics")
     base = alt.Chart(frame)
-    step = WIDE / max(len(frame), 1)
+    width = min(WIDE, max(280, 70 * len(frame)))  # a few systems fit on a phone
+    step = width / max(len(frame), 1)
     size = min(9.0, 0.7 * step)
     layers = [
         base.mark_rule(strokeWidth=max(1.5, min(5.0, 0.45 * step)), color=RANGE, opacity=0.5, aria=False).encode(
@@ -612,10 +614,10 @@ def ranges(frame: pl.DataFrame, measure: str) -> Any:
         base.mark_point(
             shape="diamond", size=1.6 * size**2, color=COLOURS[2], filled=False, strokeWidth=1.8, opacity=1, aria=False
         ).encode(x=at, y="estimate:Q"),
-        _hit(frame, at, height),
+        _hit(frame, at, width, height),
     ]
     layers += _names(frame, "place", "score:Q")
-    return _finish(alt.layer(*layers), f"{measure} of each system, and the range it could have", WIDE, height)
+    return _finish(alt.layer(*layers), f"{measure} of each system, and the range it could have", width, height)
 
 
 def rank_intervals(frame: pl.DataFrame, measure: str, topics: str, likely: str) -> Any:
@@ -636,7 +638,7 @@ def rank_intervals(frame: pl.DataFrame, measure: str, topics: str, likely: str) 
     }
     shown = {name: span for name, span in spans.items() if frame[span[0]].is_not_null().any()}
     colours = alt.Scale(domain=[*shown, "rank by score"], range=[*(span[2] for span in shown.values()), COLOURS[6]])
-    legend = alt.Legend(orient="top", title=None, columns=2, labelLimit=400, symbolType="square")
+    legend = alt.Legend(orient="top", title=None, columns=1 if n <= FEW else 2, labelLimit=400, symbolType="square")
     down = alt.Y(
         "run:N",
         sort=frame["run"].to_list(),
@@ -662,7 +664,7 @@ def rank_intervals(frame: pl.DataFrame, measure: str, topics: str, likely: str) 
     marks = dots.mark_circle(size=min(60.0, (0.75 * step) ** 2), opacity=1)
     layers.append(marks.encode(x=across, y=down, color=colour, description="tooltip:N"))
     title = f"{measure}: the rank of each system, and the ranks it could have"
-    return _finish(alt.layer(*layers), title, 620, int(n * step))
+    return _finish(alt.layer(*layers), title, 360 if n <= FEW else 620, int(n * step))
 
 
 def verdict_matrix(frame: pl.DataFrame, names: Sequence[str]) -> Any:
@@ -715,7 +717,7 @@ def topic_spread(frame: pl.DataFrame, measure: str) -> Any:
         ),
         base.mark_rule(color=COLOURS[5], strokeWidth=width, aria=False).encode(x=at, y="q1:Q", y2="q3:Q"),
         base.mark_circle(color=COLOURS[0], size=0.6 * width**2, opacity=1, aria=False).encode(x=at, y="median:Q"),
-        _hit(frame, at, height).encode(href="link:N"),
+        _hit(frame, at, WIDE, height).encode(href="link:N"),
     ]
     return _finish(alt.layer(*layers), f"{measure} topic by topic", WIDE, height)
 

@@ -28,6 +28,33 @@ def shown_safely(text: str) -> str:
     return text.translate(CONTROLS)
 
 
+def p_words(p: float) -> str:
+    """A p-value in a sentence.
+
+    >>> p_words(0.00003), p_words(0.0312)
+    ('< 0.0001', '= 0.0312')
+    """
+    return "< 0.0001" if p < 0.0001 else f"= {p:.4f}"
+
+
+def p_cell(p: float) -> str:
+    """A p-value in a table.
+
+    >>> p_cell(0.00003), p_cell(0.0312)
+    ('<.0001', '0.0312')
+    """
+    return "<.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def up_to(change: float) -> str:
+    """How far something moves at most, never by 0.0000.
+
+    >>> up_to(0.0334), up_to(0.00002)
+    ('by up to 0.0334', 'by less than 0.0001')
+    """
+    return "by less than 0.0001" if change < 0.00005 else f"by up to {change:.4f}"
+
+
 def latex_escape(text: str) -> str:
     r"""Text as LaTeX sets it.
 

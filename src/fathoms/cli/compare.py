@@ -186,10 +186,8 @@ def _present(result: Comparison, args: Namespace, exp: Experiment | None = None)
     output.present(result, args, lambda: _blocks(result), others={"latex": lambda: _latex(result)}, experiment=exp)
 
 
-def _number(value: float | None, signed: bool = True) -> str:
-    if value is None:
-        return ""
-    return f"{value:+z.4f}" if signed else "<.0001" if value < 0.0001 else f"{value:.4f}"
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:+z.4f}"
 
 
 def _blocks(result: Comparison) -> list[Block]:
@@ -215,11 +213,15 @@ def _blocks(result: Comparison) -> list[Block]:
 
 
 def _cell(name: str, value: float | str | None) -> str:
+    from fathoms.text import p_cell
+
     if value is None or isinstance(value, str):
         return value or ""
     if name.startswith("fragility"):
         return f"{value:.0f}"
-    return _number(value, signed=not name.startswith("p"))
+    if name == "p_holds":  # a share of draws
+        return f"{value:.2f}"
+    return p_cell(value) if name in ("p", "p_corrected") else _number(value)
 
 
 def explanation(result: Comparison, i: int) -> list[Block]:

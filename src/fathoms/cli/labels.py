@@ -169,6 +169,7 @@ def _confusion(source: SourceAudit) -> Block:
 def _runs(result: LabelAudit, source: SourceAudit) -> Block:
     """Scores by people and by labels, best by people first, and how far each run follows the labels."""
     from fathoms.cli.screen import Block, Column
+    from fathoms.text import p_cell
 
     best = sorted(range(len(result.runs)), key=lambda i: (-float(source.effects[0].human[i]), result.runs[i]))
     columns = [Column("run", [result.runs[i] for i in best], words=True)]
@@ -182,7 +183,7 @@ def _runs(result: LabelAudit, source: SourceAudit) -> Block:
     columns += [
         Column("follows", [_number(one.correlation) for one in followed], 2),
         Column("excess", [_number(one.excess) for one in followed], 90),
-        Column("p", [_number(one.p) for one in followed], 90),
+        Column("p", ["" if one.p is None else p_cell(one.p) for one in followed], 90),
     ]
     if any(one.suspect for one in followed):
         columns.append(Column("", ["circular?" if one.suspect else "" for one in followed]))
@@ -192,11 +193,12 @@ def _runs(result: LabelAudit, source: SourceAudit) -> Block:
 
 def _swaps(source: SourceAudit) -> Block:
     from fathoms.cli.screen import table
+    from fathoms.text import p_cell
 
     found = [(effect.measure, swap) for effect in source.effects for swap in effect.swaps]
     found.sort(key=lambda pair: -pair[1].human)
     rows = [
-        [swap.ahead, swap.behind, measure, f"{swap.human:+z.4f}", f"{swap.labels:+z.4f}", f"{swap.p:.4f}"]
+        [swap.ahead, swap.behind, measure, f"{swap.human:+z.4f}", f"{swap.labels:+z.4f}", p_cell(swap.p)]
         for measure, swap in found
     ]
     header = ["ahead by people", "behind", "measure", "people", "labels", "p"]

@@ -83,6 +83,7 @@ def run_audit(
         depth=d,
         depth_asked=depth is not None,
         assumed=options.pooled is None,
+        pool_said=pool.sentence,
         pool_known=pool.known,
         contributing=contributing,
         others=guide.others,

@@ -292,7 +292,8 @@ class Guide:
 
 def few_judged(kind: str, low: int, n: int, depth: int, least: str, share: float) -> str:
     """How many runs have too little judged, and which has least."""
-    whose = "The only run" if n == 1 else f"All {n} runs" if low == n else f"{low} of the {n} runs"
+    everyone = "Both runs" if n == 2 else f"All {n} runs"
+    whose = "The only run" if n == 1 else everyone if low == n else f"{low} of the {n} runs"
     kind = kind.replace("are ", "is ") if n == 1 else kind
     return (
         f"{whose} that {kind} {'has' if low == 1 else 'have'} less than "

@@ -46,6 +46,7 @@ class Audit(Result):
     depth: int
     depth_asked: bool
     assumed: bool  # whether the contributing runs are inferred and not listed
+    pool_said: str  # in the words of all other commands
     pool_known: bool  # False: nothing shows who contributed, and all runs stand in
     contributing: list[str]
     others: list[str]

@@ -35,7 +35,7 @@ def answers(result: Audit) -> list[str]:
         return ["Reuse: nothing shows which runs contributed, so look at how much of each run is judged."]
     found = _reuse(result)
     if not found:
-        return ["Reuse: unknown, for no run can be left out of the pool to see what would become of its scores."]
+        return ["Reuse: unknown, as no run can be left out of the pool to see what would become of its scores."]
     severity, reason = max(found, key=lambda one: one[0])
     return [f"Reuse: {REUSE[severity]}. {reason}"]
 
@@ -65,9 +65,9 @@ def _contributing_said(result: Audit) -> str:
         how = asked if result.depth_asked else seen
         return f"Pool: the {pluralise(n, 'run')} listed, to depth {result.depth} ({how})."
     who = f"Assumed pool: {n} of {pluralise(given, 'run')}"
-    unlisted = f"{seen}, as no --pooled list was given"
     if not result.depth_asked:
-        return f"{who}, to depth {result.depth} ({unlisted})."
+        return f"{result.pool_said[0].upper()}{result.pool_said[1:]}."
+    unlisted = f"{seen}, as no --pooled list was given"
     if not result.pool_known:
         return (
             "No pool is known: no run is judged through its first ranks, and no --pooled list was given. Taken "
@@ -83,8 +83,8 @@ def _pool_said(result: Audit) -> str:
         said.append(f"Only the {result.used:,} of {everything:,} judgments that such a pool has are used.")
     elif result.in_pool < everything:
         said.append(
-            f"{result.in_pool:,} of {everything:,} judgments are of documents that these runs have to that depth; the "
-            "others are kept."
+            f"{result.in_pool:,} of {everything:,} judgments are of documents that these runs retrieved to that depth; "
+            "the others are kept."
         )
     judged = {name: result.judged[name] for name in result.contributing}
     share = Judged.total(judged.values()).share
@@ -110,7 +110,7 @@ def _found_said(result: Audit) -> str:
     start = f"Relevant documents: {result.found[-1].mean:.1f} per topic in the pool of depth {result.depth}"
     if last.rate is None:
         return f"{start}."
-    unless = "unless others brought them already" if _elsewhere(result) else ""
+    unless = "unless other runs have found them already" if _elsewhere(result) else ""
     if last.judged < ENOUGH_TO_TELL:
         verdict = "too few documents to tell whether a deeper pool would find more"
     elif last.rate <= FEW_LEFT:
@@ -154,14 +154,14 @@ def _reuse(result: Audit) -> list[tuple[int, str]]:
         text = (
             f"Had {whom} not contributed, the run's {change.measure} would change by {size:.1f}% on average and "
             f"{abs(change.most.percent or 0.0):.1f}% at most ({change.most.run}); it would move by "
-            f"{change.rank.mean:.1f} places on average, among {len(result.shares)} runs."
+            f"{change.rank.mean:.1f} ranks on average, among {len(result.shares)} runs."
         )
         said.append((severity, text))
     elsewhere = _elsewhere(result)
     if said and elsewhere:
         text = (
-            f"It may change less: {elsewhere:,} of {result.used:,} judgments are not from these runs, and who brought "
-            "them may have had the run's documents too."
+            f"It may change less: {elsewhere:,} of {result.used:,} judgments do not come from these runs, and the runs "
+            "that brought them in may have retrieved the run's documents too."
         )
         said.append((0, text))
     outside = {name: result.judged[name].share for name in result.others}

@@ -540,7 +540,7 @@ def _verdict(pair: Pair, doubt: str, other_side: bool, how: _How) -> dict[str, A
 
 
 def _with_reasons(pairs: list[Pair], differences: Floats, levels: Floats) -> list[Pair]:
-    """How many topics would be expected to settle the pairs that are open for want of them.
+    """How many topics would be expected to settle the pairs that are open for lack of them.
 
     For differences like those seen, normally distributed, and the level that each pair is tested at.
     """
@@ -555,16 +555,17 @@ def _with_reasons(pairs: list[Pair], differences: Floats, levels: Floats) -> lis
     for pair, topics in zip(pairs, needed.tolist(), strict=True):
         if pair.reason == "topics" and topics < MOST_TOPICS:
             pair = replace(
-                pair, reason=f"topics (about {max(topics, differences.shape[1] + 1):,.0f} would probably be enough)"
+                pair,
+                reason=f"topics (about {max(topics, differences.shape[1] + 1):,.0f} in all would probably be enough)",
             )
         elif pair.reason == "topics":
-            pair = replace(pair, reason=f"topics (more than {MOST_TOPICS:,} would be needed)")
+            pair = replace(pair, reason=f"topics (more than {MOST_TOPICS:,} in all would be needed)")
         told.append(pair)
     return told
 
 
 def _with_unjudged(pairs: list[Pair], systems: dict[str, System], depth: int) -> list[Pair]:
-    """How many documents of the two runs are to be judged, of pairs that are open for want of judging."""
+    """How many documents of the two runs are to be judged, of pairs that are open for lack of judging."""
     told = []
     for pair in pairs:
         if pair.reason == "judging" and pair.verdict == "open":

@@ -71,14 +71,14 @@ def _verdict(one: ScoreChange) -> str:
     if equal:
         return f"{word} by {name}" + (" as judged, which judging may change" if max(-low, high) > NOTHING else "")
     if one.reversible == "no":
-        return f"{word} by {name} on these topics, and no judging of their documents or tie-breaking undoes that"
+        return f"{word} by {name} on these topics, and no judging of their documents and no tie-breaking undoes that"
     if one.doubt == "ties":
         could = "depends" if one.reversible == "yes" else "may depend"
         return f"{word} by {name}, but that {could} on the tie-breaking rule"
     if (one.mean > 0 and low > -NOTHING) or (one.mean < 0 and high < NOTHING):
-        return f"{word} by {name} as judged; judging may make them equal, but never turn it round"
+        return f"{word} by {name} as judged; judging may make them equal, but cannot reverse it"
     if one.reversible == "yes":
-        return f"nobody can say yet whether that is better by {name}"
+        return f"whether that is better by {name} cannot be said yet"
     return f"{word} by {name} as judged, and it is not known whether judging can undo that"
 
 
@@ -106,11 +106,11 @@ def _alike(diff: Diff) -> list[str]:
         f"{found.rbo.extrapolated[both].mean():.3f}"
     )
     if high - low >= 0.001:
-        said += f", between {low:.3f} and {high:.3f} whatever follows the last documents"
+        said += f", between {low:.3f} and {high:.3f} whatever follows the last document"
     shifts = found.mean_shift[both]
     shifts = shifts[~np.isnan(shifts)]
     if len(shifts) and shifts.any():
-        said += f". Documents that both have, and one of them in its first {k}, move by {shifts.mean():.1f} ranks"
+        said += f". Documents that both have, at least one of them in its first {k}, move by {shifts.mean():.1f} ranks"
     across = int((found.gained - found.new).sum()), int((found.lost - found.gone).sum())
     if any(across):
         said += (

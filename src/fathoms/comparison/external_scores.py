@@ -1,7 +1,7 @@
 """Scores that another tool has computed: read them topic by topic, and test the differences.
 
 Read are trec_eval's `-q` output, what `ir_measures -q` prints, and the tsv, csv, json and parquet of `fathoms eval`.
-Of scores alone nobody can tell what unjudged documents or ties would change, so there are no ranges here, and a
+Scores alone do not tell what unjudged documents or ties would change, so there are no ranges here, and a
 difference is `significant` and no more.
 """
 
@@ -22,7 +22,7 @@ from fathoms.comparison.compare import Comparison, Pair, chosen_baseline, compar
 from fathoms.comparison.intervals import intervals
 from fathoms.comparison.paired_tests import effect_interval, effect_size, paired_differences
 from fathoms.comparison.ranges import NOTHING
-from fathoms.comparison.sentences import p_words, tested
+from fathoms.comparison.sentences import tested
 from fathoms.comparison.significance import CORRECTIONS, TESTS, Correction, Test, p_corrected, p_values
 from fathoms.data.arrays import frame_of_rows
 from fathoms.data.file_names import stem
@@ -32,7 +32,7 @@ from fathoms.data.runs import expand
 from fathoms.data.topics import topic_order
 from fathoms.errors import FathomsError, InputError, warn
 from fathoms.measures.parse import parse_measure
-from fathoms.text import pluralise
+from fathoms.text import p_words, pluralise
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from fathoms.comparison.ranges import Universe
 from fathoms.experiment.result import Result
-from fathoms.text import pluralise
+from fathoms.text import p_words, pluralise
 
 OUTCOMES = ("passes", "fails", "cannot tell")
 EXIT_CODES = {"passes": 0, "fails": 1, "cannot tell": 3}  # 2 is bad input
@@ -140,6 +140,8 @@ class Gate(Result):
         return junit(self)
 
 
+NEEDED = {"judging": "judgments", "topics": "topics"}  # by the reason of `cannot tell`
+
 # -- sentences -------------------------------------------------------------------------------------------------
 
 
@@ -161,8 +163,8 @@ def headline(gate: Gate) -> str:
         )
     open_ = [row for row in gate.overall if row.outcome == "cannot tell"]
     why = dict.fromkeys(row.reason for row in open_)
-    lacking = _names([{"judging": "more judgments", "topics": "more topics"}[reason] for reason in why])
-    return f"Cannot tell whether {gate.candidate} is worse than {gate.baseline}: it takes {lacking}."
+    lacking = _names([f"more {NEEDED[reason]}" for reason in why])
+    return f"Cannot tell whether {gate.candidate} is worse than {gate.baseline}: that would take {lacking}."
 
 
 BASES = {
@@ -193,7 +195,7 @@ def sentence(gate: Gate, row: GateRow) -> str:
             f"{BASES[row.basis]}; with {level} confidence it is at least {max(-(row.upper or 0.0), 0.0):.4f}.{estimate}"
         )
     if row.lower is None:
-        return f"{_named(row)}: cannot tell ({figures}): one topic says nothing of others."
+        return f"{_named(row)}: cannot tell ({figures}): one topic says nothing about others."
     reach = f"a drop of up to {-row.lower:.4f} cannot be ruled out, where {gate.max_drop:g} is allowed"
     drop = f"no drop is significant ({_tested(gate, row)})"
     return f"{_named(row)}: cannot tell ({figures}): {reach}; but {drop}.{estimate} {_lacking(row)}"
@@ -201,7 +203,7 @@ def sentence(gate: Gate, row: GateRow) -> str:
 
 def _tested(gate: Gate, row: GateRow) -> str:
     several = ", corrected" if len(gate.found) > 1 else ""
-    return f"p {_p(row.p_drop_corrected)}{several}"
+    return f"p {p_words(row.p_drop_corrected)}{several}"
 
 
 def _lacking(row: GateRow) -> str:
@@ -212,8 +214,8 @@ def _lacking(row: GateRow) -> str:
             return f"More topics alone would not tell while {what} could change the difference."
         return f"Judging about {row.needed:,} of the {unjudged} that could change the difference would probably tell."
     if row.needed is None:
-        return "The difference is too near to the limit: not even 100,000 topics would be likely to tell."
-    return f"About {row.needed:,} topics would probably tell."
+        return "The difference is too close to the limit: not even 100,000 topics would be likely to tell."
+    return f"About {row.needed:,} topics in all would probably tell."
 
 
 def group_sentences(gate: Gate) -> list[str]:
@@ -279,10 +281,6 @@ def _names(names: Sequence[str]) -> str:
     return unique[0] if len(unique) == 1 else f"{', '.join(unique[:-1])} and {unique[-1]}"
 
 
-def _p(p: float) -> str:
-    return "< 0.0001" if p < 0.0001 else f"= {p:.4f}"
-
-
 # -- for pull requests and build servers -----------------------------------------------------------------------
 
 SIGNS = {"passes": "✅", "fails": "❌", "cannot tell": "❔"}
@@ -344,9 +342,9 @@ def junit(gate: Gate) -> str:
                 f'<failure type="drop" message={attribute(f"{_named(row)} drops by {-row.diff:.4f}")}>{text}</failure>'
             )
         elif row.outcome == "cannot tell" and row.group == "all":
-            body = f'<error type="cannot tell" message={attribute(f"needs more {row.reason}")}>{text}</error>'
+            body = f'<error type="cannot tell" message={attribute(f"needs more {NEEDED[row.reason]}")}>{text}</error>'
         elif row.outcome == "cannot tell":
-            body = f"<skipped message={attribute(f'cannot tell: needs more {row.reason}')}/>"
+            body = f"<skipped message={attribute(f'cannot tell: needs more {NEEDED[row.reason]}')}/>"
         else:
             body = f"<system-out>{text}</system-out>"
         cases.append(f"{head}{body}</testcase>")

@@ -13,7 +13,7 @@ from fathoms.comparison.label_agreement import Estimate
 from fathoms.comparison.label_budget import DEPTH, NORMAL
 from fathoms.comparison.label_circularity import FEWEST_RUNS
 from fathoms.comparison.label_runs import Effect
-from fathoms.text import pluralise
+from fathoms.text import p_words, pluralise
 
 if TYPE_CHECKING:
     from fathoms.comparison.label_result import LabelAudit, SourceAudit
@@ -36,9 +36,9 @@ def _how_far(source: SourceAudit) -> str:
     figures = source.figures
     said = f"{source.name} agrees with people on what is relevant with kappa {with_interval(figures['kappa'])}"
     if figures["kappa"].value is None:
-        said = f"{source.name}: agreement with people on what is relevant is not defined for these labels"
+        said = f"{source.name}: agreement with people on what is relevant is undefined for these labels"
     tau = next((effect for effect in source.effects if effect.tau is not None), None)
-    order = "" if tau is None else f"; in its order of runs by {tau.measure}, tau with theirs is {tau.tau:.2f}"
+    order = "" if tau is None else f"; its order of the runs by {tau.measure} has tau {tau.tau:.2f} with theirs"
     return f"{said}{order}."
 
 
@@ -123,7 +123,8 @@ def _agreement(source: SourceAudit) -> str:
         said.append(
             f"Its labels are scores: AUC {with_interval(figures['auc'])}, rank correlation with the grades "
             f"{with_interval(figures['spearman'])}. From {source.relevant_from:.4g} on they count as relevant; the "
-            "thresholds that make grades of them agree best with these very judgments, which flatters what follows."
+            "thresholds that turn them into grades are those that agree best with these very judgments, which flatters "
+            "what follows."
         )
     said.append(
         f"Agreement beyond chance, with 95% intervals over topics: kappa {with_interval(figures['kappa'])} on what is "
@@ -144,7 +145,7 @@ def _kinds_of_error(source: SourceAudit) -> str:
     bias = figures["bias"]
     if bias.value is not None:
         if bias.low is None or bias.high is None or bias.low <= 0 <= bias.high:
-            which = "; it is not clear that they are too high or too low" if bias.low is not None else ""
+            which = "; whether they are too high or too low is not clear" if bias.low is not None else ""
         else:
             which = ": it is too generous" if bias.value > 0 else ": it is too strict"
         said.append(f"Its labels minus their grades: {with_signs(bias)} on average{which}.")
@@ -170,8 +171,8 @@ def _order(source: SourceAudit, effect: Effect) -> str:
     n = len(effect.human)
     if effect.tau is None:
         return (
-            f"{effect.measure} of the only run: {effect.human[0]:.4f} by people, {effect.labels[0]:.4f} by labels of "
-            "the same documents."
+            f"{effect.measure} of the only run: {effect.human[0]:.4f} by people's judgments, {effect.labels[0]:.4f} "
+            "by labels of the same documents."
         )
     pairs, real = n * (n - 1) // 2, sum(swap.p < SIGNIFICANT for swap in effect.swaps)
     if not effect.swaps:
@@ -179,7 +180,9 @@ def _order(source: SourceAudit, effect: Effect) -> str:
     else:
         change = "changes" if len(effect.swaps) == 1 else "change"
         swapped = f"{len(effect.swaps):,} of {pluralise(pairs, 'pair')} {change} places"
-        swapped += f", {f'{real:,}' if real else 'none'} of them significantly different by people (t test, p < "
+        swapped += (
+            f", {f'{real:,}' if real else 'none'} of them significantly different according to people (t-test, p < "
+        )
         swapped += f"{SIGNIFICANT:g}, uncorrected)"
     return (
         f"{effect.measure} with its labels in place of the judgments of the same documents: tau {effect.tau:.2f}, "
@@ -192,8 +195,8 @@ def _circular(source: SourceAudit) -> str:
     tested = sum(one.p is not None for one in source.followings)
     if not tested:
         return (
-            f"Whether a run was reranked by this judge cannot be told: that takes at least {FEWEST_RUNS} runs to "
-            "compare, with judged and labelled documents in their first places."
+            f"There is no telling whether a run was reranked by this judge: that takes at least {FEWEST_RUNS} runs "
+            "to compare, with judged and labelled documents in their first ranks."
         )
     suspects = source.suspects
     if not suspects:
@@ -206,15 +209,11 @@ def _circular(source: SourceAudit) -> str:
     said = [
         f"{one.run} looks circular: among documents of the same human grade its order follows the labels more than "
         f"other runs' do (correlation {one.correlation or 0.0:.2f}, {one.excess or 0.0:.2f} more than expected; p "
-        f"{_p(one.p)}, corrected for {tested:,} runs), and labels change its {effect.measure} by "
-        f"{gain[one.run]:+z.3f} against the median run."
+        f"{'unknown' if one.p is None else p_words(one.p)}, corrected for {tested:,} runs), and labels change its "
+        f"{effect.measure} by {gain[one.run]:+z.3f} against the median run."
         for one in suspects
     ]
     return " ".join([*said, "A suspicion, not a proof: a system much like the judge looks the same."])
-
-
-def _p(p: float | None) -> str:
-    return "unknown" if p is None else "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _judgments(source: SourceAudit) -> list[str]:

@@ -113,15 +113,16 @@ def run_plan(
         if likely:
             plan = with_likely(experiment, plan, level=level, confidence=confidence, progress=progress)
         depths.append(trimmed(plan))
+    pool = ""
     if depths and experiment.has_qrels and experiment.has_runs and experiment.options.pooled is None:
-        notes.append(experiment.pool_assumed().sentence)
+        pool = experiment.pool_assumed().sentence
     if not topics and not depths:
         raise FathomsError(
             "; ".join(notes)
             or "nothing to plan from: state the variance of a difference per topic (variance), or give scores by topic "
             "(from_scores), judgments and runs, or a measure such as RBP(p=0.8) to say how deep to judge"
         )
-    return Plan(topics, depths, level, confidence, list(dict.fromkeys(notes)))
+    return Plan(topics, depths, level, confidence, list(dict.fromkeys(notes)), pool)
 
 
 class _Asked:

@@ -96,6 +96,7 @@ class Plan(Result):
     level: float
     confidence: float
     notes: list[str] = field(default_factory=list)
+    pool: str = ""  # which pool is assumed, where depths depend on that
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Questions `topics` (needed, by method), `curve` (power by number of topics), `interval`, `depth`,

@@ -30,7 +30,7 @@ def remarks(plan: Plan) -> list[str]:
         told += of_depth(one)[1:]
         told += of_sample(one, plan.level)
         told += of_likely(one, plan.level, plan.confidence, plan.topics[0].width if plan.topics else None)
-    return told
+    return [*told, *([f"{plan.pool[0].upper()}{plan.pool[1:]}."] if plan.pool else [])]
 
 
 # -- topics -----------------------------------------------------------------------------------------------------------
@@ -88,9 +88,7 @@ def _behind(plan: TopicPlan) -> str:
         else "that is for the variance of the one pair of runs that differ"
     )
     resampled = (
-        f"; drawing topics again from these {plan.scored_topics} says {drawn.topics:,}"
-        if drawn.topics is not None
-        else ""
+        f"; resampling these {plan.scored_topics} topics says {drawn.topics:,}" if drawn.topics is not None else ""
     )
     known = ""
     if exact.topics is not None:
@@ -173,7 +171,7 @@ def _left(plan: DepthPlan, point: DepthPoint) -> str:
     if isinstance(plan.measure, RBP) and plan.basis == "formula" and plan.measure.k is None:
         return f"{point.residual:.4f} ({plan.measure.p:g}^{point.depth})"
     if plan.basis == "judgments":
-        return f"{point.residual:.4f} on average, by the judgments there are"
+        return f"{point.residual:.4f} on average, with the judgments there are"
     where = "" if plan.basis == "formula" else " on average"
     return (
         f"{point.residual:.4f}{where}" if isinstance(plan.measure, Weighted) else f"at most {point.residual:.4f}{where}"
@@ -184,13 +182,13 @@ def _enough(plan: DepthPlan) -> str:
     if plan.enough is None:
         last = plan.points[-1]
         return (
-            f"no pool up to depth {last.depth:,} keeps the residual at {plan.epsilon:g} or less; that one leaves "
-            f"{_left(plan, last)}."
+            f"no pool up to depth {last.depth:,} keeps the residual at {plan.epsilon:g} or less; depth {last.depth:,} "
+            f"leaves {_left(plan, last)}."
         )
     cost = _cost(plan.enough, plan)
     most = ""
     if plan.enough.largest is not None and plan.runs > 1:
-        most = f", and {plan.enough.largest:.4f} in the run that has most"
+        most = f", and {plan.enough.largest:.4f} for the run with the largest"
     return (
         f"a pool of depth {plan.enough.depth:,}{f' ({cost})' if cost else ''} keeps the residual at {plan.epsilon:g} "
         f"or less: it leaves {_left(plan, plan.enough)}{most}."
@@ -238,7 +236,7 @@ def of_sample(plan: DepthPlan, level: float) -> list[str]:
     one = plan.sample
     if one is None:
         return []
-    what = "whatever turns out relevant" if one.worst else "by the judgments there are"
+    what = "whatever turns out relevant" if one.worst else "with the judgments there are"
     return [
         f"{plan.measure.name}: {one.judgments:,} random judgments of the {pluralise(one.documents, 'document')} in a "
         f"pool of depth {one.depth:,} are enough, {what}, for {100 * level:g}% intervals of a run's mean score down to "
@@ -250,7 +248,7 @@ def of_sample(plan: DepthPlan, level: float) -> list[str]:
 
 
 def of_likely(plan: DepthPlan, level: float, confidence: float, width: float | None) -> list[str]:
-    """Intervals for want of judging, on these topics."""
+    """Intervals that come from incomplete judging, on these topics."""
     points = [one for one in plan.points if one.likely is not None]
     if not points:
         return []
@@ -261,7 +259,7 @@ def of_likely(plan: DepthPlan, level: float, confidence: float, width: float | N
         intervals = f"{100 * level:g}% likely intervals of a run's mean score {target}"
         last = points[-1]
         told.append(
-            f"no pool looked at leaves {intervals} that are {width:g} wide or less on average; that of depth "
+            f"none of these pools leaves {intervals} that are {width:g} wide or less on average; that of depth "
             f"{last.depth:,} leaves {last.likely:.4f}."
             if found is None
             else f"a pool of depth {found.depth:,} ({pluralise(found.judgments or 0, 'judgment')}) leaves {intervals} "
@@ -278,7 +276,7 @@ def of_likely(plan: DepthPlan, level: float, confidence: float, width: float | N
         )
     elif shares:
         told.append(
-            f"no pool looked at makes {sure}, for {100 * CLEAR:.0f}% of the pairs of runs; that of depth "
+            f"none of these pools makes {sure}, for {100 * CLEAR:.0f}% of the pairs of runs; that of depth "
             f"{shares[-1][0].depth:,} does for {100 * shares[-1][1]:.0f}%."
         )
     return [f"{plan.measure.name}: {line}" for line in told]

@@ -52,7 +52,7 @@ def _over_topics(found: Sequence[Standing], result: Ranking) -> str:
         return f"Over topics, no other run might be the best ({level})."
     if len(best) == len(found):
         return f"Over topics, no run can be excluded as the best ({level})."
-    return f"Over topics, tied for first: {_named(best)}, {len(best)} of {len(found)} runs ({level})."
+    return f"Over topics, {len(best)} of {len(found)} runs might be the best: {_named(best)} ({level})."
 
 
 def _likely(found: Sequence[Standing], result: Ranking, measure: str) -> str:
@@ -63,7 +63,7 @@ def _likely(found: Sequence[Standing], result: Ranking, measure: str) -> str:
     if len(likely) == 1:
         return f"{then}only {likely[0]} is likely to be first ({level})."
     if len(likely) == len(found):
-        return f"{then}each run is a likely first ({level})."
+        return f"{then}any run may well be first ({level})."
     return f"{then}likely to be first: {_named(likely)}, {len(likely)} of {len(found)} runs ({level})."
 
 
@@ -71,14 +71,12 @@ def _possible(found: Sequence[Standing], result: Ranking) -> str:
     left = [one.run for one in found if one.rank_low == 1]
     means = "judging and tie-breaking" if result.tied else "judging"
     always = [one.run for one in found if one.rank_high == 1]
+    whatever = f"Whatever {means} {'bring' if result.tied else 'brings'}, on these topics"
     if len(left) == len(always):
-        return f"No {means.replace(' and ', ' or ')} changes that {_named(always)} {_be(always)} first on these topics."
+        return f"{whatever} {_named(always)} {_be(always)} first."
     if len(left) == len(found):
         return f"Over {means}, on these topics, no run is ruled out as the first."
-    return (
-        f"Whatever {means} {'bring' if result.tied else 'brings'}, on these topics the first is one of "
-        f"{pluralise(len(left), 'run')}: {_named(left)}."
-    )
+    return f"{whatever} the first is one of {pluralise(len(left), 'run')}: {_named(left)}."
 
 
 def _be(runs: Sequence[str]) -> str:
@@ -92,7 +90,7 @@ def _widths(found: Sequence[Standing]) -> str:
         spans.append(f"{_width(found, 'likely_rank_low', 'likely_rank_high'):.1f} likely over judging")
     if found[0].rank_low is not None:
         spans.append(f"{_width(found, 'rank_low', 'rank_high'):.1f} possible over judging and ties")
-    return f"Ranks open to an average run, of {len(found)}: {', '.join(spans)}."
+    return f"Ranks that a run could have, on average, out of {len(found)}: {', '.join(spans)}."
 
 
 def _width(found: Sequence[Standing], low: str, high: str) -> float:
@@ -119,13 +117,18 @@ def remarks(result: Ranking) -> list[str]:
 
 def about(result: Ranking) -> list[str]:
     """What ranks are over, by any measure, and how the estimates were checked."""
-    return [*_possible_over(result), _sets(result), *result.about_estimates]
+    return [*ranks_over(result), *result.about_estimates]
+
+
+def ranks_over(result: Ranking) -> list[str]:
+    """What possible ranks are over, if there are any, and what those over topics mean."""
+    return [*_possible_over(result), _sets(result)]
 
 
 def _sets(result: Ranking) -> str:
     return (
-        f"Over topics: with {100 * (1 - result.alpha):g}% confidence the ranks that all topics of this kind would give "
-        "are in the sets, those of all runs at once; scores as judged."
+        f"Over topics: with {100 * (1 - result.alpha):g}% confidence, the sets hold the ranks that all topics of this "
+        "kind would give, for all runs at once; scores as judged."
     )
 
 

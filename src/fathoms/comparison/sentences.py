@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fathoms.comparison.ranges import NOTHING
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
-from fathoms.text import pluralise
+from fathoms.text import p_words, pluralise
 
 if TYPE_CHECKING:
     from fathoms.comparison.compare import Comparison, Pair
@@ -222,13 +222,16 @@ def _figures(pair: Pair, result: Comparison) -> str:
     level = f"{100 * (1 - result.alpha):g}%"
     if isfinite(low) and isfinite(high):
         about = SIGNIFICANCE_TESTS[result.test].about
-        what = "interval" if about == "mean difference" else f"interval of the {about}"
+        what = "interval over topics" if about == "mean difference" else f"interval of the {about} over topics"
         found.insert(0, f"{level} {what} {_span(pair, low, high)}")
-    parts = [", ".join(found), tested(result)]
+    size_of_it = ""
     if pair.effect_low is not None and pair.effect_high is not None and isfinite(pair.effect_low):
         low, high = _towards(pair, pair.effect_low, pair.effect_high)
-        parts.append(f"effect size {abs(pair.effect):.2f}, uncorrected {level} interval {low:+z.2f} to {high:+z.2f}")
-    return f"On average over {pluralise(result.topics, 'topic')} {lead} ({'; '.join(parts)}).{_lacking(pair)}"
+        size_of_it = f" The effect size is {abs(pair.effect):.2f} (uncorrected {level} interval {low:+z.2f} to "
+        size_of_it += f"{high:+z.2f})."
+    start = f"On average over {pluralise(result.topics, 'topic')} {lead} ({', '.join(found)}; {tested(result)})."
+    needs = lacking(pair)
+    return f"{start}{size_of_it}{f' {needs}' if needs else ''}"
 
 
 def _down_to(pair: Pair, result: Comparison) -> str:
@@ -237,17 +240,18 @@ def _down_to(pair: Pair, result: Comparison) -> str:
     return "" if depth is None else f" down to rank {depth:,}"
 
 
-def _lacking(pair: Pair) -> str:
-    """What an open comparison is open for."""
+def lacking(pair: Pair) -> str:
+    """What an open comparison needs to be significant."""
     if pair.verdict != "open" or pair.reason in ("", OTHER_SIDE):
         return ""
-    if pair.reason.startswith("judging"):
+    kind, _, detail = pair.reason.partition(" (")
+    if kind == "ties":
+        return f"Breaking ties differently {'could' if pair.reversible == 'yes' else 'may'} reverse the difference."
+    needs = f"A claim needs more {kind} ({detail}" if detail else f"A claim needs more {kind}"
+    if kind == "judging":
         likely = "will probably" if (pair.p_holds or 0.0) >= PROBABLE else "may well"
-        then = f"judged that far, it {likely} be significant (p_holds {pair.p_holds:.2f})"
-        return f" What it lacks: {pair.reason}; {then}."
-    if pair.reason == "ties":
-        return f" Breaking ties differently {'could' if pair.reversible == 'yes' else 'may'} reverse it."
-    return f" What it lacks: {pair.reason}."
+        return f"{needs}: judged that far, the difference {likely} be significant (p_holds {pair.p_holds:.2f})."
+    return f"{needs}."
 
 
 def _span(pair: Pair, low: float, high: float, link: str = " to ") -> str:
@@ -269,12 +273,14 @@ def _judging(pair: Pair) -> str:
     if high - low <= 1e-9:
         told = f"No judging changes this {what}"
     elif pair.exact:
-        told = f"Judging the rest could take this {what} as far as {_span(pair, low, high, ' or ')}"
+        told = f"Judging the rest could bring this {what} down to {_span(pair, low, high, ' or up to ')}"
     else:
         told = f"Whatever is judged, this {what} stays between {_span(pair, low, high, ' and ')}"
     if pair.verdict == "open" and pair.reversible == "no":
         ahead = _ordered(pair)[0]
-        return f"{told}: on these topics {ahead} stays ahead whatever is judged, and in every order of ties both share."
+        return (
+            f"{told}: on these topics {ahead} stays ahead whatever is judged and whatever tie-breaking rule both share."
+        )
     if pair.fragility_low is None:
         return f"{told}."
     least = int(pair.fragility_low)
@@ -305,7 +311,7 @@ def _depths(pair: Pair) -> str:
     if not pair.depths_reversed:
         return ""
     depths = "depth" if len(pair.depths_reversed) == 1 else "depths"
-    return f"At {depths} {' and '.join(map(str, pair.depths_reversed))} the order is the other way round."
+    return f"At {depths} {' and '.join(map(str, pair.depths_reversed))} the order is reversed."
 
 
 def tested(result: Comparison) -> str:
@@ -315,11 +321,6 @@ def tested(result: Comparison) -> str:
     if test.allows_for_all_pairs or result.correction == "none" or pairs < 2:
         return test.title
     return f"{test.title}, {CORRECTION_METHODS[result.correction].title}-corrected"
-
-
-def p_words(p: float) -> str:
-    """A p-value as sentences have it."""
-    return "< 0.0001" if p < 0.0001 else f"= {p:.4f}"
 
 
 MEANINGS = {
@@ -342,10 +343,14 @@ def _counted(measure: str, pairs: list[Pair], result: Comparison) -> str:
         told += f" Of the open ones, {proved:,} cannot be reversed on these topics by any judging or tie-breaking."
     reversed_ = sum(bool(pair.depths_reversed) and pair.verdict not in ("open", "tie") for pair in pairs)
     if reversed_:
-        told += f" At another depth {reversed_:,} of the significant ones would have the other order."
+        told += f" At some other depth, {reversed_:,} of the significant ones {_be(reversed_)} in the opposite order."
     return told
 
 
 def _are(count: int, verdict: str, meaning: str) -> str:
     named = {"tie": ("a tie", "ties")}.get(verdict, (verdict, verdict))
-    return f"{count:,} {'is' if count == 1 else 'are'} {named[count != 1]} ({meaning})"
+    return f"{count:,} {_be(count)} {named[count != 1]} ({meaning})"
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -10,7 +10,7 @@ from fathoms.comparison.correlation import TIE
 from fathoms.comparison.tie_anomalies import Affected, affected
 from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure
-from fathoms.text import pluralise
+from fathoms.text import pluralise, up_to
 
 if TYPE_CHECKING:
     from fathoms.comparison.tie_effects import TieReport
@@ -112,8 +112,8 @@ def of_measure(report: TieReport, measure: Measure, *, agreement: bool = True) -
         return f"{measure.name}: no score depends on the tie-breaking rule."
     widest = int(np.argmax(width))
     lines = [
-        f"{measure.name}: the order of tied documents changes {moved} of {pluralise(len(width), 'score')}, by up to "
-        f"{width[widest]:.4f} ({report.names[widest]})."
+        f"{measure.name}: the order of tied documents changes {moved} of {pluralise(len(width), 'score')}, "
+        f"{up_to(width[widest])} ({report.names[widest]})."
     ]
     changes, could = means.verdicts()
     if changes.any() or could.any():

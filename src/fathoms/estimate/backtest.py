@@ -72,7 +72,7 @@ def hidings(
         for fold in _folds(contributing, teams, seed):
             rest = _least_rank(documents, contributing & ~fold)
             hidden = judged & (documents.pooled <= pool_depth) & (rest > pool_depth)
-            runs = pluralise(int(fold.sum()), "run")
+            runs = pluralise(int(fold.sum()), "held-out run")
             found.append(_hiding(f"those that only {runs} brought in", judged, hidden, pool_depth))
     if not found:
         rows = np.flatnonzero(judged)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SAME = 1e-9  # means that differ by less are equal
 SMALL = 0.0001  # changes below this are not shown in figures
-ABOUT = "Estimates are about further judging only: these topics, this order of tied documents."
+ABOUT = "Estimates are about further judging only, on these topics and in this order of tied documents."
 POINTS = "Those of {} are points without an interval; `low` and `high` are what is possible."
 
 Means = dict[str, tuple[float, float]]  # by run: score and estimate
@@ -93,9 +93,9 @@ def _selected(estimates: Estimates) -> str:
     if share > 0.95:
         return ""
     return (
-        "Runs that are not given seem to have had documents judged, and what they did not find is less often relevant: "
-        f"{share:.0%} of the change that the model expects is believed, by experience with other collections. Give all "
-        "pooled runs if you have them."
+        "Some judged documents seem to come from runs that are not given here. What those runs did not find is less "
+        f"often relevant, so only {share:.0%} of the change that the model expects is counted, a share learned from "
+        "other collections. Give all pooled runs if you have them."
     )
 
 

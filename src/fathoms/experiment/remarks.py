@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from fathoms.text import pluralise
+from fathoms.text import pluralise, up_to
 
 if TYPE_CHECKING:
     from fathoms.experiment.evaluate import Evaluation
@@ -63,8 +63,8 @@ def _overlapping(ranges: int, n: int, of: int) -> str:
     subject, verb = ("its range", "overlaps") if ranges == 1 else ("their ranges", "overlap")
     if n == 0:
         return f"{subject} {verb} no other"
-    everyone = {1: "the other", 2: "both others"}.get(of, f"all {of:,} others")
-    return f"{subject} {verb} {everyone if n == of else f'{n:,} of {of:,} others'}"
+    everyone = {1: "that of the other", 2: "those of both others"}.get(of, f"those of all {of:,} others")
+    return f"{subject} {verb} {everyone if n == of else f'those of {n:,} of {of:,} others'}"
 
 
 def remarks(result: Evaluation) -> list[str]:
@@ -81,14 +81,14 @@ def remarks(result: Evaluation) -> list[str]:
     most = _widest(moved, "tie_low", "tie_high")
     if most:
         lines.append(
-            f"Ties: another order of tied documents changes {len(moved)} of {len(means)} scores, by up to "
-            f"{most[0]:.4f} ({most[2]} of {most[1]}); see `fathoms ties`."
+            f"Ties: another order of tied documents changes {len(moved)} of {len(means)} scores, "
+            f"{up_to(most[0])} ({most[2]} of {most[1]}); see `fathoms ties`."
         )
     contradicted = [run.run for run in result.runs if run.rank_order_differs]
     if contradicted:
         shown = ", ".join(contradicted[:3]) + (f" and {len(contradicted) - 3} more" if len(contradicted) > 3 else "")
         lines.append(
-            f"Ranks: the rank column contradicts the scores, and following it would change scores, in {shown}; "
+            f"Ranks: in {shown} the rank column contradicts the scores, and ranking by it would change the results; "
             "see `fathoms ties`."
         )
     errors = [
@@ -141,14 +141,14 @@ def range_sentences(result: Evaluation) -> list[str]:
     of = {text: "" if len(by_text) == 1 else f" of {', '.join(names)}" for text, names in by_text.items()}
     said = [f"Ranges{names}: {text}." for text, names in of.items()]
     if tails:
-        said.append(f"In the high of {', '.join(tails)} everything past the last rank read is relevant too.")
+        said.append(f"The high of {', '.join(tails)} also takes everything past the last rank read as relevant.")
     return said
 
 
 def _ranged_over(measure: Measure, result: Evaluation) -> str:
     universe = getattr(measure, "universe", "run")
     runs, depth = result.runs, result.universe_depth
-    where = "" if depth is None else f" in the first {depth:,} places of {'some' if len(runs) > 1 else 'the'} run"
+    where = "" if depth is None else f" in the first {depth:,} ranks of {'some' if len(runs) > 1 else 'the'} run"
     own = sum(run.unjudged_anywhere for run in runs)
     if measure.needs_universe and result.universe is not None:
         text = f"every way of judging the {pluralise(result.universe, 'unjudged document')} of these {len(runs)} runs"

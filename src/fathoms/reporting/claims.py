@@ -18,12 +18,13 @@ from fathoms.comparison.audit_findings import as_percent
 from fathoms.comparison.compare import HOLDS, Comparison, Pair
 from fathoms.comparison.depth import STABLE, stable_from
 from fathoms.comparison.rank_sentences import span
+from fathoms.comparison.sentences import lacking
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure
 from fathoms.reporting.story import FAR_LESS, TOP_PLACES, expected_ahead, judged_shares
 from fathoms.reporting.verdicts import CLAIMED, ahead, leaders, of_run, other_run, rivals
-from fathoms.text import pluralise
+from fathoms.text import p_words, pluralise
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report
@@ -153,7 +154,7 @@ def _pair(report: Report, measure: Measure, made: Comparison, pair: Pair) -> Cla
     means = {run.run: run.mean(measure)["score"] or 0.0 for run in report.evaluation.runs}
     topics, evidence = _topics(report), _pair_evidence(report, measure, made, pair)
     scores = f"{means[better]:.4f} vs {means[worse]:.4f}"
-    tested = f"{scores}; {_tested(made, measure)}, p {_p(pair.p_corrected)}"
+    tested = f"{scores}; {_tested(made, measure)}, p {p_words(pair.p_corrected)}"
     if pair.verdict in CLAIMED:
         said = f"{topics}, {better} has higher {measure.name} than {worse} ({tested})"
         return Claim("rival", f"{said}; {_holds(report, measure, pair)}.", evidence)
@@ -164,7 +165,7 @@ def _pair(report: Report, measure: Measure, made: Comparison, pair: Pair) -> Cla
     if pair.verdict == "fragile":
         said += f"the difference is significant as judged ({tested}), but {_undone(report, measure, pair)}."
         return Claim("rival", said, evidence, may_not=True)
-    said += f"the difference is not significant ({tested}). What it lacks: {pair.reason}."
+    said += f"the difference is not significant ({tested}). {lacking(pair)}".rstrip()
     if pair.reversible == "no":
         said += (
             f" On these topics {better} stays ahead however the documents of the two are judged, and in every order of "
@@ -179,10 +180,6 @@ def _tested(made: Comparison, measure: Measure) -> str:
     if test.allows_for_all_pairs or made.correction == "none" or pairs < 2:
         return test.title
     return f"{test.title}, {CORRECTION_METHODS[made.correction].title}-corrected over {pluralise(pairs, 'pair')}"
-
-
-def _p(p: float) -> str:
-    return "< 0.0001" if p < 0.0001 else f"= {p:.4f}"
 
 
 def _percent(probability: float) -> str:
@@ -235,7 +232,7 @@ def _pair_evidence(report: Report, measure: Measure, made: Comparison, pair: Pai
         ("topics", f"{made.topics:,}"),
         ("difference", one(pair.diff)),
         ("test", f"{_tested(made, measure)}, alpha {made.alpha:g}"),
-        ("p", f"{_p(pair.p_corrected).removeprefix('= ')} (uncorrected {_p(pair.p).removeprefix('= ')})"),
+        ("p", f"{p_words(pair.p_corrected).removeprefix('= ')} (uncorrected {p_words(pair.p).removeprefix('= ')})"),
         ("interval over topics", ends(pair.ci_low, pair.ci_high)),
         ("effect size", f"{sign * pair.effect:+z.2f}" if isfinite(pair.effect) else ""),
         ("estimate", likely),
@@ -305,7 +302,7 @@ def _all_others(report: Report, measure: Measure, made: Comparison) -> list[Clai
         ]
         said = (
             f"May not be claimed: that {best} is the best of the {others + 1:,} systems by {measure.name}. "
-            f"{_topics(report)}, {pluralise(others - claimed, 'difference')} to another system cannot be claimed "
+            f"{_topics(report)}, {pluralise(others - claimed, 'difference')} from other systems cannot be claimed "
             f"({', '.join(why)}; {_tested(made, measure)}, alpha {made.alpha:g}): {some([n for n, _ in left], NAMED)}."
         )
         found.append(Claim("best", said, evidence, may_not=True))
@@ -426,7 +423,7 @@ def _ties(report: Report, measure: Measure) -> list[Claim]:
     changes, could = report.ties.means[measure].verdicts()
     if not len(changes):
         return []
-    said = tie_sentences.of_measure(report.ties, measure)
+    said = tie_sentences.of_measure(report.ties, measure).removeprefix(f"{measure.name}: ")
     evidence: Evidence = (
         ("topics", f"{len(report.evaluation.runs[0].topics):,}"),
         ("pairs of systems", f"{len(changes):,}"),
@@ -436,7 +433,7 @@ def _ties(report: Report, measure: Measure) -> list[Claim]:
     )
     if changes.any() or could.any():
         start = f"May not be claimed: that the order of the systems by {measure.name} does not depend on tie-breaking. "
-        return [Claim("ties", f"{start}{_topics(report)}: {said}", evidence, may_not=True)]
+        return [Claim("ties", f"{start}{_topics(report)}, {said}", evidence, may_not=True)]
     who = "which of two systems is ahead" if len(changes) > 1 else "which system is ahead"
     return [
         Claim(

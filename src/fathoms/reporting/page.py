@@ -51,7 +51,8 @@ def _topics(report: Report) -> str:
 
 
 def _ties(report: Report) -> str:
-    return paragraphs(tie_sentences.of_files(report.ties)) + by_measure(report, sections.tied)
+    answer = by_measure(report, lambda _, i, measure: paragraphs([tie_sentences.of_measure(report.ties, measure)]))
+    return answer + paragraphs(tie_sentences.of_files(report.ties)) + by_measure(report, sections.tied)
 
 
 SECTIONS = (

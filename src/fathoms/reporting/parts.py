@@ -28,7 +28,8 @@ def paragraphs(sentences: Iterable[str]) -> str:
 
 
 def table(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], *, words: int = 1, note: str = "") -> str:
-    """A table that the script sorts, searches and saves. A cell is text, or (HTML, value to sort by)."""
+    """A table that the script sorts, searches and saves. A cell is text, or (HTML, value to sort by). A note may have
+    several lines, each a paragraph."""
     head = "".join(
         f'<th scope="col"{"" if i < words else " class=n"}><button>{text(title)}</button></th>'
         for i, title in enumerate(header)
@@ -41,7 +42,7 @@ def table(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], *, wo
             key = "" if value is None else f' data-v="{text(value)}"'
             cells.append(f"<td{'' if i < words else ' class=n'}{key}>{shown}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
-    under = f'<p class="note">{text(note)}</p>' if note else ""
+    under = "".join(f'<p class="note">{text(line)}</p>' for line in note.splitlines())
     return (
         f'<div class="box"><div class="scroll"><table id="{name}" class="sortable"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table></div></div>{under}"

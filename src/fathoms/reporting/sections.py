@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fathoms import charts
-from fathoms.comparison import tie_sentences
 from fathoms.comparison.audit_findings import as_percent
 from fathoms.comparison.compare import Comparison, Pair, verdict_boxes
 from fathoms.comparison.correlation import correlation, swaps
 from fathoms.comparison.depth import EMPHASISED, panes, reference_depth, volatility_chart
 from fathoms.comparison.outliers import outlying
 from fathoms.comparison.rank import Standing
-from fathoms.comparison.rank_sentences import span
+from fathoms.comparison.rank_sentences import outlook, ranks_over, span
 from fathoms.comparison.sentences import MANY, outside_sentences, range_sentence, sentences_of
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 from fathoms.experiment.evaluate import Likely, RunScores
@@ -81,14 +80,23 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         *("tie low", "tie high", "ranks over topics", "likely ranks", "possible ranks"),
         *("top 10 judged", "better", "worse", "no claim"),
     ]
-    about = (
-        "Estimate and likely interval as in fathoms predict, score and ranges as in fathoms eval, ranks as in fathoms "
-        "rank; those over topics hold for all systems at once and assume no distribution, so they allow more than the "
-        f"tests of pairs. {' '.join(_about_estimates(report, measure))} Better, worse: how many systems it can be "
-        "claimed to be better or worse than; no claim: how many neither."
+    about = "\n".join(
+        [
+            *story.about_estimates(report, measure),
+            "Better, worse: how many systems it can be claimed to be better or worse than; no claim: how many neither.",
+            "Estimate and likely interval as in fathoms predict, score and ranges as in fathoms eval, ranks as in "
+            "fathoms rank; those over topics hold for all systems at once and assume no distribution, so they allow "
+            "more than the tests of pairs.",
+        ]
     )
     return (
-        figure(drawn(charts.ranges, _labelled(frame), measure.name), f"ranges-{i}", title, note)
+        figure(
+            drawn(charts.ranges, _labelled(frame), measure.name),
+            f"ranges-{i}",
+            title,
+            note,
+            kind=_size(len(frame)),
+        )
         + table(f"systems-{i}", header, rows, words=3, note=about)
         + _rank_chart(report, i, measure)
     )
@@ -124,8 +132,14 @@ def _rank_chart(report: Report, i: int, measure: Measure) -> str:
     )
     first = [one.run for one in ranking.of(measure.name) if one.rank_ci_low == 1]
     title = f"{pluralise(len(first), 'system')} of {len(frame):,} may be first by {measure.name} on topics like these"
-    shown = figure(chart, f"ranks-{i}", title, " ".join(ranking.remarks[: -len(ranking.about_estimates) or None]))
+    note = " ".join([*ranks_over(ranking), *outlook(ranking, measure.name)])
+    shown = figure(chart, f"ranks-{i}", title, note, kind=_size(len(frame)))
     return shown if len(frame) <= charts.NAMED or not shown else details(f"Ranks of all {len(frame):,} systems", shown)
+
+
+def _size(systems: int) -> str:
+    """The kind of a chart that a phone shows whole, or nothing."""
+    return "few" if systems <= charts.FEW else ""
 
 
 def _labelled(frame: pl.DataFrame) -> pl.DataFrame:
@@ -142,12 +156,6 @@ def _labelled(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(label=pl.Series(labels, dtype=pl.String))
 
 
-def _about_estimates(report: Report, measure: Measure) -> list[str]:
-    """What is said of the estimates, without the checks of other measures."""
-    others = tuple(f"{m.name}{mark}" for m in report.measures for mark in ",:" if m.name != measure.name)
-    return [line for line in report.about_estimates if not line.startswith(others)]
-
-
 def _leading(report: Report, measure: Measure, means: Sequence[dict[str, float | None]]) -> str:
     """Who has the highest mean, and how many ranges overlap with its own, where there are ranges."""
     first, *shared = leaders(report, measure)
@@ -159,7 +167,9 @@ def _leading(report: Report, measure: Measure, means: Sequence[dict[str, float |
     if low is None or any(high is None for high in highs):
         return leads
     overlapping = sum(high >= low for high in highs if high is not None)
-    return f"{leads}; the ranges of {overlapping} of {pluralise(len(highs), 'other system')} overlap with its own"
+    if overlapping == len(highs) > 1:
+        return f"{leads}; the ranges of all {len(highs):,} other systems overlap its own"
+    return f"{leads}; the ranges of {overlapping:,} of {pluralise(len(highs), 'other system')} overlap its own"
 
 
 def _bar(mean: dict[str, float | None], likely: Likely, top: float) -> str:
@@ -208,7 +218,9 @@ def _about_pairs(made: Comparison, pairs: Sequence[Pair], measure: Measure) -> l
         said.append(f"of the open ones, no judging and no tie order reverses {proved:,} on these topics")
     moved = sum(bool(pair.depths_reversed) and pair.verdict != "open" for pair in pairs)
     if moved:
-        said.append(f"at another depth, {moved:,} of those not open would have the other order")
+        said.append(
+            f"at some other depth, {moved:,} of those not open {'is' if moved == 1 else 'are'} in the opposite order"
+        )
     return [f"{measure.name}: {'; '.join(said)}."]
 
 
@@ -228,8 +240,8 @@ def _words(pairs: Sequence[Pair]) -> str:
     return f'<dl class="words">{items}</dl>{MISSING}'
 
 
-PAIRS = """<div class="controls"><input id="pair-find" type="search" placeholder="Find a system ..."
-aria-label="Find a system"><span id="pair-verdicts"></span></div><div class="box"><div class="scroll">
+PAIRS = """<div class="controls"><input id="pair-find" type="search" placeholder="Find one system or two ..."
+aria-label="Find one system or two"><span id="pair-verdicts"></span></div><div class="box"><div class="scroll">
 <table id="pairs"><thead></thead><tbody></tbody></table></div></div><p class="note" id="pair-note"></p>"""
 
 
@@ -294,10 +306,17 @@ def _agreement(runs: Sequence[RunScores], measure: Measure) -> list[float | None
 
 
 def _odd_topics(names: Sequence[str], agreement: Sequence[float | None]) -> str:
-    """The topics that turn the order of the systems around."""
+    """The topics that turn the order of the systems around, or the one that comes closest to it."""
     against = sorted((tau, name) for tau, name in zip(agreement, names, strict=True) if tau is not None and tau < 0)
     if not against:
-        return ""
+        known = [(tau, name) for tau, name in zip(agreement, names, strict=True) if tau is not None]
+        if not known:
+            return ""
+        tau, name = min(known)
+        return (
+            "No topic orders the systems more against the other topics than with them; the lowest Kendall's tau with "
+            f"the others is {tau:+.2f}, that of topic {name}."
+        )
     shown = some([f"{name} ({tau:+.2f})" for tau, name in against])
     return (
         f"{pluralise(len(against), 'topic')} {'orders' if len(against) == 1 else 'order'} the systems more against "
@@ -356,11 +375,10 @@ def tied(report: Report, i: int, measure: Measure) -> str:
     import polars as pl
 
     found = report.ties
-    said = [tie_sentences.of_measure(found, measure)]
     scores = found.scores
     frame = scores.filter(scores["measure"] == measure.name).join(found.anomalies, on="run")
     moved = int(((frame["optimistic"] - frame["pessimistic"]) > 1e-9).sum())
-    body = paragraphs(said)
+    body = ""
     if moved:
         widths = (frame["optimistic"] - frame["pessimistic"]).to_list()
         named = outlying(frame["trec"].to_list(), [log10(max(width, 1e-6)) for width in widths])
@@ -371,6 +389,7 @@ def tied(report: Report, i: int, measure: Measure) -> str:
             f"ties-{i}",
             f"Ties move the {measure.name} of {pluralise(moved, 'run')}; the higher up, the further",
             "Each run from its pessimistic to its optimistic order; circle: trec_eval's, triangle: the mean over all.",
+            kind="few",
         )
     rows = [row for row in found.rows("pairs", [measure]) if row[-1] == "changes"]
     if rows:

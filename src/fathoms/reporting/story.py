@@ -51,7 +51,7 @@ MEANINGS = {
 }
 # What keeps a pair from being claimed, by verdict and reason.
 OBSTACLES = {
-    ("open", "topics"): ("for want of topics", "the difference is not significant"),
+    ("open", "topics"): ("for lack of topics", "the difference is not significant"),
     ("open", "judging"): ("because of judging", "not significant as judged, but probably so after further judging"),
     ("open", "ties"): ("because of ties", "not significant, and tie-breaking alone could reverse it"),
     ("fragile", "judging"): ("because of judging", "significant as judged, but further judging may undo it"),
@@ -97,7 +97,7 @@ def _range(report: Report, measure: Measure) -> str:
     if mean["low"] is None or mean["high"] is None:
         return ""
     over = " ".join(range_sentences(replace(report.evaluation, measures=[measure])))
-    return f" Its range is {mean['low']:.4f} to {mean['high']:.4f}. {over}"
+    return f" Its possible range is {mean['low']:.4f} to {mean['high']:.4f}. {over}"
 
 
 def _better_than(report: Report, measure: Measure) -> str:
@@ -257,10 +257,15 @@ def depth_sentences(report: Report, measure: Measure) -> list[str]:
         return [
             f"{bare}: the depth of evaluation hardly matters (Kendall's tau between any two is {STABLE:g} or more)."
         ]
-    return [
+    said = (
         f"{bare}: at depths shallower than {start} the order of the systems depends on the depth of evaluation; from "
         f"there on Kendall's tau between any two depths is {STABLE:g} or more."
-    ]
+    )
+    if measure.k is not None:
+        said += (
+            f" The cut-off {measure.k:,} is {'shallower than that' if measure.k < start else 'deep enough for that'}."
+        )
+    return [said]
 
 
 # -- what would help -------------------------------------------------------------------------------------------------
@@ -271,7 +276,7 @@ def remedies(report: Report, measure: Measure) -> list[str]:
     found = []
     missing = obstacles(pairs)
     if missing:
-        listed = ", ".join(f"{number:,} {_for_want_of(name)}" for name, number in missing.items())
+        listed = ", ".join(f"{number:,} {_for_lack_of(name)}" for name, number in missing.items())
         found.append(
             f"{measure.name}: {sum(missing.values()):,} of {pluralise(len(pairs), 'pair')} of systems cannot be "
             f"claimed: {listed}."
@@ -280,8 +285,8 @@ def remedies(report: Report, measure: Measure) -> list[str]:
     return found + judging_sentences(report, measure)
 
 
-def _for_want_of(name: str) -> str:
-    return "for want of topics" if name == "topics" else f"because of {name}"
+def _for_lack_of(name: str) -> str:
+    return "for lack of topics" if name == "topics" else f"because of {name}"
 
 
 def _topics_needed(report: Report, measure: Measure) -> list[str]:
@@ -295,8 +300,8 @@ def _topics_needed(report: Report, measure: Measure) -> list[str]:
     if not found:
         return []
     return [
-        f"More topics like these, for {best} against {some(found, NAMED)}; with judgments as they are, and a chance of "
-        f"{POWER:.0%} to find the difference significant."
+        f"More topics like these, for {best} against {some(found, NAMED)}; with the judgments as they are, and a "
+        f"{POWER:.0%} chance of finding the difference significant."
     ]
 
 
@@ -322,7 +327,10 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
     advice = [_advice(judging, [name for name in unsure if name in judging.systems])]
     if judging.judged == judging.documents:
         return advice
-    return [*advice, "Settled means: on these topics, by the model; a difference can be settled and not significant."]
+    return [
+        *advice,
+        "Settled means on these topics, according to the model; a difference can be settled without being significant.",
+    ]
 
 
 def _advice(judging: Judging, unsure: Sequence[str]) -> str:
@@ -335,15 +343,16 @@ def _advice(judging: Judging, unsure: Sequence[str]) -> str:
         return f"{start}all of these documents are judged; what could still reverse it are documents at deeper ranks."
     if not judging.open_pairs:
         rest = (
-            f"Whether the difference from {some(unsure)} stays or becomes significant is another question, and only "
-            f"judging these documents answers it."
+            f"Whether the difference from {some(unsure)} stays or becomes significant is another question, which "
+            "only judging these documents can answer."
             if unsure
-            else "Whether the order holds on other topics is another question, and judging does not answer it."
+            else "Whether the order holds on other topics is another question, which judging cannot answer."
         )
-        said = f"{start}the model is {judging.until:.0%} sure or more which is ahead on these topics, though {of} are "
-        return (
-            f"{said}unjudged; to know who is ahead it asks for no further judging. {rest} {_settled(judging)}".strip()
+        said = (
+            f"{start}no further judging is asked for to tell which is ahead on these topics: the model is at least "
+            f"{judging.until:.0%} sure, though {of} are unjudged."
         )
+        return f"{said} {_settled(judging)}{rest}"
     unsettled = [others[b - 1] for _, b in judging.open_pairs]
     sentence = f"{start}{some(unsettled)} {'is' if len(unsettled) == 1 else 'are'} not settled at {judging.until:.0%}. "
     sentence += _settled(judging)
@@ -362,15 +371,28 @@ def _settled(judging: Judging) -> str:
     chances = dict(zip(others, judging.confidence[0, 1:].tolist(), strict=True))
     before = [name for name, chance in chances.items() if 1 - chance >= judging.until]
     behind = [name for name, chance in chances.items() if chance >= judging.until]
-    parts = [f"ahead of {best}: {some(before)}"] * bool(before) + [f"behind {best}: {some(behind)}"] * bool(behind)
-    return f"Settled {'; '.join(parts)}. " if parts else ""
+    parts = [f"{best} is ahead of {some(behind)}"] * bool(behind) + [f"{best} is behind {some(before)}"] * bool(before)
+    return f"Settled: {'; '.join(parts)}. " if parts else ""
 
 
 def trust(report: Report, measure: Measure) -> list[str]:
-    """What the audit says of the collection; the change of scores is that by this measure."""
+    """What the audit says of the collection, with the change of scores by this measure, and how estimates by it were
+    checked."""
+    checked = [line for line in about_estimates(report, measure) if line.startswith(_about(measure))]
     if report.audit is None:
-        return [f"The pool could not be audited: {report.audit_problem}."]
-    return audit_sentences.sentences(replace(report.audit, measures=[measure]))
+        return [f"The pool could not be audited: {report.audit_problem}.", *checked]
+    return [*audit_sentences.sentences(replace(report.audit, measures=[measure])), *checked]
+
+
+def about_estimates(report: Report, measure: Measure) -> list[str]:
+    """What is said of the estimates, without the checks of other measures."""
+    others = tuple(start for other in report.measures if other.name != measure.name for start in _about(other))
+    return [line for line in report.about_estimates if not line.startswith(others)]
+
+
+def _about(measure: Measure) -> tuple[str, ...]:
+    """How lines about the estimates by one measure begin."""
+    return (f"{measure.name},", f"{measure.name}:")
 
 
 def summary(report: Report, measure: Measure) -> list[tuple[str, Sequence[str]]]:

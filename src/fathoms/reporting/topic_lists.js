@@ -241,12 +241,15 @@
       bars.append(bar);
     }
     const n = gaps.length;
-    const most = gaps.reduce((best, one) => (Math.abs(one[1]) > Math.abs(best[1]) ? one : best));
+    const furthest = [...gaps].sort((x, y) => Math.abs(y[1]) - Math.abs(x[1]));
+    const most = furthest[0];
+    const apart = furthest.slice(0, 3).filter(([, gap]) => Math.abs(gap) > EQUAL).map(([t, gap]) => `${data.topics[t]} (${fixed(gap, true)})`);
+    const where = apart.length ? ` Furthest apart on ${apart.join(", ")}.` : "";
     const without = n > 1 ? ` Without topic ${data.topics[most[0]]} the mean difference would be ${fixed((total - most[1]) / (n - 1), true)} instead of ${fixed(total / n, true)}.` : "";
     return [
       make("h4", "", `A is ahead on ${plural(ahead, "topic")}, B on ${behind}, and they are equal on ${n - ahead - behind}`),
       bars,
-      make("p", "note", `One bar per topic: A minus B by ${data.measures[measure()]}, as judged.${without} Click a bar to see its topic.`),
+      make("p", "note", `One bar per topic: A minus B by ${data.measures[measure()]}, as judged.${where}${without} Click a bar to see its topic.`),
     ];
   };
 
@@ -274,8 +277,9 @@
   const draw = () => {
     settle();
     const open = box.querySelector("details")?.open;
-    box.replaceChildren(make("h3", "", "Topic by topic: two runs side by side"), controls(), make("p", "", answer()),
-      ...sideBySide(), ...decisive(), systems());
+    const heading = state.b < 0 ? "Topic by topic" : "Two runs, topic by topic: which topics decide";
+    box.replaceChildren(make("h3", "", heading), controls(), ...decisive(),
+      make("h4", "", `Topic ${data.topics[state.topic]}`), make("p", "answer", answer()), ...sideBySide(), systems());
     if (open) box.querySelector("details").open = true;
   };
   addEventListener("hashchange", () => {

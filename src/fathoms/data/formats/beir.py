@@ -23,8 +23,8 @@ COLUMNS = ["query-id", "corpus-id", "score"]
 class Beir(NamedColumns):
     name = "beir"
     about = (
-        "BEIR's `query-id<TAB>corpus-id<TAB>score` under a line of these names, quoted as in CSV where need be; of a "
-        "run the same as `json`"
+        "BEIR's judgments, a header `query-id<TAB>corpus-id<TAB>score` and lines of these, quoted as in CSV where "
+        "needed; BEIR's runs are written as `json`"
     )
     writes = ("run", "qrels")
     endings = (".tsv",)
