@@ -25,8 +25,9 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "shallow": {"pool_depth": 3},
     "shallow, grades": {"pool_depth": 4, "max_grade": 3},
     "unpooled systems": {"pool_depth": 10, "unpooled": 3},
-    "deep": {"pool_depth": 25, "unpooled": 0, "n_topics": 30},
-    "complete": {"pool_depth": 30, "unpooled": 0, "n_topics": 30},
+    # Few ties, of which all orders are tried: "many ties" has them, and too many for that.
+    "deep": {"pool_depth": 25, "unpooled": 0, "n_topics": 30, "ties": 0.01},
+    "complete": {"pool_depth": 30, "unpooled": 0, "n_topics": 30, "ties": 0.01},
     "many ties": {"pool_depth": 20, "ties": 0.6, "unpooled": 1, "n_topics": 25},
     "few topics": {"pool_depth": 8, "n_topics": 3, "max_grade": 2},
     "copies": {"pool_depth": 15, "unpooled": 1, "n_topics": 25},
