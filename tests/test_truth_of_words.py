@@ -1105,7 +1105,7 @@ PREDICTED = {
     "moved": r"Estimates outside the possible range were moved to its nearer end: (?P<moved>.+) \(of "
     r"(?P<all>[\d,]+) topic "
     r"estimates?(?P<each> each)?\)\.",
-    "caveat": r"Estimates are about further judging only: these topics, this order of tied documents\."
+    "caveat": r"Estimates are about further judging only, on these topics and in this order of tied documents\."
     r"(?: Those of (?P<points>.+) are points without an interval; `low` and `high` are what is possible\.)?",
 }
 FITTED = {

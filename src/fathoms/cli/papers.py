@@ -1,6 +1,6 @@
 """Regenerate a paper's tables and figures on your collection.
 
-Written are table<N>.tsv and .tex, fig<N>.tsv and .svg, and index.md.
+Writes table<N>.tsv and .tex, fig<N>.tsv and .svg, and index.md.
 
   rm     Ravana and Moffat 2010: score estimates from incomplete judgments, separability and reversals
   gain   Lu, Moffat and Culpepper 2016: relevance as a function of rank
