@@ -70,6 +70,15 @@ KINDS = {
 }
 
 
+def by_subject(sentences: Sequence[str]) -> list[str]:
+    """What is said of the pool, of what it found, of reuse, and of the guidelines; reasons always in the same order."""
+    first, contributing, *more, pool, found, guidelines = sentences
+    verdict, _, reason = first.partition(". ")
+    starts = ("Had a contributing run", "Had a run's whole team", "It may change less")
+    reasons = sorted([reason, *more], key=lambda one: [not one.startswith(start) for start in starts])
+    return [f"{contributing} {pool}", found, " ".join([f"{verdict}.", *reasons]), guidelines]
+
+
 @dataclass
 class Case:
     """A collection, what the audit says of it, and the same files as dicts."""
@@ -88,11 +97,7 @@ class Case:
     def said(self) -> dict[str, dict[str, str]]:
         """The parts of each sentence; every sentence is of a known kind."""
         parts = {}
-        (answer,), (pool, *reuse, judged, found, guidelines) = self.found.answer, self.found.remarks
-        verdict, _, reason = answer.partition(". ")
-        starts = ("Had a contributing", "Had a run's", "It may", "")  # in this order, whichever the answer gives
-        reasons = sorted([reason, *reuse], key=lambda text: next(i for i, s in enumerate(starts) if text.startswith(s)))
-        for sentence in (f"{pool} {judged}", found, " ".join([f"{verdict}.", *reasons]), guidelines):
+        for sentence in by_subject(self.found.sentences):
             kind, match = next((kind, m) for kind, regex in KINDS.items() if (m := regex.fullmatch(sentence)))
             parts[kind] = {name: text for name, text in match.groupdict().items() if text is not None}
         return parts

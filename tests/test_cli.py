@@ -354,7 +354,7 @@ def test_the_table_and_its_remarks(fathoms: Command) -> None:
     assert [line.split(":")[0] for line in rest[4:]] == ["Ranges", "Unjudged", "Ties", "Ranks", "Topics"]
     assert "2 of 10" in rest[5]
     assert "changes 1 of 3 scores, by up to 0.1250 (AP of tied)" in rest[6]
-    assert rest[7].endswith("in upside; see `fathoms ties`.")
+    assert rest[7].startswith("Ranks: in upside the rank column contradicts the scores, ")
     assert "upside lacks 2" in done.err
     quiet = fathoms("eval", "qrels.txt", "good.run", "tied.run", "upside.run", "-m", "AP", "--quiet")
     assert quiet == (0, done.out, "")

@@ -281,7 +281,7 @@ def test_equal_scores_of_few_topics_say_little() -> None:
 def test_one_topic_says_nothing_of_others() -> None:
     found = fm.gate(*collection([0.1]), "P@20")
     assert found.outcome == "cannot tell"
-    assert found.sentences[1].endswith("one topic says nothing of others.")
+    assert found.sentences[1].endswith("one topic says nothing about others.")
     assert found.found[0].lower is None
 
 

@@ -506,9 +506,9 @@ PAIR = re.compile(
     r"topics "
     rf"{SPAN.format('ci')}, )?p (?P<p>< 0\.0001|= [\d.]+); (?P<tested>[^;]+?)\)\."
     rf"(?: The effect size is (?P<effect>[\d.]+) \(uncorrected [\d.]+% interval {SPAN.format('effect')}\)\.)?"
-    r"(?: (?P<lacks>A claim needs more topics \((?:about (?P<needed>[\d,]+) in all would probably be enough|more than "
-    r"100,000 in all would be needed)"
-    r"\)|A claim needs more judging \((?P<unjudged>[\d,]+) unjudged documents? of the two runs down to rank "
+    r"(?: (?P<lacks>A claim would probably need more topics \((?:about (?P<needed>[\d,]+) in all|more than "
+    r"100,000 in all)\)|A claim needs more judging \((?P<unjudged>[\d,]+) unjudged documents? of the two runs down to "
+    r"rank "
     r"(?P<rank>[\d,]+)\): judged that far, the difference (?P<likely>will probably|may well) be significant "
     r"\(p_holds (?P<holds>[\d.]+)\)"
     r"|Breaking ties differently (?P<ties>could|may) reverse the difference)\.)?"
@@ -1105,7 +1105,7 @@ PREDICTED = {
     "moved": r"Estimates outside the possible range were moved to its nearer end: (?P<moved>.+) \(of "
     r"(?P<all>[\d,]+) topic "
     r"estimates?(?P<each> each)?\)\.",
-    "caveat": r"Estimates are about further judging only: these topics, this order of tied documents\."
+    "caveat": r"Estimates are about further judging only, on these topics and in this order of tied documents\."
     r"(?: Those of (?P<points>.+) are points without an interval; `low` and `high` are what is possible\.)?",
 }
 FITTED = {

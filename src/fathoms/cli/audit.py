@@ -1,7 +1,7 @@
 """Can this collection be trusted, and reused for systems that did not contribute to its pool?
 
-How fast pooling finds relevant documents, what it leaves unjudged, what becomes of a run's scores and rank if it, or
-all runs of its team, had not contributed, how much of each run is judged, and the seven guidelines of Lu, Moffat and
+How fast pooling finds relevant documents, what it leaves unjudged, what would become of a run's scores and rank if it,
+or all runs of its team, had not contributed, how much of each run is judged, and the seven guidelines of Lu, Moffat and
 Culpepper, one by one.
 """
 

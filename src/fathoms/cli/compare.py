@@ -11,8 +11,8 @@ documents of the two runs, confidence interval, p-value, effect size, estimate, 
 
 --explain says where a difference comes from, topic by topic, and which documents could reverse it.
 
-With `none` as QRELS the files are scores by topic that some tool has computed (`trec_eval -q`, `ir_measures -q`, tsv,
-csv, json or parquet of `fathoms eval --by-topic`): differences, intervals and p-values, but nothing of ranges and ties.
+With `none` as QRELS the files are scores by topic from any tool (`trec_eval -q`, `ir_measures -q`, tsv, csv, json or
+parquet of `fathoms eval --by-topic`): differences, intervals and p-values, but no ranges and no ties.
 """
 
 from __future__ import annotations

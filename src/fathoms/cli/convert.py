@@ -93,7 +93,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--chunk-separator",
         metavar="TEXT",
         default="#",
-        help="what stands between document and chunk in an id (#); the last one in an id counts",
+        help="what separates document and chunk in an id (#); the last one in an id counts",
     )
     parser.add_argument("--lenient", action="store_true", help="skip bad lines and later duplicates, and say how many")
     options.add_talk(parser)

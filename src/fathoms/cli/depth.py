@@ -1,7 +1,7 @@
 """How much depends on the depth of evaluation?
 
 For each depth: how many pairs of runs a t-test separates (discrimination), how many of those that it separates at the
-pool's depth (coverage), how many it separates the other way round (inversion), and how alike the runs' orders are.
+pool's depth (coverage), how many it separates in the opposite order (inversion), and how alike the runs' orders are.
 
 -o FILE writes the volatility matrix, the correlation of the runs' order at every depth with that at every other: as a
 picture (.svg, .png, .pdf, .html) or as .tsv. --scores FILE writes the scores of every run at every depth.

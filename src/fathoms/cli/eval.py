@@ -1,7 +1,7 @@
 """Score runs against judgments, each value with the range it could have.
 
 score counts unjudged documents as not relevant; low and high are the least and greatest value over every way of
-judging them; tie_low, tie_high and tie_expected go over all orders of documents with equal scores. --likely adds the
+judging them; tie_low, tie_high and tie_expected cover all orders of documents with equal scores. --likely adds the
 estimate of `fathoms predict` and its interval.
 """
 

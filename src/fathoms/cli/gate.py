@@ -42,9 +42,9 @@ TO_JUDGE = ("topic", "document", "rank_baseline", "rank_candidate", "change")
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="judgments, in any format that `fathoms convert` reads")
     parser.add_argument(
-        "baseline", metavar="BASELINE", help="the run to hold against: what is live, or the main branch"
+        "baseline", metavar="BASELINE", help="the run to compare with: what is live, or the main branch"
     )
-    parser.add_argument("candidate", metavar="CANDIDATE", help="the run of the change")
+    parser.add_argument("candidate", metavar="CANDIDATE", help="the run with the change")
     options.add_measures(parser, f"such as nDCG@10 or P@5 ({', '.join(GATE_MEASURES)} by default)")
     parser.add_argument(
         "--max-drop",

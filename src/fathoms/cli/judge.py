@@ -7,7 +7,7 @@ error; standard output gets the summary at the end. Keys: a grade, s skip, u und
 --batch writes the next documents to a file instead, and --answers reads the grades back. --sample draws documents at
 random, for estimates by `fathoms predict --sampled`. --strategy find-all looks for all relevant documents.
 
---web puts a page in the terminal's place, on which several people can judge at once, and another for whoever organises
+--web serves a page instead, on which several people can judge at once, and another for whoever organises
 it; see docs/judging-page.md.
 """
 
@@ -82,7 +82,10 @@ SETTINGS = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "qrels", metavar="QRELS", nargs="?", help="judgments, lines `topic iteration document grade`; none for none"
+        "qrels",
+        metavar="QRELS",
+        nargs="?",
+        help="judgments, lines `topic iteration document grade`; `none` if there are none",
     )
     parser.add_argument(
         "runs", metavar="RUN", nargs="*", help="runs: files, folders or quoted globs; gz, zst, bz2, xz (two or more)"
@@ -92,7 +95,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="DIR",
         nargs="?",
         const=TEMPORARY,
-        help="judge a simulated collection, which is made in DIR (or in a folder that vanishes afterwards)",
+        help="judge a simulated collection, which is made in DIR (or in a temporary folder)",
     )
     parser.add_argument("--topic-texts", metavar="FILE", help="texts of topics: TSV, JSON lines or TREC's SGML")
     parser.add_argument("--docs", metavar="FILE|DIR", help="texts of documents: the same, or a folder of files")
@@ -123,21 +126,21 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--stay",
         metavar="N",
         type=options.at_least_one,
-        help="documents of a topic to judge before another topic comes (a session begun on the page: 10; else 1)",
+        help="documents of a topic to judge before moving to another topic (a session begun on the page: 10; else 1)",
     )
     parser.add_argument(
         "--recall",
         metavar="SHARE",
         type=_share,
-        help="for --strategy find-all: stop when at least so many of the relevant documents are found (0.95)",
+        help="for --strategy find-all: stop when at least this share of the relevant documents is found (0.95)",
     )
     parser.add_argument("--baseline", metavar="RUN", help="settle pairs with this run only (a name, or its file)")
     parser.add_argument("--depth", metavar="D", type=options.at_least_one, help="top documents of each run (100)")
     parser.add_argument(
-        "--max-grade", metavar="N", type=options.at_least_one, help="greatest grade (that of QRELS, else 1)"
+        "--max-grade", metavar="N", type=options.at_least_one, help="highest grade (that of QRELS, else 1)"
     )
-    parser.add_argument("--rel", metavar="N", type=options.at_least_one, help="least grade that is relevant (1)")
-    parser.add_argument("--budget", metavar="N", type=options.at_least_zero, help="stop after N judgments in all")
+    parser.add_argument("--rel", metavar="N", type=options.at_least_one, help="lowest grade that is relevant (1)")
+    parser.add_argument("--budget", metavar="N", type=options.at_least_zero, help="stop after N judgments in total")
     parser.add_argument(
         "--session", metavar="FILE", type=Path, help=f"where answers are saved ({SESSION}, with --demo in its folder)"
     )
@@ -173,9 +176,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     batch.add_argument("--batch", metavar="N", type=options.at_least_one, help="hand out the next N documents")
     batch.add_argument("--to", metavar="FILE", type=Path, help="where --batch writes them, with a column for the grade")
     batch.add_argument("--answers", metavar="FILE", help="read grades back from such a file")
-    batch.add_argument(
-        "--take-back", action="store_true", help="what is handed out and has no grade may be asked for again"
-    )
+    batch.add_argument("--take-back", action="store_true", help="ask again for what is handed out and has no grade")
     sample = parser.add_argument_group("a random sample")
     sample.add_argument(
         "--sample", metavar="N", type=options.at_least_one, help="judge N documents drawn at random, and no others"
@@ -187,7 +188,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     judge_page.add_arguments(parser)
     options.add_order(parser)
     options.add_reading(parser)
-    parser.add_argument("--seed", metavar="N", type=options.at_least_zero, help="seed of what is drawn at random (0)")
+    parser.add_argument("--seed", metavar="N", type=options.at_least_zero, help="seed of all random draws (0)")
     options.add_talk(parser)
     parser.set_defaults(ties=None)  # so that a session's own can be told from one asked for
 
@@ -243,7 +244,7 @@ def _check_batch(args: Namespace) -> None:
         raise FathomsError("--batch N and --to FILE go together: how many documents, and where they are written")
     for flag in ("web", "oracle"):
         if _is_by_file(args) and getattr(args, flag):
-            raise FathomsError(f"--{flag} does not go with --batch, --answers and --take-back, which ask nobody")
+            raise FathomsError(f"--{flag} does not go with --batch, --answers and --take-back, which ask no questions")
     for flag in ("answers", "take_back"):
         if getattr(args, flag) and not args.resume:
             raise FathomsError(f"--{flag.replace('_', '-')} is for a session that is there; add --resume")

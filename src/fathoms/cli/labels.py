@@ -59,13 +59,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="GRADE",
         type=options.checker(choices.positive),
         default=1.0,
-        help="the least human grade that is relevant (1)",
+        help="lowest human grade that counts as relevant (1)",
     )
     parser.add_argument(
         "--label-rel",
         metavar="VALUE",
         type=options.checker(choices.number),
-        help="the least label that is relevant (default: that of --rel; for scores the threshold that agrees best)",
+        help="lowest label that counts as relevant (default: that of --rel; for scores the threshold that agrees best)",
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
     options.add_topics(parser)

@@ -114,7 +114,7 @@ def add_ranges(parser: ArgumentParser) -> None:
         "--universe-depth",
         metavar="D",
         type=at_least_one,
-        help="count only documents that some given run has in its first D places (default: at any rank)",
+        help="count only documents that some given run has in its first D ranks (default: at any rank)",
     )
     add_pooled(parser)
 
@@ -193,9 +193,7 @@ def add_work(parser: ArgumentParser) -> None:
         type=scheduler,
         help="work on a Dask cluster: its scheduler's tcp://host:port, or local:N for one of N processes here",
     )
-    flags.add_argument(
-        "--seed", metavar="N", type=at_least_zero, default=0, help="seed of all that is drawn at random (0)"
-    )
+    flags.add_argument("--seed", metavar="N", type=at_least_zero, default=0, help="seed of all random draws (0)")
     add_talk(parser)
 
 

@@ -1,6 +1,6 @@
 """Regenerate a paper's tables and figures on your collection.
 
-Written are table<N>.tsv and .tex, fig<N>.tsv, .svg, .pdf and .png, index.md, index.html and tables.tex.
+Writes table<N>.tsv and .tex, fig<N>.tsv, .svg, .pdf and .png, index.md, index.html and tables.tex.
 
   rm     Ravana and Moffat 2010: score estimates from incomplete judgments, separability and reversals
   gain   Lu, Moffat and Culpepper 2016: relevance as a function of rank

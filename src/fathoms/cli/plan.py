@@ -1,7 +1,7 @@
 """Before anything is judged or run: how many topics, which differences they can show, and how deep to judge.
 
 With judgments and runs of a collection like the planned one, variances are measured on them: pair by pair, and by
-drawing topics again. --from-scores takes scores by topic that some tool has computed, --variance a number. `none` as
+resampling topics. --from-scores takes scores by topic from any tool, --variance a number. `none` as
 QRELS stands for judgments that do not exist yet: how many a pool of each depth will need, and what it leaves unknown.
 
   topics   for --min-difference, --power and --alpha: paired t-test, all pairs of --systems, one-way ANOVA; the least
@@ -44,15 +44,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         "qrels",
         metavar="QRELS",
         nargs="?",
-        help="judgments of a collection like the planned one; `none` for runs that nothing is judged of yet",
+        help="judgments of a collection like the planned one; `none` for runs without any judgments yet",
     )
     parser.add_argument("runs", metavar="RUN", nargs="*", help="runs: files, folders or quoted globs")
     options.add_measures(parser, "such as AP, nDCG@10 or 'RBP(p=0.8)' (AP with judgments and runs)")
     positive = options.checker(choices.positive)
     parser.add_argument(
-        "--min-difference", metavar="D", type=positive, default=0.05, help="difference that is to be found (0.05)"
+        "--min-difference", metavar="D", type=positive, default=0.05, help="difference to detect (0.05)"
     )
-    parser.add_argument("--power", metavar="P", type=options.share, default=0.8, help="chance to find it (0.8)")
+    parser.add_argument("--power", metavar="P", type=options.share, default=0.8, help="chance of finding it (0.8)")
     parser.add_argument("--alpha", metavar="A", type=options.share, default=0.05, help="significance level (0.05)")
     parser.add_argument(
         "--systems",

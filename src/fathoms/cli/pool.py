@@ -4,7 +4,7 @@ Without --qrels the list of documents to judge, as TSV with topic, document and 
 With --qrels the judgments that a shallower pool would have had, as a qrels file; -o FILE.csv, .json or .jsonl makes it
 one of these, for ids with blanks in them.
 
-With --sample N a random sample of the pool: its documents with the probability with which each might have been drawn,
+With --sample N a random sample of the pool: its documents each with its probability of being drawn,
 those to judge first. What --qrels has judged is left out of the draw.
 """
 

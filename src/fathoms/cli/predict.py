@@ -1,8 +1,8 @@
 """Estimate what scores will be once the unjudged documents are judged, with intervals.
 
 The default, calibrated, gives each unjudged document a chance of each grade from the ranks of all given runs, the
-judgments and any labels, draws grades many times, and corrects what comes of it by backtests on this collection: part
-of the judgments is hidden, predicted and compared. --to-depth says how deep judging is thought to go.
+judgments and any labels, draws grades many times, and corrects the result by backtests on this collection: part
+of the judgments is hidden, predicted and compared. --to-depth says how deep judging is assumed to go.
 
 Other methods are points without an interval: simplistic, background, interpolated and smoothed pick one in each score's
 range (Ravana and Moffat 2010; --tune fits their constants); static, constant, linear, zipf, weibull and hybrid predict

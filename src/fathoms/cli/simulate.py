@@ -1,6 +1,6 @@
 """Make a test collection of which the truth is known.
 
-Written are runs/, qrels.txt with the judgments of a pool, truth.txt with
+Writes runs/, qrels.txt with the judgments of a pool, truth.txt with
 the complete ones, pooled.txt, which names the runs that contributed to the pool, and groups.tsv with each run's team.
 """
 
@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         ("systems", 10, "number of runs"),
         ("n-topics", 25, "number of topics"),
         ("n-docs", 5000, "documents in the collection"),
-        ("depth", 1000, "documents a run has for a topic"),
+        ("depth", 1000, "documents per run and topic"),
         ("pool-depth", 20, "top documents of each pooled run that are judged"),
         ("max-grade", 2, "greatest grade"),
     ):

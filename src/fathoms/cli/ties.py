@@ -1,7 +1,7 @@
 """Who has ties and contradictions, and what could they change?
 
 Counts the documents whose place the run leaves open (equal scores) or contradicts (ranks against scores), and scores
-every run under the rules people break ties by (trec_eval's, the file's order, the ranks', the mean over all orders) and
+every run under the usual tie-breaking rules (trec_eval's, the file's order, the ranks', the mean over all orders) and
 in the worst and the best order. Then it says which pairs of runs, and whose rank, depend on the tie-breaking rule.
 
 -o FILE with .svg, .png, .pdf or .html draws the first measure: each run from its worst to its best order. --fix DIR

@@ -81,7 +81,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=options.at_least_zero,
         default=1,
         dest="level",
-        help="least grade that is relevant (1)",
+        help="lowest grade that counts as relevant (1)",
     )
     add("-n", "--nosummary", action="store_true", help="no values over all topics")
     add("-J", "--Judged_docs_only", action="store_true", dest="judged_only", help="take unjudged documents out first")

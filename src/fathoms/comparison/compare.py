@@ -556,10 +556,10 @@ def _with_reasons(pairs: list[Pair], differences: Floats, levels: Floats) -> lis
         if pair.reason == "topics" and topics < MOST_TOPICS:
             pair = replace(
                 pair,
-                reason=f"topics (about {max(topics, differences.shape[1] + 1):,.0f} in all would probably be enough)",
+                reason=f"topics (about {max(topics, differences.shape[1] + 1):,.0f} in all)",
             )
         elif pair.reason == "topics":
-            pair = replace(pair, reason=f"topics (more than {MOST_TOPICS:,} in all would be needed)")
+            pair = replace(pair, reason=f"topics (more than {MOST_TOPICS:,} in all)")
         told.append(pair)
     return told
 

@@ -247,11 +247,12 @@ def lacking(pair: Pair) -> str:
     kind, _, detail = pair.reason.partition(" (")
     if kind == "ties":
         return f"Breaking ties differently {'could' if pair.reversible == 'yes' else 'may'} reverse the difference."
-    needs = f"A claim needs more {kind} ({detail}" if detail else f"A claim needs more {kind}"
+    needs = f"more {kind} ({detail}" if detail else f"more {kind}"
     if kind == "judging":
         likely = "will probably" if (pair.p_holds or 0.0) >= PROBABLE else "may well"
-        return f"{needs}: judged that far, the difference {likely} be significant (p_holds {pair.p_holds:.2f})."
-    return f"{needs}."
+        then = f"judged that far, the difference {likely} be significant (p_holds {pair.p_holds:.2f})"
+        return f"A claim needs {needs}: {then}."
+    return f"A claim would probably need {needs}."
 
 
 def _span(pair: Pair, low: float, high: float, link: str = " to ") -> str:

@@ -185,10 +185,11 @@ def _standing(session: Session) -> str:
         return where
     better, other, confidence, measure = now.weakest
     if now.forecast is None:
-        left = "Too early to say how many more judgments it takes"
+        left = "Too early to say how many more judgments will be needed"
     else:
         low, high = now.forecast
-        left = f"Some {low:,} to {high:,} more" if low < high else f"Some {low:,} more"
+        many = f"{low:,} to {high:,} more judgments" if low < high else f"{pluralise(low, 'more judgment')}"
+        left = f"About {many} may settle the rest"
     by = f" by {measure}" if len(session.settings.measures) > 1 else ""
     return f"{where}\nLeast sure: {better} better than {other}{by} ({confidence:.2f}). {left}."
 

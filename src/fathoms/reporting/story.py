@@ -300,7 +300,7 @@ def _topics_needed(report: Report, measure: Measure) -> list[str]:
     if not found:
         return []
     return [
-        f"More topics like these, for {best} against {some(found, NAMED)}; with the judgments as they are, and a "
+        f"More topics like these, for {best} against {some(found, NAMED)}; with the judgments as they are, and an "
         f"{POWER:.0%} chance of finding the difference significant."
     ]
 

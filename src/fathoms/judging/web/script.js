@@ -109,7 +109,7 @@ function showTopic(topic) {
   if (topic.title.join("")) fill($("topic-title"), topic.title);
   else $("topic-title").textContent = topic.body ? "" : `Topic ${topic.id}`;
   paragraphs($("topic-body"), topic);
-  if (topic.body === null) $("topic-body").append(element("p", "No text of the topic is available.", "muted"));
+  if (topic.body === null) $("topic-body").append(element("p", "The text of this topic is not available.", "muted"));
   $("new-topic").hidden = Boolean(revising) || lastTopic === null || lastTopic === topic.id;
   if (!revising) lastTopic = topic.id;
 }
@@ -172,7 +172,7 @@ function showPause() {
   $("pause-text").textContent = state.ended
     ? `${state.ended.split(";")[0].replace(/\.?$/, ".")} You judged ${number.format(state.judged)} of the `
       + `${number.format(state.all_judged)} documents. Thank you.`
-    : "The documents that are left are with other people, or being chosen. This page looks again by itself.";
+    : "The remaining documents are with other assessors, or still being chosen. This page checks again by itself.";
   $("ranking").replaceChildren(...(state.ended && all ? all.systems : []).slice(0, MOST).map((system) => {
     const item = element("li", middle(system.name, 40));
     item.title = system.name;

@@ -14,10 +14,10 @@ function showComparison(now, at_hand) {
 
 function forecast(now, at_hand) {
   if (now.ended) return sentence(now.ended.split(";")[0]) + (at_hand ? " You may still finish what is at hand." : "");
-  if (!now.forecast) return "Too early to say how many more judgments it takes.";
+  if (!now.forecast) return "Too early to say how many more judgments will be needed.";
   const [low, high] = now.forecast;
   if (!high) return "";
-  return `Some ${low < high ? `${number.format(low)} to ` : ""}${number.format(high)} more judgments may settle it`
+  return `About ${low < high ? `${number.format(low)} to ` : ""}${number.format(high)} more judgments may settle it`
     + (now.budget ? `; the budget has ${number.format(Math.max(0, now.budget - now.judged))} left.` : ".");
 }
 
