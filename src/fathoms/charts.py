@@ -117,10 +117,10 @@ def bars(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tupl
         alt.Chart(frame)
         .mark_bar()
         .encode(
-            x=alt.X(f"{x}:O", title=axes[0], sort=None),
+            x=alt.X(f"{x}:O", title=axes[0], sort=None, axis=alt.Axis(labelAngle=0)),
             y=alt.Y(f"{y}:Q", title=axes[1]),
-            xOffset=f"{group}:N",
-            color=alt.Color(f"{group}:N", title=None),
+            xOffset=alt.XOffset(f"{group}:N", sort=None),
+            color=alt.Color(f"{group}:N", title=None, sort=None),
         )
     )
     return _finish(chart, title)
@@ -155,7 +155,7 @@ def lines(
 
     scale_x = alt.Scale(type="log", nice=False) if log_x else alt.Scale(type="linear")
     scale_y = alt.Scale(type="log") if log_y else alt.Scale(type="linear", zero=zero)
-    axis = alt.Axis(values=list(ticks), format="d") if ticks else _axis(frame, x)
+    axis = alt.Axis(values=list(ticks), format=",d") if ticks else _axis(frame, x)
     encoded = {
         "x": alt.X(f"{x}:Q", title=axes[0], scale=scale_x, axis=axis),
         "y": alt.Y(f"{y}:Q", title=axes[1], scale=scale_y),
@@ -171,21 +171,35 @@ def lines(
 
 
 def surface(frame: pl.DataFrame, x: str, y: str, value: str, title: str, best: tuple[float, float]) -> Any:
-    """A heat map with its least point marked."""
+    """A heat map over a grid of x and y, with a cross at its least point, which need not be one of the grid's."""
     import altair as alt
     import polars as pl
 
-    cells = (
-        alt.Chart(frame)
+    ends: dict[str, Any] = {}
+    scales: dict[str, Any] = {}
+    for column in (x, y):
+        places = sorted(frame[column].unique().to_list())
+        half = (places[1] - places[0]) / 2 if len(places) > 1 else 0.5
+        scales[column] = alt.Scale(domain=[places[0] - half, places[-1] + half], nice=False)
+        # Each reaches a little into the next, over the seams that drawing programs leave between cells.
+        to = pl.min_horizontal(pl.col(column) + 1.2 * half, pl.lit(places[-1] + half))
+        ends |= {f"{column}_from": pl.col(column) - half, f"{column}_to": to}
+    heat = (
+        alt.Chart(frame.with_columns(**ends))
         .mark_rect()
         .encode(
-            x=alt.X(f"{x}:O", title=x, axis=alt.Axis(values=_every(frame, x), format=".2f")),
-            y=alt.Y(f"{y}:O", title=y, sort="descending", axis=alt.Axis(values=_every(frame, y), format=".2f")),
+            x=alt.X(f"{x}_from:Q", title=x, scale=scales[x]),
+            x2=f"{x}_to:Q",
+            y=alt.Y(f"{y}_from:Q", title=y, scale=scales[y]),
+            y2=f"{y}_to:Q",
             color=alt.Color(f"{value}:Q", title=value, scale=alt.Scale(scheme="viridis", reverse=True)),
         )
     )
-    least = alt.Chart(pl.DataFrame({x: [best[0]], y: [best[1]]})).mark_point(shape="cross", size=120, color="red")
-    return _finish(cells + least.encode(x=f"{x}:O", y=alt.Y(f"{y}:O", sort="descending")), title, 380, 300)
+    least = alt.Chart(pl.DataFrame({f"{x}_from": [best[0]], f"{y}_from": [best[1]]})).encode(
+        x=f"{x}_from:Q", y=f"{y}_from:Q"
+    )
+    halo = least.mark_point(shape="cross", size=150, filled=True, opacity=1, color="white")
+    return _finish(heat + halo + least.mark_point(shape="cross", size=70, filled=True, opacity=1, color="black"), title)
 
 
 def _every(frame: pl.DataFrame, column: str) -> list[float]:
