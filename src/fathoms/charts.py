@@ -149,7 +149,8 @@ def lines(
 ) -> Any:
     """Curves, one colour a group; `points` are drawn as black dots under them.
 
-    `ticks` are the places on the x axis that are labelled; without `zero` the y axis starts where the data do.
+    `ticks` are the places on the x axis that are labelled; without `zero` the y axis starts where the data do. A group
+    without a name is not in the legend.
     """
     import altair as alt
 
@@ -160,10 +161,13 @@ def lines(
         "x": alt.X(f"{x}:Q", title=axes[0], scale=scale_x, axis=axis),
         "y": alt.Y(f"{y}:Q", title=axes[1], scale=scale_y),
     }
+    colour = alt.Color(f"{group}:N", title=None, sort=None)
+    if frame[group].unique().to_list() == [""]:
+        colour = colour.legend(None)
     curves = (
         alt.Chart(frame)
         .mark_line(point=frame.height < 200 and frame.height <= 60 * frame[group].n_unique())
-        .encode(**encoded, color=alt.Color(f"{group}:N", title=None, sort=None), tooltip=list(frame.columns))
+        .encode(**encoded, color=colour, tooltip=list(frame.columns))
     )
     if points is not None:
         curves = alt.Chart(points).mark_circle(color="black", size=14, opacity=0.6).encode(**encoded) + curves
@@ -355,6 +359,45 @@ def dots(frame: pl.DataFrame, x: str, y: str, title: str, axes: tuple[str, str])
         .encode(x=alt.X(f"{x}:Q", title=axes[0]), y=alt.Y(f"{y}:Q", title=axes[1]), tooltip=list(frame.columns))
     )
     return _finish(chart, title)
+
+
+def score_bounds(
+    frame: pl.DataFrame, title: str, axes: tuple[str, str], *, final: tuple[float, float], points: pl.DataFrame
+) -> Any:
+    """Lower and upper bounds of a score by depth from two pools, and an estimate (LMC-gain Fig. 2).
+
+    Columns pool, bound, k, score; the last pool's lines are dotted, the first one's solid. The range at the last depth,
+    `final`, is shaded beyond it. `points` are names at the ends: of lines (LB, UB), and of regions A, B and C, whose
+    bound is `region`.
+    """
+    import altair as alt
+    import polars as pl
+
+    pools = list(dict.fromkeys(frame["pool"]))
+    end = max(frame["k"].to_list())
+    ticks = list(range(0, end + 1, max(1, end // 10)))
+    x = alt.X("k:Q", title=axes[0], scale=alt.Scale(domain=[0, 1.28 * end], nice=False), axis=alt.Axis(values=ticks))
+    y = alt.Y("score:Q", title=axes[1])
+    dashes = [[2, 3] if pool == pools[-1] else [1, 0] if pool == pools[0] else [6, 3] for pool in pools]
+    lines = (
+        alt.Chart(frame)
+        .mark_line(strokeWidth=1.8)
+        .encode(
+            x=x,
+            y=y,
+            detail="bound:N",
+            color=alt.Color("pool:N", title=None, scale=alt.Scale(domain=pools, range=COLOURS[: len(pools)])),
+            strokeDash=alt.StrokeDash("pool:N", title=None, scale=alt.Scale(domain=pools, range=dashes)),
+        )
+    )
+    band = alt.Chart(pl.DataFrame({"k": [end], "to": [1.06 * end], "score": [final[0]], "top": [final[1]]}))
+    shaded = band.mark_rect(color=COLOURS[-1], opacity=0.45).encode(x="k:Q", x2="to:Q", y="score:Q", y2="top:Q")
+    regions = alt.Chart(points.filter(pl.col("bound") == "region")).mark_text(
+        dx=26, align="left", fontSize=12, fontStyle="italic"
+    )
+    names = alt.Chart(points.filter(pl.col("bound") != "region")).mark_text(dx=5, align="left", fontSize=11)
+    label = {"x": x, "y": y, "text": "pool:N"}
+    return _finish(alt.layer(shaded, lines, regions.encode(**label), names.encode(**label)), title, 460, 300)
 
 
 def tie_segments(frame: pl.DataFrame, measure: str) -> Any:

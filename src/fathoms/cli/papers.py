@@ -58,6 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--groups", metavar="FILE", type=Path, help="depth: lines `run<TAB>team`, for leaving out teams"
     )
     _add_rm_flags(parser)
+    _add_gain_flags(parser)
     _add_depth_flags(parser)
     _add_ties_flags(parser)
     options.add_pooled(parser)
@@ -94,6 +95,15 @@ def _add_rm_flags(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--significance", metavar="A", type=options.share, default=0.01, help="rm: level of the t-tests (0.01)"
+    )
+
+
+def _add_gain_flags(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--parameters",
+        metavar="FILE",
+        type=Path,
+        help="gain: write the fitted parameters there too, by pool depth, topic and model (TSV)",
     )
 
 
@@ -198,7 +208,7 @@ def run(args: Namespace) -> int:
         with output.progress(-(-args.trials // rtc.BATCH), args.quiet, "trials") as step:
             study = rtc.study(exp, trials, progress=progress, step=partial(step, ""))
     else:
-        study = gain.study(exp, gain.GainSettings(args.depth), progress=progress)
+        study = gain.study(exp, gain.GainSettings(args.depth, args.parameters), progress=progress)
     undrawn = write_study(study, args.output, args.workers)
     finished(args.output)
     if not args.quiet:

@@ -180,7 +180,8 @@ def _latex_groups(table: Printed, paired: Sequence[bool]) -> list[str]:
     at, column = 0, 1
     for group, n in table.groups:
         width = sum(2 if pair else 1 for pair in paired[at : at + n])
-        heads.append(rf"\multicolumn{{{width}}}{{c}}{{{_latex_head(group)}}}" if group else " & " * (width - 1))
+        # Also without a name over several columns: else the ± between two of them would be set here too.
+        heads.append(rf"\multicolumn{{{width}}}{{c}}{{{_latex_head(group)}}}" if group or width > 1 else "")
         if group:
             rules.append(rf"\cmidrule(lr){{{column}-{column + width - 1}}}")
         at, column = at + n, column + width

@@ -617,11 +617,11 @@ def _separability_table(result: Study, work: Work, table: str, constants: str, r
     if table == "tableA":
         layout += [Column("C", "C", 2), Column("E", "E", 2)]
     for i, systems in enumerate(work.sets):
-        group = f"{systems.label}, separability (%)"
+        group = f"{systems.label} (%)"
         layout += [
-            Column(f"{prefixes.few:,}", f"few{i}", 1, deviation=f"few_sd{i}" if several else "", group=group),
-            Column(f"{prefixes.n:,}", f"all{i}", 1, group=group),
-            Column("Reversals (%)", f"reversals{i}", 1, deviation=f"reversals_sd{i}" if several else ""),
+            Column(f"Sep. {prefixes.few:,}", f"few{i}", 1, deviation=f"few_sd{i}" if several else "", group=group),
+            Column(f"Sep. {prefixes.n:,}", f"all{i}", 1, group=group),
+            Column("Rev.", f"reversals{i}", 1, deviation=f"reversals_sd{i}" if several else "", group=group),
         ]
     result.add(
         table,
