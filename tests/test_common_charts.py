@@ -42,6 +42,13 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         pl.DataFrame(BOX | EXTREMES | {"at": ["1", "2"], "kind": ["a", "b"]}), "at", "kind", "t", AXES
     ),
     "dots": lambda: charts.dots(pl.DataFrame(XY | {"run": ["a", "b", "c"]}), "x", "y", "title", AXES),
+    "score_bounds": lambda: charts.score_bounds(
+        pl.DataFrame({"pool": ["d' = 1", "d = 2"], "bound": ["LB", "LB"], "k": [1, 2], "score": [0.1, 0.2]}),
+        "title",
+        AXES,
+        final=(0.1, 0.2),
+        points=pl.DataFrame({"pool": ["LB", "A"], "bound": ["", "region"], "k": [2, 2], "score": [0.1, 0.3]}),
+    ),
     "tie_segments": lambda: charts.tie_segments(
         pl.DataFrame(
             {"run": ["a", "b"], "trec": [0.5, 0.3], "file_order": [0.5, 0.3], "score_rank": [0.5, 0.3]}

@@ -369,14 +369,9 @@ def test_pool_command(collection: Path, tmp_path: Path, capsys: pytest.CaptureFi
         ("depth", ["table4", "table5a", "table5b", "table6", "table7a", "table8b", "table9", "fig1", "fig4", "fig7"]),
     ],
 )
-def test_papers_write_their_tables_and_figures(
-    paper: str, exhibits: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_papers_write_their_tables_and_figures(paper: str, exhibits: list[str], tmp_path: Path) -> None:
     from fathoms.data.simulate import simulate, write
-    from fathoms.papers import rm
 
-    monkeypatch.setattr(rm, "SIZES", (50, 200))
-    monkeypatch.setattr(rm, "SHALLOW", 100)
     write(simulate(systems=10, n_topics=8, n_docs=1500, depth=200, pool_depth=40, seed=1), tmp_path / "sim")
     sim = tmp_path / "sim"
     out = tmp_path / "out"

@@ -14,13 +14,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.optimize import minimize
 
 import fathoms as fm
 from fathoms import charts
 from fathoms.data.simulate import Collection, simulate, write
-from fathoms.estimate.predictors import Constants, Predictor, rm_predict
-from fathoms.estimate.tuning import tune
 from fathoms.evidence.pool import with_judgments
 from fathoms.measures.parse import parse_measure
 from fathoms.papers import depth, gain, rm, rtc, ties
@@ -108,47 +105,12 @@ def test_the_gain_models_see_the_pool_asked_for_and_nothing_else(made: Collectio
     assert same(rows_of(asked), rows_of(by_hand)) == []
     kept = len(cut(made, 10).qrels)
     assert f"Used are the {kept:,} judgments of documents that a contributing run has in its first 10." in asked.notes
-    bands = next(one for one in asked.exhibits if one.name == "fig3").rows
+    bands = [row for row in asked["fig3"].rows if row[0] == "band"]
     assert sum(row[3] for row in bands) == kept
-    assert bands[-1][1] == 10
+    assert bands[-1][2] == 10
 
 
 # -- rm -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("missing", "beyond"),
-    [(0.5, False), (0.05, False), (2.0, True)],  # of what is unknown: more than the paper's E allows, less, all of it
-)
-def test_the_minimum_of_a_surface_is_the_minimum(missing: float, beyond: bool) -> None:
-    """Not the edge of what is drawn. A general solver, started at many points, finds none that is less."""
-    rng = np.random.default_rng(1)
-    B, delta = rng.uniform(0, 0.3, (2, 5, 7)), rng.uniform(0.2, 0.7, (2, 5, 7))
-    Y = (B + missing * delta).mean(axis=0) + rng.normal(0, 0.01, (5, 7))
-    full, parts = rm.Ranges(Y, np.zeros_like(Y)), [rm.Ranges(b, d) for b, d in zip(B, delta, strict=True)]
-    result = Study("", "")
-    tuned = {("P@10", method): tune(method, B, delta, Y) for method in rm.TUNED}
-    rm._surfaces(result, (full, parts), tuned, [100, 200])
-    methods: list[Predictor] = ["interpolated", "smoothed"]
-    for exhibit, method in zip(result.exhibits, methods, strict=True):
-        said = re.search(r"minimum ([\d.]+) at C = ([\d.]+), E = ([\d.]+)", exhibit.title)
-        assert said is not None
-        least, C, E = map(float, said.groups())
-
-        def error(x: Sequence[float], method: Predictor = method) -> float:
-            return float(np.sqrt(((rm_predict(method, B, delta, Constants(*x)) - Y) ** 2).mean()))
-
-        starts = [(c, e) for c in (0.1, 0.5, 0.9) for e in (0.1, 0.5, 0.9)]
-        found = min((minimize(error, x, bounds=[(0, 1), (0, 1)]) for x in starts), key=lambda one: one.fun)
-        assert least == pytest.approx(found.fun, abs=0.0006)
-        assert error((C, E)) == pytest.approx(found.fun, abs=0.005)
-        drawn = np.array(exhibit.rows)
-        assert drawn[:, 2].min() >= least - 0.0006
-        assert drawn[:, 1].max() >= min(1.0, E)
-        best = tuned["P@10", method].constants
-        assert ("at the limit of that range" in exhibit.note) == any(x in (0, 1) for x in (best.C, best.E))
-        assert not beyond or "at the limit" in exhibit.note
-        assert "2 prefix sizes together" in exhibit.note
 
 
 @pytest.mark.parametrize("name", rm.MEASURES)
@@ -164,32 +126,21 @@ def test_ranges_by_the_papers_bounds_are_those_that_exact_ones_are_scaled_to(nam
         np.testing.assert_array_equal(found.delta[place], expected[1])
 
 
-def test_fewer_judgments_than_the_least_prefix(made: Collection) -> None:
-    few, enough = (rm.study(read(one, made.pooled), rm.RMSettings(shuffles=2)) for one in (made, rm_sized(made)))
-    told = [[note for note in study.notes if "nothing can be tuned" in note] for study in (few, enough)]
-    assert [len(notes) for notes in told] == [1, 0]
-    assert "nothing can be reversed" in told[0][0]
-    reversals = [row[5] for one in few.exhibits if one.name == "table2" for row in one.rows]
-    assert set(reversals) == {0.0}
-    assert ["fig2" in {one.name for one in study.exhibits} for study in (few, enough)] == [False, True]
-
-
-def rm_sized(made: Collection) -> Collection:
-    """With more judgments than the least prefix has."""
-    return replace(made, qrels=made.truth) if len(made.truth) > 1000 else made
-
-
 def test_without_other_runs_the_contributing_ones_are_not_called_others(made: Collection) -> None:
     own = replace(made, runs={name: made.runs[name] for name in made.pooled})
     study = rm.study(read(own, own.pooled), rm.RMSettings(shuffles=2))
     text = " ".join([study.collection, *study.notes, *(one.note for one in study.exhibits)])
-    assert "did not contribute" not in text
-    assert f"evaluated: {len(own.pooled)} contributing runs, as fewer than two others are given" in study.collection
-    groups = {row[0] for one in study.exhibits if one.name == "fig1" for row in one.rows}
-    assert groups == {"contributing"}
+    assert "that did not contribute (" not in text
+    con, non = len(own.pooled), len(made.runs) - len(made.pooled)
+    assert study.collection.endswith(f"judgments; {con} contributing runs ({con}-con)")
+    assert sum("all tables and figures are about the contributing ones" in note for note in study.notes) == 1
+    assert {row[0] for name in ("fig1", "table1a", "table2", "fig5") for row in study[name].rows} == {f"{con}-con"}
     with_others = rm.study(read(made, made.pooled), rm.RMSettings(shuffles=2))
-    others = len(made.runs) - len(made.pooled)
-    assert with_others.collection.endswith(f"evaluated: {others} runs that did not contribute")
+    assert with_others.collection.endswith(
+        f"{con} contributing runs ({con}-con) and {non} runs that did not contribute ({non}-non)"
+    )
+    for name in ("fig1", "table1d", "table2", "tableA", "fig4", "fig5"):
+        assert {row[0] for row in with_others[name].rows} == {f"{con}-con", f"{non}-non"}
 
 
 # -- rtc ------------------------------------------------------------------------------------------------------------

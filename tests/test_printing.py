@@ -14,6 +14,7 @@ from fathoms.papers.exhibits import InPaper, Study, chart, panes
 from fathoms.papers.output import write_study
 from fathoms.papers.printing import Column
 
+WHICH: tuple[printing.Best, ...] = ("lowest", "highest", "lowest", "highest")
 NAMES = ("run_name", "judged", "ap", "ap_sd", "mark", "change")
 ROWS = [
     ("a_b & c", 12345, 0.31456, 0.1, "†", -0.25),
@@ -53,6 +54,28 @@ def test_the_best_of_each_row() -> None:
         [False, True, False],
         [False, True, True],
     ]
+
+
+def test_the_best_of_a_row_among_some_columns() -> None:
+    """What is printed alike is as good."""
+    names = ("error", "share", "other", "other_share")
+    layout = [
+        Column("", n, 2 if n in ("error", "other") else 0, best_of_row=w) for n, w in zip(names, WHICH, strict=True)
+    ]
+    found = printing.printed(
+        names, [(0.101, 30.0, 0.102, 45.0), (0.2, 45.4, 0.1, 45.1), (0.3, 5.0, None, None)], layout
+    )
+    assert [[cell.bold for cell in row] for row in found.rows] == [
+        [True, False, True, True],
+        [False, True, True, True],
+        [True, True, False, False],
+    ]
+
+
+def test_no_sign_stands_in_the_head_over_two_columns_around_it() -> None:
+    layout = [Column("k", "k", group="one"), Column("mean", "mean", 1, deviation="sd")]
+    text = printing.latex(printing.printed(("k", "mean", "sd"), [(1, 2.0, 0.5)], layout), "caption", "tab:x")
+    assert r"\multicolumn{1}{c}{one} & \multicolumn{2}{c}{} \\" in text
 
 
 def test_without_a_layout_every_column_is_there() -> None:

@@ -117,10 +117,10 @@ def bars(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tupl
         alt.Chart(frame)
         .mark_bar()
         .encode(
-            x=alt.X(f"{x}:O", title=axes[0], sort=None),
+            x=alt.X(f"{x}:O", title=axes[0], sort=None, axis=alt.Axis(labelAngle=0)),
             y=alt.Y(f"{y}:Q", title=axes[1]),
-            xOffset=f"{group}:N",
-            color=alt.Color(f"{group}:N", title=None),
+            xOffset=alt.XOffset(f"{group}:N", sort=None),
+            color=alt.Color(f"{group}:N", title=None, sort=None),
         )
     )
     return _finish(chart, title)
@@ -149,21 +149,25 @@ def lines(
 ) -> Any:
     """Curves, one colour a group; `points` are drawn as black dots under them.
 
-    `ticks` are the places on the x axis that are labelled; without `zero` the y axis starts where the data do.
+    `ticks` are the places on the x axis that are labelled; without `zero` the y axis starts where the data do. A group
+    without a name is not in the legend.
     """
     import altair as alt
 
     scale_x = alt.Scale(type="log", nice=False) if log_x else alt.Scale(type="linear")
     scale_y = alt.Scale(type="log") if log_y else alt.Scale(type="linear", zero=zero)
-    axis = alt.Axis(values=list(ticks), format="d") if ticks else _axis(frame, x)
+    axis = alt.Axis(values=list(ticks), format=",d") if ticks else _axis(frame, x)
     encoded = {
         "x": alt.X(f"{x}:Q", title=axes[0], scale=scale_x, axis=axis),
         "y": alt.Y(f"{y}:Q", title=axes[1], scale=scale_y),
     }
+    colour = alt.Color(f"{group}:N", title=None, sort=None)
+    if frame[group].unique().to_list() == [""]:
+        colour = colour.legend(None)
     curves = (
         alt.Chart(frame)
         .mark_line(point=frame.height < 200 and frame.height <= 60 * frame[group].n_unique())
-        .encode(**encoded, color=alt.Color(f"{group}:N", title=None, sort=None), tooltip=list(frame.columns))
+        .encode(**encoded, color=colour, tooltip=list(frame.columns))
     )
     if points is not None:
         curves = alt.Chart(points).mark_circle(color="black", size=14, opacity=0.6).encode(**encoded) + curves
@@ -171,21 +175,35 @@ def lines(
 
 
 def surface(frame: pl.DataFrame, x: str, y: str, value: str, title: str, best: tuple[float, float]) -> Any:
-    """A heat map with its least point marked."""
+    """A heat map over a grid of x and y, with a cross at its least point, which need not be one of the grid's."""
     import altair as alt
     import polars as pl
 
-    cells = (
-        alt.Chart(frame)
+    ends: dict[str, Any] = {}
+    scales: dict[str, Any] = {}
+    for column in (x, y):
+        places = sorted(frame[column].unique().to_list())
+        half = (places[1] - places[0]) / 2 if len(places) > 1 else 0.5
+        scales[column] = alt.Scale(domain=[places[0] - half, places[-1] + half], nice=False)
+        # Each reaches a little into the next, over the seams that drawing programs leave between cells.
+        to = pl.min_horizontal(pl.col(column) + 1.2 * half, pl.lit(places[-1] + half))
+        ends |= {f"{column}_from": pl.col(column) - half, f"{column}_to": to}
+    heat = (
+        alt.Chart(frame.with_columns(**ends))
         .mark_rect()
         .encode(
-            x=alt.X(f"{x}:O", title=x, axis=alt.Axis(values=_every(frame, x), format=".2f")),
-            y=alt.Y(f"{y}:O", title=y, sort="descending", axis=alt.Axis(values=_every(frame, y), format=".2f")),
+            x=alt.X(f"{x}_from:Q", title=x, scale=scales[x]),
+            x2=f"{x}_to:Q",
+            y=alt.Y(f"{y}_from:Q", title=y, scale=scales[y]),
+            y2=f"{y}_to:Q",
             color=alt.Color(f"{value}:Q", title=value, scale=alt.Scale(scheme="viridis", reverse=True)),
         )
     )
-    least = alt.Chart(pl.DataFrame({x: [best[0]], y: [best[1]]})).mark_point(shape="cross", size=120, color="red")
-    return _finish(cells + least.encode(x=f"{x}:O", y=alt.Y(f"{y}:O", sort="descending")), title, 380, 300)
+    least = alt.Chart(pl.DataFrame({f"{x}_from": [best[0]], f"{y}_from": [best[1]]})).encode(
+        x=f"{x}_from:Q", y=f"{y}_from:Q"
+    )
+    halo = least.mark_point(shape="cross", size=150, filled=True, opacity=1, color="white")
+    return _finish(heat + halo + least.mark_point(shape="cross", size=70, filled=True, opacity=1, color="black"), title)
 
 
 def _every(frame: pl.DataFrame, column: str) -> list[float]:
@@ -341,6 +359,45 @@ def dots(frame: pl.DataFrame, x: str, y: str, title: str, axes: tuple[str, str])
         .encode(x=alt.X(f"{x}:Q", title=axes[0]), y=alt.Y(f"{y}:Q", title=axes[1]), tooltip=list(frame.columns))
     )
     return _finish(chart, title)
+
+
+def score_bounds(
+    frame: pl.DataFrame, title: str, axes: tuple[str, str], *, final: tuple[float, float], points: pl.DataFrame
+) -> Any:
+    """Lower and upper bounds of a score by depth from two pools, and an estimate (LMC-gain Fig. 2).
+
+    Columns pool, bound, k, score; the last pool's lines are dotted, the first one's solid. The range at the last depth,
+    `final`, is shaded beyond it. `points` are names at the ends: of lines (LB, UB), and of regions A, B and C, whose
+    bound is `region`.
+    """
+    import altair as alt
+    import polars as pl
+
+    pools = list(dict.fromkeys(frame["pool"]))
+    end = max(frame["k"].to_list())
+    ticks = list(range(0, end + 1, max(1, end // 10)))
+    x = alt.X("k:Q", title=axes[0], scale=alt.Scale(domain=[0, 1.28 * end], nice=False), axis=alt.Axis(values=ticks))
+    y = alt.Y("score:Q", title=axes[1])
+    dashes = [[2, 3] if pool == pools[-1] else [1, 0] if pool == pools[0] else [6, 3] for pool in pools]
+    lines = (
+        alt.Chart(frame)
+        .mark_line(strokeWidth=1.8)
+        .encode(
+            x=x,
+            y=y,
+            detail="bound:N",
+            color=alt.Color("pool:N", title=None, scale=alt.Scale(domain=pools, range=COLOURS[: len(pools)])),
+            strokeDash=alt.StrokeDash("pool:N", title=None, scale=alt.Scale(domain=pools, range=dashes)),
+        )
+    )
+    band = alt.Chart(pl.DataFrame({"k": [end], "to": [1.06 * end], "score": [final[0]], "top": [final[1]]}))
+    shaded = band.mark_rect(color=COLOURS[-1], opacity=0.45).encode(x="k:Q", x2="to:Q", y="score:Q", y2="top:Q")
+    regions = alt.Chart(points.filter(pl.col("bound") == "region")).mark_text(
+        dx=26, align="left", fontSize=12, fontStyle="italic"
+    )
+    names = alt.Chart(points.filter(pl.col("bound") != "region")).mark_text(dx=5, align="left", fontSize=11)
+    label = {"x": x, "y": y, "text": "pool:N"}
+    return _finish(alt.layer(shaded, lines, regions.encode(**label), names.encode(**label)), title, 460, 300)
 
 
 def tie_segments(frame: pl.DataFrame, measure: str) -> Any:

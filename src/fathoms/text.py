@@ -71,6 +71,8 @@ def latex_escape(text: str) -> str:
         "≥": r"$\geq$",
         "≤": r"$\leq$",
         "Δ": r"$\Delta$",
+        "α": r"$\alpha$",
+        "ε": r"$\epsilon$",
         "ρ": r"$\rho$",
         "τ": r"$\tau$",
         "–": "--",

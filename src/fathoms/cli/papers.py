@@ -48,12 +48,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser, runs="*")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder to write to")
     parser.add_argument(
-        "--prefix-order",
-        choices=("file", "shuffle"),
-        default="shuffle",
-        help="rm: which judgments of one depth come first: 20 seeded shuffles (default), or their order in the file",
-    )
-    parser.add_argument(
         "--depth",
         metavar="D",
         type=options.at_least_one,
@@ -64,6 +58,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--groups", metavar="FILE", type=Path, help="depth: lines `run<TAB>team`, for leaving out teams"
     )
+    _add_rm_flags(parser)
+    _add_gain_flags(parser)
     _add_depth_flags(parser)
     _add_ties_flags(parser)
     options.add_pooled(parser)
@@ -71,6 +67,45 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.set_defaults(ties=None)  # trec, but run for the paper on ties
     options.add_reading(parser)
     options.add_work(parser)
+
+
+def _add_rm_flags(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--prefix-order",
+        choices=("file", "shuffle"),
+        default="shuffle",
+        help="rm: which judgments of one depth come first: 20 seeded shuffles (default), or their order in the file",
+    )
+    parser.add_argument(
+        "--sizes",
+        metavar="N,...",
+        type=options.checker(choices.depths),
+        help="rm: how many judgments the prefixes have (1,000 to 40,000 in six steps, or as many that fit)",
+    )
+    parser.add_argument(
+        "--constants",
+        metavar="C,E",
+        help="rm: C and E of the interpolated and the smoothed predictor, or C,E,C,E of each (0.42,0.01,0.91,0.05)",
+    )
+    parser.add_argument(
+        "--smoothing",
+        metavar="ALPHA",
+        default="1-delta",
+        help="rm: weight of the interpolated score in the smoothed one: a number from 0 to 1, 1-delta (default) or a "
+        "power such as (1-delta)^2",
+    )
+    parser.add_argument(
+        "--significance", metavar="A", type=options.share, default=0.01, help="rm: level of the t-tests (0.01)"
+    )
+
+
+def _add_gain_flags(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--parameters",
+        metavar="FILE",
+        type=Path,
+        help="gain: write the fitted parameters there too, by pool depth, topic and model (TSV)",
+    )
 
 
 def _add_depth_flags(parser: ArgumentParser) -> None:
@@ -165,7 +200,10 @@ def run(args: Namespace) -> int:
             print(f"fathoms: {what}", file=sys.stderr)
 
     if args.paper == "rm":
-        study = rm.study(exp, rm.RMSettings(args.prefix_order), progress=progress)
+        wanted = {"sizes": args.sizes, "constants": args.constants, "smoothing": args.smoothing}
+        study = rm.study(
+            exp, rm.RMSettings(args.prefix_order, **wanted, significance=args.significance), progress=progress
+        )
     elif args.paper == "depth":
         chosen = {"pools": args.pools, "figure_pool": args.figure_pool}
         given = {name: value for name, value in chosen.items() if value is not None}
@@ -180,7 +218,7 @@ def run(args: Namespace) -> int:
         with output.progress(-(-args.trials // rtc.BATCH), args.quiet, "trials") as step:
             study = rtc.study(exp, trials, progress=progress, step=partial(step, ""))
     else:
-        study = gain.study(exp, gain.GainSettings(args.depth), progress=progress)
+        study = gain.study(exp, gain.GainSettings(args.depth, args.parameters), progress=progress)
     undrawn = write_study(study, args.output, args.workers)
     finished(args.output)
     if not args.quiet:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from fathoms.text import latex_escape
 
 Best = Literal["", "highest", "lowest"]
-INDEX = r"([a-z]{1,2}(?:,[a-z])?)(?!\w)"  # of a measure's variant, as b in AP_b
+INDEX = r"([A-Z]|[a-z]{1,2}(?:,[a-z])?)(?!\w)"  # of a measure's variant or a predictor, as b in AP_b
 WIDE = 10  # columns from which on a table is set small, over both columns of a page
 
 
@@ -33,6 +33,7 @@ class Column:
     between: str = "±"  # what stands between the two; + before a residual
     group: str = ""  # a head over this column and its neighbours of the same group
     best: Best = ""  # which value of the column is printed in bold
+    best_of_row: Best = ""  # or which one of the row, among the columns that say the same
     mark: str = ""  # the data's column with marks that stand behind a value, such as †
     signed: bool = False
     indexed: bool = False  # whether what follows an underscore in its cells is an index, as b in AP_b
@@ -77,24 +78,32 @@ def printed(
 ) -> Printed:
     """Lay out data; where no layout is given every column is printed, with its name as its head.
 
-    `best_of_row` prints in bold the best value of each row, among the columns that have digits.
+    `best_of_row` prints in bold the best value of each row, among the columns that have digits and say nothing else;
+    what is printed alike is as good.
     """
     columns = list(layout)
     if not columns:
         columns = [Column(name.replace("_", " "), name, _digits(rows, i)) for i, name in enumerate(names)]
     place = {name: i for i, name in enumerate(names)}
     best = {i: _best([row[place[column.name]] for row in rows], column.best) for i, column in enumerate(columns)}
+    rivals = [column.best_of_row or (best_of_row if column.digits is not None else "") for column in columns]
     laid = []
     for row in rows:
-        compared = [row[place[column.name]] for column in columns if column.digits is not None]
-        of_row = _best(compared, best_of_row)
+        values = [row[place[column.name]] for column in columns]
+        of_row = {
+            which: _best([value for value, own in zip(values, rivals, strict=True) if own == which], which)
+            for which in set(rivals)
+        }
         cells = []
-        for i, column in enumerate(columns):
-            value = row[place[column.name]]
-            bold = value is not None and (value == best[i] or (column.digits is not None and value == of_row))
+        for i, (column, value) in enumerate(zip(columns, values, strict=True)):
+            bold = value is not None and (value == best[i] or _as_good(value, of_row[rivals[i]], column))
             cells.append(_cell(column, row, place, bold))
         laid.append(cells)
     return Printed(columns, laid)
+
+
+def _as_good(value: Any, best: Any, column: Column) -> bool:
+    return best is not None and shown(value, column) == shown(best, column)
 
 
 def _digits(rows: Sequence[Sequence[Any]], i: int) -> int | None:
@@ -171,7 +180,8 @@ def _latex_groups(table: Printed, paired: Sequence[bool]) -> list[str]:
     at, column = 0, 1
     for group, n in table.groups:
         width = sum(2 if pair else 1 for pair in paired[at : at + n])
-        heads.append(rf"\multicolumn{{{width}}}{{c}}{{{_latex_head(group)}}}" if group else " & " * (width - 1))
+        # Also without a name over several columns: else the ± between two of them would be set here too.
+        heads.append(rf"\multicolumn{{{width}}}{{c}}{{{_latex_head(group)}}}" if group or width > 1 else "")
         if group:
             rules.append(rf"\cmidrule(lr){{{column}-{column + width - 1}}}")
         at, column = at + n, column + width

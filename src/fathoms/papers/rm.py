@@ -1,61 +1,93 @@
 """Ravana and Moffat, "Estimating System Effectiveness Scores With Incomplete Evidence" (ADCS 2010), on any collection.
 
 The judgments are put in order of the least depth at which a contributing run has their document, prefixes of that order
-stand for shallower pools, and the runs that did not contribute are scored (section 4).
+stand for shallower pools, and the runs are scored, apart for those that contributed and those that did not (section 4).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fathoms import choices
 from fathoms.comparison.significance import paired_t, pairs, reversals, separability
 from fathoms.errors import FathomsError
 from fathoms.estimate.predict import scaled_range
-from fathoms.estimate.predictors import PUBLISHED, Constants, Predictor, rm_predict
-from fathoms.estimate.tuning import Tuned, rmse, surface, tune
+from fathoms.estimate.predictors import PAPERS_ALPHA, PUBLISHED, Alpha, Constants, Predictor, chosen_alpha, rm_predict
+from fathoms.estimate.tuning import CONSTANT_ALPHAS, POWERS_OF_ALPHA, Tuned, rmse, surface, tune
 from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Bools, Evidence, Floats
-from fathoms.evidence.pool import PrefixOrder, least_depths, prefix, prefix_order, with_judgments
+from fathoms.evidence.pool import NEVER, PrefixOrder, least_depths, prefix, prefix_order, with_judgments
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import parse_measure
-from fathoms.papers.exhibits import Study, as_sentence, chart, described
+from fathoms.papers import rm_printed as in_paper
+from fathoms.papers.exhibits import Drawing, Study, as_sentence, chart, described, panes
+from fathoms.papers.printing import Column
 from fathoms.parallel import parallel_map
 from fathoms.text import pluralise
 
 PAPER = "Ravana and Moffat (2010), Estimating System Effectiveness Scores With Incomplete Evidence"
-MEASURES = ("P@10", "SDCG@100", "RBP(p=0.95)", "AP", "nDCG")
+LABELS = in_paper.METRICS
+MEASURES = tuple(LABELS)
+ADDING = MEASURES[:3]  # weighted precision, the only ones that the paper predicts
 SIZES = (1_000, 2_000, 4_000, 10_000, 20_000, 40_000)  # prefix sizes of the tuning
-SHALLOW, MEDIUM = 1_000, 10_000
-ALPHA = 0.01
+LEAST = 10  # judgments
+SIGNIFICANCE = 0.01
 STUDIED: tuple[Predictor, ...] = ("simplistic", "interpolated", "smoothed")
 TUNED: tuple[Predictor, ...] = ("background", "interpolated", "smoothed")
-
-# Table 2 of the paper: separability at 1,000 judgments, at all, reversals, in percent (TREC-9 web, 46 runs).
-PAPER_TABLE_2 = {
-    ("P@10", "simplistic"): (68.9, 67.5, 5.8),
-    ("P@10", "interpolated"): (58.6, 65.0, 2.2),
-    ("P@10", "smoothed"): (64.7, 62.7, 6.1),
-    ("SDCG@100", "simplistic"): (74.5, 74.9, 5.5),
-    ("SDCG@100", "interpolated"): (56.2, 71.6, 4.1),
-    ("SDCG@100", "smoothed"): (74.1, 67.7, 11.3),
-    ("RBP(p=0.95)", "simplistic"): (74.1, 74.8, 4.9),
-    ("RBP(p=0.95)", "interpolated"): (56.9, 72.9, 3.1),
-    ("RBP(p=0.95)", "smoothed"): (72.1, 70.0, 7.8),
-    ("AP", "simplistic"): (69.1, 71.4, 5.4),
-    ("nDCG", "simplistic"): (75.8, 79.9, 4.3),
-}
+BEST_ALPHA = "smoothed, best α"
 
 
 @dataclass(frozen=True)
 class RMSettings:
     prefix_order: PrefixOrder = "shuffle"
     shuffles: int = 20
+    sizes: Sequence[int] | None = None  # of the prefixes; None: the paper's, or such as fit
+    constants: Sequence[float] | None = None  # C and E of interpolated and smoothed, or of each; None: the paper's
+    smoothing: Alpha | float | str = PAPERS_ALPHA  # alpha in alpha X_I + (1 - alpha) X_B
+    significance: float = SIGNIFICANCE
+
+    def chosen(self) -> dict[Predictor, Constants]:
+        """C, E and alpha of each predictor."""
+        given = choices.checked("constants", given_constants, self.constants)
+        chosen = PUBLISHED | ({} if given is None else dict(zip(STUDIED[1:], given, strict=True)))
+        alpha = choices.checked("smoothing", checked_alpha, self.smoothing)
+        return {method: replace(constants, alpha=alpha) for method, constants in chosen.items()}
+
+
+def given_constants(constants: Any) -> tuple[Constants, Constants] | None:
+    """Two numbers for both predictors, or two for each.
+
+    >>> given_constants("0.4,0.02")[1]
+    Constants(C=0.4, E=0.02, alpha=Alpha(weight=1.0, power=1.0))
+    """
+    if constants is None:
+        return None
+    try:
+        numbers = [float(part) for part in (constants.split(",") if isinstance(constants, str) else constants)]
+    except (TypeError, ValueError):
+        numbers = []
+    if len(numbers) not in (2, 4) or not all(0 <= number <= 1 for number in numbers):
+        raise FathomsError(
+            "expected C,E or C,E,C,E (of interpolated, of smoothed), each from 0 to 1, such as 0.42,0.01; found "
+            f"{constants!r}"
+        )
+    return Constants(*numbers[:2]), Constants(*numbers[-2:])
+
+
+def checked_alpha(alpha: Any) -> Alpha:
+    """The weight of X_I in the smoothed predictor: a number, 1-delta or a power of it."""
+    try:
+        return chosen_alpha(alpha)
+    except FathomsError as error:
+        raise FathomsError(str(error).removeprefix("alpha: ")) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,18 +111,11 @@ class Bench:
         aligned = dict(zip(experiment.runs, experiment.map_ranked(align.of), strict=True))
         self.pool = experiment.pool_assumed()
         self.assumed = [as_sentence(self.pool.sentence)] if self.options.pooled is None else []
-        chosen = self.pool.names
-        left = [name for name in experiment.runs if name not in set(chosen)]
-        # With nobody left out, or one run, the contributing runs are the ones to look at.
-        others = left if len(left) > 1 else chosen
-        self.whom = (
-            "runs that did not contribute" if len(left) > 1 else "contributing runs, as fewer than two others are given"
-        )
-        if len(others) < 2:
-            raise FathomsError("RM's comparisons need at least two runs")
-        self.depths = least_depths((aligned[name] for name in chosen), len(self.qrels))
-        self.contributing = {name: aligned[name] for name in chosen}
-        self.others = {name: aligned[name] for name in others}
+        chosen = set(self.pool.names)
+        self.contributing = {name: aligned[name] for name in self.pool.names}
+        self.others = {name: one for name, one in aligned.items() if name not in chosen}
+        self.depths = least_depths(self.contributing.values(), len(self.qrels))
+        self.judged = self.qrels.grades >= 0  # a negative grade is no judgment
 
     def parallel_map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         return parallel_map(work, items, workers=self.options.workers, scheduler=self.options.scheduler)
@@ -116,81 +141,6 @@ class Bench:
             for m in range(len(measures))
         ]
 
-    def orders(self, settings: RMSettings) -> list[np.ndarray[Any, Any]]:
-        """One order of the judgments, or as many shuffled inside each depth as wanted."""
-        if settings.prefix_order == "file":
-            return [prefix_order(self.depths)]
-        rng = np.random.default_rng(self.options.seed)
-        return [prefix_order(self.depths, rng) for _ in range(settings.shuffles)]
-
-    def sizes(self) -> list[int]:
-        return [size for size in SIZES if size < len(self.qrels)]
-
-
-def study(
-    experiment: BaseExperiment,
-    settings: RMSettings | None = None,
-    *,
-    progress: Callable[[str], None] = lambda what: None,
-) -> Study:
-    """All tables and figures of the paper for this collection."""
-    settings = settings or RMSettings()
-    bench = Bench(experiment)
-    qrels = bench.qrels
-    orders = bench.orders(settings)
-    everything = np.ones(len(qrels), dtype=bool)
-    measures = [parse_measure(name) for name in MEASURES]
-    result = Study(
-        PAPER,
-        f"{described(qrels)}, {len(bench.contributing)} contributing runs; evaluated: {len(bench.others)} {bench.whom}",
-    )
-    how = "in file order" if settings.prefix_order == "file" else f"shuffled (mean of {settings.shuffles} shuffles)"
-    at_depth_one = int(((bench.depths == 1) & (qrels.grades >= 0)).sum())
-    result.notes += [
-        *bench.assumed,
-        f"Prefixes by least depth, inside a depth {how}; {at_depth_one:,} judged documents have least depth 1.",
-        bench.how_read,
-        "The paper's own figures are for TREC-9 (web track, 46 runs); other collections need not agree with them.",
-    ]
-    shallow = min(SHALLOW, len(qrels))
-    medium = min(MEDIUM, len(qrels))
-    if not bench.sizes():
-        result.notes.append(
-            f"There are no more judgments than the least prefix has ({min(SIZES):,}), so nothing can be tuned (no "
-            "Figs. 2 and 3) and nothing can be reversed."
-        )
-
-    prefixes = [prefix(orders[0], size) for size in bench.sizes()]
-    con_ranges = {
-        measure.name: (full, parts)
-        for measure, (full, *parts) in zip(
-            measures, bench.ranges(bench.contributing, measures, [everything, *prefixes]), strict=True
-        )
-    }
-    progress("contributing runs")
-    tuned = _tuned(bench, con_ranges)
-    progress("constants tuned")
-    # By order and number of judgments: some of these are in several tables.
-    wanted = {(0, size): prefix(orders[0], size) for size in (*bench.sizes(), medium, len(qrels))}
-    wanted |= {(number, shallow): prefix(order, shallow) for number, order in enumerate(orders)}
-    others = {
-        measure.name: dict(zip(wanted, ranges, strict=True))
-        for measure, ranges in zip(measures, bench.ranges(bench.others, measures, [*wanted.values()]), strict=True)
-    }
-    non_full, non_medium = ({name: found[0, size] for name, found in others.items()} for size in (len(qrels), medium))
-    non_shallow = {name: [found[number, shallow] for number in range(len(orders))] for name, found in others.items()}
-    progress("other runs")
-
-    _table_1(result, bench, measures, {shallow: non_shallow, medium: non_medium, len(qrels): non_full})
-    _fig_1(result, bench, prefix(orders[0], shallow), shallow)
-    _surfaces(result, con_ranges["P@10"], tuned, bench.sizes())
-    _fig_4(result, bench, others)
-    _fig_5(result, non_shallow["P@10"][0], non_full["P@10"], shallow)
-    _table_2(result, measures, tuned, non_shallow, non_full, shallow, len(qrels))
-    _tuning(result, measures, tuned, con_ranges, bench.sizes())
-    progress("tables and figures")
-    return result
-
 
 def _range(measure: Measure, evidence: Evidence) -> tuple[Floats, Floats]:
     if measure.k is not None:
@@ -203,257 +153,548 @@ def _range(measure: Measure, evidence: Evidence) -> tuple[Floats, Floats]:
     return ranged[:2]
 
 
-def _tuned(bench: Bench, ranges: dict[str, tuple[Ranges, list[Ranges]]]) -> dict[tuple[str, Predictor], Tuned]:
-    seed = bench.options.seed
-
-    def one(task: tuple[str, Predictor]) -> Tuned:
-        full, parts = ranges[task[0]]
-        B, delta = np.stack([p.B for p in parts]), np.stack([p.delta for p in parts])
-        return tune(task[1], B, delta, full.B, seed=seed)
-
-    tasks = [(name, method) for name, (_, parts) in ranges.items() if parts for method in TUNED]
-    return dict(zip(tasks, bench.parallel_map(one, tasks), strict=True))
+# -- prefixes of the judgments ----------------------------------------------------------------------------------------
 
 
-def _table_1(result: Study, bench: Bench, measures: list[Measure], by_size: dict[int, Any]) -> None:
-    names = [m.name for m in measures]
+@dataclass(frozen=True, eq=False)
+class Prefixes:
+    """Orders of the judgments, and how many of each are taken."""
 
-    def mean(size: int, name: str, value: Callable[[Ranges], Floats]) -> float:
-        ranges = by_size[size][name]
-        several = ranges if isinstance(ranges, list) else [ranges]
-        return float(np.mean([value(r).mean() for r in several]))
+    orders: list[NDArray[np.int64]]
+    sizes: list[int]
+    n: int  # all of them
 
-    parts: list[tuple[str, str, Callable[[Ranges], Floats]]] = [
-        ("table1a", "base scores, X_S = B", lambda r: r.B),
-        ("table1b", "residuals of the unjudged documents, delta", lambda r: r.delta),
+    @property
+    def few(self) -> int:
+        """The shallow judgments of Tables 1 and 2 and Figs. 1 and 5."""
+        return self.sizes[0]
+
+    @property
+    def medium(self) -> int | None:
+        """Those of Table 1: nearest to half-way from few to all on a logarithmic scale, the paper's 10,000 there."""
+        half = math.sqrt(self.few * self.n)
+        return min(self.sizes[1:], key=lambda size: abs(math.log(size / half)), default=None)
+
+    @property
+    def masks(self) -> dict[tuple[int, int], Bools]:
+        """By order and size: all sizes of the first order, and the few of each."""
+        found = {(0, size): prefix(self.orders[0], size) for size in (*self.sizes, self.n)}
+        return found | {(i, self.few): prefix(order, self.few) for i, order in enumerate(self.orders)}
+
+
+def prefix_sizes(n: int, topics: int) -> list[int]:
+    """The paper's sizes where they fit; else as many, spread as the paper's, that are the same shares of all.
+
+    The first is one judgment a topic at least, where that leaves room: below that most topics would have none.
+    """
+    if max(SIZES) < n:
+        return list(SIZES)
+    first, last = (n * size / in_paper.JUDGMENTS for size in (SIZES[0], SIZES[-1]))
+    first = topics if first < topics < last else first
+    places = [math.log(size / SIZES[0]) / math.log(SIZES[-1] / SIZES[0]) for size in SIZES]
+    return sorted({_rounded(first * (last / first) ** place) for place in places})
+
+
+def _rounded(x: float) -> int:
+    """To two digits, and at least 1."""
+    return max(1, round(float(f"{x:.2g}")))
+
+
+def _prefixes(bench: Bench, settings: RMSettings) -> Prefixes:
+    n = int(bench.judged.sum())
+    if n < LEAST:
+        raise FathomsError(f"{pluralise(n, 'judgment')} cannot be cut into prefixes; RM's study needs {LEAST} or more")
+    if settings.sizes is None:
+        sizes = prefix_sizes(n, len(bench.qrels.topics))
+    else:
+        sizes = choices.checked("sizes", choices.depths, settings.sizes)
+        if sizes[-1] >= n:
+            raise FathomsError(f"sizes: a prefix of {sizes[-1]:,} is no part of {pluralise(n, 'judgment')}")
+    if settings.prefix_order == "file":
+        orders = [prefix_order(bench.depths)]
+    else:
+        rng = np.random.default_rng(bench.options.seed)
+        orders = [prefix_order(bench.depths, rng) for _ in range(settings.shuffles)]
+    # What is no judgment comes last, and is in no prefix.
+    return Prefixes([order[np.argsort(~bench.judged[order], kind="stable")] for order in orders], sizes, n)
+
+
+# -- the study --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """A set of runs with their ranges by measure, and by order and number of judgments."""
+
+    label: str  # as the paper's 46-non and 59-con
+    runs: dict[str, Aligned]
+    ranges: dict[str, dict[tuple[int, int], Ranges]]
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What all tables and figures are made from."""
+
+    bench: Bench
+    prefixes: Prefixes
+    sets: list[Systems]  # the runs that did not contribute first, which the paper's tables are about
+    chosen: dict[Predictor, Constants]
+    is_published: bool
+    tuned: dict[tuple[str, str], Tuned]  # by measure and predictor, on the contributing runs
+    significance: float
+
+    @property
+    def contributing(self) -> Systems:
+        return self.sets[-1]
+
+    def parts(self, name: str) -> tuple[Floats, Floats, Floats]:
+        """B and delta of the contributing runs [size, system, topic], and their B with all judgments."""
+        ranges = self.contributing.ranges[name]
+        some = [ranges[0, size] for size in self.prefixes.sizes]
+        return np.stack([r.B for r in some]), np.stack([r.delta for r in some]), ranges[0, self.prefixes.n].B
+
+    def words(self, method: str, constants: Constants | None = None) -> str:
+        """C = 0.42, E = 0.01, and alpha where it is not the paper's."""
+        used = constants or self.chosen[method]  # type: ignore[index]
+        alpha = f", α = {used.alpha}" if method == "smoothed" and used.alpha != PAPERS_ALPHA else ""
+        return f"C = {used.C:.2f}, E = {used.E:.2f}{alpha}"
+
+
+def study(
+    experiment: BaseExperiment,
+    settings: RMSettings | None = None,
+    *,
+    progress: Callable[[str], None] = lambda what: None,
+) -> Study:
+    """All tables and figures of the paper for this collection."""
+    settings = settings or RMSettings()
+    significance = choices.checked("significance", choices.share, settings.significance)
+    chosen = settings.chosen()
+    bench = Bench(experiment)
+    prefixes = _prefixes(bench, settings)
+    measures = [parse_measure(name) for name in MEASURES]
+    groups = {f"{len(runs)}-{kind}": runs for kind, runs in (("non", bench.others), ("con", bench.contributing))}
+    groups = {label: runs for label, runs in groups.items() if len(runs) > 1}
+    if not any(label.endswith("con") for label in groups):
+        raise FathomsError("RM's comparisons need at least two contributing runs")
+    masks = prefixes.masks
+    sets = []
+    for label, runs in groups.items():
+        found = bench.ranges(runs, measures, [*masks.values()])
+        by_measure = {name: dict(zip(masks, ranges, strict=True)) for name, ranges in zip(MEASURES, found, strict=True)}
+        sets.append(Systems(label, runs, by_measure))
+        progress(f"{label} scored")
+    work = Work(bench, prefixes, sets, chosen, settings.constants is None, {}, significance)
+    work = replace(work, tuned=_tuned(work))
+    progress("constants tuned")
+    result = Study(PAPER, _collection(bench), short="rm")
+    result.notes += _notes(work, settings)
+    _table_1(result, work)
+    _fig_1(result, work)
+    _surfaces(result, work)
+    _fig_4(result, work)
+    _fig_5(result, work)
+    _table_2(result, work)
+    _errors(result, work)
+    progress("tables and figures")
+    return result
+
+
+def _collection(bench: Bench) -> str:
+    con, non = len(bench.contributing), len(bench.others)
+    others = f"{pluralise(non, 'run')} that did not contribute ({non}-non)" if non > 1 else ""
+    return f"{described(bench.qrels)}; {con} contributing runs ({con}-con)" + (f" and {others}" if others else "")
+
+
+def _notes(work: Work, settings: RMSettings) -> list[str]:
+    bench, prefixes = work.bench, work.prefixes
+    inside = "in file order"
+    if settings.prefix_order == "shuffle":
+        inside = f"shuffled ({settings.shuffles} times; tables have means over the shuffles, figures show the first)"
+    depths = bench.depths[bench.judged]
+    notes = [
+        *bench.assumed,
+        f"Prefixes of the judgments go by least depth, inside one depth {inside}; {int((depths == 1).sum()):,} judged "
+        f"documents have least depth 1, and {int((depths == NEVER).sum()):,} that no contributing run has come last.",
+    ]
+    if settings.sizes is None and prefixes.sizes != list(SIZES):
+        notes.append(
+            f"The paper's prefixes of 1,000 to 40,000 of 69,100 judgments do not fit {prefixes.n:,}; taken are "
+            f"{', '.join(f'{size:,}' for size in prefixes.sizes)}, spread in the same way."
+        )
+    if len(bench.others) < 2:
+        notes.append(
+            "Fewer than two of the runs did not contribute, so all tables and figures are about the contributing ones."
+        )
+    if work.chosen["smoothed"].alpha != PAPERS_ALPHA:
+        notes.append(
+            f"The smoothed predictor is α X_I + (1 - α) X_B with α = {work.chosen['smoothed'].alpha}, not the paper's "
+            "1-delta; the paper's constants were tuned for that."
+        )
+    return [*notes, bench.how_read]
+
+
+def _tuned(work: Work) -> dict[tuple[str, str], Tuned]:
+    seed = work.bench.options.seed
+    every: dict[str, tuple[Alpha, ...]] = {method: (work.chosen["smoothed"].alpha,) for method in TUNED}  # noqa: C420
+    every[BEST_ALPHA] = (*POWERS_OF_ALPHA, *CONSTANT_ALPHAS)
+
+    def one(task: tuple[str, str]) -> Tuned:
+        name, method = task
+        how: Any = "smoothed" if method == BEST_ALPHA else method
+        return tune(how, *work.parts(name), alphas=every[method], seed=seed)
+
+    tasks = [(name, method) for name in MEASURES for method in every if name in ADDING or method != BEST_ALPHA]
+    return dict(zip(tasks, work.bench.parallel_map(one, tasks), strict=True))
+
+
+# -- Table 1 and Fig. 1: shallow pooling and uncertainty --------------------------------------------------------------
+
+
+def _table_1(result: Study, work: Work) -> None:
+    prefixes = work.prefixes
+
+    def mean(systems: Systems, size: int, name: str, value: Callable[[Ranges], Floats]) -> float:
+        orders = range(len(prefixes.orders) if size == prefixes.few else 1)
+        return float(np.mean([value(systems.ranges[name][order, size]).mean() for order in orders]))
+
+    smoothed = "X_M" if work.chosen["smoothed"].alpha == PAPERS_ALPHA else "α X_I + (1 - α) X_B"
+    contents: list[tuple[str, str, Callable[[Ranges], Floats]]] = [
+        ("table1a", "base effectiveness scores, X_S = B", lambda r: r.B),
+        ("table1b", "residuals resulting from unjudged documents, Δ", lambda r: r.delta),
         (
             "table1c",
-            "interpolated scores, X_I with C = 0.42, E = 0.01",
-            lambda r: r.point("interpolated", PUBLISHED["interpolated"]),
+            f"interpolated scores, X_I with {work.words('interpolated')}",
+            lambda r: r.point("interpolated", work.chosen["interpolated"]),
         ),
         (
             "table1d",
-            "smoothed scores, X_M with C = 0.91, E = 0.05",
-            lambda r: r.point("smoothed", PUBLISHED["smoothed"]),
+            f"smoothed scores, {smoothed} with {work.words('smoothed')}",
+            lambda r: r.point("smoothed", work.chosen["smoothed"]),
         ),
     ]
-    for table, title, value in parts:
-        rows = [[f"{size:,}", *(mean(size, name, value) for name in names)] for size in by_size]
-        result.add(table, title, ["judgments", *names], rows, note=f"Means over topics and {bench.whom}.")
-
-
-def _fig_1(result: Study, bench: Bench, kept: np.ndarray[Any, Any], size: int) -> None:
-    limits = [1, 2, 3, 4, 5, 6, 8, 11, 21, 51, 101]
-    labels = [*(str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in pairwise(limits)), "101-"]
-    rows: list[Sequence[Any]] = []
-    groups, counts = {"contributing": bench.contributing}, bench.qrels.count(kept)
-    if bench.others.keys() != bench.contributing.keys():
-        groups["others"] = bench.others
-    for group, runs in groups.items():
-        first = []
-        for aligned in runs.values():
-            evidence = with_judgments(aligned, bench.qrels, kept, counts)
-            first.append(evidence.first_unjudged[evidence.lengths > 0])
-        counts = np.histogram(np.concatenate(first), bins=[*limits, np.inf])[0]
-        rows += [(group, label, float(share)) for label, share in zip(labels, counts / counts.sum(), strict=True)]
-    result.add(
-        "fig1",
-        f"rank of the first unjudged document, {size:,} judgments",
-        ["runs", "rank", "share"],
-        rows,
-        chart=chart(
-            "bars",
-            rows,
-            ["runs", "rank", "share"],
-            x="rank",
-            y="share",
-            group="runs",
-            title=f"First unjudged document with {size:,} judgments",
-            axes=("rank", "share of run-topics"),
-        ),
-    )
-
-
-def _surfaces(
-    result: Study,
-    ranges: tuple[Ranges, list[Ranges]],
-    tuned: dict[tuple[str, Predictor], Tuned],
-    sizes: Sequence[int],
-) -> None:
-    full, parts = ranges
-    if not parts:
-        return
-    B, delta = np.stack([p.B for p in parts]), np.stack([p.delta for p in parts])
-    surfaces: tuple[tuple[str, Predictor, str], ...] = (
-        ("fig2", "interpolated", "C = 0.42, E = 0.01 (0.065)"),
-        ("fig3", "smoothed", "C = 0.91, E = 0.05 (0.086)"),
-    )
-    for figure, predictor, paper in surfaces:
-        best = tuned["P@10", predictor]
-        C, E = best.constants.C, best.constants.E
-        # The paper draws E to 0.2; here further where the minimum lies further.
-        E_top = min(1.0, max(0.2, E + 0.05))
-        Cs, Es = np.round(np.arange(0, 1.001, 0.02), 2), np.round(np.arange(0, E_top + 0.001, 0.01), 2)
-        errors = surface(predictor, B, delta, full.B, Cs, Es)
-        rows = [(float(c), float(e), float(errors[i, j])) for i, c in enumerate(Cs) for j, e in enumerate(Es)]
-        title = f"RMSE of {predictor} P@10, minimum {best.rmse:.3f} at C = {C:.2f}, E = {E:.2f}"
-        limit = "; it is at the limit of that range" if any(x in (0.0, 1.0) for x in (C, E)) else ""
-        drawn_at = (float(Cs[np.abs(Cs - C).argmin()]), float(Es[np.abs(Es - E).argmin()]))
+    shown = [size for size in (prefixes.few, prefixes.medium, prefixes.n) if size is not None]
+    for table, title, value in contents:
+        rows = [
+            (systems.label, size, *(mean(systems, size, name, value) for name in MEASURES))
+            for systems in work.sets
+            for size in shown
+        ]
         result.add(
-            figure,
+            table,
             title,
-            ["C", "E", "RMSE"],
+            ["systems", "judgments", *MEASURES],
             rows,
-            note=f"Contributing runs, {pluralise(len(sizes), 'prefix size')} together. The minimum is that of the "
-            f"quadratic in C and E, each from 0 to 1{limit}. The paper's minimum: {paper}.",
-            chart=chart("surface", rows, ["C", "E", "RMSE"], x="C", y="E", value="RMSE", title=title, best=drawn_at),
+            note="Means over topics and systems; con: the runs that contributed, non: those that did not."
+            + (" The paper has no such estimates for AP and NDCG." if table in ("table1c", "table1d") else ""),
+            layout=[
+                Column("Systems", "systems"),
+                Column("Judgments", "judgments"),
+                *(Column(head, name, 4) for name, head in LABELS.items()),
+            ],
+            in_paper=in_paper.TABLE_1[table],
         )
 
 
-def _fig_4(result: Study, bench: Bench, ranges: dict[str, dict[tuple[int, int], Ranges]]) -> None:
-    """`ranges` by measure, order and number of judgments; the first order is shown."""
+def _fig_1(result: Study, work: Work) -> None:
+    bench, size = work.bench, work.prefixes.few
+    limits = [1, 2, 3, 4, 5, 6, 8, 11, 21, 51, 101]
+    labels = [*(str(a) if b == a + 1 else f"{a}–{b - 1}" for a, b in pairwise(limits)), "101–"]
+    kept = prefix(work.prefixes.orders[0], size)
+    counts = bench.qrels.count(kept)
     rows: list[Sequence[Any]] = []
-    for size in (*bench.sizes(), len(bench.qrels)):
-        for name, found in ranges.items():
-            for method in STUDIED if name == "P@10" else STUDIED[:1]:
-                p = paired_t(found[0, size].point(method, PUBLISHED[method]))
-                rows.append((f"{name} {method}", size, 100 * separability(p, ALPHA)))
-    columns = ["method", "judgments", "separability"]
+    for systems in work.sets[::-1]:
+        first = []
+        for aligned in systems.runs.values():
+            evidence = with_judgments(aligned, bench.qrels, kept, counts)
+            first.append(evidence.first_unjudged[evidence.lengths > 0])
+        found = np.histogram(np.concatenate(first), bins=[*limits, np.inf])[0]
+        rows += [
+            (systems.label, label, float(share)) for label, share in zip(labels, 100 * found / found.sum(), strict=True)
+        ]
+    columns = ["systems", "rank", "percent"]
     result.add(
-        "fig4",
-        "separability against the number of judgments",
+        "fig1",
+        f"rank of the first unjudged document in each run, {size:,} judgments",
         columns,
         rows,
-        note=f"Percent of the pairs of {bench.whom}; t-test at {ALPHA}, the paper's constants.",
+        note="Percent of the rankings of each set of systems; one judged to its end counts one rank past it.",
         chart=chart(
-            "lines",
+            "bars",
             rows,
             columns,
-            x="judgments",
-            y="separability",
-            group="method",
-            log_x=True,
-            title="Separable pairs as judgments are added",
-            axes=("judgments", "separable pairs (%)"),
+            x="rank",
+            y="percent",
+            group="systems",
+            title=f"First unjudged document with {size:,} judgments",
+            axes=("min. rank of unjudged document", "rankings (%)"),
         ),
     )
 
 
-def _fig_5(result: Study, shallow: Ranges, full: Ranges, size: int) -> None:
-    before, after = pairs(paired_t(shallow.B)), pairs(paired_t(full.B))
-    outcome = np.where(
-        before < ALPHA, np.where(after < ALPHA, "stays", "reversed"), np.where(after < ALPHA, "gained", "never")
-    )
-    rows = [(max(float(x), 1e-6), max(float(y), 1e-6), str(o)) for x, y, o in zip(before, after, outcome, strict=True)]
-    columns = ["p_few", "p_all", "outcome"]
-    result.add(
-        "fig5",
-        f"p-values of all pairs with {size:,} judgments and with all of them, P@10, simplistic",
-        columns,
-        rows,
-        note="Upper left: significant on few judgments and not on all, the reversals. p below 1e-6 is drawn at 1e-6.",
-        chart=chart(
-            "p_scatter",
-            rows,
-            columns,
-            x="p_few",
-            y="p_all",
-            alpha=ALPHA,
-            title="Does significance survive more judging?",
-            axes=(f"p, {size:,} judgments", "p, all judgments"),
-        ),
-    )
+# -- Figs. 2 and 3: RMS error -----------------------------------------------------------------------------------------
 
 
-def _table_2(
-    result: Study,
-    measures: list[Measure],
-    tuned: dict[tuple[str, Predictor], Tuned],
-    shallow: dict[str, list[Ranges]],
-    full: dict[str, Ranges],
-    n_shallow: int,
-    n_all: int,
-) -> None:
-    rows: list[Sequence[Any]] = []
-    for which in ("published", "tuned"):
-        for measure in measures:
-            for method in STUDIED:
-                if which == "published":
-                    constants = PUBLISHED[method]
-                elif method == "simplistic" or (measure.name, method) not in tuned:
-                    continue
-                else:
-                    constants = tuned[measure.name, method].constants
-                p_all = paired_t(full[measure.name].point(method, constants))
-                p_few = [paired_t(r.point(method, constants)) for r in shallow[measure.name]]
-                few = [100 * separability(p, ALPHA) for p in p_few]
-                back = [100 * reversals(p, p_all, ALPHA) for p in p_few]
-                label = "none" if method == "simplistic" else f"{which} C={constants.C:.2f} E={constants.E:.3f}"
-                paper = PAPER_TABLE_2.get((measure.name, method), (None, None, None))
-                rows.append(
-                    (
-                        measure.name,
-                        method,
-                        label,
-                        float(np.mean(few)),
-                        100 * separability(p_all, ALPHA),
-                        float(np.mean(back)),
-                        float(np.std(few)),
-                        float(np.std(back)),
-                        *paper,
-                    )
-                )
-    result.add(
-        "table2",
-        "separability and reversals in percent of all pairs",
-        [
-            "metric",
-            "predictor",
-            "constants",
-            f"separability_{n_shallow}",
-            f"separability_{n_all}",
-            "reversals",
-            f"spread_separability_{n_shallow}",
-            "spread_reversals",
-            "paper_separability_1000",
-            "paper_separability_69100",
-            "paper_reversals",
-        ],
-        rows,
-        note="Spread: standard deviation over shuffles inside a depth. The paper's columns are TREC-9's.",
-    )
-
-
-def _tuning(
-    result: Study,
-    measures: list[Measure],
-    tuned: dict[tuple[str, Predictor], Tuned],
-    ranges: dict[str, tuple[Ranges, list[Ranges]]],
-    sizes: list[int],
-) -> None:
-    """Not in the paper: each predictor's error against the full judgments at each prefix size."""
-    rows: list[Sequence[Any]] = []
-    for measure in measures:
-        full, parts = ranges[measure.name]
-        for method in ("simplistic", *TUNED):
-            best = tuned.get((measure.name, method))
-            constants = best.constants if best else PUBLISHED[method]
-            errors = [rmse(part.point(method, constants), full.B) for part in parts]
-            rows.append(
-                (
-                    measure.name,
-                    method,
-                    constants.C if best else None,
-                    constants.E if best else None,
-                    *errors,
-                    best.rmse if best else rmse(np.stack([p.B for p in parts]), full.B) if parts else None,
-                    best.held_out if best else None,
+def _surfaces(result: Study, work: Work) -> None:
+    figures: tuple[tuple[str, Predictor], ...] = (("fig2", "interpolated"), ("fig3", "smoothed"))
+    sizes = work.prefixes.sizes
+    columns = ["metric", "C", "E", "rmse", "is_minimum"]
+    for figure, predictor in figures:
+        rows: list[Sequence[Any]] = []
+        drawings: list[Drawing | None] = []
+        minima = []
+        for letter, name in zip("abc", ADDING, strict=True):
+            best = work.tuned[name, predictor]
+            C, E = best.constants.C, best.constants.E
+            # The paper draws E to 0.2; here further where the minimum lies further.
+            E_top = min(1.0, max(0.2, E + 0.05))
+            Cs, Es = np.round(np.arange(0, 1.001, 0.04), 2), np.round(np.arange(0, E_top + 0.001, 0.01), 2)
+            errors = surface(predictor, *work.parts(name), Cs, Es, best.constants.alpha)
+            cells = [(float(c), float(e), float(errors[i, j])) for i, c in enumerate(Cs) for j, e in enumerate(Es)]
+            rows += [(name, *cell, False) for cell in cells] + [(name, C, E, best.rmse, True)]
+            limit = ", at a limit" if any(x in (0.0, 1.0) for x in (C, E)) else ""
+            minima.append(f"{LABELS[name]} {best.rmse:.3f} at C = {C:.2f}, E = {E:.2f}{limit}")
+            drawings.append(
+                chart(
+                    "surface",
+                    cells,
+                    ["C", "E", "RMSE"],
+                    x="C",
+                    y="E",
+                    value="RMSE",
+                    title=f"({letter}) {LABELS[name]}: {best.rmse:.3f} at C = {C:.2f}, E = {E:.2f}",
+                    best=(C, E),
                 )
             )
+        alpha = work.chosen["smoothed"].alpha
+        as_asked = f" with α = {alpha}" if predictor == "smoothed" and alpha != PAPERS_ALPHA else ""
+        result.add(
+            figure,
+            f"RMSE of {predictor} scores{as_asked} by C and E; minima: {'; '.join(minima)}",
+            columns,
+            rows,
+            note=f"{work.contributing.label}, {pluralise(len(sizes), 'prefix size')} together. A cross marks the "
+            "minimum of the error, a quadratic in C and E, for both from 0 to 1; it need not be a point of the grid.",
+            chart=panes(drawings, f"RMSE of {predictor} scores{as_asked}", 3, size=(240, 200), one_legend=True),
+            in_paper=in_paper.MINIMA[predictor],
+        )
+
+
+# -- Figs. 4 and 5, Table 2: separability and reversals ---------------------------------------------------------------
+
+
+def _fig_4(result: Study, work: Work) -> None:
+    sizes = [*work.prefixes.sizes, work.prefixes.n]
+    rows: list[Sequence[Any]] = []
+    for systems in work.sets:
+        for name in MEASURES:
+            for method in STUDIED if name in ADDING else STUDIED[:1]:
+                for size in sizes:
+                    p = paired_t(systems.ranges[name][0, size].point(method, work.chosen[method]))
+                    rows.append((systems.label, name, method, size, 100 * separability(p, work.significance)))
+    drawings = []
+    for place, (systems, name) in enumerate((systems, name) for systems in work.sets for name in ADDING):
+        lines = [
+            (row[2] if row[1] == name else f"{LABELS[row[1]]}, {row[2]}", *row[3:])
+            for row in rows
+            if row[0] == systems.label and row[1] in (name, "AP", "nDCG")
+        ]
+        drawings.append(
+            chart(
+                "lines",
+                lines,
+                ["curve", "judgments", "separability"],
+                x="judgments",
+                y="separability",
+                group="curve",
+                log_x=True,
+                ticks=sizes[:1] + sizes[3::3] + ([] if len(sizes) % 3 == 1 else sizes[-1:]),
+                zero=False,
+                title=f"({'abcdef'[place]}) {LABELS[name]}, {systems.label}",
+                axes=("judgments", "separable pairs (%)"),
+            )
+        )
     result.add(
-        "tableA",
-        "RMSE of the predictors on contributing runs against all judgments, constants tuned",
-        ["metric", "predictor", "C", "E", *(f"rmse_{size}" for size in sizes), "rmse", "held_out"],
+        "fig4",
+        "separability as a function of the number of judgments",
+        ["systems", "metric", "predictor", "judgments", "separability_percent"],
         rows,
-        note="held_out: tuned on four fifths of the topics and measured on the fifth, five times.",
+        note=f"Percent of all pairs of systems with p < {work.significance:g} by a paired t-test; "
+        f"interpolated with {work.words('interpolated')}, smoothed with {work.words('smoothed')}. "
+        "Vertical scales differ.",
+        chart=panes(drawings, "Separable pairs of systems as judgments are added", 3, size=(240, 190), one_legend=True),
+    )
+
+
+def _fig_5(result: Study, work: Work) -> None:
+    few, n, level = work.prefixes.few, work.prefixes.n, work.significance
+    columns = ["p_few", "p_all", "outcome"]
+    rows: list[Sequence[Any]] = []
+    drawings = []
+    for letter, systems in zip("ab", work.sets, strict=False):
+        ranges = systems.ranges["P@10"]
+        before, after = pairs(paired_t(ranges[0, few].B)), pairs(paired_t(ranges[0, n].B))
+        outcome = np.where(
+            before < level, np.where(after < level, "stays", "reversed"), np.where(after < level, "gained", "never")
+        )
+        names = [*systems.runs]
+        first, second = np.triu_indices(len(names), 1)
+        rows += [
+            (systems.label, names[a], names[b], float(x), float(y), str(o))
+            for a, b, x, y, o in zip(first, second, before, after, outcome, strict=True)
+        ]
+        drawn = [(max(row[3], 1e-6), max(row[4], 1e-6), row[5]) for row in rows if row[0] == systems.label]
+        title = f"({letter}) {systems.label}: {pluralise(len(drawn), 'pair')}" if len(work.sets) > 1 else systems.label
+        drawings.append(
+            chart(
+                "p_scatter",
+                drawn,
+                columns,
+                x="p_few",
+                y="p_all",
+                alpha=level,
+                title=title,
+                axes=(f"p, {few:,} judgments", f"p, all {n:,} judgments"),
+            )
+        )
+    result.add(
+        "fig5",
+        f"p-values of all pairs of systems with {few:,} judgments and with all, P@10 and X_S",
+        ["systems", "run_a", "run_b", *columns],
+        rows,
+        note=f"Dashed: {level:g}. Upper left: significant on few judgments and not on all, the reversals; lower right: "
+        "gained by judging. p below 1e-6 is drawn at 1e-6.",
+        chart=panes(drawings, "Does significance survive more judging?", size=(320, 320), one_legend=True),
+    )
+
+
+def _table_2(result: Study, work: Work) -> None:
+    """How many pairs of systems a predictor separates on few and on all judgments, and loses in between."""
+    orders = range(len(work.prefixes.orders))
+
+    def compared(task: tuple[Systems, str, Predictor, Constants]) -> tuple[float, ...]:
+        """On few, on all, reversals; then the deviations of the first and the third over the orders."""
+        systems, name, method, constants = task
+        ranges = systems.ranges[name]
+        p_all = paired_t(ranges[0, work.prefixes.n].point(method, constants))
+        p_few = [paired_t(ranges[order, work.prefixes.few].point(method, constants)) for order in orders]
+        few = [100 * separability(p, work.significance) for p in p_few]
+        back = [100 * reversals(p, p_all, work.significance) for p in p_few]
+        means = np.mean(few), 100 * separability(p_all, work.significance), np.mean(back)
+        return tuple(float(x) for x in (*means, np.std(few), np.std(back)))
+
+    given = "published" if work.is_published else "given"
+    used = {
+        given: {(name, method): work.chosen[method] for name in MEASURES for method in STUDIED},
+        "tuned": {(name, method): work.tuned[name, method].constants for name in ADDING for method in STUDIED[1:]},
+    }
+    whose = {"published": "the paper's constants", "given": "the constants given", "tuned": "constants tuned here"}
+    for table, which in (("table2", given), ("tableA", "tuned")):
+        tasks = [(systems, *what, constants) for what, constants in used[which].items() for systems in work.sets]
+        rows = [
+            (systems.label, name, method, *((None, None) if method == "simplistic" else (C.C, C.E)), *found)
+            for (systems, name, method, C), found in zip(tasks, work.bench.parallel_map(compared, tasks), strict=True)
+        ]
+        _separability_table(result, work, table, whose[which], rows)
+
+
+def _separability_table(result: Study, work: Work, table: str, constants: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    prefixes = work.prefixes
+    cells = {row[:3]: row for row in rows}
+    values = ("few", "few_sd", "all", "reversals", "reversals_sd")
+    names = ["metric", "predictor", "C", "E", *(f"{value}{i}" for i in range(len(work.sets)) for value in values)]
+    arranged = [
+        (
+            LABELS[name],
+            method,
+            *cells[work.sets[0].label, name, method][3:5],
+            *(cells[systems.label, name, method][i] for systems in work.sets for i in (5, 8, 6, 7, 9)),
+        )
+        for name, method in dict.fromkeys(row[1:3] for row in rows)
+    ]
+    several = len(prefixes.orders) > 1
+    layout = [Column("Metric", "metric"), Column("Predictor", "predictor")]
+    if table == "tableA":
+        layout += [Column("C", "C", 2), Column("E", "E", 2)]
+    for i, systems in enumerate(work.sets):
+        group = f"{systems.label} (%)"
+        layout += [
+            Column(f"Sep. {prefixes.few:,}", f"few{i}", 1, deviation=f"few_sd{i}" if several else "", group=group),
+            Column(f"Sep. {prefixes.n:,}", f"all{i}", 1, group=group),
+            Column("Rev.", f"reversals{i}", 1, deviation=f"reversals_sd{i}" if several else "", group=group),
+        ]
+    result.add(
+        table,
+        f"separability of metrics and predictors, and reversals from {prefixes.few:,} to all judgments; {constants}",
+        [
+            "systems",
+            "metric",
+            "predictor",
+            "C",
+            "E",
+            "separability_few",
+            "separability_all",
+            "reversals",
+            "separability_few_sd",
+            "reversals_sd",
+        ],
+        rows,
+        note=f"Percent of all pairs of systems; p < {work.significance:g}, paired t-test."
+        + (f" Mean ± SD over {len(prefixes.orders)} shuffles inside a depth." if several else ""),
+        arranged=(names, arranged),
+        layout=layout,
+        in_paper=in_paper.TABLE_2 if table == "table2" else None,
+    )
+
+
+def _errors(result: Study, work: Work) -> None:
+    """Not a table of the paper: each predictor's error against the full judgments at each prefix size (section 4, "RMS
+    error"), with the constants chosen and with those tuned."""
+    given = "published" if work.is_published else "given"
+    sizes = work.prefixes.sizes
+    rows: list[tuple[Any, ...]] = []
+    arranged = []
+    for name in MEASURES:
+        B, delta, Y = work.parts(name)
+        candidates: list[tuple[str, str, Constants, float | None]] = [
+            ("simplistic", "", work.chosen["simplistic"], None),
+            *((method, given, work.chosen[method], None) for method in STUDIED[1:]),
+        ]
+        for method in (*TUNED, *((BEST_ALPHA,) if name in ADDING else ())):
+            best = work.tuned[name, method]
+            candidates.append((method, "tuned", best.constants, best.held_out))
+        for method, which, constants, held_out in candidates:
+            how: Any = "smoothed" if method == BEST_ALPHA else method
+            errors = [rmse(rm_predict(how, b, d, constants), Y) for b, d in zip(B, delta, strict=True)]
+            together = rmse(rm_predict(how, B, delta, constants), Y)
+            facts = (
+                None if how in ("simplistic", "background") else constants.C,
+                None if how == "simplistic" else constants.E,
+                str(constants.alpha) if how == "smoothed" else None,
+            )
+            start = (name, method, which, *facts)
+            rows += [(*start, size, error, None) for size, error in zip(sizes, errors, strict=True)]
+            rows.append((*start, "all sizes", together, held_out))
+            arranged.append((LABELS[name], *start[1:], *errors, together, held_out))
+    names = ["metric", "predictor", "constants", "C", "E", "alpha"]
+    result.add(
+        "tableB",
+        f"RMSE of the predictors against the scores of all judgments, {work.contributing.label}",
+        [*names, "judgments", "rmse", "held_out_rmse"],
+        rows,
+        note="Held out: tuned on four fifths of the topics and measured on the fifth, five times. Best α: that of a "
+        "constant or a power of 1-delta with least error.",
+        arranged=([*names, *(f"rmse{size}" for size in sizes), "together", "held_out"], arranged),
+        layout=[
+            Column("Metric", "metric"),
+            Column("Predictor", "predictor"),
+            Column("Constants", "constants"),
+            Column("C", "C", 2),
+            Column("E", "E", 2),
+            Column("α", "alpha"),
+            *(Column(f"{size:,}", f"rmse{size}", 3, group="Judgments") for size in sizes),
+            Column("all sizes", "together", 3),
+            Column("held out", "held_out", 3),
+        ],
+        in_paper=in_paper.MINIMA["both"],
     )
