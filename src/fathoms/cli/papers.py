@@ -9,8 +9,8 @@ Written are table<N>.tsv and .tex, fig<N>.tsv and .svg, and index.md.
   rtc    Carterette 2007: robust test collections, whether confidence from few judgments can be trusted (--trials
          of them, on --workers; what is interrupted goes on where it stopped when started again)
 
-For depth, each argument may be a folder with qrels.txt, runs/ and, where there are, pooled.txt and groups.tsv; several
-such collections stand side by side.
+For depth and rtc, each argument may be a folder with qrels.txt, runs/ and, where there are, pooled.txt and groups.tsv;
+several such collections stand side by side.
 
 Scores are compared as float64 unless said otherwise: these studies rebuild pools from the files as they were written.
 """
@@ -65,6 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     _add_depth_flags(parser)
     _add_ties_flags(parser)
+    _add_rtc_flags(parser)
     options.add_pooled(parser)
     options.add_order(parser)
     parser.set_defaults(ties=None)  # trec, but run for the paper on ties
@@ -107,12 +108,56 @@ def _add_ties_flags(parser: ArgumentParser) -> None:
     )
 
 
+def _add_rtc_flags(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--systems", metavar="K", type=options.at_least_one, help="rtc: systems that a trial draws (10)"
+    )
+    parser.add_argument(
+        "--judged-first", metavar="C", type=options.at_least_one, help="rtc: of those, how many are judged first (2)"
+    )
+    parser.add_argument(
+        "--confidence", metavar="P", type=options.share, help="rtc: confidence that judging goes on to (0.95)"
+    )
+    parser.add_argument(
+        "--cap",
+        metavar="P",
+        type=options.share,
+        help="rtc: cap on confidence, the paper's remedy for overfitting, whose effect Table A has (0.95)",
+    )
+    parser.add_argument(
+        "--worst-loss",
+        metavar="LOSS",
+        type=options.checker(choices.positive),
+        help="rtc: cap on what a wrong pair costs in W (100)",
+    )
+    parser.add_argument(
+        "--from-scores",
+        action="store_true",
+        help="rtc: one more method, RTC with each system's probabilities from its scores, not its ranks",
+    )
+
+
+def _rtc_settings(args: Namespace, **where: Any) -> Any:
+    from fathoms.papers.rtc import RTCSettings
+
+    chosen = {
+        "depth": args.depth,
+        "systems": args.systems,
+        "initial": args.judged_first,
+        "until": args.confidence,
+        "cap": args.cap,
+        "worst_loss": args.worst_loss,
+    }
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return RTCSettings(trials=args.trials, seed=args.seed, from_scores=args.from_scores, **given, **where)
+
+
 def _collections(args: Namespace) -> dict[str, Any]:
     """The experiments of folders with qrels.txt and runs/, by the folders' names; none where files are given."""
     from fathoms.errors import FathomsError
 
     folders = [Path(path) for path in (args.qrels, *args.runs)]
-    if args.paper != "depth" or not folders[0].is_dir():
+    if args.paper not in ("depth", "rtc") or not folders[0].is_dir():
         return {}
     bad = [folder for folder in folders if not (folder / "qrels.txt").is_file() or not (folder / "runs").is_dir()]
     if bad:
@@ -175,14 +220,16 @@ def run(args: Namespace) -> int:
             exp.qrels, exp.runs, ties.TiesSettings(order, precision, **chosen_runs, **where), progress=progress
         )
     elif args.paper == "rtc":
-        trials = rtc.RTCSettings(args.depth or 100, args.trials, seed=args.seed, folder=args.output, **where)
-        with output.progress(-(-args.trials // rtc.BATCH), args.quiet, "trials") as step:
-            study = rtc.study(exp, trials, progress=progress, step=partial(step, ""))
+        batches = -(-args.trials // rtc.BATCH) * max(1, len(collections))
+        settings = _rtc_settings(args, folder=args.output, **where)
+        with output.progress(batches, args.quiet, "trials") as step:
+            study = rtc.study(collections or exp, settings, progress=progress, step=partial(step, ""))
     else:
         study = gain.study(exp, gain.GainSettings(args.depth), progress=progress)
     undrawn = write_study(study, args.output, args.workers)
     finished(args.output)
     if not args.quiet:
+        output.warn(study.warnings, args)
         for one in collections.values() or [exp]:
             output.warn([*one.topic_notes(), *one.notes, *one.qrels.notes], args)
         if undrawn and not any(exhibit.chart is not None for exhibit in study.exhibits):

@@ -110,6 +110,7 @@ def _whose(paper: InPaper) -> str:
 
 def _index(study: Study) -> str:
     lines = [f"# {study.paper}", "", f"On {study.collection}.", ""]
+    lines += [line for warning in study.warnings for line in (f"**Warning**: {warning}", "")]
     lines += [*(f"- {note}" for note in study.notes), ""] if study.notes else []
     for exhibit in study.exhibits:
         lines += [f"## {_heading(exhibit)}", ""]
@@ -136,6 +137,7 @@ def _page(study: Study, drawn: dict[str, str]) -> str:
         return escape(value.encode("utf-8", "replace").decode())
 
     parts = [f"<h1>{text(study.paper)}</h1><p>On {text(study.collection)}.</p>"]
+    parts += [f"<p><b>Warning</b>: {text(warning)}</p>" for warning in study.warnings]
     if study.notes:
         parts.append(f"<ul>{''.join(f'<li>{text(note)}</li>' for note in study.notes)}</ul>")
     for exhibit in study.exhibits:

@@ -108,6 +108,8 @@ def _best(values: Sequence[Any], which: Best) -> Any:
 
 def _cell(column: Column, row: Sequence[Any], place: dict[str, int], bold: bool) -> Cell:
     value = row[place[column.name]]
+    if isinstance(value, Cell):  # of a column whose rows are not alike
+        return value
     deviation = row[place[column.deviation]] if column.deviation else None
     mark = str(row[place[column.mark]] or "") if column.mark else ""
     number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -181,7 +183,7 @@ def _latex_groups(table: Printed, paired: Sequence[bool]) -> list[str]:
 def _latex_cells(row: Sequence[Cell], columns: Sequence[Column], paired: Sequence[bool]) -> Iterator[str]:
     for cell, column, pair in zip(row, columns, paired, strict=True):
         value = _latex_head(cell.text) if column.indexed else latex_escape(cell.text)
-        if cell.number and value.startswith("-"):
+        if cell.number and re.match(r"-\d", value):  # a dash is no sign
             value = f"${value[0]}${value[1:]}"
         value = rf"\textbf{{{value}}}" if cell.bold and value else value
         # Marks take no room, so that points stay in line.
