@@ -223,8 +223,8 @@ def _fig_1(result: Study, collection: Collection, results: Results) -> None:
         rows,
         note=f"Documents of two topics, ranked by the experts E1 = {block.names[0]} and E2 = {block.names[1]}, after "
         f"the {len(judgments):,} judgments of trial {number + 1}. q* comes from the rank and the topic's judgments, q "
-        "from the expert's calibration, p from the aggregation of all experts (eq. 2). The data name the documents; for a "
-        "judged one p is what the model says of it.",
+        "from the expert's calibration, p from the aggregation of all experts (eq. 2). The data name the documents; "
+        "for a judged one p is what the model says of it.",
         chart=_diagram(rows, block.names),
     )
 
