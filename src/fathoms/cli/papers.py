@@ -8,6 +8,7 @@ Written are table<N>.tsv and .tex, fig<N>.tsv and .svg, and index.md.
   ties   Yang, Moffat and Turpin 2016: ties in scores, and how precise scores need to be (all runs, in --ties run order)
   rtc    Carterette 2007: robust test collections, whether confidence from few judgments can be trusted (--trials
          of them, on --workers; what is interrupted goes on where it stopped when started again)
+  all    all five, each in a folder of its own, and what of their conclusions holds on your collection
 
 For depth and rtc, each argument may be a folder with qrels.txt, runs/ and, where there are, pooled.txt and groups.tsv;
 several such collections stand side by side.
@@ -20,11 +21,17 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fathoms import choices
 from fathoms.cli import options
 
+if TYPE_CHECKING:
+    from fathoms.api import Experiment
+    from fathoms.papers.exhibits import Study
+
+PAPERS = ("rm", "gain", "depth", "ties", "rtc")
+TRIALS, FEW_TRIALS = 1000, 20  # of rtc alone, and where all papers are wanted
 EXAMPLES = (
     (
         "the tables of Ravana and Moffat's paper, on this collection",
@@ -39,11 +46,12 @@ MORE = """more examples:
   fathoms papers gain qrels.txt runs/ --pooled pooled.txt -o gain
   fathoms papers depth trec8/ robust04/ clueweb10/ -o depth
   fathoms papers ties qrels.txt runs/ -o ties
-  fathoms papers rtc qrels.txt runs/ --trials 1000 -o rtc"""
+  fathoms papers rtc qrels.txt runs/ --trials 1000 -o rtc
+  fathoms papers all qrels.txt runs/ -o papers"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("paper", choices=("rm", "gain", "depth", "ties", "rtc"), help="which paper")
+    parser.add_argument("paper", choices=(*PAPERS, "all"), help="which paper, or all")
     options.add_files(parser, runs="*")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder to write to")
     parser.add_argument(
@@ -59,7 +67,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="gain, depth: depth of the pool (default: inferred from what is judged), less looks at the judgments of a "
         "shallower pool; rtc: documents of each ranking (100)",
     )
-    parser.add_argument("--trials", metavar="N", type=options.at_least_one, default=1000, help="rtc: draws (1000)")
+    parser.add_argument(
+        "--trials", metavar="N", type=options.at_least_one, help="rtc: draws (1000, and 20 where all papers are wanted)"
+    )
     parser.add_argument(
         "--groups", metavar="FILE", type=Path, help="depth: lines `run<TAB>team`, for leaving out teams"
     )
@@ -177,20 +187,14 @@ def _collections(args: Namespace) -> dict[str, Any]:
 
 
 def run(args: Namespace) -> int:
-    from functools import partial
-
-    from fathoms.cli import output
     from fathoms.data.files import check_folder
     from fathoms.errors import FathomsError
-    from fathoms.evidence.order import Precision, Ties
-    from fathoms.papers import depth, gain, rm, rtc, ties
-    from fathoms.papers.output import write_study
-    from fathoms.parallel import finished
 
     check_folder(args.output)
-    precision: Precision = args.score_precision or "float64"
-    order: Ties = args.ties or ("run" if args.paper == "ties" else "trec")
-    args.ties, args.score_precision = order, precision
+    args.trials = args.trials or (FEW_TRIALS if args.paper == "all" else TRIALS)
+    args.score_precision = args.score_precision or "float64"
+    banded = args.ties or "run"  # the order that the paper on ties looks at
+    args.ties = banded if args.paper == "ties" else args.ties or "trec"
     collections = _collections(args)
     if not args.runs and not collections:
         raise FathomsError("no run given; expected QRELS and runs")
@@ -199,9 +203,46 @@ def run(args: Namespace) -> int:
     else:
         exp = options.experiment(args, memory_mb=0 if args.paper == "ties" else None)
     exp.needs_an_order(f"papers {args.paper}")
-    if args.paper in ("ties", "rtc"):
+    if args.paper in ("ties", "rtc", "all"):
         exp.prepare()
         exp.topic_notes()  # an error where judgments and runs have no topic in common
+    if args.paper == "all":
+        return _run_all(args, exp, banded)
+    return _put(args, _study(args, exp, collections), exp, collections)
+
+
+def _run_all(args: Namespace, exp: Experiment, banded: str) -> int:
+    from functools import partial
+
+    from fathoms.cli import output
+    from fathoms.papers.all_papers import CONCLUSIONS, study_all, write_all
+    from fathoms.papers.exhibits import described
+    from fathoms.parallel import finished
+
+    makers = {}
+    for paper in PAPERS:
+        own = {"paper": paper, "output": args.output / paper, "ties": banded if paper == "ties" else args.ties}
+        makers[paper] = partial(_study, Namespace(**{**vars(args), **own}), exp, {})
+    result = study_all(makers)
+    runs = f"{len(exp.runs):,} runs"
+    write_all(result, f"{described(exp.qrels)}, {runs}", args.output, args.workers)
+    finished(args.output / "rtc")
+    if not args.quiet:
+        output.warn([warning for study in result.studies.values() for warning in study.warnings], args)
+        output.warn([f"{paper}: not done here: {reason}" for paper, reason in result.reasons.items()], args)
+        output.warn([*exp.topic_notes(), *exp.notes, *exp.qrels.notes], args)
+        page = args.output / CONCLUSIONS / "index.md"
+        print(f"fathoms: read {args.output}/index.md, and {page} on what holds here", file=sys.stderr)
+    return 0
+
+
+def _study(args: Namespace, exp: Experiment, collections: dict[str, Any]) -> Study:
+    from functools import partial
+
+    from fathoms.cli import output
+    from fathoms.papers import depth, gain, rm, rtc, ties
+
+    order, precision = args.ties, args.score_precision
     where: dict[str, Any] = {"workers": args.workers, "scheduler": args.scheduler}
 
     def progress(what: str) -> None:
@@ -226,6 +267,14 @@ def run(args: Namespace) -> int:
             study = rtc.study(collections or exp, settings, progress=progress, step=partial(step, ""))
     else:
         study = gain.study(exp, gain.GainSettings(args.depth), progress=progress)
+    return study
+
+
+def _put(args: Namespace, study: Study, exp: Experiment, collections: dict[str, Any]) -> int:
+    from fathoms.cli import output
+    from fathoms.papers.output import write_study
+    from fathoms.parallel import finished
+
     undrawn = write_study(study, args.output, args.workers)
     finished(args.output)
     if not args.quiet:

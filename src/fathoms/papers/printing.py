@@ -35,6 +35,7 @@ class Column:
     best: Best = ""  # which value of the column is printed in bold
     mark: str = ""  # the data's column with marks that stand behind a value, such as †
     signed: bool = False
+    wrapped: bool = False  # whether its cells are sentences, which need lines
     indexed: bool = False  # whether what follows an underscore in its cells is an index, as b in AP_b
 
 
@@ -139,6 +140,7 @@ def shown(value: Any, column: Column) -> str:
 
 PACKAGES = ("booktabs", "graphicx")
 A_PAGE = 4  # tables
+WRAPPED = r"p{0.22\linewidth}"
 
 
 def latex(table: Printed, caption: str, label: str) -> str:
@@ -147,7 +149,7 @@ def latex(table: Printed, caption: str, label: str) -> str:
     paired = [any(row[i].deviation for row in table.rows) for i in range(len(table.columns))]
     # A mean and its deviation are two columns around ±, so that both are aligned.
     form = "".join(
-        rf"r@{{\,{_latex_between(column)}\,}}l" if pair else "r" if number else "l"
+        rf"r@{{\,{_latex_between(column)}\,}}l" if pair else "r" if number else WRAPPED if column.wrapped else "l"
         for column, pair, number in zip(table.columns, paired, numbers, strict=True)
     )
     wide = len(table.columns) >= WIDE
@@ -254,7 +256,7 @@ def html(table: Printed) -> str:
     body = "".join(
         "<tr>"
         + "".join(
-            f"<td{_right(number)}>{_html_cell(cell, column)}</td>"
+            f"<td{_kind(number, column.wrapped)}>{_html_cell(cell, column)}</td>"
             for cell, column, number in zip(row, table.columns, numbers, strict=True)
         )
         + "</tr>"
@@ -270,6 +272,10 @@ def _html_cell(cell: Cell, column: Column) -> str:
 
 def _html_head(head: str) -> str:
     return re.sub("_" + INDEX, r"<sub>\1</sub>", escape(head))
+
+
+def _kind(number: bool, wrapped: bool) -> str:
+    return ' class="w"' if wrapped else _right(number)
 
 
 def _right(number: bool) -> str:
