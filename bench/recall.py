@@ -17,7 +17,7 @@ from staying import the_world
 
 from fathoms.judging.engine import Engine, last_fit
 from fathoms.judging.recall import FindAllEngine
-from fathoms.papers.rtc import World
+from fathoms.papers.rtc_trials import World
 
 TARGETS = (0.8, 0.9, 0.95)
 STRATEGIES = ("find-all", "maxmean", "maxmean-ns", "thompson", "mtf", "hedge", "pool", "fusion")

@@ -25,7 +25,7 @@ from fathoms.estimate.distribution import Moments
 from fathoms.experiment.base import BaseExperiment
 from fathoms.judging.engine import Engine
 from fathoms.judging.staying import PATIENCE, topic_to_stay_on
-from fathoms.papers.rtc import World, make_world
+from fathoms.papers.rtc_trials import World, make_world
 
 BUDGETS = (50, 100, 200, 400)
 

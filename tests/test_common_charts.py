@@ -26,6 +26,12 @@ EXTREMES = {"min": [0.0, 0.1], "mean": [0.3, 0.4], "max": [0.6, 0.7]}
 EXAMPLES: dict[str, Callable[[], Any]] = {
     "bars": lambda: charts.bars(pl.DataFrame(XY), "x", "y", "group", "title", AXES),
     "lines": lambda: charts.lines(pl.DataFrame(XY), "x", "y", "group", "title", AXES),
+    "calibration": lambda: charts.calibration(pl.DataFrame(XY), "y", "y", "group", "title", AXES),
+    "diagram": lambda: charts.diagram(
+        pl.DataFrame({"x": [0, 1], "y": [0, 1], "words": ["a", "b"]}),
+        "title",
+        pl.DataFrame({"x": [0.0], "y": [0.0], "x2": [1.0], "y2": [1.0]}),
+    ),
     "surface": lambda: charts.surface(pl.DataFrame(XY), "x", "y", "y", "title", (1, 0.1)),
     "p_scatter": lambda: charts.p_scatter(
         pl.DataFrame({"a": [0.01, 0.2], "b": [0.03, 0.5], "outcome": ["stays", "never"]}), "a", "b", 0.05, "title", AXES

@@ -20,7 +20,7 @@ from fathoms import charts
 from fathoms.data.simulate import Collection, simulate, write
 from fathoms.evidence.pool import with_judgments
 from fathoms.measures.parse import parse_measure
-from fathoms.papers import depth, gain, rm, rtc, ties
+from fathoms.papers import depth, gain, rm, ties
 from fathoms.papers.exhibits import Study
 from fathoms.papers.output import number_gradients
 from tests.commands import status
@@ -141,29 +141,6 @@ def test_without_other_runs_the_contributing_ones_are_not_called_others(made: Co
     )
     for name in ("fig1", "table1d", "table2", "tableA", "fig4", "fig5"):
         assert {row[0] for row in with_others[name].rows} == {f"{con}-con", f"{non}-non"}
-
-
-# -- rtc ------------------------------------------------------------------------------------------------------------
-
-
-def test_table_4_has_every_pair(tmp_path: Path, made: Collection) -> None:
-    """Also those of systems that have most documents in common, and copies."""
-    runs = {**made.runs, "copy": made.runs["sys1"]}
-    settings = rtc.RTCSettings(depth=20, trials=3, systems=6, methods=("MTC",), workers=1)
-    study = rtc.study(fm.Experiment(made.truth, runs), settings)
-    table = next(one for one in study.exhibits if one.name == "table4")
-    pairs = next(row for row in table.rows if row[1] == "pairs")
-    assert sum(pairs[2:]) == 3 * 15
-    assert list(table.columns[2:5]) == ["0.0 - 0.1", "0.1 - 0.2", "0.2 - 0.3"]
-    assert len(table.columns) > 5
-    assert pairs[-1] > 0
-
-
-def test_tenths_of_similarity() -> None:
-    similarity = np.array([[0.0, 0.0999, 0.1, 0.3, 0.7, 0.95, 1.0]])
-    nothing: Any = np.zeros(0)
-    outcome = rtc.Outcome(nothing, nothing, nothing, similarity, nothing, nothing)
-    assert rtc._tenths(outcome).tolist() == [[0, 0, 1, 3, 7, 9, 9]]
 
 
 # -- ties -----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from fathoms.data.runs import scan_runs
 from fathoms.data.simulate import write
 from fathoms.errors import FathomsError
 from fathoms.experiment.base import Options, ReadingOptions, prepare_measures
-from fathoms.papers import rtc
+from fathoms.papers import rtc, rtc_trials
 from fathoms.parallel import cluster, local, work
 from fathoms.reporting.page import page
 from fathoms.reporting.report import run_report
@@ -197,7 +197,7 @@ def test_functions_give_the_same_everywhere(sim: Path) -> None:
 
 def test_a_worker_killed_in_the_middle_of_the_trials(sim: Path) -> None:
     settings = rtc.RTCSettings(depth=10, trials=80, systems=5, methods=("fusion",), workers=2)
-    world = rtc.make_world(fm.Experiment(sim / "truth.txt", sim / "runs"), settings.depth)
+    world = rtc_trials.make_world(fm.Experiment(sim / "truth.txt", sim / "runs"), settings.depth)
     killed: list[int] = []
 
     def kill_one() -> None:
@@ -206,9 +206,9 @@ def test_a_worker_killed_in_the_middle_of_the_trials(sim: Path) -> None:
             os.kill(victim, signal.SIGKILL)
             killed.append(victim)
 
-    rows = rtc.trials(world, replace(settings, scheduler=CLUSTER), kill_one)
+    rows = rtc_trials.trials(world, replace(settings, scheduler=CLUSTER), kill_one)
     assert killed
-    assert rows.equals(rtc.trials(world, settings))
+    assert rows.equals(rtc_trials.trials(world, settings))
     assert killed[0] not in cluster._client(CLUSTER).run(os.getpid).values()
 
 

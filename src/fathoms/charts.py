@@ -174,6 +174,37 @@ def lines(
     return _finish(curves, title)
 
 
+def calibration(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tuple[str, str]) -> Any:
+    """How often what is said with a confidence is right, one colour a group; on the dashed line as often as said.
+
+    Accuracy is drawn from 0.4 up, or from where the data start if that is lower.
+    """
+    import altair as alt
+    import polars as pl
+
+    least = min(0.4, *frame[y].to_list())
+    encoded = {
+        "x": alt.X(f"{x}:Q", title=axes[0], scale=alt.Scale(domain=[0.5, 1])),
+        "y": alt.Y(f"{y}:Q", title=axes[1], scale=alt.Scale(domain=[least, 1])),
+    }
+    ideal = alt.Chart(pl.DataFrame({x: [0.5, 1.0], y: [0.5, 1.0]})).mark_line(color="black", strokeDash=[5, 3])
+    color = alt.Color(f"{group}:N", title=None, sort=None)
+    curves = alt.Chart(frame).mark_line(point=True).encode(**encoded, color=color, tooltip=list(frame.columns))
+    return _finish(ideal.encode(**encoded) + curves, title)
+
+
+def diagram(frame: pl.DataFrame, title: str, points: pl.DataFrame) -> Any:
+    """Words at places (columns x, y, words), y downwards, and lines between places (`points`: x, y, x2, y2)."""
+    import altair as alt
+
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(zero=False, nice=False, padding=16))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(zero=False, nice=False, padding=12, reverse=True))
+    links = alt.Chart(points).mark_rule(color=PALE).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+    words = alt.Chart(frame).mark_text(fontSize=12).encode(x=x, y=y, text="words:N")
+    rows = frame["y"].n_unique()
+    return _finish(links + words, title, 560, 22 * rows).configure_view(stroke=None)
+
+
 def surface(frame: pl.DataFrame, x: str, y: str, value: str, title: str, best: tuple[float, float]) -> Any:
     """A heat map over a grid of x and y, with a cross at its least point, which need not be one of the grid's."""
     import altair as alt

@@ -9,9 +9,10 @@ Writes table<N>.tsv and .tex, fig<N>.tsv, .svg, .pdf and .png, index.md, index.h
          --pooled, in --ties run order)
   rtc    Carterette 2007: robust test collections, whether confidence from few judgments can be trusted (--trials
          of them, on --workers; what is interrupted goes on where it stopped when started again)
+  all    all five, each in a folder of its own, and what of their conclusions holds on your collection
 
-For depth, each argument may be a folder with qrels.txt, runs/ and, where there are, pooled.txt and groups.tsv; several
-such collections stand side by side.
+For depth and rtc, each argument may be a folder with qrels.txt, runs/ and, where there are, pooled.txt and groups.tsv;
+several such collections stand side by side.
 
 Scores are compared as float64 unless said otherwise: these studies rebuild pools from the files as they were written.
 """
@@ -21,11 +22,17 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fathoms import choices
 from fathoms.cli import options
 
+if TYPE_CHECKING:
+    from fathoms.api import Experiment
+    from fathoms.papers.exhibits import Study
+
+PAPERS = ("rm", "gain", "depth", "ties", "rtc")
+TRIALS, FEW_TRIALS = 1000, 20  # of rtc alone, and where all papers are wanted
 EXAMPLES = (
     (
         "the tables of Ravana and Moffat's paper, on this collection",
@@ -40,11 +47,12 @@ MORE = """more examples:
   fathoms papers gain qrels.txt runs/ --pooled pooled.txt -o gain
   fathoms papers depth trec8/ robust04/ clueweb10/ -o depth
   fathoms papers ties qrels.txt runs/ -o ties
-  fathoms papers rtc qrels.txt runs/ --trials 1000 -o rtc"""
+  fathoms papers rtc qrels.txt runs/ --trials 1000 -o rtc
+  fathoms papers all qrels.txt runs/ -o papers"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("paper", choices=("rm", "gain", "depth", "ties", "rtc"), help="which paper")
+    parser.add_argument("paper", choices=(*PAPERS, "all"), help="which paper, or all")
     options.add_files(parser, runs="*")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder to write to")
     parser.add_argument(
@@ -54,7 +62,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="gain, depth: depth of the pool (default: inferred from what is judged), less looks at the judgments of a "
         "shallower pool; rtc: documents of each ranking (100)",
     )
-    parser.add_argument("--trials", metavar="N", type=options.at_least_one, default=1000, help="rtc: draws (1000)")
+    parser.add_argument(
+        "--trials", metavar="N", type=options.at_least_one, help="rtc: draws (1000, and 20 where all papers are wanted)"
+    )
     parser.add_argument(
         "--groups", metavar="FILE", type=Path, help="depth: lines `run<TAB>team`, for leaving out teams"
     )
@@ -62,6 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     _add_gain_flags(parser)
     _add_depth_flags(parser)
     _add_ties_flags(parser)
+    _add_rtc_flags(parser)
     options.add_pooled(parser)
     options.add_order(parser)
     parser.set_defaults(ties=None)  # trec, but run for the paper on ties
@@ -143,12 +154,56 @@ def _add_ties_flags(parser: ArgumentParser) -> None:
     )
 
 
+def _add_rtc_flags(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--systems", metavar="K", type=options.at_least_one, help="rtc: systems that a trial draws (10)"
+    )
+    parser.add_argument(
+        "--judged-first", metavar="C", type=options.at_least_one, help="rtc: of those, how many are judged first (2)"
+    )
+    parser.add_argument(
+        "--confidence", metavar="P", type=options.share, help="rtc: confidence that judging goes on to (0.95)"
+    )
+    parser.add_argument(
+        "--cap",
+        metavar="P",
+        type=options.share,
+        help="rtc: cap on confidence, the paper's remedy for overfitting, whose effect Table A has (0.95)",
+    )
+    parser.add_argument(
+        "--worst-loss",
+        metavar="LOSS",
+        type=options.checker(choices.positive),
+        help="rtc: cap on what a wrong pair costs in W (100)",
+    )
+    parser.add_argument(
+        "--from-scores",
+        action="store_true",
+        help="rtc: one more method, RTC with each system's probabilities from its scores, not its ranks",
+    )
+
+
+def _rtc_settings(args: Namespace, **where: Any) -> Any:
+    from fathoms.papers.rtc import RTCSettings
+
+    chosen = {
+        "depth": args.depth,
+        "systems": args.systems,
+        "initial": args.judged_first,
+        "until": args.confidence,
+        "cap": args.cap,
+        "worst_loss": args.worst_loss,
+    }
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return RTCSettings(trials=args.trials, seed=args.seed, from_scores=args.from_scores, **given, **where)
+
+
 def _collections(args: Namespace) -> dict[str, Any]:
     """The experiments of folders with qrels.txt and runs/, by the folders' names; none where files are given."""
     from fathoms.errors import FathomsError
 
     folders = [Path(path) for path in (args.qrels, *args.runs)]
-    if args.paper != "depth" or not folders[0].is_dir():
+    if args.paper not in ("depth", "rtc") or not folders[0].is_dir():
         return {}
     bad = [folder for folder in folders if not (folder / "qrels.txt").is_file() or not (folder / "runs").is_dir()]
     if bad:
@@ -168,20 +223,14 @@ def _collections(args: Namespace) -> dict[str, Any]:
 
 
 def run(args: Namespace) -> int:
-    from functools import partial
-
-    from fathoms.cli import output
     from fathoms.data.files import check_folder
     from fathoms.errors import FathomsError
-    from fathoms.evidence.order import Precision, Ties
-    from fathoms.papers import depth, gain, rm, rtc, ties
-    from fathoms.papers.output import write_study
-    from fathoms.parallel import finished
 
     check_folder(args.output)
-    precision: Precision = args.score_precision or "float64"
-    order: Ties = args.ties or ("run" if args.paper == "ties" else "trec")
-    args.ties, args.score_precision = order, precision
+    args.trials = args.trials or (FEW_TRIALS if args.paper == "all" else TRIALS)
+    args.score_precision = args.score_precision or "float64"
+    banded = args.ties or "run"  # the order that the paper on ties looks at
+    args.ties = banded if args.paper == "ties" else args.ties or "trec"
     collections = _collections(args)
     if not args.runs and not collections:
         raise FathomsError("no run given; expected QRELS and runs")
@@ -190,9 +239,46 @@ def run(args: Namespace) -> int:
     else:
         exp = options.experiment(args, memory_mb=0 if args.paper == "ties" else None)
     exp.needs_an_order(f"papers {args.paper}")
-    if args.paper in ("ties", "rtc"):
+    if args.paper in ("ties", "rtc", "all"):
         exp.prepare()
         exp.topic_notes()  # an error where judgments and runs have no topic in common
+    if args.paper == "all":
+        return _run_all(args, exp, banded)
+    return _put(args, _study(args, exp, collections), exp, collections)
+
+
+def _run_all(args: Namespace, exp: Experiment, banded: str) -> int:
+    from functools import partial
+
+    from fathoms.cli import output
+    from fathoms.papers.all_papers import CONCLUSIONS, study_all, write_all
+    from fathoms.papers.exhibits import described
+    from fathoms.parallel import finished
+
+    makers = {}
+    for paper in PAPERS:
+        own = {"paper": paper, "output": args.output / paper, "ties": banded if paper == "ties" else args.ties}
+        makers[paper] = partial(_study, Namespace(**{**vars(args), **own}), exp, {})
+    result = study_all(makers)
+    runs = f"{len(exp.runs):,} runs"
+    write_all(result, f"{described(exp.qrels)}, {runs}", args.output, args.workers)
+    finished(args.output / "rtc")
+    if not args.quiet:
+        output.warn([warning for study in result.studies.values() for warning in study.warnings], args)
+        output.warn([f"{paper}: not done here: {reason}" for paper, reason in result.reasons.items()], args)
+        output.warn([*exp.topic_notes(), *exp.notes, *exp.qrels.notes], args)
+        page = args.output / CONCLUSIONS / "index.md"
+        print(f"fathoms: read {args.output}/index.md, and {page} on what holds here", file=sys.stderr)
+    return 0
+
+
+def _study(args: Namespace, exp: Experiment, collections: dict[str, Any]) -> Study:
+    from functools import partial
+
+    from fathoms.cli import output
+    from fathoms.papers import depth, gain, rm, rtc, ties
+
+    order, precision = args.ties, args.score_precision
     where: dict[str, Any] = {"workers": args.workers, "scheduler": args.scheduler}
 
     def progress(what: str) -> None:
@@ -214,14 +300,24 @@ def run(args: Namespace) -> int:
             exp.qrels, exp.runs, ties.TiesSettings(order, precision, **chosen_runs, **where), progress=progress
         )
     elif args.paper == "rtc":
-        trials = rtc.RTCSettings(args.depth or 100, args.trials, seed=args.seed, folder=args.output, **where)
-        with output.progress(-(-args.trials // rtc.BATCH), args.quiet, "trials") as step:
-            study = rtc.study(exp, trials, progress=progress, step=partial(step, ""))
+        batches = -(-args.trials // rtc.BATCH) * max(1, len(collections))
+        settings = _rtc_settings(args, folder=args.output, **where)
+        with output.progress(batches, args.quiet, "trials") as step:
+            study = rtc.study(collections or exp, settings, progress=progress, step=partial(step, ""))
     else:
         study = gain.study(exp, gain.GainSettings(args.depth, args.parameters), progress=progress)
+    return study
+
+
+def _put(args: Namespace, study: Study, exp: Experiment, collections: dict[str, Any]) -> int:
+    from fathoms.cli import output
+    from fathoms.papers.output import write_study
+    from fathoms.parallel import finished
+
     undrawn = write_study(study, args.output, args.workers)
     finished(args.output)
     if not args.quiet:
+        output.warn(study.warnings, args)
         for one in collections.values() or [exp]:
             output.warn([*one.topic_notes(), *one.notes, *one.qrels.notes], args)
         if undrawn and not any(exhibit.chart is not None for exhibit in study.exhibits):

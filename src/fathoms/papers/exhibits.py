@@ -104,6 +104,7 @@ class Study:
     collection: str
     exhibits: list[Exhibit] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # told on the terminal too
     short: str = ""  # the command's name for the paper, which labels of LaTeX begin with
 
     def add(self, name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], **more: Any) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -35,6 +37,29 @@ def write_study(study: Study, folder: Path, workers: int = 1) -> list[str]:
     _put(folder / "index.md", _index(study))
     _put(folder / "index.html", _page(study, drawn))
     return [exhibit.name for exhibit in figures if exhibit.chart is None]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several studies on an overview: its folder, empty where there is none, its title and what to say of it."""
+
+    folder: str
+    title: str
+    words: str
+
+
+def write_overview(folder: Path, title: str, words: str, parts: Sequence[Part]) -> None:
+    """index.md and index.html over several studies in folders of their own."""
+    lines = [f"# {title}", "", words, ""]
+    body = [f"<h1>{_text(title)}</h1><p>{_text(words)}</p><ul>"]
+    for part in parts:
+        linked = f"[{part.title}]({part.folder}/index.md)" if part.folder else part.title
+        lines.append(f"- {linked}: {part.words}")
+        shown = _text(part.title)
+        linked = f'<a href="{part.folder}/index.html">{shown}</a>' if part.folder else shown
+        body.append(f"<li>{linked}: {_text(part.words)}</li>")
+    _put(folder / "index.md", "\n".join([*lines, ""]))
+    _put(folder / "index.html", _document(title, "".join([*body, "</ul>"])))
 
 
 # -- figures ----------------------------------------------------------------------------------------------------------
@@ -110,6 +135,7 @@ def _whose(paper: InPaper) -> str:
 
 def _index(study: Study) -> str:
     lines = [f"# {study.paper}", "", f"On {study.collection}.", ""]
+    lines += [line for warning in study.warnings for line in (f"**Warning**: {warning}", "")]
     lines += [*(f"- {note}" for note in study.notes), ""] if study.notes else []
     for exhibit in study.exhibits:
         lines += [f"## {_heading(exhibit)}", ""]
@@ -131,11 +157,9 @@ def _files(exhibit: Exhibit) -> list[str]:
 
 def _page(study: Study, drawn: dict[str, str]) -> str:
     """The same as one HTML file, figures included."""
-
-    def text(value: str) -> str:
-        return escape(value.encode("utf-8", "replace").decode())
-
+    text = _text
     parts = [f"<h1>{text(study.paper)}</h1><p>On {text(study.collection)}.</p>"]
+    parts += [f"<p><b>Warning</b>: {text(warning)}</p>" for warning in study.warnings]
     if study.notes:
         parts.append(f"<ul>{''.join(f'<li>{text(note)}</li>' for note in study.notes)}</ul>")
     for exhibit in study.exhibits:
@@ -149,9 +173,17 @@ def _page(study: Study, drawn: dict[str, str]) -> str:
             )
         links = ", ".join(f'<a href="{name}">{name}</a>' for name in _files(exhibit))
         parts.append(f'<p class="files">{links}</p></section>')
+    return _document(study.paper, "".join(parts))
+
+
+def _text(value: str) -> str:
+    return escape(value.encode("utf-8", "replace").decode())
+
+
+def _document(title: str, body: str) -> str:
     style = (files("fathoms.papers") / "study.css").read_text(encoding="utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{text(study.paper)}</title><style>{style}</style></head><body><main>{''.join(parts)}</main></body></html>\n"
+        f"<title>{_text(title)}</title><style>{style}</style></head><body><main>{body}</main></body></html>\n"
     )

@@ -36,6 +36,7 @@ class Column:
     best_of_row: Best = ""  # or which one of the row, among the columns that say the same
     mark: str = ""  # the data's column with marks that stand behind a value, such as †
     signed: bool = False
+    wrapped: bool = False  # whether its cells are sentences, which need lines
     indexed: bool = False  # whether what follows an underscore in its cells is an index, as b in AP_b
 
 
@@ -117,6 +118,8 @@ def _best(values: Sequence[Any], which: Best) -> Any:
 
 def _cell(column: Column, row: Sequence[Any], place: dict[str, int], bold: bool) -> Cell:
     value = row[place[column.name]]
+    if isinstance(value, Cell):  # of a column whose rows are not alike
+        return value
     deviation = row[place[column.deviation]] if column.deviation else None
     mark = str(row[place[column.mark]] or "") if column.mark else ""
     number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -146,6 +149,7 @@ def shown(value: Any, column: Column) -> str:
 
 PACKAGES = ("booktabs", "graphicx")
 A_PAGE = 4  # tables
+WRAPPED = r"p{0.22\linewidth}"
 
 
 def latex(table: Printed, caption: str, label: str) -> str:
@@ -154,7 +158,7 @@ def latex(table: Printed, caption: str, label: str) -> str:
     paired = [any(row[i].deviation for row in table.rows) for i in range(len(table.columns))]
     # A mean and its deviation are two columns around ±, so that both are aligned.
     form = "".join(
-        rf"r@{{\,{_latex_between(column)}\,}}l" if pair else "r" if number else "l"
+        rf"r@{{\,{_latex_between(column)}\,}}l" if pair else "r" if number else WRAPPED if column.wrapped else "l"
         for column, pair, number in zip(table.columns, paired, numbers, strict=True)
     )
     wide = len(table.columns) >= WIDE
@@ -191,7 +195,7 @@ def _latex_groups(table: Printed, paired: Sequence[bool]) -> list[str]:
 def _latex_cells(row: Sequence[Cell], columns: Sequence[Column], paired: Sequence[bool]) -> Iterator[str]:
     for cell, column, pair in zip(row, columns, paired, strict=True):
         value = _latex_head(cell.text) if column.indexed else latex_escape(cell.text)
-        if cell.number and value.startswith("-"):
+        if cell.number and re.match(r"-\d", value):  # a dash is no sign
             value = f"${value[0]}${value[1:]}"
         value = rf"\textbf{{{value}}}" if cell.bold and value else value
         # Marks take no room, so that points stay in line.
@@ -262,7 +266,7 @@ def html(table: Printed) -> str:
     body = "".join(
         "<tr>"
         + "".join(
-            f"<td{_right(number)}>{_html_cell(cell, column)}</td>"
+            f"<td{_kind(number, column.wrapped)}>{_html_cell(cell, column)}</td>"
             for cell, column, number in zip(row, table.columns, numbers, strict=True)
         )
         + "</tr>"
@@ -278,6 +282,10 @@ def _html_cell(cell: Cell, column: Column) -> str:
 
 def _html_head(head: str) -> str:
     return re.sub("_" + INDEX, r"<sub>\1</sub>", escape(head))
+
+
+def _kind(number: bool, wrapped: bool) -> str:
+    return ' class="w"' if wrapped else _right(number)
 
 
 def _right(number: bool) -> str:

@@ -1,485 +1,368 @@
-"""Carterette, "Robust Test Collections for Retrieval Evaluation" (SIGIR 2007), on any collection.
+"""Carterette, "Robust Test Collections for Retrieval Evaluation" (SIGIR 2007), on any collections.
 
-A trial (section 4.3) picks k systems at random and judges documents of the first c of them until one is better with 95%
-confidence. What was judged then has to do for all k: every pair gets a confidence, and the full judgments tell which
-were right. The engine is the one behind `fathoms judge`.
+Tables 2 to 4 and Fig. 2 are over the trials of all collections together, as in the paper; Tables 1 and 5 are by
+collection. The trials are in `rtc_trials.py`; the engine is the one behind `fathoms judge`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fathoms.comparison.correlation import correlation
-from fathoms.data.arrays import identity_of
 from fathoms.data.qrels import Qrels
-from fathoms.errors import FathomsError
 from fathoms.estimate.distribution import Moments
-from fathoms.estimate.relevance import LITERAL, UNCERTAIN, Experts
-from fathoms.evidence.candidates import Block, Candidates, gathered
-from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.estimate.relevance import Experts, rank_probabilities
+from fathoms.evidence.candidates import Block
+from fathoms.evidence.evidence import Bools
 from fathoms.experiment.base import BaseExperiment
-from fathoms.judging.engine import Engine
-from fathoms.judging.models import RelevantOrNot
-from fathoms.judging.select import CARTERETTE_2007, STRATEGIES, MTCWeight, Strategy
-from fathoms.papers.exhibits import Study, chart
-from fathoms.parallel import run_batches
-from fathoms.version import __version__
-
-if TYPE_CHECKING:
-    import polars as pl
+from fathoms.papers import rtc_printed as in_paper
+from fathoms.papers.depth_pools import collection_name
+from fathoms.papers.exhibits import Drawing, Study, chart
+from fathoms.papers.printing import Cell, Column
+from fathoms.papers.rtc_printed import fixed, percent
+from fathoms.papers.rtc_trials import (
+    ALL,
+    BINS,
+    FROM_SCORES,
+    Bin,
+    Outcome,
+    World,
+    by_bin,
+    drawn,
+    judge_until,
+    make_world,
+    mean,
+    strategy_of,
+    summary,
+    trials,
+    winnings,
+)
+from fathoms.papers.rtc_trials import BATCH as BATCH
+from fathoms.papers.rtc_trials import METHODS as METHODS
+from fathoms.papers.rtc_trials import RTCSettings as RTCSettings
+from fathoms.papers.rtc_trials import percent as percent_right
 
 PAPER = "Carterette (2007), Robust Test Collections for Retrieval Evaluation"
-BATCH = 10  # trials a worker does at a time
-BINS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)  # the paper's last bin is "1.0": taken from 0.99 on
-BIN_NAMES = ("0.5 - 0.6", "0.6 - 0.7", "0.7 - 0.8", "0.8 - 0.9", "0.9 - 0.95", "0.95 - 0.99", "1.0")
-WORST_LOSS = 100.0  # losses are capped (section 4.4)
+MAIN = "RTC"  # the method of Tables 3 to 5, and of the worked example
+POOLING = "IP"
 FEW = 100  # judgments in the sets that section 5 looks at apart
-CAP = 0.95  # the paper's remedy for overfitting
-BOOTSTRAPS = 2000
-
-METHODS: dict[str, Strategy] = {
-    "MTC": STRATEGIES["mtc"],
-    "RTC literal": Strategy(
-        "RTC literal",
-        "eq. 2 as printed",
-        CARTERETTE_2007,
-        MTCWeight,
-        partial(RelevantOrNot, model=partial(Experts, reading=LITERAL)),
-    ),
-    "RTC": STRATEGIES["rtc"],
-    "RTC uncertain": Strategy(
-        "RTC uncertain",
-        "counts the model's uncertainty",
-        CARTERETTE_2007,
-        MTCWeight,
-        partial(RelevantOrNot, model=partial(Experts, reading=UNCERTAIN)),
-    ),
-    "fusion": STRATEGIES["fusion"],
-}
-
-# Tables 2 and 5 of the paper: accuracy by bin in percent, W, median judged, mean tau.
-PAPER_MTC = ((61.7, 73.1, 70.1, 69.0, 78.0, 70.4, 68.3), -5.34, 251, 0.393)
-PAPER_RTC = ((61.9, 76.3, 78.0, 84.9, 93.1, 93.4, 98.9), -0.39, 235, 0.555)
-PAPER_AD_HOC_99 = ((59.4, 74.3, 78.6, 86.8, 92.6, 92.8, 99.6), -0.44, 179, 0.532)
-
-
-@dataclass(frozen=True)
-class RTCSettings:
-    depth: int = 100
-    trials: int = 1000
-    systems: int = 10  # k
-    initial: int = 2  # c
-    until: float = 0.95
-    methods: tuple[str, ...] = tuple(METHODS)
-    seed: int = 0
-    # Who does the work, and where finished batches are kept, is no part of what makes a trial what it is.
-    workers: int = field(default=2, repr=False)
-    scheduler: str | None = field(default=None, repr=False)
-    folder: Path | None = field(default=None, repr=False)
+ALPHA = 0.05
+POINT = 500  # pairs a point of Fig. 2 stands for, at least
+SHOWN, NEAR = 3, 10  # documents of a topic in the worked example, from the first ranks of both experts
+EXAMPLES = 50  # trials in which such documents are looked for
+Groups = dict[str, Callable[[Outcome], Bools]]
+Test = tuple[str, str, str, str, float, float]  # method, other, figure, test, difference, p
 
 
 @dataclass(frozen=True, eq=False)
-class World:
-    """What a trial draws from: all systems' documents, the truth about them, and each system's true MAP."""
-
-    candidates: Candidates
-    relevant: Bools  # one a candidate
-    in_all: Ints  # relevant documents of each topic
-    map: Floats
-
-    def identity(self) -> str:
-        """A hash of all that trials can see of runs and judgments, be it but one document that has changed."""
-        found = self.candidates
-        return identity_of([*found.names, *found.topics], found.topic, found.place, self.relevant, self.in_all)
-
-
-def make_world(experiment: BaseExperiment, depth: int) -> World:
-    """Of the runs named as contributing, or of all. Topics without relevant documents say nothing of any system and are
-    left out."""
-    qrels = experiment.qrels
-    counts = qrels.counts[:, qrels.levels > 0].sum(axis=1)
-    if not counts.all():
-        topics = [topic for topic, count in zip(qrels.topics, counts, strict=True) if count]
-        experiment = experiment.with_qrels(qrels.of_topics(topics))
-    experiment.prepare()
-    names = chosen(experiment)
-    found = gathered(names, [experiment.ranked(name) for name in names], experiment.qrels.topics, depth)
-    _, relevant = found.judged_by(qrels)
-    in_all = counts[counts > 0]
-    return World(found, relevant, in_all, average_precision(found, relevant, in_all).mean(axis=1))
-
-
-def chosen(experiment: BaseExperiment) -> list[str]:
-    named = experiment.options.pooled
-    return list(experiment.runs if named is None else dict.fromkeys(name for name in named if name in experiment.runs))
-
-
-def average_precision(found: Candidates, relevant: Bools, in_all: Ints) -> Floats:
-    """AP of each system, [system, topic], documents past the depth not retrieved."""
-    hits = np.append(relevant, False)[found.place]
-    precision = np.cumsum(hits, axis=2) / np.arange(1, found.depth + 1)
-    scores: Floats = (precision * hits).sum(axis=2) / np.maximum(in_all, 1)
-    return scores
-
-
-# -- trials ---------------------------------------------------------------------------------------------------
-
-
-def trials(world: World, settings: RTCSettings, progress: Callable[[], None] = lambda: None) -> pl.DataFrame:
-    """All methods on the same draws of systems: one row a trial and method."""
-    if len(world.candidates.names) < settings.systems:
-        raise FathomsError(f"trials draw {settings.systems} systems, but only {len(world.candidates.names)} are given")
-    numbers = range(settings.trials)
-    batches = [list(numbers[start : start + BATCH]) for start in numbers[::BATCH]]
-    # Names and ids have no part in a trial, and need not travel to the workers.
-    lean = Candidates(
-        world.candidates.names,
-        world.candidates.topics,
-        world.candidates.topic,
-        np.empty(0, dtype="S1"),
-        world.candidates.place,
-    )
-    work = partial(_batch, World(lean, world.relevant, world.in_all, world.map), settings)
-    return run_batches(
-        work,
-        batches,
-        workers=settings.workers,
-        scheduler=settings.scheduler,
-        folder=settings.folder,
-        settings=f"{__version__} {settings} {world.identity()}",
-        progress=progress,
-    )
-
-
-def _batch(world: World, settings: RTCSettings, numbers: Sequence[int]) -> list[dict[str, Any]]:
-    return [row for number in numbers for row in trial(world, settings, number)]
-
-
-def trial(world: World, settings: RTCSettings, number: int) -> list[dict[str, Any]]:
-    """One draw of systems, and what each method makes of it."""
-    rng = np.random.default_rng([settings.seed, number])
-    systems = rng.choice(len(world.candidates.names), settings.systems, replace=False)
-    first, second = np.triu_indices(settings.systems, 1)
-    truth = world.map[systems]
-    two, all_of_them = (
-        Moments(world.candidates.block(some)) for some in (systems[: settings.initial].tolist(), systems.tolist())
-    )
-    shared = {
-        "trial": number,
-        "original": ((first < settings.initial).astype(int) + (second < settings.initial)).tolist(),
-        "similarity": _similarity(all_of_them.block)[first, second].tolist(),
-    }
-    rows = []
-    for method in settings.methods:
-        judged = judge_until(world, METHODS[method], two, settings.until, number)
-        engine = Engine(world.candidates, METHODS[method], until=settings.until, moments=all_of_them, judgments=judged)
-        expected = engine.expected()
-        chance = engine.confidence()[first, second]
-        rows.append(
-            {
-                **shared,
-                "method": method,
-                "judged": len(judged),
-                "tau": correlation(expected, truth),
-                "confidence": np.maximum(chance, 1 - chance).tolist(),
-                "right": ((chance > 0.5) == (truth[first] > truth[second])).tolist(),
-            }
-        )
-        if method == "MTC":
-            rows.append({**shared, **_pooling(world, systems, len(judged), settings), "method": "IP"})
-    return rows
-
-
-def judge_until(world: World, strategy: Strategy, moments: Moments, until: float, seed: int) -> list[tuple[int, bool]]:
-    """Judge documents of the moments' systems, the truth answering, until all their pairs are settled."""
-    engine = Engine(world.candidates, strategy, until=until, moments=moments, seed=seed)
-    judged: list[tuple[int, bool]] = []
-    while not engine.settled():
-        number = engine.next()
-        if number is None:
-            break
-        judged.append((number, bool(world.relevant[number])))
-        engine.judge(*judged[-1])
-    return judged
-
-
-def _pooling(world: World, systems: Ints, budget: int, settings: RTCSettings) -> dict[str, Any]:
-    """Incremental pooling of the same systems with as many judgments, unjudged documents taken as not relevant."""
-    block = world.candidates.block(systems[: settings.initial].tolist())
-    least = np.where(block.rank > 0, block.rank, np.iinfo(np.int32).max).min(axis=1)
-    chosen = block.number.ravel()[np.argsort(least, axis=None, kind="stable")[:budget]]
-    known = np.zeros(len(world.relevant), dtype=bool)
-    known[chosen] = world.relevant[chosen]
-    found = np.bincount(world.candidates.topic[known], minlength=len(world.in_all))
-    place = Candidates(
-        [], world.candidates.topics, world.candidates.topic, world.candidates.documents, world.candidates.place[systems]
-    )
-    scores = average_precision(place, known, found).mean(axis=1)
-    first, second = np.triu_indices(settings.systems, 1)
-    truth = world.map[systems]
-    right = np.sign(scores[first] - scores[second]) == np.sign(truth[first] - truth[second])
-    # No confidence comes with it.
-    return {
-        "judged": budget,
-        "tau": correlation(scores, truth),
-        "confidence": [0.5] * len(first),
-        "right": right.tolist(),
-    }
-
-
-def _similarity(block: Block) -> Floats:
-    """Share of documents two systems have in common, mean over topics."""
-    retrieved = (block.rank > 0).astype(np.float64)
-    common = retrieved @ np.swapaxes(retrieved, 1, 2)
-    length = retrieved.sum(axis=2)
-    return (common / np.maximum((length[:, :, None] + length[:, None, :]) / 2, 1)).mean(axis=0)
-
-
-# -- what the trials say --------------------------------------------------------------------------------------
+class Collection:
+    name: str
+    qrels: Qrels
+    world: World
+    outcomes: dict[str, Outcome]  # by method
+    pooled: Outcome | None  # incremental pooling, which takes MTC's number of judgments
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """One method's pairs [trial, pair] and trials."""
+class Results:
+    """The trials of all collections, and together."""
 
-    confidence: Floats
-    right: Bools
-    original: Ints
-    similarity: Floats
-    judged: Floats
-    tau: Floats
+    collections: list[Collection]
+    settings: RTCSettings
+    outcomes: dict[str, Outcome] = field(init=False)
+    pooled: Outcome | None = field(init=False)
 
-    @classmethod
-    def of(cls, rows: pl.DataFrame, method: str) -> Outcome:
-        mine = rows.filter(rows["method"] == method)
-        return cls(*(np.array(mine[name].to_list()) for name in cls.__dataclass_fields__))
+    def __post_init__(self) -> None:
+        several = self.collections
+        joined = {m: Outcome.joined([one.outcomes[m] for one in several]) for m in self.settings.compared}
+        pooled = [one.pooled for one in several if one.pooled is not None]
+        object.__setattr__(self, "outcomes", joined)
+        object.__setattr__(self, "pooled", Outcome.joined(pooled) if pooled else None)
 
     @property
-    def winnings(self) -> Floats:
-        return winnings(self.confidence, self.right)
+    def main(self) -> str:
+        return MAIN if MAIN in self.outcomes else next(iter(self.outcomes))
 
+    @property
+    def others(self) -> list[str]:
+        return [method for method in self.outcomes if method != self.main]
 
-def winnings(confidence: Floats, right: Bools) -> Floats:
-    """W_i of section 4.4: a bookmaker's win on each pair, losses capped."""
-    chance = np.minimum(confidence, 1 - 1e-15)
-    return np.where(right, 1.0, -np.minimum(chance / (1 - chance), WORST_LOSS))
+    def bins(self, outcome: Outcome, some: Bools | None = None) -> list[Bin]:
+        chosen = np.ones(outcome.right.shape, dtype=bool) if some is None else some
+        return by_bin(outcome.confidence[chosen], outcome.right[chosen], self.settings.worst_loss)
 
-
-def bin_of(confidence: Floats) -> Ints:
-    return np.clip(np.searchsorted(BINS, confidence, side="right") - 1, 0, len(BIN_NAMES) - 1)
-
-
-def accuracy_by_bin(confidence: Floats, right: Bools) -> tuple[list[float], list[float | None]]:
-    """Percent of the pairs in each bin, and percent right among them."""
-    bins = bin_of(confidence).ravel()
-    counts = np.bincount(bins, minlength=len(BIN_NAMES))
-    hits = np.bincount(bins, weights=right.ravel(), minlength=len(BIN_NAMES))
-    share = 100 * counts / max(1, counts.sum())
-    return share.tolist(), [
-        100 * float(hit / count) if count else None for hit, count in zip(hits, counts, strict=True)
-    ]
-
-
-def bootstrap(values: Floats, statistic: Callable[..., Any], seed: int) -> tuple[float, float]:
-    """95% interval of a statistic of one value a trial, trials drawn anew."""
-    rng = np.random.default_rng(seed)
-    drawn = statistic(values[rng.integers(0, len(values), (BOOTSTRAPS, len(values)))], axis=1)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return float(low), float(high)
-
-
-def summary(outcome: Outcome, seed: int = 0) -> dict[str, Any]:
-    """W, median and mean judged, mean tau, each with a bootstrap interval over trials."""
-    by_trial = outcome.winnings.mean(axis=1)
-    figures: dict[str, tuple[Floats, Callable[..., Any]]] = {
-        "W": (by_trial, np.mean),
-        "median judged": (outcome.judged, np.median),
-        "mean judged": (outcome.judged, np.mean),
-        "mean tau": (outcome.tau, np.mean),
-    }
-    return {
-        name: (float(statistic(values)), *bootstrap(values, statistic, seed))
-        for name, (values, statistic) in figures.items()
-    }
-
-
-# -- tables and figures ---------------------------------------------------------------------------------------
+    def summary(self, outcome: Outcome) -> dict[str, tuple[float, float, float]]:
+        return summary(outcome, self.settings.seed, self.settings.worst_loss)
 
 
 def study(
-    experiment: BaseExperiment,
+    experiments: BaseExperiment | Mapping[str, BaseExperiment],
     settings: RTCSettings | None = None,
     *,
     progress: Callable[[str], None] = lambda what: None,
     step: Callable[[], None] = lambda: None,
 ) -> Study:
-    """All tables and figures of the paper for this collection; `step` is called for each batch of trials."""
+    """All tables and figures of the paper, for one collection or several by name; `step` is called for each batch of
+    trials."""
     settings = settings or RTCSettings()
-    qrels = experiment.qrels
-    world = make_world(experiment, settings.depth)
-    progress("runs gathered")
-    rows = trials(world, settings, step)
-    outcomes = {method: Outcome.of(rows, method) for method in settings.methods}
-    pooled = Outcome.of(rows, "IP") if "MTC" in settings.methods else None
-    result = Study(
-        PAPER,
-        f"{qrels.source}: {settings.trials:,} trials of {settings.systems} of {len(world.candidates.names)} systems, "
-        f"{settings.initial} of them judged to {settings.until:.0%} confidence, {len(world.candidates.topics)} topics, "
-        f"depth {settings.depth}",
+    if isinstance(experiments, BaseExperiment):
+        experiments = {collection_name(experiments.qrels.source): experiments}
+    result = Study(PAPER, "", short="rtc")
+    collections = []
+    for name, experiment in experiments.items():
+        world = make_world(experiment, settings.depth, from_scores=settings.from_scores)
+        result.warnings += _shallow_truth(name, experiment, settings)
+        progress(f"{name}: runs gathered")
+        rows = trials(world, settings, step)
+        outcomes = {method: Outcome.of(rows, method) for method in settings.compared}
+        pooled = Outcome.of(rows, POOLING) if "MTC" in settings.compared else None
+        collections.append(Collection(name, experiment.qrels, world, outcomes, pooled))
+    results = Results(collections, settings)
+    words = "; ".join(
+        f"{one.qrels.source}: {len(one.world.candidates.names)} systems, {len(one.world.candidates.topics)} topics"
+        for one in collections
+    )
+    result.collection = (
+        f"{words}; {settings.trials:,} trials{' of each' if len(collections) > 1 else ''}, which draw "
+        f"{settings.systems} systems and judge {settings.initial} of them to {settings.until:.0%} confidence; depth "
+        f"{settings.depth}"
     )
     result.notes += [
         "RTC literal: eq. 2 as printed, no intercept, beta prior (1, 1). RTC: with an intercept and prior (100, 100), "
         "the reading closest to the paper's figures. RTC uncertain: prior (1, 1), intercept, the model's own "
-        "uncertainty counted twice. fusion: our model and selection, the default of `fathoms judge`.",
-        f"The last bin holds confidence from {BINS[-2]} on. Losses are capped at {WORST_LOSS:g}. Seed {settings.seed}.",
+        "uncertainty counted twice. fusion: our model and selection, the default of `fathoms judge`."
+        + (
+            f" {FROM_SCORES}: as RTC, with each expert's probabilities from its scores." if settings.from_scores else ""
+        ),
+        f"The last bin holds confidence from {BINS[-2]} on. Losses are capped at {settings.worst_loss:g}. Seed "
+        f"{settings.seed}.",
         f"A pair is right if it agrees with AP of the first {settings.depth} documents under all judgments given; what "
         "these leave unjudged counts as not relevant.",
     ]
-    _table_1(result, qrels, len(world.candidates.names))
-    _table_2(result, outcomes, settings)
-    _table_3(result, outcomes)
-    _table_4(result, outcomes)
-    _table_5(result, outcomes)
-    _fig_2(result, outcomes)
-    _side_results(result, outcomes, pooled)
-    _tests(result, outcomes)
+    tests = _tests(results.outcomes)
+    _table_1(result, results)
+    _fig_1(result, collections[0], results)
+    _table_2(result, results, tests)
+    _fig_2(result, results)
+    _table_3(result, results)
+    _table_4(result, results)
+    _table_5(result, results)
+    _side_results(result, results)
+    _table_of_tests(result, tests)
     return result
 
 
-def _table_1(result: Study, qrels: Qrels, runs: int) -> None:
-    judged = int((qrels.grades >= 0).sum())
-    rows = [(qrels.source, len(qrels.topics), runs, judged, int((qrels.grades > 0).sum()))]
-    result.add("table1", "the collection", ("track", "topics", "runs", "judged", "relevant"), rows)
+def _shallow_truth(name: str, experiment: BaseExperiment, settings: RTCSettings) -> list[str]:
+    """Where the judgments end above the depth asked for, systems are told apart by what was never judged."""
+    pool = experiment.pool_assumed()
+    if pool.known and pool.depth >= settings.depth:
+        return []
+    reach = f"go to depth {pool.depth}" if pool.known else "do not cover the runs' first documents"
+    return [
+        f"{name}: the judgments {reach}, and the rankings are read to {settings.depth}. What is not judged counts as "
+        "not relevant, so the truth that pairs are held against is itself incomplete"
+        + (f"; --depth {pool.depth} reads no further than it goes" if pool.known else "")
+    ]
 
 
-def _table_2(result: Study, outcomes: dict[str, Outcome], settings: RTCSettings) -> None:
-    columns: dict[str, list[Any]] = {
-        "paper's MTC accuracy": list(PAPER_MTC[0]),
-        "paper's RTC accuracy": list(PAPER_RTC[0]),
-    }
-    for method, outcome in outcomes.items():
-        share, accuracy = accuracy_by_bin(outcome.confidence, outcome.right)
-        columns |= {f"{method} % in bin": share, f"{method} accuracy": list(accuracy)}
-    rows: list[list[Any]] = [[name, *(column[i] for column in columns.values())] for i, name in enumerate(BIN_NAMES)]
-    figures = {method: summary(outcome, settings.seed) for method, outcome in outcomes.items()}
-    for place, name in enumerate(("W", "median judged", "mean tau"), 1):
-        own = [cell for method in outcomes for cell in (None, figures[method][name][0])]
-        rows.append([name, PAPER_MTC[place], PAPER_RTC[place], *own])
+# -- the collections and the model: Table 1, Fig. 1 -------------------------------------------------------------------
+
+
+def _table_1(result: Study, results: Results) -> None:
+    rows = []
+    for one in results.collections:
+        judged, relevant = int((one.qrels.grades >= 0).sum()), int((one.qrels.grades > 0).sum())
+        rows.append((one.name, len(one.qrels.topics), len(one.world.candidates.names), judged, relevant))
+    result.add(
+        "table1",
+        "topics, runs, documents judged and documents found relevant",
+        in_paper.TABLE_1_NAMES,
+        rows,
+        layout=in_paper.TABLE_1_LAYOUT,
+        in_paper=in_paper.TABLE_1,
+    )
+
+
+def _fig_1(result: Study, collection: Collection, results: Results) -> None:
+    """The paper's diagram of the model, as a worked example: two systems that a trial judges first as experts, on
+    documents that both rank high in two topics, with the judgments of that trial."""
+    world, settings = collection.world, results.settings
+    example = next((found for n in range(EXAMPLES) if (found := _example(world, settings, n)) is not None), None)
+    if example is None:
+        return
+    number, block, shown = example
+    judgments = judge_until(world, strategy_of(MAIN, world), Moments(block), settings.until, number)
+    judged, relevant = (np.zeros(len(world.relevant), dtype=bool) for _ in range(2))
+    for candidate, answer in judgments:
+        judged[candidate], relevant[candidate] = True, answer
+    is_judged, is_relevant = block.values(judged), block.values(relevant)
+    fit = Experts(block).fit(is_judged, is_relevant)
+    rows: list[tuple[Any, ...]] = []
+    for topic, columns in shown.items():
+        kinds = (is_judged & is_relevant)[topic], (is_judged & ~is_relevant)[topic]
+        reported = rank_probabilities(*(int(kind.sum()) for kind in kinds), block.depth)
+        for column in columns:
+            letter = chr(ord("A") + len(rows) // 2)
+            document = world.candidates.documents[block.number[topic, column]].decode(errors="replace")
+            known = "relevant" if is_relevant[topic, column] else "not relevant" if is_judged[topic, column] else "no"
+            for expert in range(2):
+                rank = int(block.rank[topic, expert, column])
+                said, calibrated = float(reported[rank - 1]), float(fit.features[topic, column, expert])
+                p = float(fit.probability[topic, column])
+                where = (world.candidates.topics[topic], block.names[expert], letter, document, known)
+                rows.append((*where, rank, said, calibrated, p))
+    result.add(
+        "fig1",
+        f"the aggregation model at work on {collection.name}: ranks, q*, calibrated q, and p",
+        ["topic", "expert", "letter", "document", "judged", "rank", "q_star", "q", "p"],
+        rows,
+        note=f"Documents of two topics, ranked by the experts E1 = {block.names[0]} and E2 = {block.names[1]}, after "
+        f"the {len(judgments):,} judgments of trial {number + 1}. q* comes from the rank and the topic's judgments, q "
+        "from the expert's calibration, p from the aggregation of all experts (eq. 2). The data name the documents; "
+        "for a judged one p is what the model says of it.",
+        chart=_diagram(rows, block.names),
+    )
+
+
+def _example(world: World, settings: RTCSettings, number: int) -> tuple[int, Block, dict[int, list[int]]] | None:
+    """The systems that a trial judges first, and documents that the first two of them rank high, by topic, in the order
+    of the first system; None if there are not enough in two topics."""
+    block = world.candidates.block(drawn(world, settings, number)[: settings.initial].tolist())
+    ranks = block.rank[:, :2]
+    near = np.all((ranks > 0) & (ranks <= NEAR), axis=1)
+    topics = np.flatnonzero(near.sum(axis=1) >= SHOWN)[:2].tolist()
+    if len(topics) < 2:
+        return None
+    shown = {topic: sorted(np.flatnonzero(near[topic]).tolist(), key=ranks[topic, 0].__getitem__) for topic in topics}
+    return number, block, {topic: columns[:SHOWN] for topic, columns in shown.items()}
+
+
+def _diagram(rows: Sequence[Sequence[Any]], experts: Sequence[str]) -> Drawing | None:
+    """Six lines for each topic: the documents by expert; p stands in the middle of a document's two lines."""
+    words: list[tuple[float, float, float, float, str]] = []
+    links: list[tuple[float, float, float, float, str]] = []
+    heads = ("topic", "expert", "rank", "q*", "q", "p")
+    words += [(float(x), 0.0, 0.0, 0.0, head) for x, head in enumerate(heads)]
+    topics = list(dict.fromkeys(row[0] for row in rows))
+    for number, topic in enumerate(topics):
+        mine = [row for row in rows if row[0] == topic]
+        letters = list(dict.fromkeys(row[2] for row in mine))
+        top = 1.5 + number * (2 * len(letters) + 1)
+        words.append((0.0, top + len(letters) - 0.5, 0.0, 0.0, f"T{number + 1} ({topic})"))
+        for e, expert in enumerate(experts[:2]):
+            start = top + e * len(letters)
+            words.append((1.0, start + (len(letters) - 1) / 2, 0.0, 0.0, f"E{e + 1}"))
+            for i, row in enumerate(one for one in mine if one[1] == expert):
+                y = start + i
+                end = top + len(letters) - 0.5 + 1.4 * (i - (len(letters) - 1) / 2)
+                words.append((2.0, y, 0.0, 0.0, f"{row[2]} at {row[5]}"))
+                words += [(x, y, 0.0, 0.0, f"{value:.3f}") for x, value in ((3.0, row[6]), (4.0, row[7]))]
+                links += [(x + 0.3, y, x + 0.7, y, "") for x in (2.0, 3.0)] + [(4.3, y, 4.65, end, "")]
+                if e == 0:
+                    words.append((5.0, end, 0.0, 0.0, f"{row[2]}: {row[8]:.3f}"))
+    columns = ["x", "y", "x2", "y2", "words"]
+    return chart("diagram", words, columns, points=links, title="From ranks to probabilities of relevance")
+
+
+# -- confidence and accuracy: Tables 2 to 5, Fig. 2 -------------------------------------------------------------------
+
+MEASURED = ["confidence", "pairs", "percent_in_bin", "accuracy", "W"]
+
+
+def _measured(one: Bin) -> tuple[Any, ...]:
+    return one.name, one.pairs, one.share, one.accuracy, one.W
+
+
+def _printed_names(bins: Sequence[Bin]) -> list[str]:
+    return [one.name.replace(" - ", " – ") for one in bins if one.name != ALL]
+
+
+def _table_2(result: Study, results: Results, tests: Sequence[Test]) -> None:
+    outcomes = results.outcomes
+    bins = {method: results.bins(outcome) for method, outcome in outcomes.items()}
+    arranged: list[list[str | Cell]] = [
+        [name, *(cell for some in bins.values() for cell in (percent(some[i].share), percent(some[i].accuracy)))]
+        for i, name in enumerate(_printed_names(bins[results.main]))
+    ]
+    figures = {method: results.summary(outcome) for method, outcome in outcomes.items()}
+    differs = {(a, b, name) for a, b, name, test, _, p in tests if p < ALPHA and (name == "tau" or test == "wilcoxon")}
+    tested = {"median judged": "judged", "mean tau": "tau"}
+    for (label, digits), name in zip(in_paper.FIGURES, ("W", "median judged", "mean tau"), strict=True):
+        marks = {m: "†" if ("MTC", m, tested.get(name, "")) in differs else "" for m in outcomes}
+        cells = ((Cell(""), fixed(figures[m][name][0], digits, marks[m])) for m in outcomes)
+        arranged.append([label, *(cell for pair in cells for cell in pair)])
+    names = [f"{kind}{i}" for i in range(len(outcomes)) for kind in ("share", "accuracy")]
     result.add(
         "table2",
-        "confidence and accuracy of pairs, by method",
-        ("confidence", *columns),
-        rows,
-        note="The paper's figures are from TREC 3 and 5 to 8 together.",
+        "confidence and accuracy of pairs when judgments of a few systems are used for others, by method",
+        ["method", *MEASURED],
+        [(method, *_measured(one)) for method, some in bins.items() for one in some],
+        note="Accuracy should be no less than the confidence; mean W closer to 0 is better. †: differs from MTC over "
+        f"the same trials (p < {ALPHA}; Wilcoxon for judgments, paired t-test for τ).",
+        arranged=(["confidence", *names], arranged),
+        layout=[
+            Column("Confidence", "confidence"),
+            *(
+                Column(head, f"{kind}{i}", group=method)
+                for i, method in enumerate(outcomes)
+                for head, kind in (("% in bin", "share"), ("accuracy", "accuracy"))
+            ),
+        ],
+        in_paper=in_paper.TABLE_2,
     )
-    intervals = [
-        (method, name, *figures[method][name])
-        for method in outcomes
-        for name in ("W", "median judged", "mean judged", "mean tau")
+    several = {ALL: outcomes} if len(results.collections) > 1 else {}
+    several |= {one.name: one.outcomes for one in results.collections}
+    rows = [
+        (name, method, figure, *values)
+        for name, by_method in several.items()
+        for method, outcome in by_method.items()
+        for figure, values in results.summary(outcome).items()
     ]
     result.add(
         "table2b",
-        "the same in short, with 95% bootstrap intervals over trials",
-        ("method", "figure", "value", "low", "high"),
-        intervals,
-    )
-
-
-def _by_group(outcomes: dict[str, Outcome], groups: dict[str, Callable[[Outcome], Bools]]) -> list[list[Any]]:
-    rows: list[list[Any]] = []
-    for method, outcome in outcomes.items():
-        masks = [mask(outcome) for mask in groups.values()]
-        parts = [accuracy_by_bin(outcome.confidence[mask], outcome.right[mask])[1] for mask in masks]
-        rows += [[method, name, *(part[i] for part in parts)] for i, name in enumerate(BIN_NAMES)]
-        means = [float(outcome.winnings[mask].mean()) if mask.any() else None for mask in masks]
-        rows.append([method, "W", *means])
-        rows.append([method, "pairs", *(int(mask.sum()) for mask in masks)])
-    return rows
-
-
-def _table_3(result: Study, outcomes: dict[str, Outcome]) -> None:
-    groups: dict[str, Callable[[Outcome], Bools]] = {
-        "two original": lambda outcome: outcome.original == 2,
-        "one original": lambda outcome: outcome.original == 1,
-        "no original": lambda outcome: outcome.original == 0,
-    }
-    rows = _by_group(outcomes, groups)
-    result.add(
-        "table3", "accuracy by how many systems of a pair were judged first", ("method", "confidence", *groups), rows
-    )
-
-
-def _table_4(result: Study, outcomes: dict[str, Outcome]) -> None:
-    most = max(int(_tenths(outcome).max()) for outcome in outcomes.values())
-    groups: dict[str, Callable[[Outcome], Bools]] = {
-        f"{tenth / 10:.1f} - {(tenth + 1) / 10:.1f}": partial(_alike, tenth) for tenth in range(max(most, 2) + 1)
-    }
-    rows = _by_group(outcomes, groups)
-    result.add(
-        "table4",
-        "accuracy of pairs by the share of documents in common",
-        ("method", "confidence", *groups),
+        "mean W, judgments and rank correlation with 95% bootstrap intervals over trials",
+        ["collection", "method", "figure", "value", "low", "high"],
         rows,
-        note="The paper's table has the first three groups; the others cover what else is found here.",
+        arranged=(
+            ["collection", "method", "figure", "value", "interval"],
+            [(*row[:3], *_with_interval(row[2], row[3:])) for row in rows],
+        ),
+        layout=[
+            *(Column(head, head.lower()) for head in ("Collection", "Method", "Figure", "Value")),
+            Column("95% interval", "interval"),
+        ],
     )
 
 
-def _tenths(outcome: Outcome) -> Ints:
-    """Into which tenth each pair's share of documents in common falls; all in common belongs to the last."""
-    return np.minimum(np.floor(outcome.similarity * 10 + 1e-9), 9).astype(np.int64)
+def _with_interval(figure: str, values: Sequence[float]) -> tuple[Cell, Cell]:
+    digits = {"W": 2, "mean tau": 3}.get(figure, 0)
+    value, low, high = (f"{x:,.{digits}f}" for x in values)
+    return Cell(value), Cell(f"[{low}, {high}]")
 
 
-def _alike(tenth: int, outcome: Outcome) -> Bools:
-    return _tenths(outcome) == tenth
-
-
-def _table_5(result: Study, outcomes: dict[str, Outcome]) -> None:
-    accuracies = {method: accuracy_by_bin(outcome.confidence, outcome.right)[1] for method, outcome in outcomes.items()}
-    rows: list[list[Any]] = [
-        [name, PAPER_AD_HOC_99[0][i], *(accuracy[i] for accuracy in accuracies.values())]
-        for i, name in enumerate(BIN_NAMES)
-    ]
-    figures = [
-        ("W", PAPER_AD_HOC_99[1], [float(outcome.winnings.mean()) for outcome in outcomes.values()]),
-        ("median judged", PAPER_AD_HOC_99[2], [float(np.median(outcome.judged)) for outcome in outcomes.values()]),
-        ("mean tau", PAPER_AD_HOC_99[3], [float(outcome.tau.mean()) for outcome in outcomes.values()]),
-    ]
-    rows += [[name, paper, *ours] for name, paper, ours in figures]
-    result.add(
-        "table5",
-        "accuracy, W, judgments and tau on this collection",
-        ("confidence", "paper, ad hoc 99", *outcomes),
-        rows,
-        note="The paper's column is TREC-8 ad hoc: compare it on that collection only.",
-    )
-
-
-def _fig_2(result: Study, outcomes: dict[str, Outcome]) -> None:
-    rows: list[Sequence[Any]] = []
-    for method, outcome in outcomes.items():
+def _fig_2(result: Study, results: Results) -> None:
+    rows: list[tuple[Any, ...]] = []
+    for method, outcome in results.outcomes.items():
         order = np.argsort(outcome.confidence, axis=None, kind="stable")
-        points = max(1, min(25, len(order) // 500))  # at least 500 pairs a point, as in the paper
+        points = max(1, min(25, len(order) // POINT))
         for part in np.array_split(order, points):
             hits = outcome.right.ravel()[part]
             rows.append((method, float(outcome.confidence.ravel()[part].mean()), float(hits.mean()), len(part)))
-    rows += [("ideal", 0.5, 0.5, 0), ("ideal", 1.0, 1.0, 0)]
     columns = ["method", "confidence", "accuracy", "pairs"]
     result.add(
         "fig2",
         "confidence against accuracy",
         columns,
         rows,
-        note="On the ideal line pairs are right as often as the confidence says, above it more often.",
+        note="Dashed: pairs are right as often as the confidence says, which would give mean W = 0; methods should be "
+        f"on this line or above it. Each point stands for at least {min(row[3] for row in rows):,} pairs.",
         chart=chart(
-            "lines",
+            "calibration",
             rows,
             columns,
             x="confidence",
@@ -491,49 +374,213 @@ def _fig_2(result: Study, outcomes: dict[str, Outcome]) -> None:
     )
 
 
-def _side_results(result: Study, outcomes: dict[str, Outcome], pooled: Outcome | None) -> None:
-    """What section 5 says beside its tables."""
-    rows: list[list[Any]] = []
-    for method, outcome in outcomes.items():
-        few = outcome.judged <= FEW
-        sure = outcome.confidence >= 0.9
-        unlike = _alike(0, outcome)
-        high = outcome.confidence >= CAP
-        before = np.broadcast_to(outcome.judged[:, None], high.shape)
-        wrong, right = high & ~outcome.right, high & outcome.right
-        capped = winnings(np.minimum(outcome.confidence, CAP), outcome.right)
-        figures = {
-            f"trials with at most {FEW} judgments, %": 100 * float(few.mean()),
-            "W of those": _mean(outcome.winnings[few]),
-            "their accuracy at confidence 0.9 and above, %": _percent(outcome.right[few][sure[few]]),
-            "accuracy at confidence 0.9 and above in the others, %": _percent(outcome.right[~few][sure[~few]]),
-            "accuracy of pairs with less than 10% in common, %": _percent(outcome.right[unlike]),
-            f"mean judgments before wrong predictions at {CAP} and above": _mean(before[wrong]),
-            "mean judgments before right ones": _mean(before[right]),
-            f"W with confidence capped at {CAP}": float(capped.mean()),
-        }
-        rows += [[method, name, value] for name, value in figures.items()]
-    if pooled is not None:
-        rows += [
-            ["IP", "mean tau at MTC's number of judgments", float(pooled.tau.mean())],
-            ["IP", "accuracy of pairs with less than 10% in common, %", _percent(pooled.right[_alike(0, pooled)])],
+def _by_group(
+    result: Study, results: Results, table: str, title: str, column: str, head: str, groups: Groups, **more: Any
+) -> None:
+    """Accuracy by confidence and group of pairs: the main method as the paper prints it, the others one under the
+    other."""
+    bins = {
+        method: {name: results.bins(outcome, some(outcome)) for name, some in groups.items()}
+        for method, outcome in results.outcomes.items()
+    }
+    names = [f"group{i}" for i in range(len(groups))]
+    layout = [
+        Column("Confidence", "confidence"),
+        *(Column(group, name, group=head) for group, name in zip(groups, names, strict=True)),
+    ]
+    for exhibit, methods in ((table, [results.main]), (f"{table}b", results.others)):
+        arranged = [
+            [method if i == 0 else "", *row]
+            for method in methods
+            for i, row in enumerate(_rows_by_group(bins[method].values()))
         ]
-    result.add("tableA", "section 5's side results", ("method", "figure", "value"), rows)
+        if not methods:
+            continue
+        result.add(
+            exhibit,
+            f"{title}, {results.main if exhibit == table else 'other methods'}",
+            ["method", column, *MEASURED],
+            [(m, group, *_measured(one)) for m in methods for group, some in bins[m].items() for one in some],
+            arranged=(["method", "confidence", *names], arranged),
+            layout=layout if exhibit == table else [Column("Method", "method"), *layout],
+            **(more if exhibit == table else {}),
+        )
 
 
-def _mean(values: NDArray[Any]) -> float | None:
-    return float(values.mean()) if values.size else None
+def _rows_by_group(groups: Any) -> list[list[str | Cell]]:
+    several = list(groups)
+    rows: list[list[str | Cell]] = [
+        [name, *(percent(some[i].accuracy) for some in several)] for i, name in enumerate(_printed_names(several[0]))
+    ]
+    rows.append(["mean W", *(fixed(some[-1].W, 2) for some in several)])
+    return [*rows, ["pairs", *(fixed(some[-1].pairs, 0) for some in several)]]
 
 
-def _percent(right: Bools) -> float | None:
-    return 100 * float(right.mean()) if right.size else None
+def _table_3(result: Study, results: Results) -> None:
+    groups: Groups = {
+        name: partial(_with_originals, number) for name, number in zip(in_paper.GROUPS, (2, 1, 0), strict=True)
+    }
+    _by_group(
+        result,
+        results,
+        "table3",
+        "accuracy by how many systems of a pair were judged first",
+        "group",
+        "accuracy",
+        groups,
+        in_paper=in_paper.TABLE_3,
+    )
 
 
-def _tests(result: Study, outcomes: dict[str, Outcome]) -> None:
+def _with_originals(number: int, outcome: Outcome) -> Bools:
+    return outcome.original == number
+
+
+def _table_4(result: Study, results: Results) -> None:
+    most = max(int(outcome.tenths.max()) for outcome in results.outcomes.values())
+    groups: Groups = {
+        f"{tenth / 10:g} – {(tenth + 1) / 10:g}": partial(_alike, tenth) for tenth in range(max(most, 2) + 1)
+    }
+    _by_group(
+        result,
+        results,
+        "table4",
+        "accuracy of pairs by the share of documents in common",
+        "similarity",
+        "accuracy when similar",
+        groups,
+        note="The paper's table has the first three groups; the others cover what else is found here.",
+        in_paper=in_paper.TABLE_4,
+    )
+
+
+def _alike(tenth: int, outcome: Outcome) -> Bools:
+    return outcome.tenths == tenth
+
+
+def _table_5(result: Study, results: Results) -> None:
+    """Collections as columns; other methods one under the other."""
+    several = results.collections
+    names = [f"collection{i}" for i in range(len(several))]
+    layout = [
+        Column("Confidence", "confidence"),
+        *(Column(one.name, name, group="accuracy") for one, name in zip(several, names, strict=True)),
+    ]
+    for exhibit, methods in (("table5", [results.main]), ("table5b", results.others)):
+        arranged: list[list[str | Cell]] = []
+        for method in methods:
+            bins = [results.bins(one.outcomes[method]) for one in several]
+            figures = [results.summary(one.outcomes[method]) for one in several]
+            rows: list[list[str | Cell]] = [
+                [name, *(percent(some[i].accuracy) for some in bins)] for i, name in enumerate(_printed_names(bins[0]))
+            ]
+            for (label, digits), name in zip(in_paper.FIGURES, ("W", "median judged", "mean tau"), strict=True):
+                rows.append([label, *(fixed(figure[name][0], digits) for figure in figures)])
+            arranged += [[method if i == 0 else "", *row] for i, row in enumerate(rows)]
+        if not methods:
+            continue
+        main = exhibit == "table5"
+        result.add(
+            exhibit,
+            "accuracy, mean W, judgments to reach confidence and rank correlation by collection, "
+            + (results.main if main else "other methods"),
+            ["collection", "method", *MEASURED],
+            [
+                (one.name, method, *_measured(some))
+                for one in several
+                for method in methods
+                for some in results.bins(one.outcomes[method])
+            ],
+            note="The paper's ad hoc 99 is TREC-8. Judgments and τ are in Table 2b." if main else "",
+            arranged=(["method", "confidence", *names], arranged),
+            layout=layout if main else [Column("Method", "method"), *layout],
+            in_paper=in_paper.TABLE_5 if main else None,
+        )
+
+
+# -- section 5's side results and tests -------------------------------------------------------------------------------
+
+
+def _side_results(result: Study, results: Results) -> None:
+    """What section 5 says beside its tables."""
+    settings, cap = results.settings, results.settings.cap
+    figures: dict[str, dict[str, tuple[float | None, str]]] = {}  # by figure and method: value, how printed
+    for method, outcome in results.outcomes.items():
+        won = outcome.winnings(settings.worst_loss)
+        few, sure = outcome.judged <= FEW, outcome.confidence >= 0.9
+        high = outcome.confidence >= cap
+        before = np.broadcast_to(outcome.judged[:, None], high.shape)
+        wrong, right = mean(before[high & ~outcome.right]), mean(before[high & outcome.right])
+        capped = winnings(np.minimum(outcome.confidence, cap), outcome.right, settings.worst_loss)
+        of_method: dict[str, tuple[float | None, str]] = {
+            "mean judged": (float(outcome.judged.mean()), "whole"),
+            f"trials with at most {FEW} judgments": (100 * float(few.mean()), "percent"),
+            "W of those": (mean(won[few]), "W"),
+            "their accuracy at confidence 0.9 and above": (percent_right(outcome.right[few][sure[few]]), "percent"),
+            "the same in the other trials": (percent_right(outcome.right[~few][sure[~few]]), "percent"),
+            UNLIKE: (percent_right(outcome.right[_alike(0, outcome)]), "percent"),
+            f"mean judgments before a wrong prediction at {cap:g} and above": (wrong, "whole"),
+            "mean judgments before a right one": (right, "whole"),
+            f"W with confidence capped at {cap:g}": (float(capped.mean()), "W"),
+            "mean tau": (float(outcome.tau.mean()), "tau"),
+        }
+        for name, value in of_method.items():
+            figures.setdefault(name, {})[method] = value
+    methods = list(results.outcomes)
+    if results.pooled is not None:
+        methods.append(POOLING)
+        figures[UNLIKE][POOLING] = (percent_right(results.pooled.right[_alike(0, results.pooled)]), "percent")
+        figures["mean tau"][POOLING] = (float(results.pooled.tau.mean()), "tau")
+    said = _unlike_pairs(results, {method: value for method, (value, _) in figures[UNLIKE].items()})
+    result.notes += said
+    result.add(
+        "tableA",
+        "side results of section 5",
+        ["method", "figure", "value"],
+        [(method, name, by[method][0]) for method in methods for name, by in figures.items() if method in by],
+        note=" ".join(said),
+        arranged=(
+            ["figure", *methods],
+            [[name, *(_side_cell(by.get(method)) for method in methods)] for name, by in figures.items()],
+        ),
+        layout=[Column("", "figure"), *(Column(method, method) for method in methods)],
+        in_paper=in_paper.SIDE_RESULTS,
+    )
+
+
+UNLIKE = "accuracy of pairs with less than 10% in common"
+
+
+def _side_cell(value: tuple[float | None, str] | None) -> Cell:
+    if value is None:
+        return Cell("")
+    number, kind = value
+    return percent(number) if kind == "percent" else fixed(number, {"W": 2, "tau": 3, "whole": 0}[kind])
+
+
+def _unlike_pairs(results: Results, here: Mapping[str, float | None]) -> list[str]:
+    """How often pairs with little in common are right, beside what the paper says of them."""
+    ours, theirs = here.get(POOLING), in_paper.UNLIKE[POOLING]
+    if results.pooled is None or ours is None:
+        return []
+    than = "as often as" if abs(ours - theirs) < 5 else "more often than" if ours > theirs else "less often than"
+    pairs = int(_alike(0, results.pooled).sum())
+    beside = [
+        f"{method} is right in {value:.1f}% (the paper: {in_paper.UNLIKE[method]:g}%)"
+        for method in (MAIN, "MTC")
+        if (value := here.get(method)) is not None
+    ]
+    return [
+        f"On the {pairs:,} pairs with less than 10% of their documents in common, incremental pooling is right {than} "
+        f"in the paper: in {ours:.1f}% here, {theirs:g}% there." + (f" {'; '.join(beside)}." if beside else "")
+    ]
+
+
+def _tests(outcomes: Mapping[str, Outcome]) -> list[Test]:
     """Paired tests between methods on the same trials (section 4.4.1)."""
     from scipy.stats import ttest_rel, wilcoxon
 
-    rows: list[list[Any]] = []
+    rows: list[Test] = []
     for a, b in combinations(outcomes, 2):
         for name, test in (("judged", wilcoxon), ("judged", ttest_rel), ("tau", ttest_rel)):
             one, two = getattr(outcomes[a], name), getattr(outcomes[b], name)
@@ -542,6 +589,28 @@ def _tests(result: Study, outcomes: dict[str, Outcome]) -> None:
                 # Differences that are all alike have no variance to test with; then it is the signs that are tested.
                 alike = test is ttest_rel and np.ptp(one - two) < 1e-9
                 p = 2.0 ** (1 - len(one)) if alike else float(test(one, two).pvalue)
-                rows.append([a, b, name, test.__name__, float(middle(one - two)), p])
+                rows.append((a, b, name, test.__name__, float(middle(one - two)), p))
+    return rows
+
+
+def _table_of_tests(result: Study, tests: Sequence[Test]) -> None:
+    words = {"wilcoxon": "Wilcoxon", "ttest_rel": "paired t", "judged": "judgments", "tau": "τ"}
+    arranged = [
+        (a, b, words[figure], words[test], fixed(difference, 3 if figure == "tau" else 0), _p(p))
+        for a, b, figure, test, difference, p in tests
+    ]
     columns = ("method", "other", "figure", "test", "difference", "p")
-    result.add("tableB", "paired tests between methods on the same trials", columns, rows)
+    result.add(
+        "tableB",
+        "paired tests between methods on the same trials",
+        columns,
+        tests,
+        note="Difference: the first method less the second, the median of the trials' differences for Wilcoxon's test "
+        "and their mean for the t-test.",
+        arranged=(columns, arranged),
+        layout=[Column("p" if name == "p" else name.capitalize(), name) for name in columns],
+    )
+
+
+def _p(p: float) -> Cell:
+    return Cell("< 0.0001" if p < 0.0001 else f"{p:.4f}")
