@@ -315,7 +315,9 @@ def test_others_may_have_brought_the_same_documents() -> None:
     made, grades = patchy()
     found = audit(made.qrels, made.runs, ["P@5"], pooled=made.pooled)
     total = sum(map(len, grades.values()))
-    less = f"It may change less: {total - found.in_pool:,} of {total:,} judgments do not come from these runs"
+    less = (
+        f"Runs left out may change less: {total - found.in_pool:,} of {total:,} judgments do not come from these runs"
+    )
     assert any(one.startswith(less) for one in found.remarks)
     more = "a deeper pool would probably find many more, unless other runs have found them already."
     assert any(one.endswith(more) for one in found.remarks)

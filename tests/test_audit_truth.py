@@ -60,8 +60,8 @@ KINDS = {
         r"[\d.]+% at most \(\S+\); it would move by [\d.]+ ranks on average, among \d+ runs\.)?"
         r"(?: Had a run's whole team not contributed, the run's \S+ would change by (?P<team>[\d.]+)% on average and "
         r"[\d.]+% at most \(\S+\); it would move by [\d.]+ ranks on average, among \d+ runs\.)?"
-        rf"(?P<elsewhere> It may change less: {NUMBER} of {NUMBER} judgments do not come from these runs, and "
-        r"the runs that brought them in may have retrieved the run's documents too\.)?"
+        rf"(?P<elsewhere> Runs left out may change less: {NUMBER} of {NUMBER} judgments do not come from these runs, "
+        r"and the runs that brought them in may have retrieved the run's documents too\.)?"
         rf"(?: {THIN}\.)?"
     ),
     "guidelines": re.compile(
@@ -74,7 +74,7 @@ def by_subject(sentences: Sequence[str]) -> list[str]:
     """What is said of the pool, of what it found, of reuse, and of the guidelines; reasons always in the same order."""
     first, contributing, *more, pool, found, guidelines = sentences
     verdict, _, reason = first.partition(". ")
-    starts = ("Had a contributing run", "Had a run's whole team", "It may change less")
+    starts = ("Had a contributing run", "Had a run's whole team", "Runs left out may change less")
     reasons = sorted([reason, *more], key=lambda one: [not one.startswith(start) for start in starts])
     return [f"{contributing} {pool}", found, " ".join([f"{verdict}.", *reasons]), guidelines]
 

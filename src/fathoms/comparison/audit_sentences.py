@@ -160,8 +160,8 @@ def _reuse(result: Audit) -> list[tuple[int, str]]:
     elsewhere = _elsewhere(result)
     if said and elsewhere:
         text = (
-            f"It may change less: {elsewhere:,} of {result.used:,} judgments do not come from these runs, and the runs "
-            "that brought them in may have retrieved the run's documents too."
+            f"Runs left out may change less: {elsewhere:,} of {result.used:,} judgments do not come from these runs, "
+            "and the runs that brought them in may have retrieved the run's documents too."
         )
         said.append((0, text))
     outside = {name: result.judged[name].share for name in result.others}

@@ -45,12 +45,14 @@
   const chosen = () => window.fathoms.measure;
   const rows = () => {
     const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const whole = new Set(data.runs.map((run) => run.toLowerCase()));  // a whole name finds no longer ones
+    const fits = (name, word) => (whole.has(word) ? name === word : name.includes(word));
     const verdicts = data.pairs[chosen()].verdict, found = [];
     for (let i = 0; i < members.length; i++) {
       if (!wanted.has(verdicts[i])) continue;
       if (words.length) {
         const names = members[i].map((m) => data.runs[m].toLowerCase());
-        if (!words.every((word) => names.some((name) => name.includes(word)))) continue;
+        if (!words.every((word) => names.some((name) => fits(name, word)))) continue;
       }
       found.push(pair(chosen(), i));
     }

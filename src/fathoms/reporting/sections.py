@@ -389,7 +389,6 @@ def tied(report: Report, i: int, measure: Measure) -> str:
             f"ties-{i}",
             f"Ties move the {measure.name} of {pluralise(moved, 'run')}; the higher up, the further",
             "Each run from its pessimistic to its optimistic order; circle: trec_eval's, triangle: the mean over all.",
-            kind="few",
         )
     rows = [row for row in found.rows("pairs", [measure]) if row[-1] == "changes"]
     if rows:

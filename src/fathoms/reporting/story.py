@@ -52,7 +52,10 @@ MEANINGS = {
 # What keeps a pair from being claimed, by verdict and reason.
 OBSTACLES = {
     ("open", "topics"): ("for lack of topics", "the difference is not significant"),
-    ("open", "judging"): ("because of judging", "not significant as judged, but probably so after further judging"),
+    ("open", "judging"): (
+        "because of judging",
+        "not significant as judged, but probably significant after further judging",
+    ),
     ("open", "ties"): ("because of ties", "not significant, and tie-breaking alone could reverse it"),
     ("fragile", "judging"): ("because of judging", "significant as judged, but further judging may undo it"),
     ("fragile", "ties"): ("because of ties", "significant as judged, but tie-breaking may undo it"),
@@ -355,14 +358,13 @@ def _advice(judging: Judging, unsure: Sequence[str]) -> str:
         return f"{said} {_settled(judging)}{rest}"
     unsettled = [others[b - 1] for _, b in judging.open_pairs]
     sentence = f"{start}{some(unsettled)} {'is' if len(unsettled) == 1 else 'are'} not settled at {judging.until:.0%}. "
-    sentence += _settled(judging)
     if judging.forecast is None:
-        return f"{sentence}Judge ten documents, and there will be a forecast."
+        return f"{sentence}Judge ten documents, and there will be a forecast. {_settled(judging)}".strip()
     low, high = judging.forecast
     sentence += f"About {low:,} to {high:,} judgments would settle {'it' if len(unsettled) == 1 else 'them'}"
     if judging.first:
-        sentence += f", first of all topic {judging.first[0].topic}, document {judging.first[0].document}"
-    return f"{sentence}; {of} are unjudged."
+        sentence += f", starting with document {judging.first[0].document} of topic {judging.first[0].topic}"
+    return f"{sentence}; {of} are unjudged. {_settled(judging)}".strip()
 
 
 def _settled(judging: Judging) -> str:

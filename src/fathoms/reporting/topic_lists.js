@@ -240,14 +240,14 @@
       bar.addEventListener("click", () => { state.topic = t; writeAddress(); draw(); });
       bars.append(bar);
     }
-    const n = gaps.length;
+    const n = gaps.length, equal = n - ahead - behind;
     const furthest = [...gaps].sort((x, y) => Math.abs(y[1]) - Math.abs(x[1]));
     const most = furthest[0];
     const apart = furthest.slice(0, 3).filter(([, gap]) => Math.abs(gap) > EQUAL).map(([t, gap]) => `${data.topics[t]} (${fixed(gap, true)})`);
-    const where = apart.length ? ` Furthest apart on ${apart.join(", ")}.` : "";
+    const where = apart.length ? ` Furthest apart on ${apart.length > 1 ? "topics" : "topic"} ${apart.join(", ")}.` : "";
     const without = n > 1 ? ` Without topic ${data.topics[most[0]]} the mean difference would be ${fixed((total - most[1]) / (n - 1), true)} instead of ${fixed(total / n, true)}.` : "";
     return [
-      make("h4", "", `A is ahead on ${plural(ahead, "topic")}, B on ${behind}, and they are equal on ${n - ahead - behind}`),
+      make("h4", "", `A is ahead on ${plural(ahead, "topic")}, B on ${behind}${equal ? `, and they are equal on ${equal}` : ""}`),
       bars,
       make("p", "note", `One bar per topic: A minus B by ${data.measures[measure()]}, as judged.${where}${without} Click a bar to see its topic.`),
     ];
