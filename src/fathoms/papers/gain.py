@@ -577,7 +577,7 @@ def _tails(result: Study, work: Work) -> None:
         rows.append((p, work.d, p**work.d, k, math.ceil(k / 2)))
     result.add(
         "tableD",
-        f"weight of RBP beyond k = {work.d}, and the depths k beyond which it is what it is there for p = {PERSISTENCE}",
+        f"weight of RBP beyond k = {work.d}, and the k of each p beyond which it is that of p = {PERSISTENCE}",
         ["p", "k", "tail", "same_tail_k", "pool_depth"],
         rows,
         note="The paper's advice: judgments pooled to d' ≥ k/2 where evaluation is to depth k, with the Weibull or the "
