@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import expit
 
 from fathoms.comparison.significance import paired_t
-from fathoms.data.files import whole_file
+from fathoms.data.files import check_writable, whole_file
 from fathoms.errors import FathomsError
 from fathoms.estimate.gain_models import CurveFit, HybridFit, fit_model, hybrid
 from fathoms.estimate.logistic import Normal, fit_logistic
@@ -63,6 +63,8 @@ def study(
 ) -> Study:
     """All tables and figures of the paper for this collection."""
     settings = settings or GainSettings()
+    if settings.parameters is not None:
+        check_writable(settings.parameters)
     bench = Bench(experiment)
     if settings.depth is None and not bench.pool.known:
         raise FathomsError("the contributing runs have unjudged documents at rank 1; give the pool's depth (--depth)")
