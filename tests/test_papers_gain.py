@@ -318,6 +318,9 @@ def test_parameters_by_flag(tmp_path: Path, made: Collection, monkeypatch: pytes
     files = [tmp_path / "sim" / "qrels.txt", tmp_path / "sim" / "runs", "--pooled", tmp_path / "sim" / "pooled.txt"]
     file = tmp_path / "parameters.tsv"
     assert status("papers", "gain", *files, "--depth", "10", "--parameters", file, "-o", tmp_path / "out") == 0
+    nowhere = tmp_path / "none" / "parameters.tsv"
+    assert status("papers", "gain", *files, "--parameters", nowhere, "-o", tmp_path / "other") == 2
+    assert not (tmp_path / "other").exists()
     found = fitted(file)
     assert {row["model"] for row in found} == set(gain.MODELS)
     assert {row["topic"] for row in found} == set(plain(made)[0])

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import expit
 
 from fathoms.comparison.significance import paired_t
-from fathoms.data.files import whole_file
+from fathoms.data.files import check_writable, whole_file
 from fathoms.errors import FathomsError
 from fathoms.estimate.gain_models import CurveFit, HybridFit, fit_model, hybrid
 from fathoms.estimate.logistic import Normal, fit_logistic
@@ -63,6 +63,8 @@ def study(
 ) -> Study:
     """All tables and figures of the paper for this collection."""
     settings = settings or GainSettings()
+    if settings.parameters is not None:
+        check_writable(settings.parameters)
     bench = Bench(experiment)
     if settings.depth is None and not bench.pool.known:
         raise FathomsError("the contributing runs have unjudged documents at rank 1; give the pool's depth (--depth)")
@@ -577,7 +579,7 @@ def _tails(result: Study, work: Work) -> None:
         rows.append((p, work.d, p**work.d, k, math.ceil(k / 2)))
     result.add(
         "tableD",
-        f"weight of RBP beyond depth k, p^k, and the k at which it is that of p = {PERSISTENCE} at k = {work.d}",
+        f"weight of RBP beyond k = {work.d}, and the k of each p beyond which it is that of p = {PERSISTENCE}",
         ["p", "k", "tail", "same_tail_k", "pool_depth"],
         rows,
         note="The paper's advice: judgments pooled to d' ≥ k/2 where evaluation is to depth k, with the Weibull or the "

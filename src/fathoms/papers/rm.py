@@ -336,8 +336,8 @@ def _notes(work: Work, settings: RMSettings) -> list[str]:
 
 def _tuned(work: Work) -> dict[tuple[str, str], Tuned]:
     seed = work.bench.options.seed
-    every: dict[str, tuple[Alpha, ...]] = {method: (work.chosen["smoothed"].alpha,) for method in TUNED}  # noqa: C420
-    every[BEST_ALPHA] = (*POWERS_OF_ALPHA, *CONSTANT_ALPHAS)
+    asked: tuple[Alpha, ...] = (work.chosen["smoothed"].alpha,)
+    every = dict.fromkeys(map(str, TUNED), asked) | {BEST_ALPHA: (*POWERS_OF_ALPHA, *CONSTANT_ALPHAS)}
 
     def one(task: tuple[str, str]) -> Tuned:
         name, method = task
