@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +20,10 @@ import fathoms as fm
 from fathoms import charts
 from fathoms.data.simulate import Collection, simulate, write
 from fathoms.errors import FathomsError
+from fathoms.estimate.relevance import Experts
 from fathoms.papers import rtc, rtc_trials
 from fathoms.papers.exhibits import Study
-from fathoms.papers.rtc_experts import score_chances
+from fathoms.papers.rtc_experts import SimilarExperts, score_chances
 from tests.commands import status
 
 SETTINGS = rtc.RTCSettings(
@@ -297,6 +300,86 @@ def test_scores_of_equal_chances_are_ranks_no_more(made: dict[str, Collection]) 
         found.append({(row["trial"], row["method"]): row["confidence"] for row in rows})
     assert found[0][0, "RTC"] == found[1][0, "RTC"]
     assert found[0][0, "RTC scores"] != found[1][0, "RTC scores"]
+
+
+# -- section 6 --------------------------------------------------------------------------------------------------------
+
+
+def test_similarity_is_the_mean_cosine_with_relevant_documents(tmp_path: Path) -> None:
+    made = simulate(systems=4, n_topics=3, n_docs=120, depth=15, seed=4, texts=True)
+    write(made, tmp_path)
+    world = rtc_trials.make_world(fm.Experiment(made.truth, made.runs), 8, docs=str(tmp_path / "docs.jsonl"))
+    found, texts = world.candidates, world.texts
+    assert texts is not None
+    assert made.docs is not None
+    block = found.block()
+    model = SimilarExperts(block, texts=texts)
+    relevant = block.values(world.relevant)
+    similar = model._similarity(relevant)[:, :, 0]
+    words = {row["id"]: re.findall(r"\w+", f"{row['title']} {row['text']}".lower()) for row in made.docs.to_dicts()}
+    names = sorted({document.decode() for document in found.documents})
+    in_documents = Counter(word for name in names for word in set(words[name]))
+
+    def vector(name: str) -> dict[str, float]:
+        counts = Counter(words[name])
+        raw = {w: (1 + math.log(n)) * math.log(len(names) / in_documents[w]) for w, n in counts.items()}
+        length = math.sqrt(sum(x * x for x in raw.values()))
+        return {w: x / length for w, x in raw.items()}
+
+    def name_at(topic: int, column: int) -> str:
+        return found.documents[block.number[topic, column]].decode()
+
+    for topic in range(3):
+        columns = np.flatnonzero(block.present[topic]).tolist()
+        for column in columns[:6]:
+            others = [name_at(topic, c) for c in columns if relevant[topic, c] and c != column]
+            mine = vector(name_at(topic, column))
+            cosines = [sum(x * mine.get(w, 0.0) for w, x in vector(other).items()) for other in others]
+            assert similar[topic, column] == pytest.approx(statistics.fmean(cosines) if cosines else 0.0)
+    with_texts = model.fit(relevant, relevant).features.shape[2]
+    assert with_texts == Experts(block).fit(relevant, relevant).features.shape[2] + 1
+
+
+def test_earlier_documents_are_judged_alone(tmp_path: Path, made: dict[str, Collection]) -> None:
+    collection = made["sim5"]
+    names = sorted({doc for run in collection.runs.values() for doc in run["doc"]})
+    dates = {name: f"2020-01-{1 + i % 28:02}" for i, name in enumerate(names)}
+    (tmp_path / "dates.tsv").write_text("".join(f"{name}\t{date}\n" for name, date in dates.items()))
+    experiment = fm.Experiment(collection.truth, collection.runs, workers=1)
+    world = rtc_trials.make_world(experiment, 6, dates=str(tmp_path / "dates.tsv"))
+    earlier = world.earlier
+    assert earlier is not None
+    cut = statistics.median(int(date[-2:]) for date in dates.values())
+    early = {name for name, date in dates.items() if int(date[-2:]) <= cut}
+    assert earlier.share == pytest.approx(len(early) / len(names))
+    assert earlier.undated == 0
+    for system, name in enumerate(earlier.candidates.names):
+        for topic, topic_name in enumerate(earlier.candidates.topics):
+            run = collection.runs[name].filter(pl.col("topic") == topic_name).sort("score", "doc", descending=True)
+            expected = [doc for doc in run["doc"] if doc in early][:6]
+            place = [n for n in earlier.candidates.place[system, topic].tolist() if n >= 0]
+            assert [earlier.candidates.documents[n].decode() for n in place] == expected
+    for number, document in enumerate(earlier.candidates.documents.tolist()):
+        now = int(earlier.now[number])
+        assert now < 0 or world.candidates.documents[now] == document
+    settings = rtc.RTCSettings(
+        depth=6, trials=2, systems=4, until=0.8, methods=("MTC", "RTC"), dates=str(tmp_path / "dates.tsv"), workers=1
+    )
+    study = rtc.study(experiment, settings)
+    assert {(row["method"], row["judged_documents"]) for row in rows(study, "tableC")} == {
+        (method, which) for method in ("MTC", "RTC") for which in ("all", "earlier")
+    }
+    trials = rtc_trials.trials(world, settings).to_dicts()
+    judged = [trial["judged"] for trial in trials if trial["method"] == "RTC, grown"]
+    found = one(study, "tableC", method="RTC", judged_documents="earlier")
+    assert found["median_judged"] == statistics.median(judged)
+    whole = [trial["tau"] for trial in trials if trial["method"] == "MTC"]
+    assert one(study, "tableC", method="MTC", judged_documents="all")["mean_tau"] == pytest.approx(
+        statistics.fmean(whole)
+    )
+    (tmp_path / "bad.tsv").write_text("nothing\t2020-01-01\n")
+    with pytest.raises(FathomsError, match="has a date of no document of the runs"):
+        rtc_trials.make_world(experiment, 6, dates=str(tmp_path / "bad.tsv"))
 
 
 # -- settings and the command -----------------------------------------------------------------------------------------

@@ -181,6 +181,18 @@ def _add_rtc_flags(parser: ArgumentParser) -> None:
         action="store_true",
         help="rtc: one more method, RTC with each system's probabilities from its scores, not its ranks",
     )
+    parser.add_argument(
+        "--docs",
+        metavar="FILE|DIR",
+        help="rtc: texts of documents, as for `fathoms judge`: one more method, RTC with the similarity to documents "
+        "judged relevant as a further expert",
+    )
+    parser.add_argument(
+        "--dates",
+        metavar="FILE",
+        help="rtc: lines `document<TAB>date`: also judge the documents up to the median date alone, and see what that "
+        "is worth once the later ones are there (Table C)",
+    )
 
 
 def _rtc_settings(args: Namespace, **where: Any) -> Any:
@@ -193,6 +205,8 @@ def _rtc_settings(args: Namespace, **where: Any) -> Any:
         "until": args.confidence,
         "cap": args.cap,
         "worst_loss": args.worst_loss,
+        "docs": args.docs,
+        "dates": args.dates,
     }
     given = {name: value for name, value in chosen.items() if value is not None}
     return RTCSettings(trials=args.trials, seed=args.seed, from_scores=args.from_scores, **given, **where)

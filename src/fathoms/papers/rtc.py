@@ -29,6 +29,8 @@ from fathoms.papers.rtc_trials import (
     ALL,
     BINS,
     FROM_SCORES,
+    FROM_TEXTS,
+    GROWN,
     Bin,
     Outcome,
     World,
@@ -50,6 +52,10 @@ from fathoms.papers.rtc_trials import percent as percent_right
 PAPER = "Carterette (2007), Robust Test Collections for Retrieval Evaluation"
 MAIN = "RTC"  # the method of Tables 3 to 5, and of the worked example
 POOLING = "IP"
+FURTHER = {
+    FROM_SCORES: "as RTC, with each expert's probabilities from its scores",
+    FROM_TEXTS: "as RTC, with the similarity of texts to those judged relevant as one more expert",
+}
 FEW = 100  # judgments in the sets that section 5 looks at apart
 ALPHA = 0.05
 POINT = 500  # pairs a point of Fig. 2 stands for, at least
@@ -66,6 +72,7 @@ class Collection:
     world: World
     outcomes: dict[str, Outcome]  # by method
     pooled: Outcome | None  # incremental pooling, which takes MTC's number of judgments
+    grown: dict[str, Outcome] = field(default_factory=dict)  # by method, where only earlier documents were judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +122,16 @@ def study(
     result = Study(PAPER, "", short="rtc")
     collections = []
     for name, experiment in experiments.items():
-        world = make_world(experiment, settings.depth, from_scores=settings.from_scores)
+        world = make_world(
+            experiment, settings.depth, from_scores=settings.from_scores, docs=settings.docs, dates=settings.dates
+        )
         result.warnings += _shallow_truth(name, experiment, settings)
         progress(f"{name}: runs gathered")
         rows = trials(world, settings, step)
         outcomes = {method: Outcome.of(rows, method) for method in settings.compared}
         pooled = Outcome.of(rows, POOLING) if "MTC" in settings.compared else None
-        collections.append(Collection(name, experiment.qrels, world, outcomes, pooled))
+        grown = {m: Outcome.of(rows, m + GROWN) for m in settings.compared} if world.earlier is not None else {}
+        collections.append(Collection(name, experiment.qrels, world, outcomes, pooled, grown))
     results = Results(collections, settings)
     words = "; ".join(
         f"{one.qrels.source}: {len(one.world.candidates.names)} systems, {len(one.world.candidates.topics)} topics"
@@ -136,9 +146,7 @@ def study(
         "RTC literal: eq. 2 as printed, no intercept, beta prior (1, 1). RTC: with an intercept and prior (100, 100), "
         "the reading closest to the paper's figures. RTC uncertain: prior (1, 1), intercept, the model's own "
         "uncertainty counted twice. fusion: our model and selection, the default of `fathoms judge`."
-        + (
-            f" {FROM_SCORES}: as RTC, with each expert's probabilities from its scores." if settings.from_scores else ""
-        ),
+        + "".join(f" {name}: {about}." for name, about in FURTHER.items() if name in settings.compared),
         f"The last bin holds confidence from {BINS[-2]} on. Losses are capped at {settings.worst_loss:g}. Seed "
         f"{settings.seed}.",
         f"A pair is right if it agrees with AP of the first {settings.depth} documents under all judgments given; what "
@@ -154,6 +162,8 @@ def study(
     _table_5(result, results)
     _side_results(result, results)
     _table_of_tests(result, tests)
+    if settings.dates is not None:
+        _grown(result, results)
     return result
 
 
@@ -614,3 +624,40 @@ def _table_of_tests(result: Study, tests: Sequence[Test]) -> None:
 
 def _p(p: float) -> Cell:
     return Cell("< 0.0001" if p < 0.0001 else f"{p:.4f}")
+
+
+# -- section 6 --------------------------------------------------------------------------------------------------------
+
+
+def _grown(result: Study, results: Results) -> None:
+    """What judgments of earlier documents are worth once the later ones are there (`rtc_growth.py`)."""
+    names = {"W": "W", "median judged": "median_judged", "mean tau": "mean_tau"}
+    columns = [f"{name}{part}" for name in names.values() for part in ("", "_low", "_high")]
+    rows: list[tuple[Any, ...]] = []
+    for one in results.collections:
+        for method in one.grown:
+            for judged, outcome in (("all", one.outcomes[method]), ("earlier", one.grown[method])):
+                figures = results.summary(outcome)
+                rows.append((one.name, method, judged, *(x for name in names for x in figures[name])))
+    said = [
+        f"{one.name}: {100 * one.world.earlier.share:.0f}% of the documents are earlier"
+        + (f" ({one.world.earlier.undated:,} without a date among them)" if one.world.earlier.undated else "")
+        for one in results.collections
+        if one.world.earlier is not None
+    ]
+    result.add(
+        "tableC",
+        "judging all documents, or only those up to the median date before the later ones come",
+        ["collection", "method", "judged_documents", *columns],
+        rows,
+        note=f"{'; '.join(said)}. Where only earlier ones are judged, two systems are judged on rankings of those, and "
+        "pairs are compared on whole rankings.",
+        layout=[
+            Column("Collection", "collection"),
+            Column("Method", "method"),
+            Column("Documents judged", "judged_documents"),
+            Column("Mean W", "W", 2),
+            Column("Median judged", "median_judged", 0),
+            Column("Mean τ", "mean_tau", 3),
+        ],
+    )

@@ -27,7 +27,8 @@ from fathoms.experiment.base import BaseExperiment
 from fathoms.judging.engine import Engine
 from fathoms.judging.models import RelevantOrNot
 from fathoms.judging.select import CARTERETTE_2007, STRATEGIES, MTCWeight, Strategy
-from fathoms.papers.rtc_experts import ScoredExperts, score_chances, scores_by_rank
+from fathoms.papers.rtc_experts import ScoredExperts, SimilarExperts, Texts, read_texts, score_chances, scores_by_rank
+from fathoms.papers.rtc_growth import Earlier, earlier_documents
 from fathoms.parallel import run_batches
 from fathoms.version import __version__
 
@@ -40,7 +41,8 @@ BIN_NAMES = ("0.5 - 0.6", "0.6 - 0.7", "0.7 - 0.8", "0.8 - 0.9", "0.9 - 0.95", "
 ALL = "all"
 BOOTSTRAPS = 2000
 
-FROM_SCORES = "RTC scores"
+FROM_SCORES, FROM_TEXTS = "RTC scores", "RTC texts"
+GROWN = ", grown"  # behind the name of a method that judged earlier documents alone
 METHODS: dict[str, Strategy] = {
     "MTC": STRATEGIES["mtc"],
     "RTC literal": Strategy(
@@ -71,6 +73,8 @@ class RTCSettings:
     until: float = 0.95  # confidence to reach on those
     methods: tuple[str, ...] = tuple(METHODS)
     from_scores: bool = False  # whether RTC is also tried with probabilities from scores
+    docs: str | None = None  # texts, with which RTC is also tried with the documents' similarity
+    dates: str | None = None  # of documents, to see what judgments of earlier ones are worth
     seed: int = 0
     # How trials are read is no part of them either.
     cap: float = field(default=0.95, repr=False)  # on confidence, the paper's remedy for overfitting
@@ -93,7 +97,8 @@ class RTCSettings:
     @property
     def compared(self) -> tuple[str, ...]:
         """All methods asked for."""
-        return (*self.methods, *((FROM_SCORES,) if self.from_scores else ()))
+        further = {FROM_SCORES: self.from_scores, FROM_TEXTS: self.docs is not None}
+        return (*self.methods, *(name for name, wanted in further.items() if wanted))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,16 +110,28 @@ class World:
     in_all: Ints  # relevant documents of each topic
     map: Floats
     chances: Floats | None = None  # [system, topic, rank]: probabilities from scores, where asked for
+    texts: Texts | None = None
+    earlier: Earlier | None = None
 
     def identity(self) -> str:
         """A hash of all that trials can see of runs and judgments, be it but one document that has changed."""
         found = self.candidates
-        return identity_of(
-            [*found.names, *found.topics], found.topic, found.place, self.relevant, self.in_all, self.chances
-        )
+        more: list[NDArray[Any] | None] = [self.chances]
+        if self.texts is not None:
+            more += [self.texts.vectors.data, self.texts.vectors.indices, self.texts.vectors.indptr, self.texts.row]
+        if self.earlier is not None:
+            more += [self.earlier.candidates.place, self.earlier.now]
+        return identity_of([*found.names, *found.topics], found.topic, found.place, self.relevant, self.in_all, *more)
 
 
-def make_world(experiment: BaseExperiment, depth: int, *, from_scores: bool = False) -> World:
+def make_world(
+    experiment: BaseExperiment,
+    depth: int,
+    *,
+    from_scores: bool = False,
+    docs: str | None = None,
+    dates: str | None = None,
+) -> World:
     """Of the runs named as contributing, or of all. Topics without relevant documents say nothing of any system and are
     left out."""
     qrels = experiment.qrels
@@ -129,7 +146,15 @@ def make_world(experiment: BaseExperiment, depth: int, *, from_scores: bool = Fa
     _, relevant = found.judged_by(qrels)
     in_all = counts[counts > 0]
     chances = score_chances(scores_by_rank(ranked, found.place)) if from_scores else None
-    return World(found, relevant, in_all, average_precision(found, relevant, in_all).mean(axis=1), chances)
+    return World(
+        found,
+        relevant,
+        in_all,
+        average_precision(found, relevant, in_all).mean(axis=1),
+        chances,
+        None if docs is None else read_texts(docs, found),
+        None if dates is None else earlier_documents(ranked, found, qrels, dates, depth, from_scores, docs),
+    )
 
 
 def chosen(experiment: BaseExperiment) -> list[str]:
@@ -154,15 +179,10 @@ def trials(world: World, settings: RTCSettings, progress: Callable[[], None] = l
         raise FathomsError(f"trials draw {settings.systems} systems, but only {len(world.candidates.names)} are given")
     numbers = range(settings.trials)
     batches = [list(numbers[start : start + BATCH]) for start in numbers[::BATCH]]
-    # Names and ids have no part in a trial, and need not travel to the workers.
-    lean = Candidates(
-        world.candidates.names,
-        world.candidates.topics,
-        world.candidates.topic,
-        np.empty(0, dtype="S1"),
-        world.candidates.place,
-    )
-    work = partial(_batch, replace(world, candidates=lean), settings)
+    lean = replace(world, candidates=_lean(world.candidates))
+    if world.earlier is not None:
+        lean = replace(lean, earlier=replace(world.earlier, candidates=_lean(world.earlier.candidates)))
+    work = partial(_batch, lean, settings)
     return run_batches(
         work,
         batches,
@@ -172,6 +192,11 @@ def trials(world: World, settings: RTCSettings, progress: Callable[[], None] = l
         settings=f"{__version__} {settings} {world.identity()}",
         progress=progress,
     )
+
+
+def _lean(candidates: Candidates) -> Candidates:
+    """Ids have no part in a trial, and need not travel to the workers."""
+    return replace(candidates, documents=np.empty(0, dtype="S1"))
 
 
 def _batch(world: World, settings: RTCSettings, numbers: Sequence[int]) -> list[dict[str, Any]]:
@@ -201,29 +226,56 @@ def trial(world: World, settings: RTCSettings, number: int) -> list[dict[str, An
     for method in settings.compared:
         strategy = strategy_of(method, world)
         judged = judge_until(world, strategy, two, settings.until, number)
-        engine = Engine(world.candidates, strategy, until=settings.until, moments=all_of_them, judgments=judged)
-        expected = engine.expected()
-        chance = engine.confidence()[first, second]
-        rows.append(
-            {
-                **shared,
-                "method": method,
-                "judged": len(judged),
-                "tau": correlation(expected, truth),
-                "confidence": np.maximum(chance, 1 - chance).tolist(),
-                "right": ((chance > 0.5) == (truth[first] > truth[second])).tolist(),
-            }
-        )
+        used = {method: (len(judged), judged)}
+        if world.earlier is not None:
+            used[method + GROWN] = _judged_earlier(world, method, systems, all_of_them.block, settings, number)
+        for name, (count, known) in used.items():
+            engine = Engine(world.candidates, strategy, until=settings.until, moments=all_of_them, judgments=known)
+            expected = engine.expected()
+            chance = engine.confidence()[first, second]
+            rows.append(
+                {
+                    **shared,
+                    "method": name,
+                    "judged": count,
+                    "tau": correlation(expected, truth),
+                    "confidence": np.maximum(chance, 1 - chance).tolist(),
+                    "right": ((chance > 0.5) == (truth[first] > truth[second])).tolist(),
+                }
+            )
         if method == "MTC":
             rows.append({**shared, **_pooling(world, systems, len(judged), settings), "method": "IP"})
     return rows
 
 
+def _judged_earlier(
+    world: World, method: str, systems: Ints, block: Block, settings: RTCSettings, seed: int
+) -> tuple[int, list[tuple[int, bool]]]:
+    """How many earlier documents are judged, and the judgments of those that are in the whole rankings too."""
+    earlier = world.earlier
+    assert earlier is not None
+    then = replace(
+        world,
+        candidates=earlier.candidates,
+        relevant=earlier.relevant,
+        chances=earlier.chances,
+        texts=earlier.texts,
+    )
+    two = Moments(earlier.candidates.block(systems[: settings.initial].tolist()))
+    judged = judge_until(then, strategy_of(method, then), two, settings.until, seed)
+    here = set(block.number[block.present].tolist())
+    now = ((int(earlier.now[number]), relevant) for number, relevant in judged)
+    return len(judged), [(number, relevant) for number, relevant in now if number in here]
+
+
 def strategy_of(method: str, world: World) -> Strategy:
-    if method != FROM_SCORES:
+    if method not in (FROM_SCORES, FROM_TEXTS):
         return METHODS[method]
+    if method == FROM_TEXTS and world.texts is not None:
+        about, texts = "as RTC, with similarity of texts as one more expert", partial(SimilarExperts, texts=world.texts)
+        return Strategy(FROM_TEXTS, about, CARTERETTE_2007, MTCWeight, partial(RelevantOrNot, model=texts))
     if world.chances is None:
-        raise FathomsError(f"{FROM_SCORES} needs the runs' scores")
+        raise FathomsError(f"{method} needs the runs' scores or the documents' texts")
     model = partial(ScoredExperts, names=world.candidates.names, chances=world.chances)
     about = "as RTC, with q* from scores"
     return Strategy(FROM_SCORES, about, CARTERETTE_2007, MTCWeight, partial(RelevantOrNot, model=model))
