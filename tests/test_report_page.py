@@ -52,7 +52,8 @@ class Opened:
 @pytest.fixture(scope="module")
 def opened(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Opened:
     made = simulate(systems=6, n_topics=7, n_docs=300, depth=60, pool_depth=8, seed=3)
-    runs = {EVIL if name == "sys2" else name: run for name, run in made.runs.items()}
+    called = {"sys2": EVIL, "sys5": "sys1b"}  # a name that begins with another one
+    runs = {called.get(name, name): run for name, run in made.runs.items()}
     exp = fm.Experiment(made.qrels, runs, workers=1)
     report = run_report(exp, exp.measures(MEASURES))
     file = tmp_path_factory.mktemp("page") / "report.html"

@@ -74,6 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def _blocks(result: DepthAnalysis) -> list[Block]:
     """A table for each measure; the scores' differences before what they do to the order."""
     from fathoms.cli.screen import Block, Column
+    from fathoms.text import p_cell
 
     rows = result.rows()
     blocks = []
@@ -81,7 +82,8 @@ def _blocks(result: DepthAnalysis) -> list[Block]:
         found = [row for row in rows if row[0] == measure]
         columns = [Column(measure, [f"depth {row[1]}" for row in found], words=True)]
         for place, name in enumerate(result.columns[2:], 2):
-            columns.append(Column(name, [f"{row[place]:.4f}" for row in found], LEVELS[name]))
+            cells = [p_cell(row[place]) if name == "median_p" else f"{row[place]:.4f}" for row in found]
+            columns.append(Column(name, cells, LEVELS[name]))
         blocks.append(Block(columns, noun="depth"))
     return blocks
 

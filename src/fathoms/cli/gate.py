@@ -129,13 +129,15 @@ def _block(result: Gate) -> Block:
         Column("candidate", [f"{row.candidate:.4f}" for row in found], 1),
     ]
     for name, level in SHOWN.items():
-        cells = [_number(getattr(row, name), signed=name not in TITLES) for row in found]
+        cells = [_number(getattr(row, name), is_p=name in TITLES) for row in found]
         columns.append(Column(TITLES.get(name, name), cells, level))
     return Block(columns)
 
 
-def _number(value: float | None, *, signed: bool) -> str:
-    return "" if value is None else f"{value:+.4f}" if signed else f"{value:.4f}"
+def _number(value: float | None, *, is_p: bool) -> str:
+    from fathoms.text import p_cell
+
+    return "" if value is None else p_cell(value) if is_p else f"{value:+.4f}"
 
 
 def _json(result: Gate) -> str:

@@ -46,6 +46,7 @@ from fathoms.estimate.prediction_sentences import calibrated_sentences
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.result import Result
+from fathoms.experiment.topics import some
 from fathoms.measures.base import Measure, Scores
 from fathoms.parallel import parallel_map
 from fathoms.text import pluralise
@@ -356,7 +357,7 @@ def chosen_baseline(baseline: str | None, names: Sequence[str]) -> str | None:
     if baseline is None or baseline in names:
         return baseline
     if not choices.is_path(baseline) or stem(baseline) not in names:
-        raise FathomsError(f"the baseline {baseline!r} is not among the runs: {', '.join(names[:5])}")
+        raise FathomsError(f"the baseline {baseline!r} is not among the runs: {some(names)}")
     return stem(baseline)
 
 
