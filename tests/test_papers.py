@@ -259,3 +259,13 @@ write_study(study, Path(sys.argv[1]), int(sys.argv[2]))
     ]
     assert found[0] == found[1]
     assert [re.findall(rb'id="gradient_(\d+)"', found[0][f"fig{n}.svg"]) for n in (1, 2, 3)] == [[b"0"], [b"1"], [b"2"]]
+
+
+def test_a_folder_that_is_there_is_written_to_again(made: Collection, tmp_path: Path) -> None:
+    """It once had to be new, though an interrupted study goes on in it."""
+    write(made, tmp_path / "sim")
+    files = (tmp_path / "sim" / "qrels.txt", tmp_path / "sim" / "runs")
+    words = ("papers", "ties", *files, "-o", tmp_path / "out", "--quiet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(charts, "available", lambda: False)
+        assert [status(*words), status(*words)] == [0, 0]

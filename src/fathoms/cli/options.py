@@ -288,15 +288,19 @@ def run_files(args: Namespace) -> list[str] | None:
     return [path if path == "-" else os.path.abspath(path) for path in args.runs]
 
 
-def experiment(args: Namespace, *, memory_mb: float | None = None, runs: Any = None) -> Experiment:
+def experiment(
+    args: Namespace, *, memory_mb: float | None = None, runs: Any = None, into_folder: bool = False
+) -> Experiment:
     """What the arguments and flags that commands share come to. Where one pass over the runs is all that the command
-    makes, it gives no memory to keep them in; `runs` are the runs where they are not simply all files given."""
+    makes, it gives no memory to keep them in; `runs` are the runs where they are not simply all files given. What goes
+    `into_folder` has looked at that itself."""
     from fathoms.api import Experiment
     from fathoms.cli.output import check_target
     from fathoms.experiment.base import MEMORY_MB
 
     check_sources(args)
-    check_target(getattr(args, "format", "tsv"), args.output)
+    if not into_folder:
+        check_target(getattr(args, "format", "tsv"), args.output)
     found = Experiment(
         args.qrels,
         run_files(args) if runs is None else runs,

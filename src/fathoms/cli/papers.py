@@ -232,7 +232,7 @@ def _collections(args: Namespace) -> dict[str, Any]:
         name = folder.resolve().name
         if name in found:
             raise FathomsError(f"two collections are called {name}; their folders' names must differ")
-        found[name] = options.experiment(own)
+        found[name] = options.experiment(own, into_folder=True)
     return found
 
 
@@ -251,7 +251,7 @@ def run(args: Namespace) -> int:
     if collections:
         exp = next(iter(collections.values()))
     else:
-        exp = options.experiment(args, memory_mb=0 if args.paper == "ties" else None)
+        exp = options.experiment(args, memory_mb=0 if args.paper == "ties" else None, into_folder=True)
     exp.needs_an_order(f"papers {args.paper}")
     if args.paper in ("ties", "rtc", "all"):
         exp.prepare()
