@@ -509,12 +509,8 @@ def test_check_reads_it(case: Case, fathoms: Command) -> None:
     Path(case.kind).write_bytes(example(*case))
     done = fathoms("check", "qrels", "run")
     assert done.status == 0, done.out
-<<<<<<< HEAD
     assert "no errors" in done.out.lower()
     assert "\nerror" not in done.out
-=======
-    assert "\nerror" not in done.out  # no line of the table
->>>>>>> w-words
 
 
 def test_plain_files_need_no_polars_and_help_no_numpy(tmp_path: Path) -> None:
