@@ -176,6 +176,12 @@ def _rtc_settings(args: Namespace, **where: Any) -> Any:
     return RTCSettings(trials=args.trials, seed=args.seed, from_scores=args.from_scores, **given, **where)
 
 
+def _experiment(args: Namespace, memory_mb: float | None = None) -> Experiment:
+    """What is there already may be written to: a study that was interrupted goes on."""
+    target = None if args.output.is_dir() else args.output
+    return options.experiment(Namespace(**{**vars(args), "output": target}), memory_mb=memory_mb)
+
+
 def _collections(args: Namespace) -> dict[str, Any]:
     """The experiments of folders with qrels.txt and runs/, by the folders' names; none where files are given."""
     from fathoms.errors import FathomsError
@@ -196,7 +202,7 @@ def _collections(args: Namespace) -> dict[str, Any]:
         name = folder.resolve().name
         if name in found:
             raise FathomsError(f"two collections are called {name}; their folders' names must differ")
-        found[name] = options.experiment(own)
+        found[name] = _experiment(own)
     return found
 
 
@@ -215,7 +221,7 @@ def run(args: Namespace) -> int:
     if collections:
         exp = next(iter(collections.values()))
     else:
-        exp = options.experiment(args, memory_mb=0 if args.paper == "ties" else None)
+        exp = _experiment(args, memory_mb=0 if args.paper == "ties" else None)
     exp.needs_an_order(f"papers {args.paper}")
     if args.paper in ("ties", "rtc", "all"):
         exp.prepare()
