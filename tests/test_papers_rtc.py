@@ -416,3 +416,5 @@ def test_flags_folders_and_a_truth_that_is_too_shallow(
     assert f"**Warning**: {warning}" in page
     assert f"warning: {warning}" in said
     assert "sim5: the judgments" not in page
+    assert status("papers", "rtc", *folders, *words, "--quiet") == 0, "also into a folder that is there"
+    assert (tmp_path / "out" / "index.md").read_text() == page
