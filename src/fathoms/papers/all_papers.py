@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fathoms.errors import FathomsError
 from fathoms.papers.conclusions import TITLES, Finding, as_study, conclusions
-from fathoms.papers.exhibits import Study, as_sentence
+from fathoms.papers.exhibits import Study
 from fathoms.papers.output import Part, write_overview, write_study
 
 CONCLUSIONS = "conclusions"  # the folder of their page
@@ -52,7 +52,7 @@ def write_all(result: AllPapers, collection: str, folder: Path, workers: int = 1
     for name, title in TITLES.items():
         if name in result.studies:
             study = result.studies[name]
-            warned = "".join(f" Warning: {as_sentence(warning)}" for warning in study.warnings)
+            warned = "".join(f" Warning: {warning}." for warning in study.warnings)
             parts.append(Part(name, title, f"{len(study.exhibits)} tables and figures.{warned}"))
         elif name in result.reasons:
             parts.append(Part("", title, f"Not done here: {result.reasons[name]}."))
