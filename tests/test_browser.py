@@ -356,6 +356,7 @@ def test_two_assessors_and_an_organiser(browser: Browser, tmp_path: Path) -> Non
         assert "Read the topic <img src=x" in ann.inner_text("#guidelines-body")
         assert ann.locator("#guidelines img").count() == 0
         ann.keyboard.press("g")
+        ann.wait_for_function("() => localStorage.getItem('fathoms-guidelines') === 'closed'")  # a moment later
         ann.reload()
         ann.wait_for_selector("#task:not([hidden])")
         assert ann.evaluate("document.getElementById('guidelines').open") is False

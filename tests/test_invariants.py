@@ -217,6 +217,8 @@ def values_of(name: str, parameter: Param) -> st.SearchStrategy[Any]:
         return st.sampled_from(parameter.choices)
     if parameter.check == "share":
         return st.floats(0, 1, exclude_min=True, exclude_max=True)
+    if parameter.check == "base":
+        return st.none() | st.floats(1, 1e6, exclude_min=True)
     if parameter.check == "positive":
         return NUMBERS if parameter.default is not None else st.none() | NUMBERS
     if name == "universe":

@@ -196,7 +196,7 @@ def test_a_table_says_what_its_ranges_are_over() -> None:
     assert ranges("AP", {"B": B}) == [f"{own}."]
     assert ranges("AP", {"B": B}, universe="inf") == [f"{own}, and any number of unseen ones per topic."]
     assert ranges("AP", both, universe_depth=5) == [
-        "Ranges: every way of judging the 3 unjudged documents of these 2 runs in the first 5 places of some run."
+        "Ranges: every way of judging the 3 unjudged documents of these 2 runs in the first 5 ranks of some run."
     ]
     assert ranges(["AP", "AP(universe=run)@3", "P@5"], both) == [
         every.replace("Ranges", "Ranges of AP") + ".",
