@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from fathoms.data.simulate import Collection, simulate, write
 from fathoms.papers import depth
 from fathoms.papers.exhibits import Study
 from tests.commands import status
+from tests.studies import one, rows
 from tests.test_audit import plain, pooled_grades
 
 POOL, CUT, DRAWN = 30, 10, 20
@@ -38,16 +38,6 @@ def study(made: Collection) -> Study:
         made.qrels, made.runs, pooled=made.pooled, groups=made.groups, score_precision="float64", workers=1
     )
     return depth.study({"sim": experiment})
-
-
-def rows(study: Study, name: str) -> list[dict[str, Any]]:
-    exhibit = study[name]
-    return [dict(zip(exhibit.columns, row, strict=True)) for row in exhibit.rows]
-
-
-def one(study: Study, table: str, **where: Any) -> dict[str, Any]:
-    (row,) = (row for row in rows(study, table) if all(row[key] == value for key, value in where.items()))
-    return row
 
 
 # -- measures as plain loops ------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from fathoms.errors import FathomsError
 from fathoms.papers import gain
 from fathoms.papers.exhibits import Study
 from tests.commands import status
+from tests.studies import one, rows
 from tests.test_audit import Grades, Ranking, plain, pooled_grades
 
 POOL = 40
@@ -48,16 +49,6 @@ def study(made: Collection, parameters: Path) -> Study:
 def loops(made: Collection) -> tuple[Grades, dict[str, Ranking]]:
     grades, rankings = plain(made)
     return grades, {name: rankings[name] for name in made.pooled}
-
-
-def rows(study: Study, name: str) -> list[dict[str, Any]]:
-    exhibit = study[name]
-    return [dict(zip(exhibit.columns, row, strict=True)) for row in exhibit.rows]
-
-
-def one(study: Study, table: str, **where: Any) -> dict[str, Any]:
-    (row,) = (row for row in rows(study, table) if all(row[key] == value for key, value in where.items()))
-    return row
 
 
 def fitted(parameters: Path) -> list[dict[str, str]]:

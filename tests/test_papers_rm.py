@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,6 +22,7 @@ from fathoms.errors import FathomsError
 from fathoms.papers import rm
 from fathoms.papers.exhibits import Study
 from tests.commands import status
+from tests.studies import one, rows
 from tests.test_audit import plain
 
 C, E, SC, SE = 0.42, 0.01, 0.91, 0.05  # the paper's, of interpolated and of smoothed
@@ -47,16 +47,6 @@ def experiment(made: Collection) -> fm.Experiment:
 @pytest.fixture(scope="module")
 def study(made: Collection) -> Study:
     return rm.study(experiment(made), rm.RMSettings("file", significance=LEVEL))
-
-
-def rows(study: Study, name: str) -> list[dict[str, Any]]:
-    exhibit = study[name]
-    return [dict(zip(exhibit.columns, row, strict=True)) for row in exhibit.rows]
-
-
-def one(study: Study, table: str, **where: Any) -> dict[str, Any]:
-    (row,) = (row for row in rows(study, table) if all(row[key] == value for key, value in where.items()))
-    return row
 
 
 # -- the same by plain loops ------------------------------------------------------------------------------------------

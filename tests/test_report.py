@@ -18,6 +18,7 @@ import pytest
 import fathoms as fm
 from fathoms import charts
 from fathoms.comparison.compare import verdict_boxes
+from fathoms.comparison.names import VERDICTS
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import candidates
 from fathoms.judging.log import JudgingSettings
@@ -27,7 +28,7 @@ from fathoms.reporting import script_data, story
 from fathoms.reporting.next_judgments import judging_of
 from fathoms.reporting.parts import text as safe
 from fathoms.reporting.report import DEFAULT_MEASURES, Report, checksum, run_report
-from fathoms.reporting.verdicts import CLAIMED, LIKELY, VERDICTS
+from fathoms.reporting.verdicts import CLAIMED, LIKELY
 from tests.commands import status as run
 
 EVIL = "<script>alert('run')</script>&\"'"

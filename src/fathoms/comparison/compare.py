@@ -16,6 +16,7 @@ from fathoms.comparison.differences import comparable
 from fathoms.comparison.fragility import Fragility, fragility
 from fathoms.comparison.holding import Holding, holding
 from fathoms.comparison.intervals import intervals, tested_levels
+from fathoms.comparison.names import VERDICTS
 from fathoms.comparison.observed import (
     Observed,
     System,
@@ -582,9 +583,8 @@ def verdict_counts(pairs: Sequence[Pair]) -> pl.DataFrame:
     import polars as pl
 
     found = Counter((pair.verdict, pair.reason.partition(" ")[0]) for pair in pairs)
-    order = ("certain", "supported", "fragile", "open", "tie")
     rows = [(verdict, reason or "claimed", n) for (verdict, reason), n in found.items()]
-    rows.sort(key=lambda row: (order.index(row[0]), -row[2]))
+    rows.sort(key=lambda row: (VERDICTS.index(row[0]), -row[2]))
     return pl.DataFrame(rows, schema=["verdict", "reason", "pairs"], orient="row")
 
 

@@ -15,6 +15,7 @@ from fathoms.comparison.audit import run_audit
 from fathoms.comparison.audit_result import Audit
 from fathoms.comparison.compare import Comparison, run_comparison
 from fathoms.comparison.correlation import correlation
+from fathoms.comparison.names import VERDICTS
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Runs, read_runs
 from fathoms.data.simulate import Collection, simulate
@@ -25,7 +26,6 @@ from fathoms.experiment.evaluate import Evaluation, run_evaluation
 from fathoms.judging.engine import Engine
 from fathoms.judging.log import JudgingSettings
 from fathoms.judging.session import known
-from fathoms.reporting.verdicts import VERDICTS
 
 MEASURE = "AP"
 POOL_DEPTH = 5

@@ -15,6 +15,7 @@ from fathoms.comparison.audit_findings import as_percent
 from fathoms.comparison.compare import Comparison, Pair, verdict_boxes
 from fathoms.comparison.correlation import correlation, swaps
 from fathoms.comparison.depth import EMPHASISED, panes, reference_depth, volatility_chart
+from fathoms.comparison.names import VERDICTS
 from fathoms.comparison.outliers import outlying
 from fathoms.comparison.rank import Standing
 from fathoms.comparison.rank_sentences import outlook, ranks_over, span
@@ -27,7 +28,7 @@ from fathoms.measures.base import Measure
 from fathoms.reporting import story
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
 from fathoms.reporting.script_data import judged_counts
-from fathoms.reporting.verdicts import CLAIMED, VERDICTS, ahead, chance_of_other, leaders, of_run, other_run
+from fathoms.reporting.verdicts import CLAIMED, ahead, chance_of_other, leaders, of_run, other_run
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:

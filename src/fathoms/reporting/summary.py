@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fathoms.comparison.audit_findings import as_percent
+from fathoms.comparison.names import VERDICTS
 from fathoms.measures.base import Measure
 from fathoms.reporting import story
 from fathoms.reporting.claims import Claim, claims
 from fathoms.reporting.parts import by_measure, paragraphs, text
-from fathoms.reporting.verdicts import CLAIMED, VERDICTS, obstacles
+from fathoms.reporting.verdicts import CLAIMED, obstacles
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:

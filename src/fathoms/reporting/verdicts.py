@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fathoms.comparison.compare import Pair
+from fathoms.comparison.names import VERDICTS
 from fathoms.measures.base import Measure
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report
 
-VERDICTS = ("certain", "supported", "fragile", "open", "tie")
 CLAIMED = VERDICTS[:2]
 LIKELY = 0.8  # probability from which on the model is said to expect a system ahead
 OBSTACLES = ("topics", "judging", "ties", "equal means")
