@@ -269,7 +269,7 @@ class Session:
     def grade_of(self, index: int) -> tuple[float, str]:
         """The grade that counts of a judged candidate, and whose it is."""
         if index in self._answers:
-            event = _counting(self._answers[index])
+            event = counting(self._answers[index])
             return float(event.grade or 0), event.assessor
         return self._imported[index], "" if self.qrels is None else self.qrels.source
 
@@ -396,7 +396,7 @@ class Session:
 
     def grades(self) -> list[Event]:
         """The judgments made, one a document, in the order in which documents were first judged."""
-        return [_counting(answers) for answers in self._answers.values()]
+        return [counting(answers) for answers in self._answers.values()]
 
     def answers(self) -> list[list[Event]]:
         """All grades and final grades of each document judged, in the same order."""
@@ -623,7 +623,7 @@ class Session:
             raise FathomsError(f"topic {topic}, document {document} is not in the sample that this session judges")
         answers = self._answers.get(index)
         if answers is not None and index not in self.waiting(assessor):
-            event = _counting(answers)
+            event = counting(answers)
             raise FathomsError(
                 f"topic {topic}, document {document} has grade {event.grade} already, from {event.assessor}; take that "
                 "back first"
@@ -666,7 +666,7 @@ class Session:
         self._left_out.pop(index, None)
         answers = self._answers.setdefault(index, [])
         answers.append(event)
-        grade = _counting(answers).grade or 0
+        grade = counting(answers).grade or 0
         if len(answers) == 1:
             self._judgments.append((index, grade))
             if event.kind == "grade" and self.is_double(event.topic, event.document):
@@ -685,7 +685,7 @@ def count_settled(pairs: Sequence[PairStanding], until: float) -> tuple[int, int
     return len(everyone), len(everyone) - len(still_open)
 
 
-def _counting(answers: list[Event]) -> Event:
+def counting(answers: list[Event]) -> Event:
     """The grade that counts: the last final one, else the first."""
     return answers[-1] if answers[-1].kind == "final" else answers[0]
 
