@@ -533,20 +533,18 @@ def _summary(session: Session) -> str:
 
 
 def _finish(session: Session, args: Namespace) -> None:
-    number, last = session.log.last
-    proof = f" (event {number:,} has hash {last[:16]})" if number else ""
-    where = f"the answers are in {args.session}{proof}"
     if args.export is not None:
         from fathoms.judging.export import export
 
         beside = export(session, args.export)
         if not args.quiet:
-            print(f"fathoms: {where}", file=sys.stderr)
+            number, last = session.log.last
             print(f"fathoms: judgments written to {args.export}, who made them to {beside}", file=sys.stderr)
+            print(f"fathoms: the log ends with event {number:,}, hash {last}", file=sys.stderr)
         if session.sample is not None:
             _finish_sample(session, args)
     elif not args.quiet:
-        print(f"fathoms: {where}; --resume --export FILE writes qrels", file=sys.stderr)
+        print(f"fathoms: the answers are in {args.session}; --resume --export FILE writes qrels", file=sys.stderr)
 
 
 def _finish_sample(session: Session, args: Namespace) -> None:
