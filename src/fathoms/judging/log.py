@@ -401,14 +401,14 @@ class Log:
     def _reading(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except file.FAILURES as error:
             raise file.Damaged(f"it cannot be read ({error})", self.path) from None
 
     @contextmanager
     def _writing(self, what: str = "") -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except file.FAILURES as error:
             raise file.LogError(f"cannot be written{what}: {error}", str(self.path)) from None
 
 

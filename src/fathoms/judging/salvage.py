@@ -119,14 +119,14 @@ def _ask_sqlite(path: Path) -> tuple[tuple[int, str, str] | None, dict[str, Any]
     with closing(sqlite3.connect(path)) as connection:
         connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
         for query in ends:  # SQLite itself counts events too, which is what older formats have
-            with suppress(sqlite3.Error):
+            with suppress(*file.FAILURES):
                 found = connection.execute(query).fetchone()
                 if head is None and found is not None and isinstance(found[0], int) and 0 <= found[0] < MOST:
                     head = found
-        with suppress(sqlite3.Error):
+        with suppress(*file.FAILURES):
             rows.extend(connection.execute("SELECT name, value FROM meta"))  # as many as can be read
     try:
-        meta = {name: json.loads(value) for name, value in rows}
+        meta = {name: json.loads(value) for name, value in rows if isinstance(name, str) and name.isidentifier()}
         settings_of(meta)
         has_all = {"systems", "checksum_runs", "checksum_judgments"} <= set(meta)
     except (FathomsError, TypeError, ValueError):
@@ -150,7 +150,7 @@ def _events(raw: bytes) -> list[_Found]:
     for number, values in _records(raw):
         if len(values) == len(file.COLUMNS) + 2:
             *fields, previous, own = values[1:]
-            if own and own == file.digest(previous, number, *fields):
+            if own == file.digest(previous, number, *fields):
                 found.append(_Found(Event(number, *fields), previous, own))
         elif len(values) == len(file.COLUMNS) - 1:  # without a key, as formats 1 and 2 have it
             event = Event(number, *values[1:])

@@ -65,6 +65,10 @@ ALTER TABLE event ADD COLUMN hash TEXT NOT NULL DEFAULT '';
 {BESIDE}"""
 
 
+# What SQLite raises; where its message quotes a damaged file, Python cannot even decode that.
+FAILURES = (sqlite3.Error, UnicodeError)
+
+
 class LogError(InputError):
     """The file cannot be read or written."""
 
@@ -83,11 +87,11 @@ class Damaged(LogError):
 
 
 def digest(*values: Any) -> str:
-    """The hash of some values; of what no version of fathoms writes, there is none."""
+    """The hash of some values; of what no version of fathoms writes, something that is no hash."""
     try:
         return sha256(json.dumps(values).encode()).hexdigest()
-    except (TypeError, ValueError):  # a blob, as damage leaves it
-        return ""
+    except TypeError:  # a blob, as damage leaves it
+        return "none"
 
 
 def new_identity() -> str:
@@ -100,7 +104,7 @@ def first_hash(identity: str) -> str:
 
 
 def meta_hash(rows: Iterable[tuple[str, str]]) -> str:
-    return digest(*sorted(map(list, rows)))
+    return digest(*sorted(map(list, rows), key=str))  # damaged ones may have no names to sort by
 
 
 def check_chain(rows: Sequence[Sequence[Any]], start: str, head: tuple[int, str], path: Path) -> None:
@@ -132,7 +136,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
     try:
         # One thread at a time uses it, though not always the one that opened it.
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=0, check_same_thread=False)
-    except sqlite3.Error as error:
+    except FAILURES as error:
         raise InputError(f"cannot be opened: {error}", str(path)) from None
     connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
     try:
@@ -145,7 +149,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
         connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("BEGIN EXCLUSIVE")
         connection.execute("COMMIT")
-    except sqlite3.Error as error:
+    except FAILURES as error:
         connection.close()
         if "locked" in str(error):
             message = "is in use by another process; finish there first, or begin another with --session FILE"
