@@ -1103,3 +1103,12 @@ def test_a_session_is_for_its_owner_alone(tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o600
     finally:
         os.umask(old)
+
+
+def test_half_a_character_is_a_sign_of_replacement_in_notes_and_no_document(plain_engine: None, tmp_path: Path) -> None:
+    """JSON can spell it, and neither a file nor the database can hold it."""
+    now = begin(tmp_path / "s.db")
+    now.grade("1", "a", 1, "ann\ud800", "note \udfff")
+    assert (now.grades()[0].assessor, now.grades()[0].note) == ("ann\ufffd", "note \ufffd")
+    with pytest.raises(FathomsError, match="is in no run's top"):
+        now.grade("1", "\ud800", 1, "ann")

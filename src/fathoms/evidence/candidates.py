@@ -48,7 +48,10 @@ class Candidates:
     def find(self, topic: str, document: str) -> int | None:
         """The number of one candidate, None where no system retrieved that document for that topic."""
         number = self._numbers.get(topic)
-        raw = document.encode(errors="surrogateescape")
+        try:
+            raw = document.encode(errors="surrogateescape")
+        except UnicodeEncodeError:  # half a character, which JSON can spell and no file can hold
+            return None
         if number is None or not raw or b"\0" in raw:
             return None
         found = int(self.find_all(np.array([number], dtype=np.int32), np.array([raw]))[0])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -731,8 +732,16 @@ def known(candidates: Candidates, qrels: Qrels) -> dict[int, float]:
 
 
 def tidy(text: str) -> str:
-    """One line without tabs and control characters, as a table wants it."""
-    return " ".join("".join(c if unicodedata.category(c) != "Cc" else " " for c in text).split())
+    """One line without tabs and control characters, as a table wants it, and without what no file can hold.
+
+    >>> tidy(" a\\tb\\ud800 ")
+    'a b\N{REPLACEMENT CHARACTER}'
+    """
+    whole = _NO_BYTES.sub("\N{REPLACEMENT CHARACTER}", text)
+    return " ".join("".join(c if unicodedata.category(c) != "Cc" else " " for c in whole).split())
+
+
+_NO_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates but for those that stand for bytes
 
 
 NOTHING = hashlib.sha256().hexdigest()
