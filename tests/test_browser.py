@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import signal
 import sqlite3
@@ -36,8 +37,9 @@ class Served:
         self.troubles: list[str] = []  # of the script
         self.asked: set[str] = set()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "fathoms", "judge", "--web", "--port", "0", "--token", TOKEN, *words],
+            [sys.executable, "-m", "fathoms", "judge", "--web", "--port", "0", *words],
             cwd=folder,
+            env={**os.environ, "FATHOMS_TOKEN": TOKEN},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -50,7 +52,7 @@ class Served:
             heard += line
         self.links = dict(re.findall(r"fathoms: (\S+)(?: at)? +(http://\S+)", heard))
         self.url, self.organise = next(iter(self.links.values())), self.links["organise"]
-        self.base = self.url.partition("/?")[0]
+        self.base = self.url.partition("/#")[0]
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGINT)
@@ -81,8 +83,9 @@ def visit(browser: Browser, server: Served, name: str, **how: Any) -> Page:
     page.on("pageerror", lambda error: server.troubles.append(str(error)))
     page.on("request", lambda request: server.asked.add(request.url))
     page.goto(server.url)
-    assert page.url == f"{server.base}/"  # the token is not to be seen
     page.wait_for_selector("#hello[open]")
+    assert page.url == f"{server.base}/"  # the token is not to be seen
+    assert page.evaluate("history.length") <= 2  # nor by going back
     page.keyboard.type(name)  # the field for it has the focus
     page.keyboard.press("Enter")
     page.wait_for_selector("#task:not([hidden])")
@@ -96,8 +99,8 @@ def come(browser: Browser, server: Served, link: str, **how: Any) -> Page:
     page.on("pageerror", lambda error: server.troubles.append(str(error)))
     page.on("request", lambda request: server.asked.add(request.url))
     page.goto(link)
-    assert "token" not in page.url
     page.wait_for_selector("#task:not([hidden]), .organise #matrix tbody tr")
+    assert "token" not in page.url
     return page
 
 

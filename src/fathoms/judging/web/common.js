@@ -19,6 +19,28 @@ async function ask(path, body) {
   return answer;
 }
 
+async function enter() {
+  // A link has its token behind the #, which browsers keep to themselves; here it becomes a cookie. Whether it did.
+  const found = /^#token=(.*)$/.exec(location.hash);
+  if (!found) return false;
+  history.replaceState(null, "", location.pathname + location.search);
+  await ask("api/enter", { page: location.pathname.endsWith("/organise") ? "organise" : "judge", token: found[1] });
+  location.reload(); // as whoever the link is for
+  return true;
+}
+
+async function arrive() {
+  // By a link somebody may come who is here already, perhaps as somebody else.
+  try {
+    return await enter();
+  } catch (error) {
+    report(error, "No connection to the server.");
+    return false;
+  }
+}
+
+addEventListener("hashchange", arrive);
+
 function complain(text) {
   $("alert").textContent = text;
   $("alert").hidden = !text;
@@ -77,7 +99,8 @@ function putDocument(task, title, label, body) {
   else title.textContent = task.document.id;
   paragraphs(body, task.document);
   if (task.document.body === null) {
-    body.append(element("p", "No text available. You can still grade it if you know it, or skip it.", "none"));
+    const why = task.document.failed ? "This text cannot be shown." : "No text available.";
+    body.append(element("p", `${why} You can still grade it if you know it, or skip it.`, "none"));
   } else if (!task.document.body.length) {
     body.append(element("p", "The text is empty.", "none"));
   }

@@ -147,4 +147,4 @@ $("reader-close").addEventListener("click", () => $("reader").close());
 for (const filter of ["by-assessor", "by-topic"]) {
   $(filter).addEventListener("change", () => list().catch((error) => report(error, "No connection to the server.")));
 }
-poll();
+arrive().then((leaves) => { if (!leaves) poll(); });

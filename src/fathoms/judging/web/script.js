@@ -109,7 +109,7 @@ function showTopic(topic) {
   if (topic.title.join("")) fill($("topic-title"), topic.title);
   else $("topic-title").textContent = topic.body ? "" : `Topic ${topic.id}`;
   paragraphs($("topic-body"), topic);
-  if (topic.body === null) $("topic-body").append(element("p", "The text of this topic is not available.", "muted"));
+  if (topic.body === null) $("topic-body").append(element("p", topic.failed ? "The text of this topic cannot be shown." : "The text of this topic is not available.", "muted"));
   $("new-topic").hidden = Boolean(revising) || lastTopic === null || lastTopic === topic.id;
   if (!revising) lastTopic = topic.id;
 }
@@ -564,4 +564,4 @@ async function welcome(given) {
   showHistory();
 }
 
-begin();
+arrive().then((leaves) => { if (!leaves) begin(); });

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field, replace
 from queue import SimpleQueue
@@ -316,11 +316,15 @@ class JudgingService:
         now = self._clock()
         return {name: lease for name, lease in self._leases.items() if lease.until > now}
 
+    def _with_others(self, name: str) -> dict[int, str]:
+        """Documents in the hands of others, and whose."""
+        return {lease.task.candidate: holder for holder, lease in self._held().items() if holder != name}
+
     def take(self, name: str) -> Task | None:
         """The document of this assessor: the one at hand, else the next one; None where there is none for now."""
         self._come(name)
         mine = self._leases.get(name)
-        others = {lease.task.candidate for holder, lease in self._held().items() if holder != name}
+        others = self._with_others(name)
         if mine is not None and mine.task.candidate not in others and self.session.may_grade(mine.task.candidate, name):
             return self._lend(name, mine.task)
         is_used = self._is_budget_used(others)
@@ -399,7 +403,7 @@ class JudgingService:
     def _is_here(self, name: str) -> bool:
         return self._clock() - self._seen.get(name, -1e9) < PRESENT
 
-    def _is_budget_used(self, held: set[int]) -> bool:
+    def _is_budget_used(self, held: Collection[int]) -> bool:
         """Whether the documents in hand, once judged, use the budget up."""
         coming = sum(self.session.is_open(index) for index in held)
         return self.budget is not None and self.session.judged + coming >= self.budget
@@ -415,10 +419,10 @@ class JudgingService:
         return last_fit(n) == n or self.view.version < self._version - 1
 
     def keep(self, name: str) -> None:
-        """A sign of life: whoever is at work keeps the document."""
+        """A sign of life: whoever is at work keeps the document, late or not, unless somebody else has it by now."""
         self._come(name)
-        lease = self._held().get(name)
-        if lease is not None:
+        lease = self._leases.get(name)
+        if lease is not None and lease.task.candidate not in self._with_others(name):
             self._lend(name, lease.task)
 
     def _come(self, name: str) -> None:
@@ -438,18 +442,15 @@ class JudgingService:
         """Refuse an answer about a document that is not in this assessor's hands."""
         self._come(name)
         index = self.session.find(topic, document)
-        held = self._held()
-        for holder, lease in held.items():
-            if lease.task.candidate == index and holder != name:
-                raise Refused(f"topic {topic}, document {document} is with {holder} now; your answer was not saved")
-        if name not in held or held[name].task.candidate != index:
-            mine = self._leases.get(name)
-            if mine is not None and mine.task.candidate == index:
-                raise Refused(
-                    f"your {self.seconds:g} seconds for topic {topic}, document {document} are over; the answer was "
-                    "not saved"
-                )
-            raise Refused(f"topic {topic}, document {document} is not in your hands; the answer was not saved")
+        about = f"topic {topic}, document {document}"
+        holder = self._with_others(name).get(index)
+        if holder is not None:
+            raise Refused(f"{about} is with {holder} now; your answer was not saved")
+        mine = self._leases.get(name)
+        if mine is None or mine.task.candidate != index:
+            raise Refused(f"{about} is not in your hands; the answer was not saved")
+        if not self.session.may_grade(index, name):  # while time was up
+            raise Refused(f"somebody else has answered {about} meanwhile; your answer was not saved")
 
     def undo(self, name: str) -> None:
         """Take the last answer back; its document comes again, unless somebody else has it now."""
@@ -458,7 +459,7 @@ class JudgingService:
         if task is None:
             raise Refused(f"there is no answer of {name} to take back")
         self._wrote(self._written + 1, name)
-        others = {lease.task.candidate for holder, lease in self._held().items() if holder != name}
+        others = self._with_others(name)
         if task.candidate not in others and self.session.may_grade(task.candidate, name):
             self._lend(name, task)
 
