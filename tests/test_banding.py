@@ -384,6 +384,7 @@ def test_the_paper_on_a_simulated_collection(folder: Path, tmp_path: Path) -> No
         assert rho != "1.0" or positive == negative == 0
 
 
+@pytest.mark.slow
 def test_the_paper_on_trec8() -> None:
     """What docs/papers/ties.md says of TREC-8 ad hoc, beside the paper's TREC7."""
     path = collection("trec8-adhoc")

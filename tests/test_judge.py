@@ -410,9 +410,9 @@ class TestResuming:
     def test_a_format_of_the_future(self, tmp_path: Path) -> None:
         begin(tmp_path / "s.db").close()
         with sqlite3.connect(tmp_path / "s.db") as connection:
-            connection.execute("UPDATE meta SET value = '3' WHERE name = 'format'")
+            connection.execute("UPDATE meta SET value = '4' WHERE name = 'format'")
         connection.close()
-        with pytest.raises(InputError, match="has format 3, expected 1 or 2"):
+        with pytest.raises(InputError, match="has format 4, expected one from 1 to 3; it needs another fathoms"):
             Log.open(tmp_path / "s.db")
 
 

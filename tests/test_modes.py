@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -110,9 +109,10 @@ def test_assessors_have_topics_of_their_own_and_fruitless_ones_are_left(made: An
 
 def test_a_session_of_before_opens_and_stay_may_change(made: Any, tmp_path: Path) -> None:
     begun(made, tmp_path / "s.db").close()
-    with sqlite3.connect(tmp_path / "s.db") as file:
-        file.execute("DELETE FROM meta WHERE name IN ('stay', 'recall')")
-    file.close()
+    log = Log.open(tmp_path / "s.db")
+    log._connection.execute("DELETE FROM meta WHERE name IN ('stay', 'recall')")
+    log._put_meta({})  # which makes their hash anew
+    log.close()
     session = begun_again(made, tmp_path / "s.db", stay=7)
     assert (session.settings.stay, session.settings.recall) == (7, None)
     session.close()

@@ -188,6 +188,7 @@ def test_the_paper_on_a_simulated_collection(folder: Path, tmp_path: Path) -> No
     assert pairs["pairs"].to_list() == [2, 32, 56]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("FATHOMS_DATA" not in os.environ, reason="needs the TREC-8 ad hoc runs (FATHOMS_DATA)")
 def test_confidence_can_be_trusted_on_trec8() -> None:
     """A few of the thousand trials in docs/papers/rtc.md, with three standard errors for being so few."""

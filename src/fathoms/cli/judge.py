@@ -47,6 +47,7 @@ MORE = """more examples:
   fathoms judge none runs/ --resume --answers batch.tsv --batch 50 --to next.tsv
   fathoms judge none runs/ --sample 500 --design depth --export qrels.txt
   fathoms judge none runs/ --strategy find-all --recall 0.9
+  fathoms judge --salvage fathoms-judging.db
   fathoms judge qrels.txt runs/ --oracle truth.txt --strategy mtc --confidence 0.99 --session study.db"""
 SESSION = Path("fathoms-judging.db")
 TEMPORARY = ""  # where the demo is, if no folder is named
@@ -145,6 +146,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--session", metavar="FILE", type=Path, help=f"where answers are saved ({SESSION}, with --demo in its folder)"
     )
     parser.add_argument("--resume", action="store_true", help="go on with the session in that file")
+    parser.add_argument(
+        "--salvage",
+        metavar="FILE",
+        type=Path,
+        help="take every good answer out of a damaged session, to --session (FILE.salvaged.db), and say what is lost; "
+        "takes neither QRELS nor RUN",
+    )
     parser.add_argument("--assessor", metavar="NAME", help="who judges (your user name)")
     parser.add_argument("--oracle", metavar="QRELS", help="take all answers from this file; for studies and tests")
     parser.add_argument(
@@ -225,6 +233,8 @@ def _error(text: str) -> float:
 def run(args: Namespace) -> int:
     from fathoms.errors import FathomsError
 
+    if args.salvage is not None:
+        return _salvage(args)
     judge_page.check(args)
     _check_batch(args)
     with ExitStack() as stack:
@@ -234,6 +244,34 @@ def run(args: Namespace) -> int:
             raise FathomsError("the arguments QRELS and RUN are missing; `fathoms judge --demo` goes without them")
         args.session = args.session or SESSION
         return _judge(args)
+
+
+def _salvage(args: Namespace) -> int:
+    """Status 1 if something is lost."""
+    from fathoms.cli import output
+    from fathoms.data.files import check_not_read, check_writable
+    from fathoms.errors import FathomsError
+    from fathoms.judging import salvage
+    from fathoms.judging.log import check_new
+
+    if args.qrels is not None or args.resume or args.web:
+        raise FathomsError("--salvage reads the session's file alone; leave out QRELS, RUN, --resume and --web")
+    target = args.session or args.salvage.with_name(f"{args.salvage.name}.salvaged.db")
+    check_new(target)
+    if args.export is not None:
+        check_writable(args.export)
+        check_not_read(args.export, [str(args.salvage)])
+    found = salvage.salvage(args.salvage)
+    said = salvage.sentences(found)
+    if found.meta is not None:
+        salvage.write_session(found, target)
+        said.append(f"Go on with the same QRELS, runs and flags, and --resume --session {target}")
+    if args.export is not None or found.meta is None:
+        path = args.export or args.salvage.with_name(f"{args.salvage.name}.salvaged.txt")
+        beside = salvage.write_judgments(found, path)
+        said.append(f"Judgments written to {path}, who made them to {beside}")
+    output.put("".join(f"{words}\n" for words in said), None)
+    return 1 if found.lost or found.meta is None or not found.is_end_known else 0
 
 
 def _check_batch(args: Namespace) -> None:
@@ -500,7 +538,9 @@ def _finish(session: Session, args: Namespace) -> None:
 
         beside = export(session, args.export)
         if not args.quiet:
+            number, last = session.log.last
             print(f"fathoms: judgments written to {args.export}, who made them to {beside}", file=sys.stderr)
+            print(f"fathoms: the log ends with event {number:,}, hash {last}", file=sys.stderr)
         if session.sample is not None:
             _finish_sample(session, args)
     elif not args.quiet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from fathoms.data.formats.text import check_ids
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError
 from fathoms.evidence.candidates import Candidates
-from fathoms.judging.log import id_bytes
+from fathoms.judging.log import Event, id_bytes
 from fathoms.judging.sampling import sample_rows
 from fathoms.judging.session import Session
 from fathoms.text import pluralise
@@ -30,6 +30,11 @@ def judgments(session: Session) -> Qrels:
     again = {(event.topic, id_bytes(event.document)) for event in made}
     rows = [row for row in _known(session) if row[:2] not in again]
     rows += [(event.topic, id_bytes(event.document), float(event.grade or 0)) for event in made]
+    return qrels_of(rows)
+
+
+def qrels_of(rows: Sequence[tuple[str, bytes, float]]) -> Qrels:
+    """Judgments of rows with topic, document and grade."""
     topics = list(dict.fromkeys(topic for topic, _, _ in rows))
     number = {topic: i for i, topic in enumerate(topics)}
     return Qrels(
@@ -51,8 +56,11 @@ def _known(session: Session) -> Iterator[tuple[str, bytes, float]]:
 
 def qrels_bytes(session: Session, path: Path) -> bytes:
     """All judgments in the format that a file's name asks for, TREC's where it asks for none."""
+    return _written(judgments(session), path)
+
+
+def _written(found: Qrels, path: Path) -> bytes:
     format = registry.by_ending(str(path), "qrels")
-    found = judgments(session)
     return content(found, "trec" if format is None else format.name) if len(found) else b""
 
 
@@ -69,14 +77,22 @@ def provenance(session: Session) -> list[tuple[str, ...]]:
             if grade >= 0 and (topic, document) not in made:
                 name, number = document.decode(errors="surrogateescape"), repr(grade).removesuffix(".0")
                 rows.append((topic, name, number, session.qrels.source, "", "", "known", ""))
+    return rows + rows_of_events(session.answers(), session.skips(), session.revised)
+
+
+def rows_of_events(
+    answers: Iterable[list[Event]], skips: Iterable[Event], revised: Callable[[Event], list[Event]]
+) -> list[tuple[str, ...]]:
+    """Rows of the same table, of what was answered: all grades of each document, in order, and the skips."""
     made_of = [
         (event, "final" if event.kind == "final" else ("first", "second")[place])
-        for answers in session.answers()
-        for place, event in enumerate(answers)
+        for of_one in answers
+        for place, event in enumerate(of_one)
     ]
-    for event, what in (*made_of, *((event, "skipped") for event in session.skips())):
+    rows: list[tuple[str, ...]] = []
+    for event, what in (*made_of, *((event, "skipped") for event in skips)):
         given = "" if event.grade is None else str(event.grade)
-        before = ",".join(str(old.grade) for old in session.revised(event))
+        before = ",".join(str(old.grade) for old in revised(event))
         rows.append((event.topic, event.document, given, event.assessor, event.time, event.note, what, before))
     return rows
 
@@ -94,8 +110,12 @@ def check_carries(found: Candidates, path: Path) -> None:
 
 def export(session: Session, path: Path) -> Path:
     """Write the qrels, and beside it a table that says who judged what and when; return the table's name."""
+    return write_both(path, judgments(session), provenance(session))
+
+
+def write_both(path: Path, found: Qrels, rows: Sequence[tuple[str, ...]]) -> Path:
     beside = path.with_name(f"{path.name}.provenance.tsv")
-    for target, raw in ((path, qrels_bytes(session, path)), (beside, provenance_bytes(session))):
+    for target, raw in ((path, _written(found, path)), (beside, write_delimited(PROVENANCE, rows, "\t"))):
         with whole_file(target) as temporary:
             temporary.write_bytes(raw)
     return beside

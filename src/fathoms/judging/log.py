@@ -3,45 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from fathoms.data.files import check_writable
 from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.order import Precision, Ties
+from fathoms.judging import session_file as file
 from fathoms.judging.names import DEFAULT
 from fathoms.measures.base import Measure
 from fathoms.measures.gains import Binary
 from fathoms.measures.parse import parse_measure
-
-FORMAT = 1
-WITH_REVISIONS = 2  # a file becomes one of these with its first revision, of which older versions know nothing
-APPLICATION = 0x6661746D  # what SQLite calls an application id: whose file this is
-Kind = Literal["grade", "skip", "undo", "final"]
-
-SCHEMA = f"""
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE event (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind TEXT NOT NULL CHECK (kind IN {get_args(Kind)}),
-    topic TEXT NOT NULL,
-    document TEXT NOT NULL,
-    grade INTEGER,
-    undone INTEGER REFERENCES event (number),
-    assessor TEXT NOT NULL,
-    time TEXT NOT NULL,
-    note TEXT NOT NULL
-);
-CREATE TABLE trace (event INTEGER PRIMARY KEY, judged INTEGER, settled INTEGER, least REAL);
-CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
-CREATE TRIGGER event_is_never_removed BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
-"""
 
 
 @dataclass(frozen=True)
@@ -99,7 +76,7 @@ class Event:
     """
 
     number: int
-    kind: Kind
+    kind: file.Kind
     topic: str
     document: str
     grade: int | None  # of a grade, or a final one
@@ -107,6 +84,7 @@ class Event:
     assessor: str
     time: str  # UTC
     note: str
+    key: str | None = None  # under which whoever sent it would send it again, had the answer been lost on its way
 
 
 class Standing:
@@ -163,79 +141,111 @@ class Point(NamedTuple):
     least: float
 
 
-class LogError(InputError):
-    """The file cannot be read or written."""
+class KeptLease(NamedTuple):
+    """A document in somebody's hands, until a time in seconds since 1970."""
+
+    assessor: str
+    topic: str
+    document: str
+    until: float
 
 
 class Log:
-    """The file. One process has it open at a time, and what `append` returns is on disk."""
+    """The file. One process has it open at a time, and what `append` returns is on disk.
+
+    Everything that is read is held against its hashes first (see `session_file`).
+    """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
+        self.notes: list[str] = []  # what there is to say about how it was opened
         self._connection = connection
+        self._place = file.Place(path)
+        self._last: tuple[int, str] | None = None  # number and hash of the last event, where it is known
 
     @classmethod
-    def create(cls, path: Path, meta: dict[str, Any]) -> Log:
-        _make_private(path)
-        log = cls(path, _connect(path, "rwc"))
-        with log._failing("cannot be written"):
+    def create(cls, path: Path, meta: Mapping[str, Any]) -> Log:
+        file.make_private(path)
+        log = cls(path, file.connect(path, "rwc"))
+        with log._writing(), log._closing_on_error():
             if not _is_empty(log._connection):
-                log.close()
                 raise _exists(path)
-            log._connection.execute("BEGIN IMMEDIATE")
-            log._connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            for statement in SCHEMA.split(";\n"):
-                log._connection.execute(statement)
-            rows = [(name, json.dumps(value)) for name, value in ({"format": FORMAT} | meta).items()]
-            log._connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
-            log._connection.execute("COMMIT")
+            with log._transaction():
+                log._connection.execute(f"PRAGMA application_id = {file.APPLICATION}")
+                file.execute_all(log._connection, file.SCHEMA)
+                identity = file.new_identity()
+                log._connection.execute("INSERT INTO head VALUES (1, 0, ?, '')", (file.first_hash(identity),))
+                log._put_meta({"format": file.FORMAT, "identity": identity, **meta})
         return log
 
     @classmethod
     def open(cls, path: Path) -> Log:
+        """The log of a session; one of an older format is brought up to date."""
         not_begun = InputError("no session has been begun in this file; leave out --resume to begin one", str(path))
         if not _is_something(path):
             raise not_begun
-        log = cls(path, _connect(path, "rw"))
-        with log._failing("cannot be read as a session of `fathoms judge`"):
+        log = cls(path, file.connect(path, "rw"))
+        with log._reading(), log._closing_on_error():
             if _is_empty(log._connection):
-                log.close()
                 raise not_begun
-            theirs = log._connection.execute("PRAGMA application_id").fetchone()[0]
-            if theirs != APPLICATION:
-                log.close()
+            if log._connection.execute("PRAGMA application_id").fetchone()[0] != file.APPLICATION:
                 raise InputError("is a database of another program, expected a session of `fathoms judge`", str(path))
-            format = log.meta()["format"]
-            if format not in (FORMAT, WITH_REVISIONS):
-                log.close()
+            file.check_pages(log._connection, path)
+            format = log._format()
+            if format in file.OLD_FORMATS:
+                log._upgrade()
+            elif format != file.FORMAT:
                 raise InputError(
-                    f"has format {format}, expected {FORMAT} or {WITH_REVISIONS}; it needs another fathoms", str(path)
+                    f"has format {format}, expected one from {file.OLD_FORMATS[0]} to {file.FORMAT}; it needs another "
+                    "fathoms",
+                    str(path),
                 )
+            log.meta()
+            log.events()
         return log
 
+    # -- settings
+
     def meta(self) -> dict[str, Any]:
-        with self._failing("cannot be read"):
-            rows = self._connection.execute("SELECT name, value FROM meta")
+        with self._reading():
+            rows = self._connection.execute("SELECT name, value FROM meta").fetchall()
+            if file.meta_hash(rows) != self._head()[2]:
+                raise file.Damaged("the settings are not as they were written", self.path)
             return {name: json.loads(value) for name, value in rows}
 
     def settings(self) -> JudgingSettings:
-        meta = self.meta()
-        return JudgingSettings(
-            **{field.name: meta[field.name] for field in fields(JudgingSettings) if field.name in meta}
-        )
+        return settings_of(self.meta())
 
     def change(self, name: str, value: Any) -> None:
-        with self._failing("cannot be written"):
-            self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value)))
+        with self._writing(), self._transaction():
+            self.meta()  # damage is not to be covered by a new hash
+            self._put_meta({name: value})
+
+    def _put_meta(self, values: Mapping[str, Any]) -> None:
+        rows = [(name, json.dumps(value)) for name, value in values.items()]
+        self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+        found = file.meta_hash(self._connection.execute("SELECT name, value FROM meta"))
+        self._connection.execute("UPDATE head SET meta = ?", (found,))
+
+    # -- events
+
+    @property
+    def last(self) -> tuple[int, str]:
+        """Number and hash of the last event; whoever keeps them elsewhere can tell whether a log was written anew."""
+        if self._last is None:
+            self._last = self._head()[:2]
+        return self._last
 
     def events(self) -> list[Event]:
-        names = ", ".join(field.name for field in fields(Event))
-        with self._failing("cannot be read"):
-            return [Event(*row) for row in self._connection.execute(f"SELECT {names} FROM event ORDER BY number")]
+        with self._reading():
+            names = ", ".join(file.COLUMNS)
+            rows = self._connection.execute(f"SELECT {names}, previous, hash FROM event ORDER BY number").fetchall()
+            file.check_chain(rows, file.first_hash(self.meta()["identity"]), self._head()[:2], self.path)
+            return [Event(*row[:-2]) for row in rows]
 
     def append(
         self,
-        kind: Kind,
+        kind: file.Kind,
         topic: str,
         document: str,
         *,
@@ -243,63 +253,188 @@ class Log:
         undone: int | None = None,
         assessor: str,
         note: str = "",
+        key: str | None = None,
     ) -> Event:
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
-        words = [id_bytes(word) for word in (topic, document, assessor, note)]
-        with self._failing("cannot be written, and the answer is not saved"):
-            cursor = self._connection.execute(
-                "INSERT INTO event (kind, topic, document, grade, undone, assessor, time, note) "
-                "VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, CAST(? AS TEXT), ?, CAST(? AS TEXT))",
-                (kind, words[0], words[1], grade, undone, words[2], time, words[3]),
-            )  # without BEGIN, a transaction of its own: committed when this returns
-        return Event(int(cursor.lastrowid or 0), kind, topic, document, grade, undone, assessor, time, note)
+        event = Event(self.last[0] + 1, kind, topic, document, grade, undone, assessor, time, note, key)
+        with self._writing(", and the answer is not saved"), self._transaction():
+            self._put(event)
+        return event
 
-    def revise(self, old: Event, *, grade: int, assessor: str, note: str) -> Event:
+    def revise(self, old: Event, *, grade: int, assessor: str, note: str, key: str | None = None) -> Event:
         """A grade in the place of another, which stays in the log."""
-        if self.meta()["format"] != WITH_REVISIONS:  # a reader that knows of none would take it for a second grade
-            self.change("format", WITH_REVISIONS)
         return self.append(
-            "grade", old.topic, old.document, grade=grade, undone=old.number, assessor=assessor, note=note
+            "grade", old.topic, old.document, grade=grade, undone=old.number, assessor=assessor, note=note, key=key
         )
+
+    def take_over(self, events: Iterable[Event]) -> None:
+        """Events as another log has them, with their numbers and times."""
+        with self._writing(), self._transaction():
+            for event in events:
+                self._put(event)
+
+    def _put(self, event: Event) -> None:
+        values = astuple(event)
+        previous = self.last[1]
+        own = file.digest(previous, *values)
+        # As bytes, since Python's module for SQLite does not take text that is no UTF-8; SQLite does not mind.
+        words = [id_bytes(value) if isinstance(value, str) else value for value in (*values, previous, own)]
+        marks = ", ".join("CAST(? AS TEXT)" if isinstance(word, bytes) else "?" for word in words)
+        names = ", ".join(file.COLUMNS)
+        self._connection.execute(f"INSERT INTO event ({names}, previous, hash) VALUES ({marks})", words)
+        self._connection.execute("UPDATE head SET number = ?, hash = ?", (event.number, own))
+        self._last = event.number, own
 
     @contextmanager
     def together(self) -> Iterator[None]:
         """Several answers, one sync: on disk when the block ends, and none of them where it fails."""
-        with self._failing("cannot be written, and the answers are not saved"):
-            self._connection.execute("BEGIN")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+        with self._writing(", and the answers are not saved"), self._transaction():
+            yield
+
+    # -- beside the log: how sure we were, for the picture alone, and documents in somebody's hands
 
     def mark(self, points: Iterable[Point]) -> None:
-        """Remember how sure we were, for the picture alone."""
-        with self._failing("cannot be written"):
-            self._connection.executemany("INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?)", points)
+        rows = [(*point, file.digest(*point)) for point in points]
+        with self._writing(), self._transaction():
+            self._connection.executemany("INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?, ?)", rows)
 
     def marks(self) -> list[Point]:
-        with self._failing("cannot be read"):
-            rows = self._connection.execute("SELECT event, judged, settled, least FROM trace ORDER BY event")
-            return [Point(*row) for row in rows]
+        return [Point(*values) for values in self._good("trace", "event, judged, settled, least")]
+
+    def keep_leases(self, leases: Iterable[KeptLease]) -> None:
+        """These, and no others."""
+        rows = [
+            [id_bytes(value) if isinstance(value, str) else value for value in (*lease, file.digest(*lease))]
+            for lease in leases
+        ]
+        with self._writing(), self._transaction():
+            self._connection.execute("DELETE FROM lease")
+            text = "CAST(? AS TEXT)"
+            self._connection.executemany(f"INSERT INTO lease VALUES ({text}, {text}, {text}, ?, {text})", rows)
+
+    def leases(self) -> list[KeptLease]:
+        return [KeptLease(*values) for values in self._good("lease", "assessor, topic, document, until")]
+
+    def _good(self, table: str, names: str) -> list[list[Any]]:
+        """Rows that are as they were written; the others are left out."""
+        with self._reading():
+            rows = self._connection.execute(f"SELECT {names}, hash FROM {table} ORDER BY 1").fetchall()
+            return [values for *values, own in rows if own == file.digest(*values)]
 
     def close(self) -> None:
         self._connection.close()
 
+    # -- inside
+
+    def _head(self) -> tuple[int, str, str]:
+        """Number and hash of the last event, and the hash of the settings."""
+        found: tuple[int, str, str] | None = self._connection.execute("SELECT number, hash, meta FROM head").fetchone()
+        if found is None:
+            raise file.Damaged("it does not say where the log ends", self.path)
+        return found
+
+    def _format(self) -> Any:
+        found = self._connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+        try:
+            return json.loads(found[0])
+        except (TypeError, ValueError):
+            raise file.Damaged("it does not say which format it has", self.path) from None
+
+    def _upgrade(self) -> None:
+        """Bring a file without hashes up to date, in one transaction."""
+        with self._transaction():
+            before = self._format()
+            file.execute_all(self._connection, file.UPGRADE)
+            identity = file.new_identity()
+            self._connection.execute("INSERT INTO head VALUES (1, 0, ?, '')", (file.first_hash(identity),))
+            self._put_meta({"format": file.FORMAT, "identity": identity})
+            events, points = self._old_events(), self._connection.execute("SELECT * FROM trace").fetchall()
+            try:
+                settings_of(self.meta())
+                Standing(events)
+            except (FathomsError, TypeError, ValueError, KeyError) as error:
+                raise file.Damaged(f"its settings or answers make no sense ({error})", self.path) from None
+            self._connection.execute("DELETE FROM event")
+            for event in events:
+                self._put(event)
+            self.mark(Point(*values) for *values, _ in points)
+            file.execute_all(self._connection, file.TRIGGERS)
+        self.notes.append(
+            f"{self.path} had format {before} and has {file.FORMAT} now, which fathoms 0.2.0 and older cannot read"
+        )
+
+    def _old_events(self) -> list[Event]:
+        names = ", ".join(file.COLUMNS)
+        rows = self._connection.execute(f"SELECT {names} FROM event ORDER BY number").fetchall()
+        events = [Event(*row) for row in rows]
+        for event in events:
+            if not is_plausible(event):
+                raise file.Damaged(f"event {event.number} makes no sense", self.path)
+        return events
+
     @contextmanager
-    def _failing(self, what: str) -> Iterator[None]:
+    def _transaction(self) -> Iterator[None]:
+        """All of the block on disk when it ends, or nothing; inside another one, a part of that."""
+        if self._connection.in_transaction:
+            yield
+            return
+        self._connection.execute("BEGIN")
+        try:
+            yield
+            self._place.check()
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._last = None
+            if self._connection.in_transaction:  # else SQLite has done it already, as where the disk is full
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _closing_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            raise LogError(f"{what}: {error}", str(self.path)) from None
+            raise file.Damaged(f"it cannot be read ({error})", self.path) from None
+
+    @contextmanager
+    def _writing(self, what: str = "") -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise file.LogError(f"cannot be written{what}: {error}", str(self.path)) from None
+
+
+def settings_of(meta: Mapping[str, Any]) -> JudgingSettings:
+    """Older sessions have not all of them."""
+    return JudgingSettings(**{field.name: meta[field.name] for field in fields(JudgingSettings) if field.name in meta})
+
+
+def is_plausible(event: Event) -> bool:
+    """Whether values have the types that events have, which is all that can be seen where there are no hashes."""
+    texts = (event.topic, event.document, event.assessor, event.time, event.note)
+    numbers = (event.grade, event.undone)
+    return (
+        event.kind in get_args(file.Kind)
+        and isinstance(event.number, int)
+        and all(isinstance(text, str) for text in texts)
+        and all(number is None or isinstance(number, int) for number in numbers)
+        and (event.grade is None) == (event.kind in ("skip", "undo"))
+    )
 
 
 def check_new(path: Path) -> None:
     """Find out before the work that a session cannot be begun here."""
     check_writable(path)
     if _is_something(path):
-        connection = _connect(path, "rw")
+        connection = file.connect(path, "rw")
         is_empty = _is_empty(connection)
         connection.close()
         if not is_empty:
@@ -322,36 +457,3 @@ def _exists(path: Path) -> InputError:
 def id_bytes(text: str) -> bytes:
     """Ids need not be valid UTF-8; SQLite does not mind, Python's module for it does."""
     return text.encode(errors="surrogateescape")
-
-
-def _make_private(path: Path) -> None:
-    """A new file that nobody else may read: it holds who judged what, and tokens. SQLite gives its journal the same
-    permissions. Where it cannot be made, SQLite will say why."""
-    with suppress(OSError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    """A connection that has the file for itself until it is closed or its process ends, in whatever way."""
-    uri = f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"
-    try:
-        # One thread at a time uses it, though not always the one that opened it.
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=0, check_same_thread=False)
-    except sqlite3.Error as error:
-        raise InputError(f"cannot be opened: {error}", str(path)) from None
-    connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
-    try:
-        # No write-ahead log: all that was acknowledged is in the one file, whenever somebody copies it. EXTRA syncs
-        # the folder too, or a journal could come back after a power cut and undo what was committed.
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute("PRAGMA synchronous = EXTRA")
-        connection.execute("BEGIN EXCLUSIVE")
-        connection.execute("COMMIT")
-    except sqlite3.Error as error:
-        connection.close()
-        if "locked" in str(error):
-            message = "is in use by another process; finish there first, or begin another with --session FILE"
-            raise InputError(message, str(path)) from None
-        raise InputError(f"cannot be used as a session: {error}", str(path)) from None
-    return connection

@@ -95,6 +95,7 @@ def open_session(
             )
         return Session.begin(path, settings, found, qrels, numbers, values, _pool_depth(experiment), drawn)
     log = Log.open(path)
+    notes += log.notes
     try:
         qrels = experiment.qrels if experiment.has_qrels else None
         settings = _as_begun(log.settings(), asked, path)

@@ -269,7 +269,7 @@ class Session:
     def grade_of(self, index: int) -> tuple[float, str]:
         """The grade that counts of a judged candidate, and whose it is."""
         if index in self._answers:
-            event = _counting(self._answers[index])
+            event = counting(self._answers[index])
             return float(event.grade or 0), event.assessor
         return self._imported[index], "" if self.qrels is None else self.qrels.source
 
@@ -323,41 +323,52 @@ class Session:
         """Whether a candidate has no grade yet, or waits for a second one that this assessor may give."""
         return not (index in self._answers or index in self._imported) or index in self.waiting(assessor)
 
-    def grade(self, topic: str, document: str, grade: int, assessor: str, note: str = "") -> Event:
+    def grade(
+        self, topic: str, document: str, grade: int, assessor: str, note: str = "", key: str | None = None
+    ) -> Event:
+        """`key` is one that no other answer has, so that whoever sends an answer twice can be told (`with_key`)."""
         index = self._open(topic, document, assessor)
         self._check(grade)
+        who, words = tidy(assessor), tidy(note)
         return self._add(
-            index, self.log.append("grade", topic, document, grade=grade, assessor=tidy(assessor), note=tidy(note))
+            index, self.log.append("grade", topic, document, grade=grade, assessor=who, note=words, key=key)
         )
 
-    def skip(self, topic: str, document: str, assessor: str, note: str = "") -> Event:
+    def skip(self, topic: str, document: str, assessor: str, note: str = "", key: str | None = None) -> Event:
         """Leave a document out; it is not offered again unless the skip is taken back."""
         index = self._open(topic, document, assessor)
         if index in self._skipped:
             raise FathomsError(f"topic {topic}, document {document} is skipped already")
-        return self._add(index, self.log.append("skip", topic, document, assessor=tidy(assessor), note=tidy(note)))
+        who, words = tidy(assessor), tidy(note)
+        return self._add(index, self.log.append("skip", topic, document, assessor=who, note=words, key=key))
 
-    def settle(self, topic: str, document: str, grade: int, assessor: str, note: str = "") -> Event:
+    def settle(
+        self, topic: str, document: str, grade: int, assessor: str, note: str = "", key: str | None = None
+    ) -> Event:
         """The final grade of a document of which two people think differently."""
         index = self.find(topic, document)
         self._check(grade)
         if not any((one.first.topic, one.first.document) == (topic, document) for one in self.disagreements()):
             raise FathomsError(f"topic {topic}, document {document} has no two grades that differ")
+        who, words = tidy(assessor), tidy(note)
         return self._add(
-            index, self.log.append("final", topic, document, grade=grade, assessor=tidy(assessor), note=tidy(note))
+            index, self.log.append("final", topic, document, grade=grade, assessor=who, note=words, key=key)
         )
 
-    def undo(self, assessor: str) -> Task | None:
+    def undo(self, assessor: str, key: str | None = None) -> Task | None:
         """Take back the last answer of an assessor that still stands, and return what it was about."""
         name = tidy(assessor)
         last = self._standing.last_of(name)
         if last is None:
             return None
-        self._standing.add(self.log.append("undo", last.topic, last.document, undone=last.number, assessor=name))
+        event = self.log.append("undo", last.topic, last.document, undone=last.number, assessor=name, key=key)
+        self._remember(event)
         self._fold()
         return Task(self.find(last.topic, last.document), last.topic, last.document)
 
-    def revise(self, topic: str, document: str, grade: int, assessor: str, note: str = "") -> Event:
+    def revise(
+        self, topic: str, document: str, grade: int, assessor: str, note: str = "", key: str | None = None
+    ) -> Event:
         """Another grade in the place of one that this assessor gave; the old one stays in the log. A document that the
         assessor skipped, and nobody graded, gets its first grade."""
         index = self.find(topic, document)
@@ -367,21 +378,25 @@ class Session:
         if not mine:
             skipped = self._skipped.get(index)
             if skipped is not None and skipped.assessor == name and index not in self._answers:
-                return self.grade(topic, document, grade, assessor, note)
+                return self.grade(topic, document, grade, assessor, note, key)
             raise FathomsError(f"topic {topic}, document {document} has no grade from {name} that could be revised")
         (old,) = mine
         if (old.grade, old.note) == (grade, tidy(note)):
             raise FathomsError(f"topic {topic}, document {document} has grade {grade} from {name} already")
-        event = self.log.revise(old, grade=grade, assessor=name, note=tidy(note))
-        self._standing.add(event)
+        event = self.log.revise(old, grade=grade, assessor=name, note=tidy(note), key=key)
+        self._remember(event)
         self._fold()
         return event
+
+    def with_key(self, key: str) -> Event | None:
+        """The event that has this key, whether it stands or not."""
+        return self._by_key.get(key)
 
     # -- what is known
 
     def grades(self) -> list[Event]:
         """The judgments made, one a document, in the order in which documents were first judged."""
-        return [_counting(answers) for answers in self._answers.values()]
+        return [counting(answers) for answers in self._answers.values()]
 
     def answers(self) -> list[list[Event]]:
         """All grades and final grades of each document judged, in the same order."""
@@ -585,7 +600,10 @@ class Session:
 
     def reload(self) -> None:
         """Take everything from the log again."""
-        self._standing = Standing(self.log.events())
+        self._standing = Standing()
+        self._by_key: dict[str, Event] = {}
+        for event in self.log.events():
+            self._remember(event)
         self._fold()
 
     # -- inside
@@ -605,7 +623,7 @@ class Session:
             raise FathomsError(f"topic {topic}, document {document} is not in the sample that this session judges")
         answers = self._answers.get(index)
         if answers is not None and index not in self.waiting(assessor):
-            event = _counting(answers)
+            event = counting(answers)
             raise FathomsError(
                 f"topic {topic}, document {document} has grade {event.grade} already, from {event.assessor}; take that "
                 "back first"
@@ -629,8 +647,13 @@ class Session:
         if self._judgments == before:
             self._judgments = before  # nothing to tell the engine
 
-    def _add(self, index: int, event: Event) -> Event:
+    def _remember(self, event: Event) -> None:
         self._standing.add(event)
+        if event.key is not None:
+            self._by_key[event.key] = event
+
+    def _add(self, index: int, event: Event) -> Event:
+        self._remember(event)
         self._put(index, event)
         return event
 
@@ -643,7 +666,7 @@ class Session:
         self._left_out.pop(index, None)
         answers = self._answers.setdefault(index, [])
         answers.append(event)
-        grade = _counting(answers).grade or 0
+        grade = counting(answers).grade or 0
         if len(answers) == 1:
             self._judgments.append((index, grade))
             if event.kind == "grade" and self.is_double(event.topic, event.document):
@@ -662,7 +685,7 @@ def count_settled(pairs: Sequence[PairStanding], until: float) -> tuple[int, int
     return len(everyone), len(everyone) - len(still_open)
 
 
-def _counting(answers: list[Event]) -> Event:
+def counting(answers: list[Event]) -> Event:
     """The grade that counts: the last final one, else the first."""
     return answers[-1] if answers[-1].kind == "final" else answers[0]
 

@@ -26,9 +26,10 @@ import numpy as np
 
 from fathoms.errors import FathomsError
 from fathoms.judging.engine import Engine, last_fit
-from fathoms.judging.log import Event, LogError, Point
+from fathoms.judging.log import Event, Point
 from fathoms.judging.people import AssessorSummary, summaries
 from fathoms.judging.session import Judgments, PairStanding, Session, Task, count_settled, tidy
+from fathoms.judging.session_file import LogError
 from fathoms.judging.staying import BATCH, topic_to_stay_on
 
 AHEAD = 4  # documents chosen in advance for each assessor, and as many for all

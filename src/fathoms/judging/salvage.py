@@ -1,0 +1,294 @@
+"""What can be taken out of a damaged session: every answer that is as it was written, and a list of what is lost.
+
+Answers are found in the bytes of the file and not through SQLite, which reads nothing behind a damaged page. Each has
+its own hash, so what is found and fits is an answer, wherever in the file it was. Sessions of older formats have no
+hashes; there, what has the form of an answer is taken, and said to be unproven.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sqlite3
+import struct
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from fathoms.errors import FathomsError, InputError
+from fathoms.judging import session_file as file
+from fathoms.judging.export import qrels_of, rows_of_events, write_both
+from fathoms.judging.log import Event, Log, Standing, id_bytes, is_plausible, settings_of
+from fathoms.judging.session import counting
+from fathoms.text import pluralise
+
+PAGE = 4096  # what SQLite makes them, where the file does not say
+KINDS = re.compile("|".join(get_args(file.Kind)).encode())
+MOST = 10_000_000  # events; a greater number is damage
+LONGEST_HEADER = 48  # bytes before the first value of an event: sizes and types of a dozen columns
+INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes of integers, by type
+
+
+@dataclass(frozen=True)
+class Salvaged:
+    """What was found: events in order, those that are missing, and the settings where they can be read."""
+
+    events: list[Event]
+    lost: list[int]  # numbers
+    is_end_known: bool  # whether the file says how far the log went
+    is_proven: bool  # whether events have hashes
+    meta: dict[str, Any] | None
+    is_meta_proven: bool
+
+
+def salvage(path: Path) -> Salvaged:
+    """Everything good in a session's file; the file itself stays as it is."""
+    if not path.is_file():
+        raise InputError("no such file" if not path.exists() else "is no file", str(path))
+    with tempfile.TemporaryDirectory(prefix="fathoms.") as folder:
+        copy = Path(folder, "session.db")
+        for ending in ("", "-journal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
+        head, meta, is_meta_proven = _ask_sqlite(copy)  # which also takes back what was never committed
+        raw = copy.read_bytes()
+    found = _events(raw)
+    proven = [one for one in found if one.hash]
+    chosen = _chosen(proven or found, head)
+    last = max([*chosen, head[0] if head else 0], default=0)
+    lost = [number for number in range(1, last + 1) if number not in chosen]
+    if not chosen and meta is None and not raw.startswith(b"SQLite format 3\0"):
+        raise InputError("holds nothing of a session of `fathoms judge`", str(path))
+    events = _without_dangling([chosen[number].event for number in sorted(chosen)])
+    return Salvaged(events, lost, head is not None, bool(proven) or not chosen, meta, is_meta_proven)
+
+
+def write_session(found: Salvaged, path: Path) -> None:
+    """A new session that goes on from what was found."""
+    if found.meta is None:
+        raise FathomsError("the settings of the session cannot be read, so it cannot go on")
+    log = Log.create(path, {**found.meta, "lost": found.lost})
+    log.take_over(found.events)
+    log.close()
+
+
+def write_judgments(found: Salvaged, path: Path) -> Path:
+    """The judgments made, and beside them who made them; returns that file's name. What the session was begun with is
+    not among them."""
+    standing = Standing(found.events)
+    answers: dict[tuple[str, str], list[Event]] = {}
+    for event in standing:
+        if event.kind != "skip":
+            answers.setdefault((event.topic, event.document), []).append(event)
+    skips = [event for event in standing if event.kind == "skip" and (event.topic, event.document) not in answers]
+    made = [counting(of_one) for of_one in answers.values()]
+    rows = [(event.topic, id_bytes(event.document), float(event.grade or 0)) for event in made]
+    return write_both(path, qrels_of(rows), rows_of_events(answers.values(), skips, standing.before))
+
+
+def sentences(found: Salvaged) -> list[str]:
+    """What was found and what was not, in words."""
+    n = len(found.events)
+    proof = "each as it was written" if found.is_proven else "the format has no hashes to prove them"
+    said = [f"Taken out: {pluralise(n, 'event')} of the log, {proof}."]
+    if found.lost:
+        said.append(f"Lost: {pluralise(len(found.lost), 'event')}, {_ranges(found.lost)}.")
+    else:
+        said.append("Lost: nothing." if found.is_end_known else "Lost: nothing up to there.")
+    if not found.is_end_known:
+        said.append("The file does not say how far the log went; more may be lost at its end.")
+    if found.meta is None:
+        said.append("The settings cannot be read: begin another session with the judgments as its QRELS.")
+    elif not found.is_meta_proven:
+        said.append("The settings may not be as they were written: compare them with what you began with.")
+    return said
+
+
+# -- through SQLite, as far as it goes ----------------------------------------------------------------------------
+
+
+def _ask_sqlite(path: Path) -> tuple[tuple[int, str, str] | None, dict[str, Any] | None, bool]:
+    """Where the log ends, the settings, and whether these are proven."""
+    head: tuple[int, str, str] | None = None
+    rows: list[tuple[str, str]] = []
+    ends = ("SELECT number, hash, meta FROM head", "SELECT seq, '', '' FROM sqlite_sequence WHERE name = 'event'")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
+        for query in ends:  # SQLite itself counts events too, which is what older formats have
+            with suppress(sqlite3.Error):
+                found = connection.execute(query).fetchone()
+                if head is None and found is not None and isinstance(found[0], int) and 0 <= found[0] < MOST:
+                    head = found
+        with suppress(sqlite3.Error):
+            rows.extend(connection.execute("SELECT name, value FROM meta"))  # as many as can be read
+    try:
+        meta = {name: json.loads(value) for name, value in rows}
+        settings_of(meta)
+        has_all = {"systems", "checksum_runs", "checksum_judgments"} <= set(meta)
+    except (FathomsError, TypeError, ValueError):
+        return head, None, False
+    known = {name: value for name, value in meta.items() if name not in ("format", "identity")}
+    return head, known if has_all else None, head is not None and file.meta_hash(rows) == head[2]
+
+
+# -- in the bytes -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Found:
+    event: Event
+    previous: str = ""
+    hash: str = ""
+
+
+def _events(raw: bytes) -> list[_Found]:
+    found: list[_Found] = []
+    for number, values in _records(raw):
+        if len(values) == len(file.COLUMNS) + 2:
+            *fields, previous, own = values[1:]
+            if own and own == file.digest(previous, number, *fields):
+                found.append(_Found(Event(number, *fields), previous, own))
+        elif len(values) == len(file.COLUMNS) - 1:  # without a key, as formats 1 and 2 have it
+            event = Event(number, *values[1:])
+            if is_plausible(event):
+                found.append(_Found(event))
+    return found
+
+
+def _chosen(found: Sequence[_Found], head: tuple[int, str, str] | None) -> dict[int, _Found]:
+    """By number. Of several with one number, as an interrupted transaction may leave them, the one that others build
+    on."""
+    built_on = {one.previous for one in found} | ({head[1]} if head else set())
+    chosen: dict[int, _Found] = {}
+    for one in found:
+        number = one.event.number
+        if number not in chosen or one.hash in built_on:
+            chosen[number] = one
+    return chosen
+
+
+def _without_dangling(events: list[Event]) -> list[Event]:
+    """Events that take back or revise what is lost: the former have nothing left to do, the latter stand alone."""
+    numbers = {event.number for event in events}
+    kept = []
+    for event in events:
+        is_dangling = event.undone is not None and event.undone not in numbers
+        if not is_dangling:
+            kept.append(event)
+        elif event.kind != "undo":
+            kept.append(replace(event, undone=None))
+    return kept
+
+
+def _records(raw: bytes) -> Iterator[tuple[int, list[Any]]]:
+    """The number and the values of whatever may be an event: the first value, which is the number, takes no room, so
+    the kind stands right after the types of all values, and these after the size and the number."""
+    size = _page_size(raw)
+    for match in KINDS.finditer(raw):
+        for length in range(4, LONGEST_HEADER):
+            start = match.start() - length
+            if start >= 2 and raw[start] == length:
+                types = _types(raw[start + 1 : match.start()])
+                if types is not None and types[0] == 0:
+                    yield from _cells(raw, start, types, size)
+
+
+def _cells(raw: bytes, start: int, types: list[int], page: int) -> Iterator[tuple[int, list[Any]]]:
+    """The record that starts there, if size and number before it make sense; both may be read in several ways."""
+    length = raw[start] + sum(map(_width, types))
+    for before in range(2, 14):
+        begin = start - before
+        if begin < 0:
+            return
+        payload, at = _varint(raw, begin)
+        number, at = _varint(raw, at)
+        if at == start and payload == length and 0 < number < MOST:
+            content = _content(raw, start, length, page)
+            if content is not None:
+                yield number, _values(content[raw[start] :], types)
+
+
+def _content(raw: bytes, start: int, length: int, page: int) -> bytes | None:
+    """A record of this length: what does not fit into its page is in a chain of others (SQLite's file format, 1.5)."""
+    most = page - 35
+    if length <= most:
+        return raw[start : start + length]
+    least = (page - 12) * 32 // 255 - 23
+    here = least + (length - least) % (page - 4)
+    here = here if here <= most else least
+    content, place = raw[start : start + here], start + here
+    while len(content) < length and place + 4 <= len(raw):
+        number = int.from_bytes(raw[place : place + 4])
+        place = (number - 1) * page
+        if number < 1 or place >= len(raw):
+            return None
+        content += raw[place + 4 : place + page][: length - len(content)]
+    return content if len(content) == length else None
+
+
+def _page_size(raw: bytes) -> int:
+    found = int.from_bytes(raw[16:18])
+    found = 65536 if found == 1 else found
+    return found if found >= 512 and found & (found - 1) == 0 else PAGE
+
+
+def _varint(raw: bytes, at: int) -> tuple[int, int]:
+    """A number of one to nine bytes, and where it ends."""
+    value = 0
+    for byte in raw[at : at + 8]:
+        at += 1
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value, at
+    return value << 8 | (raw[at] if at < len(raw) else 0), at + 1
+
+
+def _types(header: bytes) -> list[int] | None:
+    types, at = [], 0
+    while at < len(header):
+        one, at = _varint(header, at)
+        types.append(one)
+    return types if at == len(header) else None
+
+
+def _width(type: int) -> int:
+    return INTEGERS.get(type, 8 if type == 7 else 0 if type < 12 else (type - 12) // 2)
+
+
+def _values(body: bytes, types: list[int]) -> list[Any]:
+    values: list[Any] = []
+    at = 0
+    for type in types:
+        raw = body[at : at + _width(type)]
+        at += len(raw)
+        if type in INTEGERS:
+            values.append(int.from_bytes(raw, signed=True))
+        elif type == 7:
+            values.append(struct.unpack(">d", raw)[0])
+        elif type in (8, 9):
+            values.append(type - 8)
+        elif type >= 13 and type % 2:
+            values.append(raw.decode(errors="surrogateescape"))
+        else:
+            values.append(None if type == 0 else raw)
+    return values
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """
+    >>> _ranges([3, 4, 5, 9])
+    'numbers 3 to 5 and 9'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"number{'' if len(numbers) == 1 else 's'} {listed}"

@@ -1,0 +1,196 @@
+"""The file of a judging session: SQLite tables, a hash chain over all answers, and checks before they are believed.
+
+Each event has a hash of its own content and of the hash before it; the table `head` has the last one, and the hash of
+all settings. So a row that was changed, lost or put in, by a fault of the disk or by hand, is found when it is read.
+The hashes need no key, so whoever can write the file can make them anew: where that matters, keep the last hash, which
+the command prints, in another place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from fathoms.errors import InputError
+
+FORMAT = 3
+OLD_FORMATS = (1, 2)  # without hashes; 2 has revisions
+APPLICATION = 0x6661746D  # what SQLite calls an application id: whose file this is
+Kind = Literal["grade", "skip", "undo", "final"]
+COLUMNS = ("number", "kind", "topic", "document", "grade", "undone", "assessor", "time", "note", "key")
+
+TRIGGERS = """
+CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
+CREATE TRIGGER event_is_never_removed BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
+"""
+BESIDE = """
+CREATE TABLE head (place INTEGER PRIMARY KEY CHECK (place = 1), number INTEGER NOT NULL, hash TEXT NOT NULL,
+    meta TEXT NOT NULL);
+CREATE TABLE lease (assessor TEXT PRIMARY KEY, topic TEXT NOT NULL, document TEXT NOT NULL, until REAL NOT NULL,
+    hash TEXT NOT NULL);
+CREATE UNIQUE INDEX event_key ON event (key);
+"""
+SCHEMA = f"""
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE event (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL CHECK (kind IN {get_args(Kind)}),
+    topic TEXT NOT NULL,
+    document TEXT NOT NULL,
+    grade INTEGER,
+    undone INTEGER REFERENCES event (number),
+    assessor TEXT NOT NULL,
+    time TEXT NOT NULL,
+    note TEXT NOT NULL,
+    key TEXT,
+    previous TEXT NOT NULL DEFAULT '',
+    hash TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE trace (event INTEGER PRIMARY KEY, judged INTEGER, settled INTEGER, least REAL, hash TEXT);
+{BESIDE}{TRIGGERS}"""
+UPGRADE = f"""
+DROP TRIGGER IF EXISTS event_is_never_changed;
+DROP TRIGGER IF EXISTS event_is_never_removed;
+ALTER TABLE trace ADD COLUMN hash TEXT;
+ALTER TABLE event ADD COLUMN key TEXT;
+ALTER TABLE event ADD COLUMN previous TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN hash TEXT NOT NULL DEFAULT '';
+{BESIDE}"""
+
+
+class LogError(InputError):
+    """The file cannot be read or written."""
+
+
+class Damaged(LogError):
+    """The file holds something that nobody wrote there, or lacks something."""
+
+    def __init__(self, what: str, path: Path) -> None:
+        super().__init__(
+            f"is damaged: {what}; `fathoms judge --salvage {path}` takes out every good answer and says what is lost",
+            str(path),
+        )
+
+
+# -- hashes -------------------------------------------------------------------------------------------------------
+
+
+def digest(*values: Any) -> str:
+    """The hash of some values; of what no version of fathoms writes, there is none."""
+    try:
+        return sha256(json.dumps(values).encode()).hexdigest()
+    except (TypeError, ValueError):  # a blob, as damage leaves it
+        return ""
+
+
+def new_identity() -> str:
+    """What the chain of a session starts from, so that no event of another fits into it."""
+    return secrets.token_hex(16)
+
+
+def first_hash(identity: str) -> str:
+    return digest("fathoms judge", identity)
+
+
+def meta_hash(rows: Iterable[tuple[str, str]]) -> str:
+    return digest(*sorted(map(list, rows)))
+
+
+def check_chain(rows: Sequence[Sequence[Any]], start: str, head: tuple[int, str], path: Path) -> None:
+    """Whether events, each with the hash before it and its own, are those that were written, all of them."""
+    last = start
+    for *values, previous, own in rows:
+        if own != digest(previous, *values):
+            raise Damaged(f"event {values[0]} is not as it was written", path)
+        if previous != last:
+            raise Damaged(f"something is missing before event {values[0]}", path)
+        last = own
+    if (rows[-1][0] if rows else 0, last) != head:
+        raise Damaged(f"the last events are missing; the log went on to number {head[0]}", path)
+
+
+# -- opening ------------------------------------------------------------------------------------------------------
+
+
+def make_private(path: Path) -> None:
+    """A new file that nobody else may read: it holds who judged what, and tokens. SQLite gives its journal the same
+    permissions. Where it cannot be made, SQLite will say why."""
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """A connection that has the file for itself until it is closed or its process ends, in whatever way."""
+    uri = f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"
+    try:
+        # One thread at a time uses it, though not always the one that opened it.
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=0, check_same_thread=False)
+    except sqlite3.Error as error:
+        raise InputError(f"cannot be opened: {error}", str(path)) from None
+    connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
+    try:
+        # No write-ahead log: all that was acknowledged is in the one file, whenever somebody copies it. EXTRA syncs
+        # the folder too, or a journal could come back after a power cut and undo what was committed.
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute("PRAGMA trusted_schema = OFF")  # the file may not be ours
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        connection.close()
+        if "locked" in str(error):
+            message = "is in use by another process; finish there first, or begin another with --session FILE"
+            raise InputError(message, str(path)) from None
+        raise InputError(f"cannot be used as a session: {error}", str(path)) from None
+    return connection
+
+
+def execute_all(connection: sqlite3.Connection, script: str) -> None:
+    """Statements in the transaction that is open, which `executescript` would end."""
+    for statement in script.split(";\n"):
+        connection.execute(statement)
+
+
+def check_pages(connection: sqlite3.Connection, path: Path) -> None:
+    """What SQLite itself can see of damage."""
+    found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    if found != "ok":
+        raise Damaged(" ".join(found.split()), path)
+
+
+class Place:
+    """Where the file was when it was opened. SQLite goes on writing to a file that was removed, or moved elsewhere, and
+    nobody would find the answers."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = Path(os.path.abspath(path))
+        self._file = self._now()
+
+    def check(self) -> None:
+        """Raise where the file is not there any more, or nobody may write to it."""
+        now = self._now()
+        if now is None or now[:2] != self._file[:2]:  # type: ignore[index]
+            gone = "is not there any more" if now is None else "is another file now"
+            raise LogError(
+                f"{gone}: the session was moved, removed or replaced while it was in use, so nothing more is saved; "
+                "put the file back, or stop and --resume it where it is now",
+                str(self._path),
+            )
+        if not now[2] & 0o222:
+            raise LogError("is read-only now, so nothing more is saved; make it writable again", str(self._path))
+
+    def _now(self) -> tuple[int, int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino, found.st_mode
