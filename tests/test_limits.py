@@ -56,7 +56,7 @@ def test_weak_tokens_are_refused_and_not_repeated() -> None:
             continue
         for given in ({"token": bad}, {"organiser_token": bad}, {"people": {"ann": bad}}):
             with pytest.raises(FathomsError, match=why) as raised:
-                Address(**given)  # type: ignore[arg-type]
+                Address(**given)
             assert bad.strip() not in str(raised.value)
     for _ in range(50):
         check_token(new_token())
@@ -291,11 +291,9 @@ def test_a_handshake_has_a_deadline(running: Callable[..., Running], tmp_path: P
 
 
 def certificate(folder: Path) -> None:
-    words = (
-        "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost -addext"
-    )
-    name = "subjectAltName=IP:127.0.0.1,DNS:localhost"
-    subprocess.run([*words.split(), name], cwd=folder, check=True, capture_output=True)
+    words = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
+    subprocess.run([*words.split(), *names], cwd=folder, check=True, capture_output=True)
 
 
 # -- lines on the terminal ----------------------------------------------------------------------------------------

@@ -393,7 +393,7 @@ def test_a_late_answer_counts_unless_somebody_else_has_the_document(place: Calla
     holder = next(name for name, document in took.items() if document == mine)
     here.grade(holder, mine)
     for late in (lambda: here.grade("ann", mine), lambda: here.do(here.service.skip, "ann", "1", mine, "")):
-        with pytest.raises(Refused, match="somebody else has answered topic 1, document .* meanwhile"):
+        with pytest.raises(Refused, match=r"somebody else has answered topic 1, document .* meanwhile"):
             late()
 
 

@@ -19,6 +19,30 @@ async function ask(path, body) {
   return answer;
 }
 
+// -- answers, each with a key: sent again under it, an answer is saved once
+
+const AGAIN = [500, 1500, 3000]; // waits before it is sent again
+const pending = new Map(); // keys of answers of which it is not known what became of them
+const UNKNOWN = "No answer from the server, so it is not known whether this was saved. Press again: nothing is saved twice.";
+const isLost = (error) => !error.status || [502, 504].includes(error.status); // on the way there, or the way back
+
+async function save(path, body) {
+  const about = JSON.stringify([path, body.topic, body.document]);
+  const fresh = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0"));
+  if (!pending.has(about)) pending.set(about, fresh.join(""));
+  for (let turn = 0; ; turn += 1) {
+    try {
+      const answer = await ask(path, { ...body, key: pending.get(about) });
+      pending.delete(about);
+      return answer;
+    } catch (error) {
+      if (!isLost(error)) pending.delete(about);
+      if (!isLost(error) || turn === AGAIN.length) throw error;
+      await new Promise((resume) => { setTimeout(resume, AGAIN[turn]); });
+    }
+  }
+}
+
 async function enter() {
   // A link has its token behind the #, which browsers keep to themselves; here it becomes a cookie. Whether it did.
   const found = /^#token=(.*)$/.exec(location.hash);

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import socket
 import sys
@@ -36,6 +37,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from fathoms.errors import FathomsError, InputError
 from fathoms.judging.export import provenance_bytes, qrels_bytes
 from fathoms.judging.guidelines import GradeName, blocks
+from fathoms.judging.log import Event
 from fathoms.judging.session import Session, Task
 from fathoms.judging.texts import Entry, Texts, marked, passages, printable, terms
 from fathoms.judging.web.access import Address, PageName, Visitor
@@ -43,7 +45,7 @@ from fathoms.judging.web.connections import GuardedProtocol
 from fathoms.judging.web.limits import ConnectionLimits, Connections, Talk, WrongTokens
 from fathoms.judging.web.service import JudgingService, Refused, name_of
 
-PATIENCE = 0.5  # seconds that an assessor waits for the engine to take the last answer in, at most
+PATIENCE = 0.1  # seconds that an assessor waits for the engine to take the last answer in, at most
 LONGER = 10.0  # and where no document is left that was chosen before
 LARGEST = 32_768  # bytes of a request
 LONGEST = 400_000  # characters of a document that are shown
@@ -422,33 +424,34 @@ class Page:
         return await self._then_next(name, self.service.keep)
 
     async def _grade(self, request: Request) -> Response:
-        asked, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str)
-        answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"])
+        asked, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str, key=str)
+        answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"]), asked["key"]
         return await self._then_next(name, self.service.grade, *answer)
 
     async def _skip(self, request: Request) -> Response:
-        asked, name = await self._body(request, name=str, topic=str, document=str, note=str)
-        answer = asked["topic"], asked["document"], _note(asked["note"])
+        asked, name = await self._body(request, name=str, topic=str, document=str, note=str, key=str)
+        answer = asked["topic"], asked["document"], _note(asked["note"]), asked["key"]
         return await self._then_next(name, self.service.skip, *answer)
 
     async def _undo(self, request: Request) -> Response:
-        _, name = await self._body(request, name=str)
-        return await self._then_next(name, self.service.undo)
+        asked, name = await self._body(request, name=str, key=str)
+        return await self._then_next(name, self.service.undo, asked["key"])
 
     async def _revise(self, request: Request) -> Response:
-        asked, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str)
-        answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"])
-        await self._ask(self.service.revise, name, *answer)
-        return _json_text(f'{{"state":{await self._ask(self._state_of, name)}}}')
+        asked, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str, key=str)
+        answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"]), asked["key"]
+        done = await self._ask(self.service.revise, name, *answer)
+        return _json_text(f'{{{_already(done)}"state":{await self._ask(self._state_of, name)}}}')
 
     async def _settle(self, request: Request) -> Response:
         self._check_organiser(request)
         asked, name = await self._body(
-            request, self._visitor(request, "organise"), name=str, topic=str, document=str, grade=int
+            request, self._visitor(request, "organise"), name=str, topic=str, document=str, grade=int, key=str
         )
-        await self._ask(self.service.settle, name, asked["topic"], asked["document"], asked["grade"])
+        answer = asked["topic"], asked["document"], asked["grade"], asked["key"]
+        done = await self._ask(self.service.settle, name, *answer)
         await self._patiently(PATIENCE)
-        return _json_text(f'{{"state":{await self._ask(self.service.state)}}}')
+        return _json_text(f'{{{_already(done)}"state":{await self._ask(self.service.state)}}}')
 
     async def _keep(self, request: Request) -> Response:
         _, name = await self._body(request, name=str)
@@ -467,16 +470,16 @@ class Page:
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.wrap_future(self.service.fresh()), seconds)
 
-    async def _then_next(self, name: str, work: Callable[..., None], *args: Any) -> Response:
+    async def _then_next(self, name: str, work: Callable[..., Event | None], *args: Any) -> Response:
         """Do it, and answer with the next document."""
-        asked = self.service.submit(work, name, *args, then=lambda: self._offer_at_once(name))
-        offer = await asyncio.wrap_future(asked)
+        asked = self.service.submit(work, name, *args, then=lambda done: (done, self._offer_at_once(name)))
+        done, offer = await asyncio.wrap_future(asked)
         for seconds in (PATIENCE, LONGER):
             if offer is None or not offer.is_final:
                 await self._patiently(seconds)
                 offer = await self._ask(self._offer, name)
         document = None if offer.task is None else await self._with_text(offer.task)
-        return _json_text(f'{{"document":{_dumped(document)},"state":{offer.state}}}')
+        return _json_text(f'{{{_already(done)}"document":{_dumped(document)},"state":{offer.state}}}')
 
     def _offer_at_once(self, name: str) -> _Offer | None:
         return self._offer(name) if self.service.is_slow() else None
@@ -506,8 +509,12 @@ class Page:
             found = json.loads(raw)
         except (ValueError, RecursionError):
             raise Denied(400, "the body is no JSON") from None
+        if isinstance(found, dict) and "key" in fields:  # programs may do without
+            found.setdefault("key", None)
         if not isinstance(found, dict) or set(found) != set(fields):
             raise Denied(400, f"expected an object with the fields {', '.join(fields)}")
+        if fields.pop("key", None) is not None and not is_key(found["key"]):
+            raise Denied(400, f"expected a key of 16 to 64 letters, digits and - _, found {found['key']!r:.80}")
         for name, kind in fields.items():
             if type(found[name]) is not kind:
                 raise Denied(400, f"expected {name} to be of type {kind.__name__}, found {found[name]!r:.80}")
@@ -520,6 +527,15 @@ class Page:
         if given not in ("", visitor.name):
             raise Denied(403, f"this link is for {visitor.name} alone, found the name {printable(given)!r:.80}")
         return visitor.name
+
+
+def is_key(given: Any) -> bool:
+    return given is None or (isinstance(given, str) and re.fullmatch(r"[A-Za-z0-9_-]{16,64}", given) is not None)
+
+
+def _already(done: Event | None) -> str:
+    """For somebody who sends an answer again: what is saved, as a first field of JSON."""
+    return "" if done is None else f'"already":{_dumped({"kind": done.kind, "grade": done.grade})},'
 
 
 def _note(text: str) -> str:

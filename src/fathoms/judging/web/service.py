@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ import numpy as np
 
 from fathoms.errors import FathomsError
 from fathoms.judging.engine import Engine, last_fit
-from fathoms.judging.log import Event, Point
+from fathoms.judging.log import Event, KeptLease, Point
 from fathoms.judging.people import AssessorSummary, summaries
 from fathoms.judging.session import Judgments, PairStanding, Session, Task, count_settled, tidy
 from fathoms.judging.session_file import LogError
@@ -35,6 +36,7 @@ from fathoms.judging.staying import BATCH, topic_to_stay_on
 AHEAD = 4  # documents chosen in advance for each assessor, and as many for all
 PRESENT = 60.0  # seconds for which somebody counts as present after a sign of life
 NEW_TOPICS = 5  # topics chosen in advance for those who begin another
+SHORT = 0.1  # share of a lease by which one that is kept on disk may be too short
 LONGEST_NAME = 60
 SHOWN = 200  # points of the curve, and judgments in a list
 OPEN_PAIRS = 50  # in the list of those
@@ -91,7 +93,7 @@ class _OwnWork(NamedTuple):
 
 class _Request(NamedTuple):
     work: Callable[[], Any]
-    then: Callable[[], Any] | None
+    then: Callable[[Any], Any] | None
     future: Future[Any]
 
 
@@ -113,6 +115,8 @@ class JudgingService:
         self.session, self.budget, self.seconds, self._clock = session, budget, lease, clock
         self.stay, self.names = stay, names
         self._leases: dict[str, Lease] = {}  # by assessor; those that ran out stay until somebody takes the document
+        self._kept: dict[str, Lease] = {}  # as they are on disk
+        self._is_stale = False
         self._seen: dict[str, float] = {}
         self._own: dict[str, _OwnWork] = {}  # as of the assessor's last answer
         self._version = 0
@@ -135,6 +139,7 @@ class JudgingService:
     def start(self) -> None:
         for event in self.session.log.events()[-1:]:
             self._written = event.number
+        self._take_up_leases()
         self._ask_model()
         for thread in self._threads:
             thread.start()
@@ -148,10 +153,10 @@ class JudgingService:
         self._requests.put(None)
         self._threads[0].join()
 
-    def submit(self, work: Callable[..., Any], *args: Any, then: Callable[[], Any] | None = None) -> Future[Any]:
+    def submit(self, work: Callable[..., Any], *args: Any, then: Callable[[Any], Any] | None = None) -> Future[Any]:
         """Have the writer do it; the result is there when all of it is on disk.
 
-        `then` makes the result, after the work of all others who are served together.
+        `then` makes the result of that of the work, after the work of all others who are served together.
         """
         future: Future[Any] = Future()
         self._requests.put(_Request(lambda: work(*args), then, future))
@@ -185,26 +190,31 @@ class JudgingService:
         """All requests in one transaction; each one's answer goes out after it."""
         results: dict[int, Any] = {}
         failed: dict[int, Exception] = {}
-        written, version, leases = self._written, self._version, dict(self._leases)
+        written, version, leases, kept = self._written, self._version, dict(self._leases), self._kept
         try:
+            self._catch_up()
             with self.session.log.together():
                 for turn in ("work", "then"):
                     for i, request in enumerate(batch):
-                        do = getattr(request, turn)
-                        if do is None or i in failed:
+                        if i in failed:
                             continue
                         try:
-                            results[i] = do()
+                            if turn == "work":
+                                results[i] = request.work()
+                            elif request.then is not None:
+                                results[i] = request.then(results[i])
                         except LogError:  # nothing of this can be saved
                             raise
                         except Exception as error:
                             failed[i] = error
+                self._keep_leases()
                 if self._written > written:  # the curve is not worth a sync of its own
                     self._mark()
         except Exception as error:
-            self._written, self._leases = written, leases
-            self.session.reload()
-            self._own.clear()
+            self._written, self._leases, self._kept = written, leases, kept
+            self._is_stale = True
+            with suppress(FathomsError):  # the file may be gone, and come back
+                self._catch_up()
             failed = dict.fromkeys(range(len(batch)), error)
         if self._version > version:
             self._ask_model()
@@ -215,6 +225,39 @@ class JudgingService:
                 request.future.set_exception(failed[i])
             else:
                 request.future.set_result(results[i])
+
+    def _catch_up(self) -> None:
+        """After something could not be written, what is known is what is on disk."""
+        if self._is_stale:
+            self.session.reload()
+            self._own.clear()
+            self._is_stale = False
+
+    def _keep_leases(self) -> None:
+        """So that documents stay with whom they are if the server is killed. A sign of life every few seconds is not
+        worth a sync each time: a lease that is kept may be a little short."""
+        if set(self._kept) != set(self._leases) or not all(map(self._is_kept, self._leases)):
+            ahead = time.time() - self._clock()
+            self.session.log.keep_leases(
+                [
+                    KeptLease(name, lease.task.topic, lease.task.document, lease.until + ahead)
+                    for name, lease in self._leases.items()
+                ]
+            )
+            self._kept = dict(self._leases)
+
+    def _is_kept(self, name: str) -> bool:
+        kept, lease = self._kept[name], self._leases[name]
+        return kept.task == lease.task and lease.until - kept.until < self.seconds * SHORT
+
+    def _take_up_leases(self) -> None:
+        """Those of before a restart whose documents are still to be judged."""
+        for name, topic, document, until in self.session.log.leases():
+            index = self.session.candidates.find(topic, document)
+            if index is not None and self.session.may_grade(index, name):
+                left = min(until - time.time(), self.seconds)
+                self._leases[name] = Lease(Task(index, topic, document), self._clock() + left)
+        self._kept = dict(self._leases)
 
     def _mark(self) -> None:
         upto = len(self._trace)
@@ -429,15 +472,35 @@ class JudgingService:
     def _come(self, name: str) -> None:
         self._seen[name] = self._clock()
 
-    def grade(self, name: str, topic: str, document: str, grade: int, note: str) -> None:
-        self._mine(name, topic, document)
-        self._wrote(self.session.grade(topic, document, grade, name, note).number, name)
-        del self._leases[name]
+    # Each of these takes the key under which an answer is sent again where its sender does not know what became of it.
+    # Of one that is there already nothing is changed, and its event is returned.
 
-    def skip(self, name: str, topic: str, document: str, note: str) -> None:
-        self._mine(name, topic, document)
-        self._wrote(self.session.skip(topic, document, name, note).number, name)
-        del self._leases[name]
+    def grade(
+        self, name: str, topic: str, document: str, grade: int, note: str, key: str | None = None
+    ) -> Event | None:
+        done = self._done(name, key, topic, document)
+        if done is None:
+            self._mine(name, topic, document)
+            self._wrote(self.session.grade(topic, document, grade, name, note, key).number, name)
+            del self._leases[name]
+        return done
+
+    def skip(self, name: str, topic: str, document: str, note: str, key: str | None = None) -> Event | None:
+        done = self._done(name, key, topic, document)
+        if done is None:
+            self._mine(name, topic, document)
+            self._wrote(self.session.skip(topic, document, name, note, key).number, name)
+            del self._leases[name]
+        return done
+
+    def _done(self, name: str, key: str | None, topic: str | None = None, document: str | None = None) -> Event | None:
+        found = None if key is None else self.session.with_key(key)
+        if found is None:
+            return None
+        if found.assessor != name or topic not in (None, found.topic) or document not in (None, found.document):
+            raise Refused("the key of this answer is that of another one; nothing was saved")
+        self._come(name)
+        return found
 
     def _mine(self, name: str, topic: str, document: str) -> None:
         """Refuse an answer about a document that is not in this assessor's hands."""
@@ -453,24 +516,36 @@ class JudgingService:
         if not self.session.may_grade(index, name):  # while time was up
             raise Refused(f"somebody else has answered {about} meanwhile; your answer was not saved")
 
-    def undo(self, name: str) -> None:
+    def undo(self, name: str, key: str | None = None) -> Event | None:
         """Take the last answer back; its document comes again, unless somebody else has it now."""
+        done = self._done(name, key)
+        if done is not None:
+            return done
         self._come(name)
-        task = self.session.undo(name)
+        task = self.session.undo(name, key)
         if task is None:
             raise Refused(f"there is no answer of {name} to take back")
         self._wrote(self._written + 1, name)
         others = self._with_others(name)
         if task.candidate not in others and self.session.may_grade(task.candidate, name):
             self._lend(name, task)
+        return None
 
-    def revise(self, name: str, topic: str, document: str, grade: int, note: str) -> None:
+    def revise(
+        self, name: str, topic: str, document: str, grade: int, note: str, key: str | None = None
+    ) -> Event | None:
         """Another grade for a document that this assessor judged before; what is in hand stays there."""
-        self._come(name)
-        self._wrote(self.session.revise(topic, document, grade, name, note).number, name)
+        done = self._done(name, key, topic, document)
+        if done is None:
+            self._come(name)
+            self._wrote(self.session.revise(topic, document, grade, name, note, key).number, name)
+        return done
 
-    def settle(self, name: str, topic: str, document: str, grade: int) -> None:
-        self._wrote(self.session.settle(topic, document, grade, name).number, name)
+    def settle(self, name: str, topic: str, document: str, grade: int, key: str | None = None) -> Event | None:
+        done = self._done(name, key, topic, document)
+        if done is None:
+            self._wrote(self.session.settle(topic, document, grade, name, key=key).number, name)
+        return done
 
     # -- where it stands (work)
 
