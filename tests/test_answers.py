@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from fathoms.judging.log import KeptLease
 from fathoms.judging.web.service import JudgingService
 from tests.test_page import Command
 from tests.test_web import DOCUMENTS, TOKEN, Clock, Place, Site, answer, begin, place, resume
@@ -106,8 +107,6 @@ def test_leases_survive_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_kept_lease_whose_document_is_gone_or_judged_is_left(tmp_path: Path) -> None:
-    from fathoms.judging.log import KeptLease
-
     session = begin(tmp_path / "s.db")
     soon = time.time() + 30
     session.log.keep_leases(

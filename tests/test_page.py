@@ -263,6 +263,24 @@ def test_nobody_waits_for_a_topic(desk: Callable[..., Desk]) -> None:
     assert few.session.judged > 10
 
 
+def test_documents_are_chosen_as_far_ahead_as_a_look_takes(
+    desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quick judge goes on while the model thread takes its time over the last answer."""
+    here = desk(stay=1)
+    here.judge("ann")
+    go_on = threading.Event()
+    tell = here.session.tell
+    monkeypatch.setattr(here.session, "tell", lambda *order: go_on.wait(20) and tell(*order))
+    try:
+        for _ in range(15):
+            task = here.service.submit(here.service.take, "ann").result(10)
+            assert task is not None
+            here.service.submit(here.service.grade, "ann", task.topic, task.document, 0, "").result(10)
+    finally:
+        go_on.set()
+
+
 def test_who_comes_back_stays_on_the_topic(desk: Callable[..., Desk]) -> None:
     here = desk(stay=8)
     task = here.have("ann")

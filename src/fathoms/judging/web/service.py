@@ -33,7 +33,10 @@ from fathoms.judging.session import Judgments, PairStanding, Session, Task, coun
 from fathoms.judging.session_file import LogError
 from fathoms.judging.staying import BATCH, topic_to_stay_on
 
-AHEAD = 4  # documents chosen in advance for each assessor, and as many for all
+AHEAD = 4  # documents chosen in advance for each assessor, and as many for all, at least
+MOST_AHEAD = 50
+QUICK = 0.1  # seconds a document in which nobody should run out of them while the model thread looks
+FADE = 0.995  # how a slow look is forgotten, look by look: while the model is fitted now and then, the others are quick
 PRESENT = 60.0  # seconds for which somebody counts as present after a sign of life
 NEW_TOPICS = 5  # topics chosen in advance for those who begin another
 SHORT = 0.1  # share of a lease by which one that is kept on disk may be too short
@@ -78,7 +81,7 @@ class _Order:
     n: int
     first: list[int]  # candidates that come before those that the engine chooses
     leave: list[int]  # candidates that are not to be handed out
-    wanted: int
+    people: int  # who are here
     topics: list[int]  # on which somebody is
 
 
@@ -128,6 +131,7 @@ class JudgingService:
         self._ordered = threading.Condition()
         self._closing = False
         self._failure: Exception | None = None
+        self._slowest = 1.0  # seconds of a look, lately; before any, as if one had taken a while
         self._waiters: list[tuple[int, Future[None]]] = []
         self.view = View(-1, 0, False, [])
         self._stated: tuple[Any, str] = (None, "")
@@ -272,7 +276,6 @@ class JudgingService:
     # -- the model thread
 
     def _ask_model(self) -> None:
-        present = sum(map(self._is_here, self._seen))
         held = [lease.task.candidate for lease in self._held().values()]
         order = _Order(
             self._version,
@@ -281,7 +284,7 @@ class JudgingService:
             len(self.session.judgments),
             self.session.asked_first(),
             [*self.session.skipped, *held],
-            AHEAD * (present + 1),
+            sum(map(self._is_here, self._seen)),
             list(self._topics_taken()),
         )
         with self._ordered:
@@ -302,6 +305,7 @@ class JudgingService:
             except Exception as error:
                 self._failure = error
                 self._publish(View(order.version, order.n, False, []))
+            self._slowest = max(time.perf_counter() - start, FADE * self._slowest)
             with self._ordered:
                 if self._order is not None:  # at most half of the time, where answers come in faster than it looks
                     self._ordered.wait_for(lambda: self._closing, time.perf_counter() - start)
@@ -315,7 +319,7 @@ class JudgingService:
         of_topic: dict[int, list[int]] = {}
         elsewhere: list[int] = []
         if not all_settled:
-            queue += engine.queue(order.wanted, skip=[*order.leave, *order.first])
+            queue += engine.queue(self._ahead() * (order.people + 1), skip=[*order.leave, *order.first])
             if self.stay > 1:
                 of_topic, elsewhere = self._by_topic(engine, order, queue)
         pairs, expected = session.pairs(engine), session.expected(engine)
@@ -343,7 +347,12 @@ class JudgingService:
             taken += [int(topic[index]) for index in found]
         soon = [int(topic[index]) for index in (*queue[:AHEAD], *elsewhere)]
         topics = dict.fromkeys([*order.topics, *soon])
-        return {one: engine.queue(2 * AHEAD, skip=leave, topic=one) for one in topics}, elsewhere
+        return {one: engine.queue(max(2 * AHEAD, self._ahead()), skip=leave, topic=one) for one in topics}, elsewhere
+
+    def _ahead(self) -> int:
+        """Documents to choose in advance for each assessor: as many as a quick one judges while the model thread takes
+        its time, twice, for it rests as long as it works."""
+        return min(max(AHEAD, int(2 * self._slowest / QUICK)), MOST_AHEAD)
 
     def _publish(self, view: View) -> None:
         with self._ordered:
@@ -398,15 +407,13 @@ class JudgingService:
         if not session.seconds_come_last:
             yield from (index for index in waiting if own in (None, topic[index]))
         if not (view.settled or only_second):
-            queue = [index for index in view.queue if session.is_open(index)]
             yield from session.asked_first()
             if own is not None:
                 yield from filter(session.is_open, view.of_topic.get(own, ()))
-                yield from (index for index in queue if topic[index] == own)
-            yield from (index for index in queue if topic[index] not in taken)
-            yield from (index for index in view.elsewhere if topic[index] not in taken and session.is_open(index))
-            yield from queue
-            for others in (view.elsewhere, *view.of_topic.values()):
+                yield from (index for index in view.queue if topic[index] == own and session.is_open(index))
+            for others in (view.queue, view.elsewhere):
+                yield from (index for index in others if topic[index] not in taken and session.is_open(index))
+            for others in (view.queue, view.elsewhere, *view.of_topic.values()):
                 yield from filter(session.is_open, others)
         yield from waiting
 
