@@ -397,7 +397,7 @@ def test_many_paragraphs_are_cut() -> None:
     assert (len(parts["body"]), parts["cut"]) == (MOST_PARAGRAPHS, 7)
 
 
-SIZE = 1_000_000  # characters, for which anything that grows with the square takes minutes
+SIZE = 300_000  # characters, for which anything that grows with the square takes minutes
 HOSTILE = {
     "comments": "<!--",
     "ends of comments": "-->",
@@ -432,7 +432,7 @@ def test_texts_made_to_take_for_ever_do_not(name: str) -> None:
     module._sgml_topic(f"<top><title>{text}".encode())
     module._json_entry(json.dumps({"id": "d", "text": text}).encode())
     module._tsv_entry(f"d\t{text}".encode())
-    assert time.monotonic() - start < 60  # they take a second or two, and 29 s for a tenth of this before
+    assert time.monotonic() - start < 20  # they take a second at most
 
 
 @pytest.mark.parametrize(
@@ -452,7 +452,7 @@ def test_files_made_to_take_for_ever_do_not(tmp_path: Path, hostile: str) -> Non
     start = time.monotonic()
     with contextlib.suppress(FathomsError):
         open_texts(path, {"d"})
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 20
 
 
 def test_numbers_of_characters_with_thousands_of_digits() -> None:
@@ -462,12 +462,12 @@ def test_numbers_of_characters_with_thousands_of_digits() -> None:
 
 
 def test_of_a_file_that_unpacks_to_very_much_the_start_is_read(tmp_path: Path) -> None:
-    (tmp_path / "d.txt.gz").write_bytes(gzip.compress(b"dam " * 25_000_000, 1))
+    (tmp_path / "d.txt.gz").write_bytes(gzip.compress((b"x" * 999 + b" ") * 60_000, 1))
     found = open_texts(tmp_path, {"d"})
     tracemalloc.start()
     entry = found.get("d")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert entry is not None
-    assert len(entry.body[0]) == module.LONGEST - 1
-    assert peak < 90_000_000  # of 100 MB
+    assert len(entry.body[0]) == module.LONGEST
+    assert peak < 40_000_000  # of 60 MB

@@ -24,7 +24,7 @@ async function ask(path, body) {
 const AGAIN = [500, 1500, 3000]; // waits before it is sent again
 const pending = new Map(); // keys of answers of which it is not known what became of them
 const UNKNOWN = "No answer from the server, so it is not known whether this was saved. Press again: nothing is saved twice.";
-const isLost = (error) => !error.status || [502, 504].includes(error.status); // on the way there, or the way back
+const isLost = (error) => !error.status || [502, 503, 504].includes(error.status); // on the way there, or the way back
 
 async function save(path, body) {
   const about = JSON.stringify([path, body.topic, body.document]);
