@@ -1,10 +1,12 @@
 """The judging page under load: many assessors at once, on this machine alone.
 
     python bench/web.py [--assessors 20] [--grades 2000] [--systems 10] [--topics 50] [--depth 100] [--think 0]
+    python bench/web.py --assessors 1 --think 1 --grades 150 --systems 30 --runs RUNS --qrels QRELS
 
 The server is a process of its own; each assessor posts a grade, gets the next document and posts again, after `--think`
 seconds. Reported is the time from a grade to the next document. Then the log is compared with what was acknowledged:
-no answer may be lost, and no document judged twice.
+no answer may be lost, and no document judged twice. The collection is a simulated one, without `--runs`; else the first
+`--systems` files of that folder, and grades are those of `--qrels`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import re
 import signal
 import sqlite3
@@ -51,12 +54,15 @@ class Assessor(threading.Thread):
     def run(self) -> None:
         task = self.post("/api/next")["document"]
         while self.todo.acquire(blocking=False):
+            start = time.perf_counter()
             while task is None:
-                time.sleep(0.5)
+                time.sleep(0.05)
                 task = self.post("/api/next")["document"]
+            if self.seconds:  # waiting in vain is waiting too
+                self.seconds[-1] += time.perf_counter() - start
             time.sleep(self.think)
             topic, document = task["topic"]["id"], task["document"]["id"]
-            grade = self.truth[topic, document]
+            grade = self.truth.get((topic, document), 0)
             start = time.perf_counter()
             answer = self.post("/api/grade", topic=topic, document=document, grade=grade, note="")
             self.seconds.append(time.perf_counter() - start)
@@ -68,30 +74,44 @@ class Assessor(threading.Thread):
             task = answer["document"]
 
 
+def grades_in(path: Path) -> dict[tuple[str, str], int]:
+    lines = [line.split() for line in path.read_text().splitlines()]
+    return {(topic, document): int(grade) for topic, _, document, grade in lines}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (("assessors", 20), ("grades", 2_000), ("systems", 10), ("topics", 50), ("depth", 100)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--think", type=float, default=0.0)
-    args = parser.parse_args()
+    parser.add_argument("--runs", type=Path, help="a folder of runs")
+    parser.add_argument("--qrels", type=Path, help="grades of their documents")
+    parser.add_argument("--known", default="none", help="judgments that are there from the start")
+    args, more = parser.parse_known_args()  # others are flags of `fathoms judge`
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write(simulate(systems=args.systems, n_topics=args.topics, depth=args.depth, max_grade=1, texts=True), folder)
-        lines = [line.split() for line in (folder / "truth.txt").read_text().splitlines()]
-        truth = {(topic, document): int(grade) for topic, _, document, grade in lines}
+        if args.runs is None:
+            write(
+                simulate(systems=args.systems, n_topics=args.topics, depth=args.depth, max_grade=1, texts=True), folder
+            )
+            truth = grades_in(folder / "truth.txt")
+            words = ["none", folder / "runs", "--topic-texts", folder / "topics.jsonl", "--docs", folder / "docs.jsonl"]
+        else:
+            truth = {} if args.qrels is None else grades_in(args.qrels)
+            words = [args.known, *sorted(args.runs.iterdir())[: args.systems], "--depth", args.depth]
         log = folder / "session.db"
-        words = ["none", folder / "runs", "--topic-texts", folder / "topics.jsonl", "--docs", folder / "docs.jsonl"]
-        words += ["--session", log, "--confidence", "0.999999", "--web", "--port", "0", "--token", TOKEN]
+        words += ["--session", log, "--confidence", "0.999999", "--web", "--port", "0", *more]
         server = subprocess.Popen(
             [sys.executable, "-m", "fathoms", "judge", *map(str, words)],
             stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             text=True,
+            env={**os.environ, "FATHOMS_TOKEN": TOKEN},
         )
         assert server.stderr is not None
         port = 0
         for line in server.stderr:
-            found = re.search(r":(\d+)/\?token", line)
+            found = re.search(r":(\d+)/#token", line)
             port = int(found[1]) if found else port
             if "Ctrl-C" in line:
                 break

@@ -12,7 +12,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import urllib.parse
 import urllib.request
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -85,8 +84,7 @@ def grades(path: Path) -> dict[tuple[str, str], int]:
 
 def judge(link: str, truth: dict[tuple[str, str], int], other: bool = False) -> None:
     """One document by somebody's link, by the truth or not."""
-    base, _, query = link.partition("?")
-    token = urllib.parse.parse_qs(query)["token"][0]
+    base, _, token = link.partition("#token=")
 
     def post(path: str, **body: Any) -> Any:
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}

@@ -94,6 +94,7 @@ OF_THE_RESULT = {
     "--host",
     "--port",
     "--token",
+    "--token-file",
     "--lease",
     "--assessors",
     "--links",

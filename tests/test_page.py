@@ -40,10 +40,17 @@ from fathoms.judging.people import summaries
 from fathoms.judging.session import Session, Task, known
 from fathoms.judging.staying import topic_to_stay_on
 from fathoms.judging.texts import LONG, PASSAGE, PASSAGES, passages
-from fathoms.judging.web.access import Address, kept_organiser_token, kept_tokens, read_assessors, write_links
+from fathoms.judging.web.access import (
+    Address,
+    kept_cookie_key,
+    kept_organiser_token,
+    kept_tokens,
+    read_assessors,
+    write_links,
+)
 from fathoms.judging.web.server import Page, PageOptions
 from fathoms.judging.web.service import JudgingService
-from tests.test_web import BASE, NEVER, TOKEN, Clock, Place, Site, answer, begin, place, resume
+from tests.test_web import BASE, NEVER, TOKEN, Clock, Place, Site, answer, begin, enter, place, resume
 
 __all__ = ["place"]  # a fixture
 
@@ -256,6 +263,24 @@ def test_nobody_waits_for_a_topic(desk: Callable[..., Desk]) -> None:
     assert few.session.judged > 10
 
 
+def test_documents_are_chosen_as_far_ahead_as_a_look_takes(
+    desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quick judge goes on while the model thread takes its time over the last answer."""
+    here = desk(stay=1)
+    here.judge("ann")
+    go_on = threading.Event()
+    tell = here.session.tell
+    monkeypatch.setattr(here.session, "tell", lambda *order: go_on.wait(20) and tell(*order))
+    try:
+        for _ in range(15):
+            task = here.service.submit(here.service.take, "ann").result(10)
+            assert task is not None
+            here.service.submit(here.service.grade, "ann", task.topic, task.document, 0, "").result(10)
+    finally:
+        go_on.set()
+
+
 def test_who_comes_back_stays_on_the_topic(desk: Callable[..., Desk]) -> None:
     here = desk(stay=8)
     task = here.have("ann")
@@ -395,10 +420,10 @@ def test_personal_links_fix_the_name(place: Callable[..., Place]) -> None:
     address = Address(token=TOKEN, people=people)
     app = Page(here.service, None, None, address).app()
     ann, bob, other = (TestClient(app, base_url=BASE, headers={"Origin": BASE}) for _ in range(3))
-    assert ann.get("/", params={"token": people["Ann B."]}).status_code == 200
-    assert bob.get("/", params={"token": people["Bob"]}).status_code == 200
-    assert other.get("/", params={"token": TOKEN}).status_code == 401  # no shared way in
-    assert other.get("/organise", params={"token": people["Bob"]}).status_code == 401
+    assert enter(ann, people["Ann B."]).status_code == 200
+    assert enter(bob, people["Bob"]).status_code == 200
+    assert enter(other, TOKEN).status_code == 401  # no shared way in
+    assert enter(other, people["Bob"], "organise").status_code == 401
     assert ann.get("/api/about").json()["name"] == "Ann B."
     task = ann.post("/api/next", json={"name": ""}).json()["document"]
     forged = ann.post("/api/grade", json=answer(task, name="Bob"))
@@ -417,11 +442,11 @@ def test_tokens_are_kept_in_the_session(tmp_path: Path) -> None:
     log = begin(tmp_path / "s.db").log
     assert kept_tokens(log, None) == {}
     first = kept_tokens(log, {"ann": None, "bob": "token-of-bob-000"})
-    assert (len(first["ann"]), first["bob"]) == (24, "token-of-bob-000")
-    token = kept_organiser_token(log)
+    assert (len(first["ann"]), first["bob"]) == (32, "token-of-bob-000")
+    token, key = kept_organiser_token(log), kept_cookie_key(log)
     log.close()
     log = Log.open(tmp_path / "s.db")
-    assert (kept_tokens(log, None), kept_organiser_token(log)) == (first, token)
+    assert (kept_tokens(log, None), kept_organiser_token(log), kept_cookie_key(log)) == (first, token, key)
     later = kept_tokens(log, {"ann": None, "cleo": None})
     assert later["ann"] == first["ann"]
     assert set(kept_tokens(log, None)) == {"ann", "cleo"}
@@ -435,7 +460,8 @@ def test_a_file_of_assessors(tmp_path: Path) -> None:
     for text, message in (
         ("# nobody\n", "has no names"),
         ("ann\nann\n", "2: ann is there twice"),
-        ("ann\tshort\n", "expected a token of 12 characters or more"),
+        ("ann\tshort\n", "1: after the tab: expected a token of 16 to 200 characters"),
+        ("ann\tabababababababab\n", "8 different characters or more, found 2"),
         ("x" * 61 + "\n", "expected a name of 1 to 60"),
         ("ann\ttoken-of-bob-000\nbob\ttoken-of-bob-000\n", "bob has the token of somebody else"),
     ):
@@ -451,8 +477,8 @@ def test_a_file_of_links(tmp_path: Path) -> None:
     address = Address(token=TOKEN, people={"ann": "token-of-ann-000"}, public="https://host.example/judge/")
     write_links(path, address)
     assert path.stat().st_mode & 0o777 == 0o600
-    organiser = f"https://host.example/judge/organise?token={address.organiser_token}"
-    expected = f"organiser\t{organiser}\nann\thttps://host.example/judge/?token=token-of-ann-000\n"
+    organiser = f"https://host.example/judge/organise#token={address.organiser_token}"
+    expected = f"organiser\t{organiser}\nann\thttps://host.example/judge/#token=token-of-ann-000\n"
     assert path.read_text() == expected
     with pytest.raises(InputError, match="cannot be written"):
         write_links(tmp_path / "none" / "links.tsv", address)
@@ -564,14 +590,13 @@ PUBLIC = "https://eval.example/deep/judge"
 def test_under_a_path(place: Callable[..., Place], prefix: str, host: str) -> None:
     here = place()
     address = Address(token=TOKEN, public=PUBLIC + "/")
-    assert address.url() == f"{PUBLIC}/?token={TOKEN}"
+    assert address.url() == f"{PUBLIC}/#token={TOKEN}"
     client = TestClient(
         Page(here.service, None, None, address).app(),
         base_url=BASE,
         headers={"Host": host, "Origin": "https://eval.example"},
     )
-    opened = client.get(f"{prefix}/", params={"token": TOKEN}, follow_redirects=False)
-    assert (opened.status_code, opened.headers["location"]) == (303, "./")
+    opened = enter(client, TOKEN, base=prefix)
     cookie = opened.headers["set-cookie"]
     assert "Secure" in cookie
     assert "Path=/deep/judge/;" in cookie
@@ -691,6 +716,15 @@ class Command:
         self.process.communicate(timeout=30)
 
 
+def follow(client: httpx.Client, link: str) -> httpx.Response:
+    """Open a link as the entrance does it: what is behind the # is sent by its script alone."""
+    base, _, token = link.partition("#token=")
+    assert client.get(base).status_code == 401
+    page = "organise" if base.endswith("organise") else "judge"
+    assert enter(client, token, page, base.removesuffix("organise").rstrip("/")).status_code == 200
+    return client.get(base)
+
+
 def test_a_proxy_and_a_restart(tmp_path: Path) -> None:
     """Personal links by way of a proxy under a path; after a restart they are the same."""
     proxy = Proxy("/deep/judge")
@@ -715,7 +749,7 @@ def test_a_proxy_and_a_restart(tmp_path: Path) -> None:
             with httpx.Client(
                 follow_redirects=True, headers={"Origin": proxy.url.removesuffix("/deep/judge")}
             ) as client:
-                page = client.get(server.links["ann"])
+                page = follow(client, server.links["ann"])
                 assert (page.status_code, str(page.url)) == (200, f"{proxy.url}/")
                 for link in re.findall(r"(?:src|href)=\"([^\"]+)\"", page.text):
                     if link not in ("qrels.txt", "provenance.tsv"):
@@ -727,7 +761,7 @@ def test_a_proxy_and_a_restart(tmp_path: Path) -> None:
                 task = client.post(f"{proxy.url}/api/next", json={"name": ""}).json()["document"]
                 done = client.post(f"{proxy.url}/api/grade", json=answer(task, grade=3))
                 assert done.json()["state"]["judged"] == len(links)
-                page = client.get(server.links["organise"])
+                page = follow(client, server.links["organise"])
                 assert (page.status_code, str(page.url)) == (200, f"{proxy.url}/organise")
                 names = [one["name"] for one in client.get(f"{proxy.url}/api/organise").json()["state"]["assessors"]]
                 assert names == ["ann", "bob"]
@@ -781,13 +815,12 @@ def test_over_tls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     server = Command(tmp_path, "--demo", "demo", "--certificate", "cert.pem", "--key", "key.pem")
     try:
         trust = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
-        with httpx.Client(verify=trust, follow_redirects=True) as client:
+        with httpx.Client(verify=trust) as client:
             assert server.links["judge"].startswith("https://127.0.0.1:")
-            page = client.get(server.links["judge"])
-            assert page.status_code == 200
-            assert "Secure" in page.history[0].headers["set-cookie"]
-            base = str(page.url).rstrip("/")
-            task = client.post(f"{base}/api/next", json={"name": "ann"}, headers={"Origin": base}).json()["document"]
+            base, _, token = server.links["judge"].partition("/#token=")
+            client.headers["Origin"] = base
+            assert "Secure" in enter(client, token, base=base).headers["set-cookie"]
+            task = client.post(f"{base}/api/next", json={"name": "ann"}).json()["document"]
             assert task["document"]["id"]
     finally:
         server.stop()
@@ -931,7 +964,7 @@ def test_nothing_acknowledged_is_lost_whenever_the_server_is_killed(tmp_path: Pa
     rng = random.Random(11)
     hands = [Hand("ann", random.Random(1)), Hand("bob", random.Random(2))]
     path = tmp_path / "demo" / "fathoms-judging.db"
-    words = [sys.executable, "-m", "fathoms", "judge", "--demo", "demo", "--web", "--port", "0", "--token", TOKEN]
+    words = [sys.executable, "-m", "fathoms", "judge", "--demo", "demo", "--web", "--port", "0"]
     words += ["--confidence", "0.999999999", "--quiet"]
     on_its_way = early = 0
     rows: list[tuple[Any, ...]] = []
@@ -939,6 +972,7 @@ def test_nothing_acknowledged_is_lost_whenever_the_server_is_killed(tmp_path: Pa
         process = subprocess.Popen(
             [*words, *(["--resume"] if is_begun(path) else [])],
             cwd=tmp_path,
+            env={**os.environ, "FATHOMS_TOKEN": TOKEN},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -954,7 +988,7 @@ def test_nothing_acknowledged_is_lost_whenever_the_server_is_killed(tmp_path: Pa
                 line = process.stderr.readline()
                 assert line, heard
                 heard += line
-            port = int(re.findall(r":(\d+)/\?token", heard)[0])
+            port = int(re.findall(r":(\d+)/#token", heard)[0])
             threads = [threading.Thread(target=hand.work, args=(port,)) for hand in hands]
             for thread in threads:
                 thread.start()

@@ -370,14 +370,31 @@ def test_answers_without_a_lease(place: Callable[..., Place]) -> None:
             here.do(here.service.skip, name, "1", document, "")
     here.clock.now = 59
     here.do(here.service.keep, "bob")
-    here.clock.now = 61
-    with pytest.raises(Refused, match=r"your 60 seconds for topic 1, document .* are over"):
-        here.grade("ann", mine)
     assert here.session.log.events() == []
+    here.clock.now = 61
     here.grade("bob", other)  # who gave a sign of life kept it
-    assert here.take("ann") == mine  # nobody else wanted it
-    here.grade("ann", mine)
+    here.grade("ann", mine)  # nobody else took it, late as it is
     assert here.state()["judged"] == 2
+
+
+def test_a_late_answer_counts_unless_somebody_else_has_the_document(place: Callable[..., Place]) -> None:
+    here = place()
+    mine = here.take("ann") or ""
+    here.clock.now = 61
+    here.do(here.service.keep, "ann")  # late, and it is hers again
+    assert mine not in {here.take(f"p{i}") for i in range(len(DOCUMENTS))}
+    here.clock.now = 200
+    while mine not in (took := {name: here.take(name) for name in ("bob", "cleo", "dan")}).values():
+        for name, document in took.items():
+            here.grade(name, document or "")
+    with pytest.raises(Refused, match=r"is with (bob|cleo|dan) now; your answer was not saved"):
+        here.grade("ann", mine)
+    here.do(here.service.keep, "ann")  # takes nothing from anybody
+    holder = next(name for name, document in took.items() if document == mine)
+    here.grade(holder, mine)
+    for late in (lambda: here.grade("ann", mine), lambda: here.do(here.service.skip, "ann", "1", mine, "")):
+        with pytest.raises(Refused, match=r"somebody else has answered topic 1, document .* meanwhile"):
+            late()
 
 
 def test_the_desk_takes_back(place: Callable[..., Place]) -> None:
@@ -515,6 +532,11 @@ TOPICS = Words({"1": Entry("Dams and <b>fish</b>", ("What do they do?", "Only ri
 TEXTS = Words({name: Entry("", (EVIL,)) for name in DOCUMENTS[:6]} | {"d06": Entry("t", ("x" * (LONGEST + 5),))})
 
 
+def enter(client: httpx.Client, token: str, page: str = "judge", base: str = "") -> httpx.Response:
+    """As the entrance does it."""
+    return client.post(f"{base}/api/enter", json={"page": page, "token": token})
+
+
 class Site:
     """A page over a small session, with browsers that have opened it: an assessor's, the organiser's, a stranger's."""
 
@@ -524,8 +546,8 @@ class Site:
         self.client, self.organiser, self.stranger = (
             TestClient(app, base_url=BASE, headers={"Origin": BASE}) for _ in range(3)
         )
-        assert self.client.get("/", params={"token": TOKEN}).status_code == 200
-        assert self.organiser.get("/organise", params={"token": ADDRESS.organiser_token}).status_code == 200
+        assert enter(self.client, TOKEN).status_code == 200
+        assert enter(self.organiser, ADDRESS.organiser_token, "organise").status_code == 200
 
     def post(self, path: str, **body: Any) -> httpx.Response:
         return self.client.post(f"/api/{path}", json=body)
@@ -664,26 +686,43 @@ EXPORTS = ("/qrels.txt", "/provenance.tsv")
 CHANGES = ("next", "grade", "skip", "undo", "revise", "history", "settle", "keep", "text")
 
 
+@pytest.fixture
+def no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On wrong tokens."""
+    for name in ("WRONG_OF_ONE", "WRONG_OF_ALL"):
+        monkeypatch.setattr(f"fathoms.judging.web.limits.{name}", 10**6)
+
+
+@pytest.mark.usefixtures("no_limit")
 def test_wrong_tokens(site: Site) -> None:
     task = site.next("ann")
     outside = site.stranger
-    for path in ("/", "/organise", "/api/about", "/api/state", "/api/organise", "/api/judgments", *EXPORTS):
+    for path in ("/", "/organise"):
+        entrance = outside.get(path)
+        assert (entrance.status_code, "entrance.js" in entrance.text) == (401, True)
+        assert outside.get(path, params={"token": "wrong"}).status_code == 401
+        assert outside.get(path, headers={"Authorization": "Bearer wrong"}).status_code == 401
+    for page in ("judge", "organise"):
+        refused = enter(outside, "wrong", page)
+        assert (refused.status_code, "set-cookie" in refused.headers) == (401, False)
+        assert "ask whoever organises the judging for a new link" in refused.json()["error"]
+    for path in ("/api/about", "/api/state", "/api/organise", "/api/judgments", *EXPORTS):
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
             response = outside.get(path, headers=headers)
             assert response.status_code == 401, path
             assert "token" in response.json()["error"]
-        assert outside.get(path, params={"token": "wrong"}).status_code == 401
     for path in CHANGES:
         outside.cookies.set("fathoms-judge-8417", "wrong")
         assert outside.post(f"/api/{path}", json=answer(task)).status_code == 401
     assert site.untouched()
 
 
+@pytest.mark.usefixtures("no_limit")
 def test_who_organises_does_not_judge_and_who_judges_does_not_organise(site: Site) -> None:
     task = site.next("ann")
     organiser = site.stranger
-    assert organiser.get("/", params={"token": ADDRESS.organiser_token}).status_code == 401
-    assert organiser.get("/organise", params={"token": TOKEN}).status_code == 401
+    assert enter(organiser, ADDRESS.organiser_token).status_code == 401
+    assert enter(organiser, TOKEN, "organise").status_code == 401
     opened = organiser.get("/organise", params={"token": ADDRESS.organiser_token}, follow_redirects=False)
     assert (opened.status_code, opened.headers["location"]) == (303, "organise")
     for path in ("/organise", "/api/about", "/api/organise", "/api/judgments", *EXPORTS):
@@ -706,14 +745,30 @@ def test_who_organises_does_not_judge_and_who_judges_does_not_organise(site: Sit
     assert site.untouched()
 
 
-def test_the_token_leaves_the_address_at_once(site: Site) -> None:
+def test_links_of_before_lose_their_token_at_once(site: Site) -> None:
     response = site.stranger.get("/", params={"token": TOKEN}, follow_redirects=False)
     assert (response.status_code, response.headers["location"]) == (303, "./")
-    cookie = response.headers["set-cookie"].lower()
-    assert "httponly" in cookie
-    assert "samesite=lax" in cookie
-    assert "secure" not in cookie
-    for path in ("/", *PAGES, "/api/state"):
+    assert site.stranger.get("/api/about").status_code == 200
+
+
+def test_a_cookie_is_not_the_token(site: Site) -> None:
+    response = enter(site.stranger, TOKEN)
+    cookie = response.headers["set-cookie"]
+    assert TOKEN not in cookie
+    assert re.match(r"fathoms-judge-8417=[0-9a-f]{64}; HttpOnly; Path=/; SameSite=lax$", cookie)
+    value = cookie.partition(";")[0].partition("=")[2]
+    same, withdrawn = (Address(token=token, cookie_key=ADDRESS.cookie_key) for token in (TOKEN, f"{TOKEN}-2"))
+    assert same.by_cookie("judge", value) is not None  # after a restart
+    assert same.by_cookie("organise", value) is None
+    assert withdrawn.by_cookie("judge", value) is None
+    assert Address(token=TOKEN).by_cookie("judge", value) is None  # another session
+    site.stranger.cookies.clear()
+    site.stranger.cookies.set("fathoms-judge-8417", TOKEN)
+    assert site.stranger.get("/api/about").status_code == 401
+
+
+def test_every_answer_has_the_headers(site: Site) -> None:
+    for path in ("/", *PAGES, "/api/state", "/none", "/api/grade", "/api/organise"):
         headers = site.client.get(path).headers
         assert headers["referrer-policy"] == "no-referrer"
         assert headers["cache-control"] == "no-store"
@@ -754,10 +809,7 @@ def test_which_hosts_are_ours() -> None:
     assert everywhere.knows("10.0.0.7")
     assert everywhere.knows(socket.gethostname().lower())
     assert not everywhere.knows("evil.example")
-    assert Address(host="::1", port=80, token=TOKEN).url().startswith("http://[::1]:80/?token=")
-    for bad in ("short", "token-with-ümlaut", "token with blanks", "new-line-at-the-end\n", "semi;colon;colon"):
-        with pytest.raises(FathomsError, match="expected a token of 12 characters or more: letters, digits"):
-            Address(token=bad)
+    assert Address(host="::1", port=80, token=TOKEN).url().startswith("http://[::1]:80/#token=")
     assert len({Address().token for _ in range(10)}) == 10
 
 
@@ -831,13 +883,9 @@ def test_leases_over_the_wire(site: Site) -> None:
     refused = site.post("grade", **answer(other, name="ann"))
     assert refused.status_code == 409
     assert "is with bob now" in refused.json()["error"]
-    site.here.clock.now = 61
-    late = site.post("grade", **answer(mine))
-    assert late.status_code == 409
-    assert "seconds for topic 1" in late.json()["error"]
     assert site.untouched()
-    assert site.next("ann") == mine
-    assert site.post("grade", **answer(mine)).status_code == 200
+    site.here.clock.now = 61
+    assert site.post("grade", **answer(mine)).status_code == 200  # late, and still hers
     twice = site.post("grade", **answer(mine))
     assert twice.status_code == 409
     assert len(site.here.session.log.events()) == 1
@@ -864,6 +912,7 @@ def test_settling_over_the_wire(place: Callable[..., Place]) -> None:
 
 def test_bad_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("weak.txt").write_text("secret-word\n")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -874,9 +923,14 @@ def test_bad_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
             (("--demo", "--port", "1"), "--port is for the page; add --web"),
             (
                 ("--demo", "d", "--web", "--host", "0.0.0.0"),
-                "choose what opens the page with --token TEXT or --assessors",
+                "choose what opens the page with --token-file FILE or --assessors",
             ),
-            (("--demo", "d", "--web", "--token", "short"), "expected a token of 12 characters or more"),
+            (("--demo", "d", "--web", "--token", "short"), "--token: expected a token of 16 to 200 characters"),
+            (("--demo", "d", "--web", "--token", "aaaabbbbaaaabbbb"), "could be guessed"),
+            (("--demo", "d", "--web", "--token-file", "weak.txt"), "weak.txt: expected a token of 16 to 200"),
+            (("--demo", "d", "--web", "--token-file", "none.txt"), "none.txt: no such file"),
+            (("--demo", "d", "--web", "--token", "x", "--token-file", "y"), "do not go together"),
+            (("--demo", "--token-file", "y"), "--token-file is for the page; add --web"),
             (("--demo", "d", "--web", "--oracle", "x"), "--oracle does not go with --web"),
             (("--demo", "d", "--web", "--port", port), f"cannot listen on 127.0.0.1, port {port}"),
             (("--demo", "d", "--docs", "x"), "--demo brings runs and texts of its own; leave out --docs"),
@@ -886,7 +940,15 @@ def test_bad_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
             with pytest.raises(SystemExit) as exit:
                 main(["judge", *words])
             assert exit.value.code == 2, words
-            assert message in capsys.readouterr().err
+            said = capsys.readouterr().err
+            assert message in said
+            assert "secret-word" not in said
+    monkeypatch.setenv("FATHOMS_TOKEN", "secret-word")
+    with pytest.raises(SystemExit):
+        main(["judge", "--demo", "d", "--web"])
+    said = capsys.readouterr().err
+    assert "FATHOMS_TOKEN: expected a token of 16 to 200 characters" in said
+    assert "secret-word" not in said
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(SystemExit):
         main(["judge", "--demo", "--web"])
@@ -922,7 +984,20 @@ def test_a_final_grade_taken_back_in_the_terminal(tmp_path: Path) -> None:
 
 def test_the_whole_command(tmp_path: Path) -> None:
     """Begun, judged, stopped by Ctrl-C with an export, and resumed where it stood."""
-    words = [sys.executable, "-m", "fathoms", "judge", "--demo", "demo", "--web", "--port", "0", "--token", TOKEN]
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    words = [
+        sys.executable,
+        "-m",
+        "fathoms",
+        "judge",
+        "--demo",
+        "demo",
+        "--web",
+        "--port",
+        "0",
+        "--token-file",
+        "token",
+    ]
     documents: list[dict[str, Any]] = []
     for resumed in ([], ["--resume"]):
         server = subprocess.Popen(
@@ -936,9 +1011,9 @@ def test_the_whole_command(tmp_path: Path) -> None:
         heard = ""
         while "Ctrl-C" not in heard:
             heard += server.stderr.readline()
-        found = re.search(r"judge at +http://127.0.0.1:(\d+)/\?token=", heard)
+        found = re.search(r"judge at +http://127.0.0.1:(\d+)/#token=", heard)
         assert found, heard
-        assert re.search(r"organise at +http://127.0.0.1:\d+/organise\?token=[\w-]+\n", heard)
+        assert re.search(r"organise at +http://127.0.0.1:\d+/organise#token=[\w-]+\n", heard)
 
         def post(path: str, body: dict[str, Any], port: str = found[1]) -> dict[str, Any]:
             headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}

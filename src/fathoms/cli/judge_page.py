@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ FLAGS = (  # without --web they mean nothing
     "host",
     "port",
     "token",
+    "token_file",
     "lease",
     "assessors",
     "links",
@@ -37,7 +39,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     page.add_argument("--web", action="store_true", help="judge on a page, alone or with others, until Ctrl-C")
     page.add_argument("--host", metavar="NAME", help="address to listen on (127.0.0.1: this machine alone)")
     page.add_argument("--port", metavar="N", type=options.at_least_zero, help="port to listen on (8417; 0: any)")
-    page.add_argument("--token", metavar="TEXT", help="what opens the page (by default, something new each time)")
+    page.add_argument("--token", metavar="TEXT", help=SUPPRESS)
+    page.add_argument(
+        "--token-file", metavar="FILE", help="a token that opens the page (or $FATHOMS_TOKEN; new each time without)"
+    )
     page.add_argument(
         "--lease", metavar="SECONDS", type=options.at_least_one, help="how long a document stays with one person (600)"
     )
@@ -77,15 +82,39 @@ def check(args: Namespace) -> None:
         raise FathomsError("--certificate and --key go together")
     if args.certificate is not None:
         check_certificate(args.certificate, args.key)
+    args.token = _token(args)
     if args.host not in (None, *LOOPBACK) and args.token is None and args.assessors is None:
         raise FathomsError(
-            f"--host {args.host} lets other machines in; choose what opens the page with --token TEXT or --assessors "
-            "FILE, and have it travel by a network you trust, or over HTTPS (--certificate, --public-url)"
+            f"--host {args.host} lets other machines in; choose what opens the page with --token-file FILE or "
+            "--assessors FILE, and have it travel by a network you trust, or over HTTPS (--certificate, --public-url)"
         )
     _check_files(args)
     if args.grades is not None and not args.resume:
         _check_greatest(args.grades, args.max_grade)
         args.max_grade = len(_grades(args.grades)) - 1
+
+
+def _token(args: Namespace) -> str | None:
+    """What opens the page, if somebody chose it."""
+    from fathoms.errors import FathomsError
+    from fathoms.judging.web.access import check_token, read_token
+
+    if args.token is not None and args.token_file is not None:
+        raise FathomsError("--token and --token-file do not go together; leave out --token")
+    if args.token is not None:
+        print(
+            "fathoms: note: other users of this machine can read --token in the list of processes; put the token into "
+            "a file and use --token-file FILE, or set FATHOMS_TOKEN",
+            file=sys.stderr,
+        )
+        check_token(args.token, "--token: ")
+        return str(args.token)
+    if args.token_file is not None:
+        return read_token(args.token_file)
+    found = os.environ.get("FATHOMS_TOKEN")
+    if found is not None:
+        check_token(found, "FATHOMS_TOKEN: ")
+    return found
 
 
 def _check_files(args: Namespace) -> None:
@@ -167,7 +196,7 @@ def _say(address: Address, links: Path | None) -> None:
 
 def _address(session: Session, args: Namespace) -> Address:
     """Personal tokens are kept in the session, and the organiser's too, so that links survive a restart."""
-    from fathoms.judging.web.access import Address, kept_organiser_token, kept_tokens, read_assessors
+    from fathoms.judging.web.access import Address, kept_cookie_key, kept_organiser_token, kept_tokens, read_assessors
 
     people = kept_tokens(session.log, None if args.assessors is None else read_assessors(args.assessors))
     given = {name: value for name in ("host", "port", "token") if (value := getattr(args, name)) is not None}
@@ -175,6 +204,7 @@ def _address(session: Session, args: Namespace) -> Address:
         **given,
         organiser_token=kept_organiser_token(session.log),
         people=people,
+        cookie_key=kept_cookie_key(session.log),
         public=args.public_url,
         tls=args.certificate is not None,
     )

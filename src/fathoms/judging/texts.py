@@ -12,12 +12,13 @@ import mmap
 import os
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from fathoms.data.files import decompress, is_packed, read_bytes
+from fathoms.data.files import decompress, is_packed, opened, read_bytes
 from fathoms.errors import InputError
 
 IDS = ("id", "_id", "docno", "doc_id", "docid", "did", "topic", "topic_id", "qid", "query_id", "number", "num")
@@ -127,13 +128,23 @@ class FolderTexts:
         path = self._paths.get(name)
         if path is None:
             return None
-        raw = read_bytes(path)[:LONGEST]
+        raw = _start(path)
         if raw.lstrip()[:1] == b"<":
             return _sgml_document(raw)
         return Entry("", _paragraphs(_decode(raw)))
 
     def __len__(self) -> int:
         return len(self._paths)
+
+
+def _start(path: Path) -> bytes:
+    """The first bytes of a file, however large it is, or becomes where it is compressed."""
+    try:
+        with opened(str(path)) as file:
+            raw: bytes = file.read(LONGEST)
+            return raw
+    except Exception as error:  # each codec has exceptions of its own
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", str(path)) from None
 
 
 def _content(name: str) -> Bytes:
@@ -303,16 +314,18 @@ def _windows(number: int, paragraph: str, wanted: set[str]) -> Iterator[tuple[in
         [word for match in re.finditer(r"\w+", paragraph[start:end]) if (word := _bare(match[0])) in wanted]
         for start, end in sentences
     ]
+    inside: Counter[str] = Counter()  # words of the sentences from i to before j, which both go on to the end once
+    j = 0
     for i, (start, end) in enumerate(sentences):
-        if not hits[i]:
-            continue
-        words = list(hits[i])
-        for j in range(i + 1, len(sentences)):
-            if sentences[j][1] - start > PASSAGE:
-                break
-            end = sentences[j][1]
-            words += hits[j]
-        yield len(set(words)), len(words), Passage(number, start, end)
+        while j < len(sentences) and (j <= i or sentences[j][1] - start <= PASSAGE):
+            inside.update(hits[j])
+            j += 1
+        if hits[i]:
+            yield len(inside), inside.total(), Passage(number, start, max(end, sentences[j - 1][1]))
+        inside.subtract(hits[i])
+        for word in hits[i]:
+            if not inside[word]:
+                del inside[word]
 
 
 def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
@@ -418,8 +431,8 @@ _BREAK = re.compile(r"</?(P|BR|DIV|H[1-6]|LI|TR|TABLE)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z!?][^<>]*>")
 
 _TOPIC = re.compile(rb"<(top|topic)\b([^<>]*)>(.*?)(?:</\1>|(?=<\1\b)|\Z)", re.IGNORECASE | re.DOTALL)
-_NUMBER = re.compile(rb"<num(?:ber)?>\s*(?:number\s*:)?\s*([^\s<]+)", re.IGNORECASE)
-_NUMBER_WITHIN = re.compile(rb"\b(?:number|id)\s*=\s*[\"']?\s*([^\s\"'>]+)", re.IGNORECASE)
+_NUMBER = re.compile(rb"<num(?:ber)?>\s*(?:number\s*:\s*)?([^\s<]+)", re.IGNORECASE)
+_NUMBER_WITHIN = re.compile(rb"\b(?:number|id)\s*=\s*(?:[\"']\s*)?([^\s\"'>]+)", re.IGNORECASE)
 _FIELD = re.compile(
     r"<(title|query|desc|description|question|narr|narrative)>\s*(?:(?:topic|description|narrative)\s*:)?(.*?)"
     r"(?=</?[a-z]+\b[^<>]*>|\Z)",
@@ -491,7 +504,14 @@ def _sgml_document(raw: bytes) -> Entry:
 
 def _plain(text: str) -> tuple[str, ...]:
     """Without tags, paragraph by paragraph."""
-    return _paragraphs(html.unescape(_TAG.sub(" ", _BREAK.sub("\n\n", text))))
+    return _paragraphs(_unescaped(_TAG.sub(" ", _BREAK.sub("\n\n", text))))
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return html.unescape(text)
+    except ValueError:  # the number of a character has thousands of digits, which Python refuses to read
+        return text
 
 
 def _sgml_topics(content: Bytes, source: str) -> Found:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import json
 import os
 import re
 import secrets
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -18,13 +20,14 @@ from urllib.parse import urlsplit
 from fathoms.data.files import read_bytes
 from fathoms.errors import FathomsError, InputError
 from fathoms.judging.log import Log
+from fathoms.judging.web.limits import is_loopback
 from fathoms.judging.web.service import name_of
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::")
 PORTS = {"http": 80, "https": 443}
-TOKEN = re.compile(r"[A-Za-z0-9._~-]{12,200}")
-BAD_TOKEN = "expected a token of 12 characters or more: letters, digits and - . _ ~"
+TOKEN = re.compile(r"[A-Za-z0-9._~-]{16,200}")
+LEAST_DIFFERENT = 8  # characters of a token
 PageName = Literal["judge", "organise"]
 
 
@@ -36,7 +39,23 @@ class Visitor(NamedTuple):
 
 
 def new_token() -> str:
-    return secrets.token_urlsafe(18)
+    return secrets.token_urlsafe(24)
+
+
+def new_key() -> str:
+    return secrets.token_hex(32)
+
+
+def check_token(token: str, whose: str = "") -> None:
+    """Refuse what could be guessed. The message does not have the token: messages are kept and passed on."""
+    if not TOKEN.fullmatch(token):
+        why = f"found {len(token)} characters" if len(token) < 16 else "found others"
+        raise FathomsError(f"{whose}expected a token of 16 to 200 characters, letters, digits and - . _ ~; {why}")
+    if len(set(token)) < LEAST_DIFFERENT:
+        raise FathomsError(
+            f"{whose}expected a token with {LEAST_DIFFERENT} different characters or more, found {len(set(token))}: it "
+            "could be guessed; leave it out to get a random one"
+        )
 
 
 def same(given: str, wanted: str) -> bool:
@@ -49,7 +68,7 @@ class Address:
     """Where the page is, and the tokens that open it: the one that assessors share, and the organiser's.
 
     `people` have a token each, by name; then the shared one opens nothing. `public` is the address under which others
-    reach the page, where that is not its own.
+    reach the page, where that is not its own. Cookies, which stand for a token, are made with `cookie_key`.
     """
 
     host: str = "127.0.0.1"
@@ -57,12 +76,15 @@ class Address:
     token: str = field(default_factory=new_token)
     organiser_token: str = field(default_factory=new_token)  # nobody can work it out from the others
     people: Mapping[str, str] = field(default_factory=dict)
+    cookie_key: str = field(default_factory=new_key)
     public: str | None = None
     tls: bool = False
 
     def __post_init__(self) -> None:
-        if not TOKEN.fullmatch(self.token):
-            raise FathomsError(BAD_TOKEN)
+        check_token(self.token)
+        check_token(self.organiser_token, "the organiser's token: ")
+        for name, token in self.people.items():
+            check_token(token, f"the token of {name}: ")
         if self.organiser_token in (self.token, *self.people.values()):
             raise FathomsError("the organiser's token must not be an assessor's; choose another")
         if self.public is not None:
@@ -70,14 +92,38 @@ class Address:
 
     # -- who
 
-    def visitor(self, page: PageName, token: str) -> Visitor | None:
-        """Who has this token, on the page for assessors or the organiser's."""
+    def visitors(self, page: PageName) -> Iterator[tuple[Visitor, str]]:
+        """Everybody who may open a page, with the token for it."""
         if page == "organise":
-            return Visitor("organise") if same(token, self.organiser_token) else None
-        if not self.people:
-            return Visitor("judge") if same(token, self.token) else None
-        found = [name for name, theirs in self.people.items() if same(token, theirs)]
-        return Visitor("judge", found[0]) if found else None
+            yield Visitor("organise"), self.organiser_token
+        elif self.people:
+            yield from ((Visitor("judge", name), token) for name, token in self.people.items())
+        else:
+            yield Visitor("judge"), self.token
+
+    def by_token(self, page: PageName, given: str) -> Visitor | None:
+        found = [visitor for visitor, token in self.visitors(page) if same(given, token)]
+        return found[0] if found else None
+
+    def by_cookie(self, page: PageName, given: str) -> Visitor | None:
+        found = self._by_cookie.get(given)
+        return found if found is not None and found.page == page else None
+
+    def cookie_value(self, visitor: Visitor) -> str:
+        """What a browser keeps in place of the token: it says nothing about it, and ends with it."""
+        return next(value for value, other in self._by_cookie.items() if other == visitor)
+
+    @cached_property
+    def _by_cookie(self) -> dict[str, Visitor]:
+        key = bytes.fromhex(self.cookie_key)
+        pages: tuple[PageName, ...] = ("judge", "organise")
+        found = [(visitor, token) for page in pages for visitor, token in self.visitors(page)]
+        words = [json.dumps([*visitor, token]).encode() for visitor, token in found]
+        return {hmac.digest(key, one, "sha256").hex(): visitor for one, (visitor, _) in zip(words, found, strict=True)}
+
+    def is_shared(self, client: str) -> bool:
+        """Whether everybody may have this address, since a proxy on this machine is in front."""
+        return self.public is not None and is_loopback(client)
 
     # -- where
 
@@ -106,12 +152,13 @@ class Address:
         return f"[{host}]" if ":" in host else host
 
     def url(self, name: str | None = None) -> str:
-        """The link for assessors: the shared one, or somebody's own."""
-        return f"{self.base}/?token={self.token if name is None else self.people[name]}"
+        """The link for assessors: the shared one, or somebody's own. What follows `#` a browser keeps to itself, so no
+        server and no proxy can write it to a log."""
+        return f"{self.base}/#token={self.token if name is None else self.people[name]}"
 
     @property
     def organiser_url(self) -> str:
-        return f"{self.base}/organise?token={self.organiser_token}"
+        return f"{self.base}/organise#token={self.organiser_token}"
 
     def cookie(self, page: PageName) -> str:
         """Browsers do not tell the ports of one host apart."""
@@ -176,12 +223,12 @@ def read_assessors(path: str) -> dict[str, str | None]:
         token = token.strip()
         try:
             name = name_of(text)
+            if token:
+                check_token(token, "after the tab: ")
         except FathomsError as error:
             raise InputError(str(error), path, number) from None
         if name in found:
             raise InputError(f"{name} is there twice", path, number)
-        if token and not TOKEN.fullmatch(token):
-            raise InputError(f"{BAD_TOKEN}, after a tab; found {token!r:.80}", path, number)
         if token and token in found.values():
             raise InputError(f"{name} has the token of somebody else", path, number)
         found[name] = token or None
@@ -204,10 +251,29 @@ def kept_tokens(log: Log, wanted: Mapping[str, str | None] | None) -> dict[str, 
 
 def kept_organiser_token(log: Log) -> str:
     """The organiser's token of a session, the same each time."""
-    token: str | None = log.meta().get("organiser")
-    if token is None:
-        token = new_token()
-        log.change("organiser", token)
+    return _kept(log, "organiser", new_token)
+
+
+def kept_cookie_key(log: Log) -> str:
+    """The key of a session's cookies, the same each time, so that whoever is in stays in after a restart."""
+    return _kept(log, "cookie_key", new_key)
+
+
+def _kept(log: Log, name: str, make: Callable[[], str]) -> str:
+    found: str | None = log.meta().get(name)
+    if found is None:
+        found = make()
+        log.change(name, found)
+    return found
+
+
+def read_token(path: str) -> str:
+    """The token in a file, which has nothing else."""
+    token = read_bytes(path).decode(errors="replace").strip()
+    try:
+        check_token(token)
+    except FathomsError as error:
+        raise InputError(str(error), path) from None
     return token
 
 

@@ -19,6 +19,52 @@ async function ask(path, body) {
   return answer;
 }
 
+// -- answers, each with a key: sent again under it, an answer is saved once
+
+const AGAIN = [500, 1500, 3000]; // waits before it is sent again
+const pending = new Map(); // keys of answers of which it is not known what became of them
+const UNKNOWN = "No answer from the server, so it is not known whether this was saved. Press again: nothing is saved twice.";
+const isLost = (error) => !error.status || [502, 503, 504].includes(error.status); // on the way there, or the way back
+
+async function save(path, body) {
+  const about = JSON.stringify([path, body.topic, body.document]);
+  const fresh = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0"));
+  if (!pending.has(about)) pending.set(about, fresh.join(""));
+  for (let turn = 0; ; turn += 1) {
+    try {
+      const answer = await ask(path, { ...body, key: pending.get(about) });
+      pending.delete(about);
+      return answer;
+    } catch (error) {
+      if (!isLost(error)) pending.delete(about);
+      if (!isLost(error) || turn === AGAIN.length) throw error;
+      await new Promise((resume) => { setTimeout(resume, AGAIN[turn]); });
+    }
+  }
+}
+
+async function enter() {
+  // A link has its token behind the #, which browsers keep to themselves; here it becomes a cookie. Whether it did.
+  const found = /^#token=(.*)$/.exec(location.hash);
+  if (!found) return false;
+  history.replaceState(null, "", location.pathname + location.search);
+  await ask("api/enter", { page: location.pathname.endsWith("/organise") ? "organise" : "judge", token: found[1] });
+  location.reload(); // as whoever the link is for
+  return true;
+}
+
+async function arrive() {
+  // By a link somebody may come who is here already, perhaps as somebody else.
+  try {
+    return await enter();
+  } catch (error) {
+    report(error, "No connection to the server.");
+    return false;
+  }
+}
+
+addEventListener("hashchange", arrive);
+
 function complain(text) {
   $("alert").textContent = text;
   $("alert").hidden = !text;
@@ -77,7 +123,8 @@ function putDocument(task, title, label, body) {
   else title.textContent = task.document.id;
   paragraphs(body, task.document);
   if (task.document.body === null) {
-    body.append(element("p", "No text available. You can still grade it if you know it, or skip it.", "none"));
+    const why = task.document.failed ? "This text cannot be shown." : "No text available.";
+    body.append(element("p", `${why} You can still grade it if you know it, or skip it.`, "none"));
   } else if (!task.document.body.length) {
     body.append(element("p", "The text is empty.", "none"));
   }

@@ -129,12 +129,14 @@ async function settle(one, grade) {
   busy = true;
   try {
     const name = $("settler-name").value.trim() || "organiser";
-    show((await ask("api/settle", { name, topic: one.topic, document: one.document, grade })).state);
+    const answer = await save("api/settle", { name, topic: one.topic, document: one.document, grade });
+    show(answer.state);
     complain("");
-    $("live").textContent = `Final grade ${grade} saved.`;
+    $("live").textContent = `Final grade ${answer.already ? answer.already.grade : grade} saved.`;
     await list();
   } catch (error) {
-    report(error, "No connection to the server; this grade was not saved.");
+    if (isLost(error)) lose(UNKNOWN);
+    else complain(sentence(error.message));
   } finally {
     busy = false;
   }
@@ -147,4 +149,4 @@ $("reader-close").addEventListener("click", () => $("reader").close());
 for (const filter of ["by-assessor", "by-topic"]) {
   $(filter).addEventListener("change", () => list().catch((error) => report(error, "No connection to the server.")));
 }
-poll();
+arrive().then((leaves) => { if (!leaves) poll(); });

@@ -13,19 +13,20 @@ let active = true; // whether anybody did anything since the last poll
 // -- talking to the server
 
 async function change(path, body, done) {
-  if (busy) return false;
+  // What the server answered, or null.
+  if (busy) return null;
   busy = true;
   for (const one of document.querySelectorAll("#bar button")) one.disabled = true;
   try {
-    const answer = await ask(path, { name, ...body });
+    const answer = await save(path, { name, ...body });
     complain("");
     (done || show)(answer);
-    return true;
+    return answer;
   } catch (error) {
-    if (error.status) complain(sentence(error.message));
-    else lose("No connection to the server; this answer was not saved.");
+    if (isLost(error)) lose(UNKNOWN);
+    else complain(sentence(error.message));
     if (error.status === 409) await renew();
-    return false;
+    return null;
   } finally {
     busy = false;
     for (const one of document.querySelectorAll("#bar button")) one.disabled = false;
@@ -109,7 +110,7 @@ function showTopic(topic) {
   if (topic.title.join("")) fill($("topic-title"), topic.title);
   else $("topic-title").textContent = topic.body ? "" : `Topic ${topic.id}`;
   paragraphs($("topic-body"), topic);
-  if (topic.body === null) $("topic-body").append(element("p", "The text of this topic is not available.", "muted"));
+  if (topic.body === null) $("topic-body").append(element("p", topic.failed ? "The text of this topic cannot be shown." : "The text of this topic is not available.", "muted"));
   $("new-topic").hidden = Boolean(revising) || lastTopic === null || lastTopic === topic.id;
   if (!revising) lastTopic = topic.id;
 }
@@ -212,7 +213,7 @@ function showStandings(all) {
 async function settle(one, grade) {
   const body = { topic: one.topic, document: one.document, grade };
   const done = await change("api/settle", body, (answer) => show({ state: { ...state, standings: answer.state } }));
-  if (done) $("live").textContent = `Final grade ${grade} saved.`;
+  if (done) $("live").textContent = `Final grade ${done.already ? done.already.grade : grade} saved.`;
 }
 
 // -- grades
@@ -285,7 +286,15 @@ async function give(grade) {
   const pressed = $("grades").children[grade];
   if (pressed) pressed.classList.add("pressed");
   const body = { topic: topic.id, document: shown.id, grade, note: $("note-text").value };
-  if (await change("api/grade", body)) said(`Saved: ${shown.id} as ${grade}`);
+  tell(await change("api/grade", body), shown.id, `Saved: ${shown.id} as ${grade}`);
+}
+
+function tell(answer, id, words) {
+  // Of an answer that was sent again, what was saved the first time.
+  if (!answer) return;
+  const { already } = answer;
+  const kept = already && (already.kind === "skip" ? `Skipped already: ${id}` : `Saved already: ${id} as ${already.grade}`);
+  said(kept || words);
 }
 
 async function revise(grade) {
@@ -296,16 +305,17 @@ async function revise(grade) {
     return;
   }
   const body = { topic: task.topic.id, document: task.document.id, grade, note: $("note-text").value };
-  if (!await change("api/revise", body)) return;
+  const answer = await change("api/revise", body);
+  if (!answer) return;
   leaveRevising();
-  said(`Changed: ${task.document.id} ${before === null ? "" : `from ${before} `}to ${grade}`);
+  tell(answer, task.document.id, `Changed: ${task.document.id} ${before === null ? "" : `from ${before} `}to ${grade}`);
 }
 
 async function skip() {
   if (!current || revising) return;
   const { topic, document: shown } = current;
   const note = [$("note-text").value, $("skip-text").value].map((text) => text.trim()).filter(Boolean).join(" ");
-  if (await change("api/skip", { topic: topic.id, document: shown.id, note })) said(`Skipped: ${shown.id}`);
+  tell(await change("api/skip", { topic: topic.id, document: shown.id, note }), shown.id, `Skipped: ${shown.id}`);
 }
 
 async function undo() {
@@ -564,4 +574,4 @@ async function welcome(given) {
   showHistory();
 }
 
-begin();
+arrive().then((leaves) => { if (!leaves) begin(); });

@@ -12,42 +12,53 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fathoms.errors import FathomsError, InputError
 from fathoms.judging.export import provenance_bytes, qrels_bytes
 from fathoms.judging.guidelines import GradeName, blocks
+from fathoms.judging.log import Event
 from fathoms.judging.session import Session, Task
 from fathoms.judging.texts import Entry, Texts, marked, passages, printable, terms
 from fathoms.judging.web.access import Address, PageName, Visitor
+from fathoms.judging.web.connections import GuardedProtocol
+from fathoms.judging.web.limits import ConnectionLimits, Connections, Talk, WrongTokens
 from fathoms.judging.web.service import JudgingService, Refused, name_of
 
-PATIENCE = 0.5  # seconds that an assessor waits for the engine to take the last answer in, at most
+PATIENCE = 0.1  # seconds that an assessor waits for the engine to take the last answer in, at most
 LONGER = 10.0  # and where no document is left that was chosen before
 LARGEST = 32_768  # bytes of a request
 LONGEST = 400_000  # characters of a document that are shown
 LONGEST_NOTE = 2_000
 SWITCH = 0.0005  # seconds after which the engine's thread lets others in; every call of SQLite waits for it
 LONGEST_TITLE = 160
+MOST_PARAGRAPHS = 10_000
+READERS = 4  # threads that read texts
+READING = 10.0  # seconds that a text may take, before it counts as one that cannot be shown
+TITLES = 2.0  # seconds for the titles of a list; those that were not read by then come the next time
 PAGES = {
     "/style.css": "text/css",
-    **dict.fromkeys(("/common.js", "/standings.js", "/script.js", "/organise.js"), "text/javascript"),
+    **dict.fromkeys(("/common.js", "/standings.js", "/script.js", "/organise.js", "/entrance.js"), "text/javascript"),
     "/icon.svg": "image/svg+xml",
 }
 HEADERS = {
@@ -71,12 +82,25 @@ class PageOptions:
     show_standings: bool = False
 
 
+NO_TEXT: dict[str, Any] = {"title": [], "body": None, "cut": 0, "passages": []}
+CANNOT_BE_SHOWN = {**NO_TEXT, "failed": True}
+
+
+class _Offer(NamedTuple):
+    """A document for somebody, if there is one; where it stands, as JSON; and whether there is no point in asking
+    again at once."""
+
+    task: Task | None
+    state: str
+    is_final: bool
+
+
 class Denied(FathomsError):
     """A request that is not answered, and the status that says so."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, **headers: str) -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.headers = status, headers
 
 
 class Page:
@@ -92,9 +116,12 @@ class Page:
     ) -> None:
         self.service, self.topics, self.documents, self.address = service, topics, documents, address
         self.options = options or PageOptions()
+        self.talk = Talk()
+        self._wrong_tokens = WrongTokens(address.is_shared)
+        self._readers = ThreadPoolExecutor(READERS, "texts")
         folder = files("fathoms.judging.web")
         self._files = {path: (folder / path[1:]).read_bytes() for path in PAGES}
-        self._html = {page: (folder / f"{page}.html").read_bytes() for page in ("judge", "organise")}
+        self._html = {page: (folder / f"{page}.html").read_bytes() for page in ("judge", "organise", "entrance")}
         self._about = self._described()
         self._titles: dict[tuple[bool, str], str] = {}
 
@@ -117,6 +144,7 @@ class Page:
             *(
                 Route(f"/api/{name}", self._guarded(work), methods=["POST"])
                 for name, work in (
+                    ("enter", self._enter),
                     ("next", self._next),
                     ("grade", self._grade),
                     ("skip", self._skip),
@@ -129,7 +157,7 @@ class Page:
                 )
             ),
         ]
-        return _Beneath(Starlette(routes=routes), self.address.path)
+        return _WithHeaders(_Beneath(Starlette(routes=routes), self.address.path))
 
     # -- who may
 
@@ -141,14 +169,16 @@ class Page:
                 response = await answer(request)
             except Denied as error:
                 response = _json({"error": str(error)}, error.status)
+                response.headers.update(error.headers)
             except Refused as error:
                 response = _json({"error": str(error)}, 409)
             except InputError as error:  # the session's file
-                print(f"fathoms: {error}", file=sys.stderr)
+                self.talk.say("the session's file", str(error))
                 response = _json({"error": str(error)}, 500)
             except FathomsError as error:
                 response = _json({"error": str(error)}, 400)
-            response.headers.update(HEADERS)
+            except ClientDisconnect:  # nobody will read it
+                response = _json({"error": "the request was not sent to its end"}, 400)
             return response
 
         return guarded
@@ -170,10 +200,28 @@ class Page:
             raise Denied(403, f"requests from {printable(origin)!r} are not accepted")
 
     def _visitor(self, request: Request, page: PageName) -> Visitor | None:
+        """Who sends this: by the token of a program, or the cookie of a browser, of which there is one a page."""
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
-            given = request.cookies.get(self.address.cookie(page), "")
-        return self.address.visitor(page, given)
+        if scheme.lower() == "bearer":
+            found: Visitor | None = self._admitted(request, given, "judge", "organise")
+        else:
+            found = self.address.by_cookie(page, request.cookies.get(self.address.cookie(page), ""))
+        return found if found is not None and found.page == page else None
+
+    def _admitted(self, request: Request, token: str, *pages: PageName) -> Visitor:
+        """Who has this token. After many wrong ones none is looked at for a while, be it right: else whoever guesses
+        could go on. Those who are in have cookies, which nobody can guess."""
+        client = request.client.host if request.client else ""
+        seconds = self._wrong_tokens.wait(client)
+        if seconds:
+            message = f"there were too many wrong tokens; try again in {seconds} seconds"
+            raise Denied(429, message, **{"Retry-After": str(seconds)})
+        for page in pages:
+            found = self.address.by_token(page, token)
+            if found is not None:
+                return found
+        self._wrong_tokens.count(client)
+        raise Denied(401, "this token is not the right one; ask whoever organises the judging for a new link")
 
     def _assessor(self, request: Request) -> Visitor:
         found = self._visitor(request, "judge")
@@ -194,24 +242,29 @@ class Page:
     async def _home(self, request: Request) -> Response:
         page: PageName = "organise" if request.url.path.endswith("/organise") else "judge"
         given = request.query_params.get("token")
-        if given is not None:  # out of the address at once, where it could be seen and passed on
-            if self.address.visitor(page, given) is None:
-                raise Denied(401, "this token is not the right one")
+        if given is not None:  # as older links have it; out of the address at once
             response: Response = RedirectResponse("organise" if page == "organise" else "./", 303)
-            response.set_cookie(
-                self.address.cookie(page),
-                given,
-                path=f"{self.address.path}/",
-                secure=self.address.is_secure,
-                httponly=True,
-                samesite="lax",
-            )
-            return response
-        if page == "judge":
-            self._assessor(request)
-        elif self._visitor(request, "organise") is None:
-            raise Denied(401, "open the page by the organiser's link, with the token that `fathoms judge` printed")
+            return self._with_cookie(response, self._admitted(request, given, page))
+        if self._visitor(request, page) is None:
+            return Response(self._html["entrance"], 401, media_type="text/html")
         return Response(self._html[page], media_type="text/html")
+
+    async def _enter(self, request: Request) -> Response:
+        """From the entrance, which has the token of the link it was opened by."""
+        asked = await self._object(request, page=str, token=str)
+        page: PageName = "organise" if asked["page"] == "organise" else "judge"
+        return self._with_cookie(_json({}), self._admitted(request, asked["token"], page))
+
+    def _with_cookie(self, response: Response, visitor: Visitor) -> Response:
+        response.set_cookie(
+            self.address.cookie(visitor.page),
+            self.address.cookie_value(visitor),
+            path=f"{self.address.path}/",
+            secure=self.address.is_secure,
+            httponly=True,
+            samesite="lax",
+        )
+        return response
 
     async def _static(self, request: Request) -> Response:
         return Response(self._files[request.url.path], media_type=PAGES[request.url.path])
@@ -275,75 +328,130 @@ class Page:
         """Who judged what."""
         self._check_organiser(request)
         asked = request.query_params
-        return _json(await self._ask(self._listed, asked.get("assessor") or None, asked.get("topic") or None))
+        return await self._list(asked.get("assessor") or None, asked.get("topic") or None)
 
     async def _history(self, request: Request) -> Response:
         """An assessor's own answers."""
         asked, name = await self._body(request, name=str, topic=str)
-        return _json(await self._ask(self._listed, name, asked["topic"] or None))
+        return await self._list(name, asked["topic"] or None)
 
-    def _listed(self, assessor: str | None, topic: str | None) -> dict[str, Any]:
+    async def _list(self, assessor: str | None, topic: str | None) -> Response:
+        """Answers with titles, which are read elsewhere: the writer has other things to do."""
+        rows, topics = await self._ask(self._listed, assessor, topic)
+        titles = await self._read_elsewhere(
+            self._titles_of, [row["document"] for row in rows], [*topics, *(row["topic"] for row in rows)]
+        )
+        of_document, of_topic = titles or ({}, {})
+        for row in rows:
+            row["title"] = of_document.get(row["document"], "")
+            row["topic_title"] = of_topic.get(row["topic"], "")
+        return _json({"judgments": rows, "topics": [[one, of_topic.get(one, "")] for one in topics]})
+
+    def _listed(self, assessor: str | None, topic: str | None) -> tuple[list[dict[str, Any]], list[str]]:
         session = self.service.session
+        rows = [
+            {
+                "topic": event.topic,
+                "document": event.document,
+                "kind": event.kind,
+                "grade": event.grade,
+                "assessor": event.assessor,
+                "time": event.time,
+                "note": printable(event.note),
+                "revised_from": [old.grade for old in session.revised(event)],
+            }
+            for event in self.service.recent(assessor, topic)
+        ]
+        return rows, self.service.topics_judged(assessor)
+
+    # -- texts, which are read in threads of their own
+
+    async def _read_elsewhere(self, work: Callable[..., Any], *args: Any) -> Any:
+        """What a reader makes of texts; None where it fails or takes too long."""
+        reading = asyncio.get_running_loop().run_in_executor(self._readers, work, *args)
+        try:
+            return await asyncio.wait_for(reading, READING)
+        except Exception as error:  # whatever is wrong with a text, its document can be judged or skipped
+            self._say_unreadable(error)
+            return None
+
+    def _say_unreadable(self, error: Exception) -> None:
+        why = f"it was not read within {READING:g} seconds" if isinstance(error, TimeoutError) else repr(error)
+        text = str(error) if isinstance(error, InputError) else f"a text cannot be shown: {why:.200}"
+        self.talk.say("texts that cannot be shown", f"warning: {text}")
+
+    def _titles_of(self, documents: Iterable[str], topics: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+        end = time.monotonic() + TITLES
+        return (
+            {name: self._title(self.documents, name, end) for name in documents},
+            {name: self._title(self.topics, name, end) for name in topics},
+        )
+
+    def _title(self, texts: Texts | None, name: str, end: float) -> str:
+        known = (texts is self.topics, name)
+        if texts is not None and known not in self._titles and time.monotonic() < end:
+            self._titles[known] = ""
+            try:
+                entry = texts.get(name)
+                self._titles[known] = "" if entry is None else printable(entry.title[:LONGEST_TITLE])
+            except Exception as error:
+                self._say_unreadable(error)
+        return self._titles.get(known, "")
+
+    async def _with_text(self, task: Task) -> dict[str, Any]:
+        parts = await self._read_elsewhere(self._texts_of, task) or (CANNOT_BE_SHOWN, CANNOT_BE_SHOWN)
+        topic, document = parts
         return {
-            "judgments": [
-                {
-                    "topic": event.topic,
-                    "topic_title": self._title(self.topics, event.topic),
-                    "document": event.document,
-                    "title": self._title(self.documents, event.document),
-                    "kind": event.kind,
-                    "grade": event.grade,
-                    "assessor": event.assessor,
-                    "time": event.time,
-                    "note": printable(event.note),
-                    "revised_from": [old.grade for old in session.revised(event)],
-                }
-                for event in self.service.recent(assessor, topic)
-            ],
-            "topics": [[one, self._title(self.topics, one)] for one in self.service.topics_judged(assessor)],
+            "topic": {"id": task.topic, **topic},
+            "document": {"id": task.document, **document},
+            "lease": self.service.seconds,
         }
 
-    def _title(self, texts: Texts | None, name: str) -> str:
-        if texts is None:
-            return ""
-        known = (texts is self.topics, name)
-        if known not in self._titles:
-            entry = _read(texts, name)
-            self._titles[known] = "" if entry is None else printable(entry.title[:LONGEST_TITLE])
-        return self._titles[known]
+    def _texts_of(self, task: Task) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Topic and document; where one cannot be read, the other is there all the same."""
+        shown, wanted = [CANNOT_BE_SHOWN, CANNOT_BE_SHOWN], set[str]()
+        for i, (texts, name) in enumerate(((self.topics, task.topic), (self.documents, task.document))):
+            try:
+                entry = None if texts is None else texts.get(name)
+                shown[i] = _parts(entry, wanted)
+                wanted = terms(entry)  # of the topic, for the document
+            except Exception as error:
+                self._say_unreadable(error)
+        return shown[0], shown[1]
 
     async def _next(self, request: Request) -> Response:
         _, name = await self._body(request, name=str)
         return await self._then_next(name, self.service.keep)
 
     async def _grade(self, request: Request) -> Response:
-        asked, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str)
-        answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"])
+        asked, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str, key=str)
+        answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"]), asked["key"]
         return await self._then_next(name, self.service.grade, *answer)
 
     async def _skip(self, request: Request) -> Response:
-        asked, name = await self._body(request, name=str, topic=str, document=str, note=str)
-        answer = asked["topic"], asked["document"], _note(asked["note"])
+        asked, name = await self._body(request, name=str, topic=str, document=str, note=str, key=str)
+        answer = asked["topic"], asked["document"], _note(asked["note"]), asked["key"]
         return await self._then_next(name, self.service.skip, *answer)
 
     async def _undo(self, request: Request) -> Response:
-        _, name = await self._body(request, name=str)
-        return await self._then_next(name, self.service.undo)
+        asked, name = await self._body(request, name=str, key=str)
+        return await self._then_next(name, self.service.undo, asked["key"])
 
     async def _revise(self, request: Request) -> Response:
-        asked, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str)
-        answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"])
-        await self._ask(self.service.revise, name, *answer)
-        return _json_text(f'{{"state":{await self._ask(self._state_of, name)}}}')
+        asked, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str, key=str)
+        answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"]), asked["key"]
+        done = await self._ask(self.service.revise, name, *answer)
+        return _json_text(f'{{{_already(done)}"state":{await self._ask(self._state_of, name)}}}')
 
     async def _settle(self, request: Request) -> Response:
         self._check_organiser(request)
         asked, name = await self._body(
-            request, self._visitor(request, "organise"), name=str, topic=str, document=str, grade=int
+            request, self._visitor(request, "organise"), name=str, topic=str, document=str, grade=int, key=str
         )
-        await self._ask(self.service.settle, name, asked["topic"], asked["document"], asked["grade"])
+        answer = asked["topic"], asked["document"], asked["grade"], asked["key"]
+        done = await self._ask(self.service.settle, name, *answer)
         await self._patiently(PATIENCE)
-        return _json_text(f'{{"state":{await self._ask(self.service.state)}}}')
+        return _json_text(f'{{{_already(done)}"state":{await self._ask(self.service.state)}}}')
 
     async def _keep(self, request: Request) -> Response:
         _, name = await self._body(request, name=str)
@@ -353,44 +461,32 @@ class Page:
     async def _text(self, request: Request) -> Response:
         """A document that was handed out before, for those who revise a grade or settle a disagreement."""
         asked, _ = await self._body(request, self._visitor(request, "organise"), topic=str, document=str)
-        return _json(await self._ask(self._shown, asked["topic"], asked["document"]))
-
-    def _shown(self, topic: str, document: str) -> dict[str, Any]:
-        index = self.service.session.find(topic, document)
-        return self._document(Task(index, topic, document))
+        topic, document = asked["topic"], asked["document"]
+        index = await self._ask(self.service.session.find, topic, document)
+        return _json(await self._with_text(Task(index, topic, document)))
 
     async def _patiently(self, seconds: float) -> None:
         """Give the engine a moment, and no more."""
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.wrap_future(self.service.fresh()), seconds)
 
-    async def _then_next(self, name: str, work: Callable[..., None], *args: Any) -> Response:
+    async def _then_next(self, name: str, work: Callable[..., Event | None], *args: Any) -> Response:
         """Do it, and answer with the next document."""
-        asked = self.service.submit(work, name, *args, then=lambda: self._offer_at_once(name))
-        found, answer = await asyncio.wrap_future(asked)
+        asked = self.service.submit(work, name, *args, then=lambda done: (done, self._offer_at_once(name)))
+        done, offer = await asyncio.wrap_future(asked)
         for seconds in (PATIENCE, LONGER):
-            if not found:
+            if offer is None or not offer.is_final:
                 await self._patiently(seconds)
-                found, answer = await self._ask(self._offer, name)
-        return _json_text(answer)
+                offer = await self._ask(self._offer, name)
+        document = None if offer.task is None else await self._with_text(offer.task)
+        return _json_text(f'{{{_already(done)}"document":{_dumped(document)},"state":{offer.state}}}')
 
-    def _offer_at_once(self, name: str) -> tuple[bool, str]:
-        return self._offer(name) if self.service.is_slow() else (False, "")
+    def _offer_at_once(self, name: str) -> _Offer | None:
+        return self._offer(name) if self.service.is_slow() else None
 
-    def _offer(self, name: str) -> tuple[bool, str]:
-        """An answer, and whether there is no point in asking again at once."""
+    def _offer(self, name: str) -> _Offer:
         task = self.service.take(name)
-        document = _dumped(None if task is None else self._document(task))
-        answer = f'{{"document":{document},"state":{self._state_of(name)}}}'
-        return task is not None or self.service.why_ended() is not None, answer
-
-    def _document(self, task: Task) -> dict[str, Any]:
-        topic = _read(self.topics, task.topic)
-        return {
-            "topic": {"id": task.topic, **_parts(topic, set())},
-            "document": {"id": task.document, **_parts(_read(self.documents, task.document), terms(topic))},
-            "lease": self.service.seconds,
-        }
+        return _Offer(task, self._state_of(name), task is not None or self.service.why_ended() is not None)
 
     async def _body(
         self, request: Request, visitor: Visitor | None = None, **fields: type
@@ -398,6 +494,10 @@ class Page:
         """The JSON object that was sent, with these fields and no others; and the name of whoever sent it, if that is
         among them. It is an assessor's, unless some other visitor is known."""
         visitor = visitor or self._assessor(request)
+        found = await self._object(request, **fields)
+        return found, self._name(visitor, found["name"]) if "name" in fields else ""
+
+    async def _object(self, request: Request, **fields: type) -> dict[str, Any]:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Denied(415, "expected a body of type application/json")
         raw = b""
@@ -409,12 +509,16 @@ class Page:
             found = json.loads(raw)
         except (ValueError, RecursionError):
             raise Denied(400, "the body is no JSON") from None
+        if isinstance(found, dict) and "key" in fields:  # programs may do without
+            found.setdefault("key", None)
         if not isinstance(found, dict) or set(found) != set(fields):
             raise Denied(400, f"expected an object with the fields {', '.join(fields)}")
+        if fields.pop("key", None) is not None and not is_key(found["key"]):
+            raise Denied(400, f"expected a key of 16 to 64 letters, digits and - _, found {found['key']!r:.80}")
         for name, kind in fields.items():
             if type(found[name]) is not kind:
                 raise Denied(400, f"expected {name} to be of type {kind.__name__}, found {found[name]!r:.80}")
-        return found, self._name(visitor, found["name"]) if "name" in fields else ""
+        return found
 
     def _name(self, visitor: Visitor, given: str) -> str:
         """A personal token has a name of its own."""
@@ -425,19 +529,19 @@ class Page:
         return visitor.name
 
 
+def is_key(given: Any) -> bool:
+    return given is None or (isinstance(given, str) and re.fullmatch(r"[A-Za-z0-9_-]{16,64}", given) is not None)
+
+
+def _already(done: Event | None) -> str:
+    """For somebody who sends an answer again: what is saved, as a first field of JSON."""
+    return "" if done is None else f'"already":{_dumped({"kind": done.kind, "grade": done.grade})},'
+
+
 def _note(text: str) -> str:
     if len(text) > LONGEST_NOTE:
         raise FathomsError(f"expected a note of at most {LONGEST_NOTE:,} characters, found {len(text):,}")
     return text
-
-
-def _read(texts: Texts | None, name: str) -> Entry | None:
-    """A text that cannot be read is none: the document can still be judged or skipped."""
-    try:
-        return None if texts is None else texts.get(name)
-    except InputError as error:
-        print(f"fathoms: warning: {error}", file=sys.stderr)
-        return None
 
 
 def _parts(entry: Entry | None, wanted: set[str]) -> dict[str, Any]:
@@ -446,18 +550,17 @@ def _parts(entry: Entry | None, wanted: set[str]) -> dict[str, Any]:
     Of a long text, the passages that have most of the wanted words: each as paragraph, start and end.
     """
     if entry is None:
-        return {"title": [], "body": None, "cut": 0, "passages": []}
+        return NO_TEXT
     room, body = LONGEST, []
-    for paragraph in entry.body:
+    for paragraph in entry.body[:MOST_PARAGRAPHS]:
         body.append(paragraph[: max(room, 0)])
         room -= len(paragraph)
         if room <= 0:
             break
-    left = sum(map(len, entry.body)) - LONGEST
     return {
         "title": marked(entry.title[:LONGEST], wanted),
         "body": [marked(paragraph, wanted) for paragraph in body],
-        "cut": max(left, 0),
+        "cut": sum(map(len, entry.body)) - sum(map(len, body)),
         "passages": [
             [at.paragraph, _units(body[at.paragraph][: at.start]), _units(body[at.paragraph][: at.end])]
             for at in passages(body, wanted)
@@ -483,6 +586,21 @@ def _json_text(text: str, status: int = 200) -> Response:
     return Response(text, status, media_type="application/json")
 
 
+class _WithHeaders:
+    """The same headers on every answer, whoever gives it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, sending)
+
+
 class _Beneath:
     """The application, also under a path: proxies take it off, or leave it on."""
 
@@ -494,7 +612,7 @@ class _Beneath:
         if scope["type"] == "http" and self._path:
             if path == self._path:  # links on the page go from the slash
                 words = scope["query_string"].decode("latin-1")
-                response = RedirectResponse(f"{self._path}/" + (f"?{words}" if words else ""), 307, headers=HEADERS)
+                response = RedirectResponse(f"{self._path}/" + (f"?{words}" if words else ""), 307)
                 await response(scope, receive, send)
                 return
             if path.startswith(f"{self._path}/"):
@@ -506,12 +624,36 @@ class _Beneath:
 # -- running it ---------------------------------------------------------------------------------------------------
 
 
-class _Server(uvicorn.Server):
+class PageServer(uvicorn.Server):
     """Stops at the first signal and returns, so that the summary and the export follow."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._begun = started
+    def __init__(
+        self,
+        page: Page,
+        started: Callable[[], None],
+        certificate: str | None = None,
+        key: str | None = None,
+        limits: ConnectionLimits | None = None,
+    ) -> None:
+        """Over TLS where there is a certificate."""
+        super().__init__(
+            uvicorn.Config(
+                page.app(),
+                log_config=None,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                lifespan="off",
+                http="h11",
+                ws="none",
+                timeout_graceful_shutdown=3,
+                ssl_certfile=certificate,
+                ssl_keyfile=key,
+            )
+        )
+        self._begun, self._talk = started, page.talk
+        self._connections = Connections(limits or ConnectionLimits(), page.address.is_shared)
 
     def capture_signals(self) -> Any:
         @contextmanager
@@ -526,14 +668,33 @@ class _Server(uvicorn.Server):
         return captured()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        def protocol() -> GuardedProtocol:
+            return GuardedProtocol(self.config, self.server_state, self.lifespan.state, self._connections, HEADERS)
+
+        is_tls = self.config.ssl is not None
+        self.servers = [
+            await asyncio.get_running_loop().create_server(
+                protocol,
+                sock=listener,
+                ssl=self.config.ssl,
+                backlog=self.config.backlog,
+                ssl_handshake_timeout=self._connections.limits.headers if is_tls else None,
+            )
+            for listener in sockets or []
+        ]
+        self.started = True
         self._begun()
+
+    async def on_tick(self, counter: int) -> bool:
+        self._talk.tell_counts()
+        return await super().on_tick(counter)
 
 
 def bound(address: Address) -> socket.socket:
     """The socket, before the work, for the port may be taken."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Only where it is said to be TCP does asyncio send small answers at once.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((address.host, address.port))
@@ -553,21 +714,11 @@ def serve(
     certificate: str | None = None,
     key: str | None = None,
 ) -> None:
-    """Until a signal ends it; over TLS where there is a certificate."""
-    config = uvicorn.Config(
-        page.app(),
-        log_level="warning",
-        access_log=False,  # addresses hold the token
-        server_header=False,
-        proxy_headers=False,
-        lifespan="off",
-        timeout_graceful_shutdown=3,
-        ssl_certfile=certificate,
-        ssl_keyfile=key,
-    )
+    """Until a signal ends it."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH)
-    try:
-        _Server(config, started).run([listener])
-    finally:
-        sys.setswitchinterval(before)
+    with page.talk.hearing("uvicorn.error", "asyncio"):
+        try:
+            PageServer(page, started, certificate, key).run([listener])
+        finally:
+            sys.setswitchinterval(before)

@@ -16,8 +16,9 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -26,15 +27,19 @@ import numpy as np
 
 from fathoms.errors import FathomsError
 from fathoms.judging.engine import Engine, last_fit
-from fathoms.judging.log import Event, Point
+from fathoms.judging.log import Event, KeptLease, Point
 from fathoms.judging.people import AssessorSummary, summaries
 from fathoms.judging.session import Judgments, PairStanding, Session, Task, count_settled, tidy
 from fathoms.judging.session_file import LogError
 from fathoms.judging.staying import BATCH, topic_to_stay_on
 
-AHEAD = 4  # documents chosen in advance for each assessor, and as many for all
+AHEAD = 4  # documents chosen in advance for each assessor, and as many for all, at least
+MOST_AHEAD = 50
+QUICK = 0.1  # seconds a document in which nobody should run out of them while the model thread looks
+FADE = 0.995  # how a slow look is forgotten, look by look: while the model is fitted now and then, the others are quick
 PRESENT = 60.0  # seconds for which somebody counts as present after a sign of life
 NEW_TOPICS = 5  # topics chosen in advance for those who begin another
+SHORT = 0.1  # share of a lease by which one that is kept on disk may be too short
 LONGEST_NAME = 60
 SHOWN = 200  # points of the curve, and judgments in a list
 OPEN_PAIRS = 50  # in the list of those
@@ -76,7 +81,7 @@ class _Order:
     n: int
     first: list[int]  # candidates that come before those that the engine chooses
     leave: list[int]  # candidates that are not to be handed out
-    wanted: int
+    people: int  # who are here
     topics: list[int]  # on which somebody is
 
 
@@ -91,7 +96,7 @@ class _OwnWork(NamedTuple):
 
 class _Request(NamedTuple):
     work: Callable[[], Any]
-    then: Callable[[], Any] | None
+    then: Callable[[Any], Any] | None
     future: Future[Any]
 
 
@@ -113,6 +118,8 @@ class JudgingService:
         self.session, self.budget, self.seconds, self._clock = session, budget, lease, clock
         self.stay, self.names = stay, names
         self._leases: dict[str, Lease] = {}  # by assessor; those that ran out stay until somebody takes the document
+        self._kept: dict[str, Lease] = {}  # as they are on disk
+        self._is_stale = False
         self._seen: dict[str, float] = {}
         self._own: dict[str, _OwnWork] = {}  # as of the assessor's last answer
         self._version = 0
@@ -124,6 +131,7 @@ class JudgingService:
         self._ordered = threading.Condition()
         self._closing = False
         self._failure: Exception | None = None
+        self._slowest = 1.0  # seconds of a look, lately; before any, as if one had taken a while
         self._waiters: list[tuple[int, Future[None]]] = []
         self.view = View(-1, 0, False, [])
         self._stated: tuple[Any, str] = (None, "")
@@ -135,6 +143,7 @@ class JudgingService:
     def start(self) -> None:
         for event in self.session.log.events()[-1:]:
             self._written = event.number
+        self._take_up_leases()
         self._ask_model()
         for thread in self._threads:
             thread.start()
@@ -148,10 +157,10 @@ class JudgingService:
         self._requests.put(None)
         self._threads[0].join()
 
-    def submit(self, work: Callable[..., Any], *args: Any, then: Callable[[], Any] | None = None) -> Future[Any]:
+    def submit(self, work: Callable[..., Any], *args: Any, then: Callable[[Any], Any] | None = None) -> Future[Any]:
         """Have the writer do it; the result is there when all of it is on disk.
 
-        `then` makes the result, after the work of all others who are served together.
+        `then` makes the result of that of the work, after the work of all others who are served together.
         """
         future: Future[Any] = Future()
         self._requests.put(_Request(lambda: work(*args), then, future))
@@ -185,26 +194,31 @@ class JudgingService:
         """All requests in one transaction; each one's answer goes out after it."""
         results: dict[int, Any] = {}
         failed: dict[int, Exception] = {}
-        written, version, leases = self._written, self._version, dict(self._leases)
+        written, version, leases, kept = self._written, self._version, dict(self._leases), self._kept
         try:
+            self._catch_up()
             with self.session.log.together():
                 for turn in ("work", "then"):
                     for i, request in enumerate(batch):
-                        do = getattr(request, turn)
-                        if do is None or i in failed:
+                        if i in failed:
                             continue
                         try:
-                            results[i] = do()
+                            if turn == "work":
+                                results[i] = request.work()
+                            elif request.then is not None:
+                                results[i] = request.then(results[i])
                         except LogError:  # nothing of this can be saved
                             raise
                         except Exception as error:
                             failed[i] = error
+                self._keep_leases()
                 if self._written > written:  # the curve is not worth a sync of its own
                     self._mark()
         except Exception as error:
-            self._written, self._leases = written, leases
-            self.session.reload()
-            self._own.clear()
+            self._written, self._leases, self._kept = written, leases, kept
+            self._is_stale = True
+            with suppress(FathomsError):  # the file may be gone, and come back
+                self._catch_up()
             failed = dict.fromkeys(range(len(batch)), error)
         if self._version > version:
             self._ask_model()
@@ -215,6 +229,39 @@ class JudgingService:
                 request.future.set_exception(failed[i])
             else:
                 request.future.set_result(results[i])
+
+    def _catch_up(self) -> None:
+        """After something could not be written, what is known is what is on disk."""
+        if self._is_stale:
+            self.session.reload()
+            self._own.clear()
+            self._is_stale = False
+
+    def _keep_leases(self) -> None:
+        """So that documents stay with whom they are if the server is killed. A sign of life every few seconds is not
+        worth a sync each time: a lease that is kept may be a little short."""
+        if set(self._kept) != set(self._leases) or not all(map(self._is_kept, self._leases)):
+            ahead = time.time() - self._clock()
+            self.session.log.keep_leases(
+                [
+                    KeptLease(name, lease.task.topic, lease.task.document, lease.until + ahead)
+                    for name, lease in self._leases.items()
+                ]
+            )
+            self._kept = dict(self._leases)
+
+    def _is_kept(self, name: str) -> bool:
+        kept, lease = self._kept[name], self._leases[name]
+        return kept.task == lease.task and lease.until - kept.until < self.seconds * SHORT
+
+    def _take_up_leases(self) -> None:
+        """Those of before a restart whose documents are still to be judged."""
+        for name, topic, document, until in self.session.log.leases():
+            index = self.session.candidates.find(topic, document)
+            if index is not None and self.session.may_grade(index, name):
+                left = min(until - time.time(), self.seconds)
+                self._leases[name] = Lease(Task(index, topic, document), self._clock() + left)
+        self._kept = dict(self._leases)
 
     def _mark(self) -> None:
         upto = len(self._trace)
@@ -229,7 +276,6 @@ class JudgingService:
     # -- the model thread
 
     def _ask_model(self) -> None:
-        present = sum(map(self._is_here, self._seen))
         held = [lease.task.candidate for lease in self._held().values()]
         order = _Order(
             self._version,
@@ -238,7 +284,7 @@ class JudgingService:
             len(self.session.judgments),
             self.session.asked_first(),
             [*self.session.skipped, *held],
-            AHEAD * (present + 1),
+            sum(map(self._is_here, self._seen)),
             list(self._topics_taken()),
         )
         with self._ordered:
@@ -259,6 +305,7 @@ class JudgingService:
             except Exception as error:
                 self._failure = error
                 self._publish(View(order.version, order.n, False, []))
+            self._slowest = max(time.perf_counter() - start, FADE * self._slowest)
             with self._ordered:
                 if self._order is not None:  # at most half of the time, where answers come in faster than it looks
                     self._ordered.wait_for(lambda: self._closing, time.perf_counter() - start)
@@ -272,7 +319,7 @@ class JudgingService:
         of_topic: dict[int, list[int]] = {}
         elsewhere: list[int] = []
         if not all_settled:
-            queue += engine.queue(order.wanted, skip=[*order.leave, *order.first])
+            queue += engine.queue(self._ahead() * (order.people + 1), skip=[*order.leave, *order.first])
             if self.stay > 1:
                 of_topic, elsewhere = self._by_topic(engine, order, queue)
         pairs, expected = session.pairs(engine), session.expected(engine)
@@ -300,7 +347,12 @@ class JudgingService:
             taken += [int(topic[index]) for index in found]
         soon = [int(topic[index]) for index in (*queue[:AHEAD], *elsewhere)]
         topics = dict.fromkeys([*order.topics, *soon])
-        return {one: engine.queue(2 * AHEAD, skip=leave, topic=one) for one in topics}, elsewhere
+        return {one: engine.queue(max(2 * AHEAD, self._ahead()), skip=leave, topic=one) for one in topics}, elsewhere
+
+    def _ahead(self) -> int:
+        """Documents to choose in advance for each assessor: as many as a quick one judges while the model thread takes
+        its time, twice, for it rests as long as it works."""
+        return min(max(AHEAD, int(2 * self._slowest / QUICK)), MOST_AHEAD)
 
     def _publish(self, view: View) -> None:
         with self._ordered:
@@ -317,11 +369,15 @@ class JudgingService:
         now = self._clock()
         return {name: lease for name, lease in self._leases.items() if lease.until > now}
 
+    def _with_others(self, name: str) -> dict[int, str]:
+        """Documents in the hands of others, and whose."""
+        return {lease.task.candidate: holder for holder, lease in self._held().items() if holder != name}
+
     def take(self, name: str) -> Task | None:
         """The document of this assessor: the one at hand, else the next one; None where there is none for now."""
         self._come(name)
         mine = self._leases.get(name)
-        others = {lease.task.candidate for holder, lease in self._held().items() if holder != name}
+        others = self._with_others(name)
         if mine is not None and mine.task.candidate not in others and self.session.may_grade(mine.task.candidate, name):
             return self._lend(name, mine.task)
         is_used = self._is_budget_used(others)
@@ -351,15 +407,13 @@ class JudgingService:
         if not session.seconds_come_last:
             yield from (index for index in waiting if own in (None, topic[index]))
         if not (view.settled or only_second):
-            queue = [index for index in view.queue if session.is_open(index)]
             yield from session.asked_first()
             if own is not None:
                 yield from filter(session.is_open, view.of_topic.get(own, ()))
-                yield from (index for index in queue if topic[index] == own)
-            yield from (index for index in queue if topic[index] not in taken)
-            yield from (index for index in view.elsewhere if topic[index] not in taken and session.is_open(index))
-            yield from queue
-            for others in (view.elsewhere, *view.of_topic.values()):
+                yield from (index for index in view.queue if topic[index] == own and session.is_open(index))
+            for others in (view.queue, view.elsewhere):
+                yield from (index for index in others if topic[index] not in taken and session.is_open(index))
+            for others in (view.queue, view.elsewhere, *view.of_topic.values()):
                 yield from filter(session.is_open, others)
         yield from waiting
 
@@ -400,7 +454,7 @@ class JudgingService:
     def _is_here(self, name: str) -> bool:
         return self._clock() - self._seen.get(name, -1e9) < PRESENT
 
-    def _is_budget_used(self, held: set[int]) -> bool:
+    def _is_budget_used(self, held: Collection[int]) -> bool:
         """Whether the documents in hand, once judged, use the budget up."""
         coming = sum(self.session.is_open(index) for index in held)
         return self.budget is not None and self.session.judged + coming >= self.budget
@@ -416,60 +470,89 @@ class JudgingService:
         return last_fit(n) == n or self.view.version < self._version - 1
 
     def keep(self, name: str) -> None:
-        """A sign of life: whoever is at work keeps the document."""
+        """A sign of life: whoever is at work keeps the document, late or not, unless somebody else has it by now."""
         self._come(name)
-        lease = self._held().get(name)
-        if lease is not None:
+        lease = self._leases.get(name)
+        if lease is not None and lease.task.candidate not in self._with_others(name):
             self._lend(name, lease.task)
 
     def _come(self, name: str) -> None:
         self._seen[name] = self._clock()
 
-    def grade(self, name: str, topic: str, document: str, grade: int, note: str) -> None:
-        self._mine(name, topic, document)
-        self._wrote(self.session.grade(topic, document, grade, name, note).number, name)
-        del self._leases[name]
+    # Each of these takes the key under which an answer is sent again where its sender does not know what became of it.
+    # Of one that is there already nothing is changed, and its event is returned.
 
-    def skip(self, name: str, topic: str, document: str, note: str) -> None:
-        self._mine(name, topic, document)
-        self._wrote(self.session.skip(topic, document, name, note).number, name)
-        del self._leases[name]
+    def grade(
+        self, name: str, topic: str, document: str, grade: int, note: str, key: str | None = None
+    ) -> Event | None:
+        done = self._done(name, key, topic, document)
+        if done is None:
+            self._mine(name, topic, document)
+            self._wrote(self.session.grade(topic, document, grade, name, note, key).number, name)
+            del self._leases[name]
+        return done
+
+    def skip(self, name: str, topic: str, document: str, note: str, key: str | None = None) -> Event | None:
+        done = self._done(name, key, topic, document)
+        if done is None:
+            self._mine(name, topic, document)
+            self._wrote(self.session.skip(topic, document, name, note, key).number, name)
+            del self._leases[name]
+        return done
+
+    def _done(self, name: str, key: str | None, topic: str | None = None, document: str | None = None) -> Event | None:
+        found = None if key is None else self.session.with_key(key)
+        if found is None:
+            return None
+        if found.assessor != name or topic not in (None, found.topic) or document not in (None, found.document):
+            raise Refused("the key of this answer is that of another one; nothing was saved")
+        self._come(name)
+        return found
 
     def _mine(self, name: str, topic: str, document: str) -> None:
         """Refuse an answer about a document that is not in this assessor's hands."""
         self._come(name)
         index = self.session.find(topic, document)
-        held = self._held()
-        for holder, lease in held.items():
-            if lease.task.candidate == index and holder != name:
-                raise Refused(f"topic {topic}, document {document} is with {holder} now; your answer was not saved")
-        if name not in held or held[name].task.candidate != index:
-            mine = self._leases.get(name)
-            if mine is not None and mine.task.candidate == index:
-                raise Refused(
-                    f"your {self.seconds:g} seconds for topic {topic}, document {document} are over; the answer was "
-                    "not saved"
-                )
-            raise Refused(f"topic {topic}, document {document} is not in your hands; the answer was not saved")
+        about = f"topic {topic}, document {document}"
+        holder = self._with_others(name).get(index)
+        if holder is not None:
+            raise Refused(f"{about} is with {holder} now; your answer was not saved")
+        mine = self._leases.get(name)
+        if mine is None or mine.task.candidate != index:
+            raise Refused(f"{about} is not in your hands; the answer was not saved")
+        if not self.session.may_grade(index, name):  # while time was up
+            raise Refused(f"somebody else has answered {about} meanwhile; your answer was not saved")
 
-    def undo(self, name: str) -> None:
+    def undo(self, name: str, key: str | None = None) -> Event | None:
         """Take the last answer back; its document comes again, unless somebody else has it now."""
+        done = self._done(name, key)
+        if done is not None:
+            return done
         self._come(name)
-        task = self.session.undo(name)
+        task = self.session.undo(name, key)
         if task is None:
             raise Refused(f"there is no answer of {name} to take back")
         self._wrote(self._written + 1, name)
-        others = {lease.task.candidate for holder, lease in self._held().items() if holder != name}
+        others = self._with_others(name)
         if task.candidate not in others and self.session.may_grade(task.candidate, name):
             self._lend(name, task)
+        return None
 
-    def revise(self, name: str, topic: str, document: str, grade: int, note: str) -> None:
+    def revise(
+        self, name: str, topic: str, document: str, grade: int, note: str, key: str | None = None
+    ) -> Event | None:
         """Another grade for a document that this assessor judged before; what is in hand stays there."""
-        self._come(name)
-        self._wrote(self.session.revise(topic, document, grade, name, note).number, name)
+        done = self._done(name, key, topic, document)
+        if done is None:
+            self._come(name)
+            self._wrote(self.session.revise(topic, document, grade, name, note, key).number, name)
+        return done
 
-    def settle(self, name: str, topic: str, document: str, grade: int) -> None:
-        self._wrote(self.session.settle(topic, document, grade, name).number, name)
+    def settle(self, name: str, topic: str, document: str, grade: int, key: str | None = None) -> Event | None:
+        done = self._done(name, key, topic, document)
+        if done is None:
+            self._wrote(self.session.settle(topic, document, grade, name, key=key).number, name)
+        return done
 
     # -- where it stands (work)
 

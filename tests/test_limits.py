@@ -1,0 +1,473 @@
+"""What strangers cannot use up: guesses of tokens, connections, lines on the terminal, and hostile texts.
+
+Connections are tried over real sockets on this machine, with deadlines of a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gzip
+import json
+import logging
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from fathoms.errors import FathomsError
+from fathoms.judging import texts as module
+from fathoms.judging.texts import Entry, Texts, open_texts, passages
+from fathoms.judging.web import server as web
+from fathoms.judging.web.access import Address, check_token, new_token
+from fathoms.judging.web.connections import GuardedProtocol
+from fathoms.judging.web.limits import FIRST, WRONG_OF_ALL, WRONG_OF_ONE, ConnectionLimits, Talk, WrongTokens
+from fathoms.judging.web.server import HEADERS, LONGEST, MOST_PARAGRAPHS, Page, PageServer, bound
+from fathoms.judging.web.service import JudgingService
+from tests.test_web import BASE, DOCUMENTS, TOKEN, Clock, Place, Site, Words, answer, enter, place
+
+__all__ = ["place"]  # a fixture
+
+# -- tokens -------------------------------------------------------------------------------------------------------
+
+
+def test_weak_tokens_are_refused_and_not_repeated() -> None:
+    for bad, why in (
+        ("short-one-with15", None),  # 16 are enough
+        ("short-one-wit15", "expected a token of 16 to 200 characters, .*; found 15 characters"),
+        ("x" * 201, "expected a token of 16 to 200 characters"),
+        ("token-with-ümlaut", "letters, digits and"),
+        ("token with blanks", "letters, digits and"),
+        ("new-line-at-the-end\n", "letters, digits and"),
+        ("semi;colon;colon", "letters, digits and"),
+        ("abcdefgabcdefgabcdefg", "8 different characters or more, found 7: it could be guessed"),
+    ):
+        if why is None:
+            check_token(bad)
+            continue
+        for given in ({"token": bad}, {"organiser_token": bad}, {"people": {"ann": bad}}):
+            with pytest.raises(FathomsError, match=why) as raised:
+                Address(**given)
+            assert bad.strip() not in str(raised.value)
+    for _ in range(50):
+        check_token(new_token())
+    assert len(new_token()) == 32
+
+
+def test_wrong_tokens_are_counted_by_address_and_in_all() -> None:
+    clock = Clock()
+    wrong = WrongTokens(lambda address: address == "127.0.0.1", clock)
+    for _ in range(WRONG_OF_ONE):
+        assert wrong.wait("a") == 0
+        wrong.count("a")
+    clock.now = 15
+    assert (wrong.wait("a"), wrong.wait("b")) == (46, 0)
+    clock.now = 60
+    assert (wrong.wait("a"), wrong.wait("b")) == (0, 0)
+    for i in range(WRONG_OF_ALL):
+        assert wrong.wait("127.0.0.1") == wrong.wait(f"c{i}") == 0
+        wrong.count("127.0.0.1" if i % 2 else f"c{i}")
+    assert wrong.wait("127.0.0.1") == wrong.wait("d") == 61
+    clock.now = 121
+    assert wrong.wait("d") == 0
+
+
+def test_too_many_wrong_tokens_keep_right_ones_out_and_cookies_in(place: Callable[..., Place]) -> None:
+    site = Site(place())
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    for i in range(WRONG_OF_ONE):
+        if i % 3 == 0:
+            refused = enter(site.stranger, f"wrong-{i}")
+        elif i % 3 == 1:
+            refused = site.stranger.get("/", params={"token": f"wrong-{i}"})
+        else:
+            refused = site.stranger.get("/api/about", headers={"Authorization": f"Bearer wrong-{i}"})
+        assert refused.status_code == 401
+        assert f"wrong-{i}" not in refused.text
+    for refused in (
+        enter(site.stranger, TOKEN),
+        site.stranger.get("/", params={"token": TOKEN}, follow_redirects=False),
+        site.stranger.get("/api/about", headers=bearer),
+    ):
+        assert (refused.status_code, 50 < int(refused.headers["retry-after"]) <= 61) == (429, True)
+        assert "too many wrong tokens; try again in" in refused.json()["error"]
+        assert "set-cookie" not in refused.headers
+    assert site.post("grade", **answer(site.next("ann"))).status_code == 200  # who is in stays in
+    assert site.organiser.get("/api/organise").status_code == 200
+
+
+# -- connections --------------------------------------------------------------------------------------------------
+
+QUICK = ConnectionLimits(headers=0.4, body=0.4, idle=0.5, unread=0.5, in_all=6, of_one=4)
+GET = b"GET /none HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+
+class Running:
+    """A server in a thread."""
+
+    def __init__(
+        self, service: JudgingService, documents: Texts | None, public: str | None, limits: ConnectionLimits, **how: Any
+    ) -> None:
+        self.listener = bound(Address(port=0))
+        self.port: int = self.listener.getsockname()[1]
+        page = Page(service, None, documents, Address(port=self.port, token=TOKEN, public=public))
+        begun = threading.Event()
+        self.server = PageServer(page, begun.set, limits=limits, **how)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self.server._serve([self.listener])))
+        self._thread.start()
+        assert begun.wait(10)
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def running(place: Callable[..., Place]) -> Iterator[Callable[..., Running]]:
+    made: list[Running] = []
+
+    def make(
+        limits: ConnectionLimits = QUICK, documents: Texts | None = None, public: str | None = None, **how: Any
+    ) -> Running:
+        made.append(Running(place().service, documents, public, limits, **how))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.stop()
+
+
+def rest(connection: socket.socket) -> bytes:
+    """All that comes until the other side closes; too long a wait is an error."""
+    heard = b""
+    with contextlib.suppress(ConnectionError):
+        while part := connection.recv(65_536):
+            heard += part
+    return heard
+
+
+def test_small_answers_leave_at_once(running: Callable[..., Running], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without TCP_NODELAY, the second half of an answer waits 40 ms for the client's word on the first."""
+    found: list[int] = []
+    made = GuardedProtocol.connection_made
+
+    def look(self: GuardedProtocol, transport: asyncio.Transport) -> None:
+        found.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        made(self, transport)
+
+    monkeypatch.setattr(GuardedProtocol, "connection_made", look)
+    with running().connect() as one:
+        one.sendall(GET)
+        assert one.recv(1000).startswith(b"HTTP/1.1 404 ")
+    assert found == [1]
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", GET + b"GET / HTTP/1.1\r\nHo"])
+def test_whoever_does_not_finish_the_headers_is_closed(running: Callable[..., Running], sent: bytes) -> None:
+    with running().connect() as one:
+        one.sendall(sent)
+        heard = rest(one)
+    assert heard.count(b"HTTP/1.1") == heard.count(b"HTTP/1.1 404 ") == int(GET in sent)
+
+
+def test_headers_byte_by_byte_have_one_deadline(running: Callable[..., Running]) -> None:
+    here = running()
+    with here.connect() as one, contextlib.suppress(ConnectionError):
+        for byte in GET * 100:
+            one.sendall(bytes([byte]))
+            time.sleep(0.05)
+        raise AssertionError("it was never closed")
+
+
+@pytest.mark.parametrize("sent", [b"", b"x" * 20])
+def test_a_body_that_does_not_come_is_408(running: Callable[..., Running], sent: bytes) -> None:
+    here = running()
+    head = (
+        f"POST /api/next HTTP/1.1\r\nHost: 127.0.0.1:{here.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+    )
+    with here.connect() as one:
+        one.sendall(head.encode() + sent)
+        heard = rest(one).decode().lower()
+    assert heard.startswith("http/1.1 408 ")
+    assert heard.count("http/1.1") == 1
+    assert "connection: close" in heard
+    assert "x-frame-options: deny" in heard
+
+
+def test_idle_connections_are_closed_and_busy_ones_are_not(running: Callable[..., Running]) -> None:
+    with running().connect() as one:
+        for _ in range(4):
+            one.sendall(GET)
+            heard = b""
+            while not heard.endswith(b"Not Found"):
+                heard += one.recv(5000)
+            time.sleep(0.3)  # less than the limit, four times
+        assert rest(one) == b""
+
+
+def test_whoever_does_not_read_is_closed(running: Callable[..., Running]) -> None:
+    """A text too large for the buffers on the way, asked for and not read."""
+    large = Words({name: Entry("", ("\N{GRINNING FACE}" * LONGEST,)) for name in DOCUMENTS})  # 12 bytes each
+    here = running(documents=large)
+    body = json.dumps({"name": "ann"})
+    head = (
+        f"POST /api/next HTTP/1.1\r\nHost: 127.0.0.1:{here.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    )
+    connections = here.server._connections
+    with here.connect() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.sendall(head.encode())
+        assert wait_until(lambda: connections._open.total() == 1)
+        assert wait_until(lambda: connections._open.total() == 0)
+
+
+def wait_until(is_so: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 10
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.02)
+    return is_so()
+
+
+def test_connections_are_limited_by_address_and_in_all(running: Callable[..., Running]) -> None:
+    slow = ConnectionLimits(in_all=6, of_one=4)
+    for public, most in ((None, 4), ("https://host.example/judge", 6)):  # behind a proxy all have one address
+        here = running(slow, public=public)
+        open_ones = [here.connect() for _ in range(most)]
+        assert wait_until(lambda: here.server._connections._open.total() == most)  # noqa: B023
+        with here.connect() as one:
+            heard = rest(one)
+            assert heard.startswith(b"HTTP/1.1 503 ") or heard == b""
+        open_ones.pop().close()
+        assert wait_until(lambda: here.server._connections._open.total() == most - 1)  # noqa: B023
+        with here.connect() as one:
+            one.sendall(GET)
+            assert one.recv(1000).startswith(b"HTTP/1.1 404 ")
+        for one in open_ones:
+            one.close()
+
+
+def test_nonsense_is_400_with_our_headers_and_said_a_few_times(
+    running: Callable[..., Running], capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = running(ConnectionLimits())
+    with here.server._talk.hearing("uvicorn.error"):
+        for _ in range(FIRST + 7):
+            with here.connect() as one:
+                one.sendall(b"nonsense\r\n\r\n")
+                heard = rest(one).decode().lower()
+                assert heard.startswith("http/1.1 400 ")
+                assert all(f"{name}: {value}".lower() in heard for name, value in HEADERS.items())
+    said = capsys.readouterr().err
+    assert said.count("fathoms: Invalid HTTP request received.\n") == FIRST
+    assert "fathoms: 7 more within a minute: Invalid HTTP request received.\n" in said
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
+def test_a_handshake_has_a_deadline(running: Callable[..., Running], tmp_path: Path) -> None:
+    certificate(tmp_path)
+    here = running(certificate=str(tmp_path / "cert.pem"), key=str(tmp_path / "key.pem"))
+    with here.connect() as one:
+        assert rest(one) == b""
+    trust = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+    with trust.wrap_socket(here.connect(), server_hostname="localhost") as one:
+        one.sendall(GET)
+        assert one.recv(1000).startswith(b"HTTP/1.1 404 ")
+        assert rest(one).count(b"HTTP/1.1") == 0  # closed, for it is idle
+
+
+def certificate(folder: Path) -> None:
+    words = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
+    subprocess.run([*words.split(), *names], cwd=folder, check=True, capture_output=True)
+
+
+# -- lines on the terminal ----------------------------------------------------------------------------------------
+
+
+def test_lines_of_a_kind_are_shown_a_few_times_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    talk = Talk(clock)
+    for i in range(FIRST + 3):
+        talk.say("one kind", f"one {i}")
+    talk.say("another", "another 0")
+    talk.tell_counts()
+    assert capsys.readouterr().err.splitlines() == [*(f"fathoms: one {i}" for i in range(FIRST)), "fathoms: another 0"]
+    clock.now = 60
+    talk.tell_counts()
+    talk.say("one kind", "one again")
+    assert capsys.readouterr().err == "fathoms: 3 more within a minute: one kind\nfathoms: one again\n"
+    logger = logging.getLogger("asyncio")
+    with talk.hearing("asyncio"):
+        for i in range(FIRST + 2):
+            logger.error("task %d", i)
+    assert "2 more within a minute: asyncio" in capsys.readouterr().err
+    assert talk not in logger.handlers
+
+
+# -- texts --------------------------------------------------------------------------------------------------------
+
+
+class Bad(Words):
+    """Texts that fail in every way."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.go_on = threading.Event()
+
+    def get(self, name: str) -> Entry | None:
+        if name.endswith("0"):
+            raise MemoryError
+        if name.endswith("1"):
+            raise RecursionError
+        if name.endswith("2"):
+            raise OSError(5, "Input/output error")
+        self.go_on.wait(10)
+        return None
+
+
+def test_whatever_is_wrong_with_a_text_its_document_can_be_judged(
+    place: Callable[..., Place], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(web, "READING", 0.1)
+    bad = Bad()
+    app = Page(place().service, None, bad, Address(token=TOKEN)).app()
+    client = TestClient(app, base_url=BASE, headers={"Authorization": f"Bearer {TOKEN}"})
+    try:
+        task = client.post("/api/next", json={"name": "ann"}).json()["document"]
+        for i in range(len(DOCUMENTS)):
+            assert (task["document"]["failed"], task["document"]["body"]) == (True, None)
+            if i % 2:
+                done = client.post("/api/grade", json=answer(task))
+            else:
+                done = client.post("/api/skip", json={k: v for k, v in answer(task).items() if k != "grade"})
+            assert done.status_code == 200
+            task = done.json()["document"]
+        listed = client.post("/api/history", json={"name": "ann", "topic": ""})
+        assert (listed.status_code, len(listed.json()["judgments"])) == (200, len(DOCUMENTS))
+    finally:
+        bad.go_on.set()
+    assert "fathoms: warning: a text cannot be shown: " in capsys.readouterr().err
+
+
+def test_a_slow_text_keeps_nobody_else_waiting(place: Callable[..., Place]) -> None:
+    """Somebody's text is read while somebody else judges: the writer does not read."""
+    reading, go_on = threading.Event(), threading.Event()
+
+    class Slow(Words):
+        def get(self, name: str) -> Entry | None:
+            if not reading.is_set():
+                reading.set()
+                go_on.wait(10)
+            return None
+
+    here = place()
+    client = TestClient(
+        Page(here.service, None, Slow({}), Address(token=TOKEN)).app(),
+        base_url=BASE,
+        headers={"Authorization": f"Bearer {TOKEN}"},
+    )
+    waits = threading.Thread(target=lambda: client.post("/api/next", json={"name": "ann"}))
+    waits.start()
+    try:
+        assert reading.wait(10)
+        here.grade("bob", here.take("bob") or "")  # within 10 s, while Ann's text is not there yet
+        assert not go_on.is_set()
+    finally:
+        go_on.set()
+        waits.join(10)
+
+
+def test_many_paragraphs_are_cut() -> None:
+    parts = web._parts(Entry("", ("x",) * (MOST_PARAGRAPHS + 7)), set())
+    assert (len(parts["body"]), parts["cut"]) == (MOST_PARAGRAPHS, 7)
+
+
+SIZE = 300_000  # characters, for which anything that grows with the square takes minutes
+HOSTILE = {
+    "comments": "<!--",
+    "ends of comments": "-->",
+    "tags": "<p",
+    "elements": "<text>",
+    "ends": "</text>",
+    "brackets": "<",
+    "entities": "&",
+    "numbers": "&#x9",
+    "lines": "\n",
+    "blanks": " ",
+    "blank lines": "\n \t",
+    "quotes": ".'",
+    "points": ". ",
+    "words": "dam. ",
+    "long word": "dam",
+    "fields": "<title>",
+    "documents": "<DOC>",
+    "numbers of topics": "<num> ",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_texts_made_to_take_for_ever_do_not(name: str) -> None:
+    text = (HOSTILE[name] * (SIZE // len(HOSTILE[name]) + 1))[:SIZE]
+    raw = f"<DOC><DOCNO>d</DOCNO>{text}".encode()
+    start = time.monotonic()
+    entry = module._sgml_document(raw)
+    web._parts(entry, {"dam"})
+    web._parts(Entry("", (text,)), {"dam"})
+    passages([text], {"dam"})
+    module._sgml_topic(f"<top><title>{text}".encode())
+    module._json_entry(json.dumps({"id": "d", "text": text}).encode())
+    module._tsv_entry(f"d\t{text}".encode())
+    assert time.monotonic() - start < 20  # they take a second at most
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<top><num>" + " " * SIZE + "<",
+        "<top><num> number" + " " * SIZE + "<",
+        "<top number=" + " " * SIZE + ">",
+        "<DOC>" * (SIZE // 5),
+        "<DOC><ID>" * (SIZE // 9),
+    ],
+    ids=lambda text: text[:24].strip(),
+)
+def test_files_made_to_take_for_ever_do_not(tmp_path: Path, hostile: str) -> None:
+    path = tmp_path / "texts"
+    path.write_text(hostile)
+    start = time.monotonic()
+    with contextlib.suppress(FathomsError):
+        open_texts(path, {"d"})
+    assert time.monotonic() - start < 20
+
+
+def test_numbers_of_characters_with_thousands_of_digits() -> None:
+    entry = module._sgml_document(b"<DOC><DOCNO>d</DOCNO><TEXT>&#65; &#" + b"9" * 5000 + b"; b</TEXT></DOC>")
+    assert "9999" in entry.body[0]
+    assert entry.body[0].endswith("b")
+
+
+def test_of_a_file_that_unpacks_to_very_much_the_start_is_read(tmp_path: Path) -> None:
+    (tmp_path / "d.txt.gz").write_bytes(gzip.compress((b"x" * 999 + b" ") * 60_000, 1))
+    found = open_texts(tmp_path, {"d"})
+    tracemalloc.start()
+    entry = found.get("d")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert entry is not None
+    assert len(entry.body[0]) == module.LONGEST
+    assert peak < 40_000_000  # of 60 MB
