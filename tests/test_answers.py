@@ -1,176 +1,224 @@
-"""Answers that are sent twice, servers that are killed while somebody has a document, files that go and come back."""
+"""The answers that commands open with, held against the numbers they are about: on simulated collections and at the
+edges, such as one run, equal runs, one topic, nothing judged of the runs and nothing unjudged."""
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable
-from pathlib import Path
+import re
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+from typing import Any
 
-import httpx
+import numpy as np
 import pytest
 
-from fathoms.judging.log import KeptLease
-from fathoms.judging.web.service import JudgingService
-from tests.test_page import Command
-from tests.test_web import DOCUMENTS, TOKEN, Clock, Place, Site, answer, begin, place, resume
+import fathoms as fm
+from fathoms.experiment.result import Result
 
-__all__ = ["place"]  # a fixture
+pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
 
-KEYS = [f"key-of-an-answer-{i}" for i in range(9)]
+SMALL = {"systems": 5, "n_topics": 8, "n_docs": 150, "depth": 20, "max_grade": 1}
+CASES: dict[str, dict[str, Any]] = {
+    "shallow": {"pool_depth": 3, "seed": 1},
+    "deep": {"pool_depth": 15, "seed": 2},
+    "ties": {"pool_depth": 6, "ties": 0.6, "seed": 3},
+    "outsiders": {"pool_depth": 8, "unpooled": 3, "seed": 4},
+    "nothing unjudged": {"pool_depth": 20, "unpooled": 0, "seed": 5},
+    "one topic": {"pool_depth": 5, "n_topics": 1, "seed": 6},
+    "equal runs": {"pool_depth": 5, "seed": 7},
+    "two equal runs": {"pool_depth": 5, "seed": 7},
+    "one run": {"pool_depth": 5, "seed": 8},
+    "nothing judged": {"pool_depth": 5, "seed": 9},
+}
+MEASURES = ("AP", "P@5")
+DRAWS = dict.fromkeys(CASES, 0) | {"shallow": 30, "equal runs": 30}  # of estimates, which take most of the time
+SEVERAL = [name for name in CASES if name != "one run"]
 
 
-def test_an_answer_that_is_sent_twice_is_saved_once(place: Callable[..., Place]) -> None:
-    site = Site(place())
-    first = site.next("ann")
-    body = answer(first, grade=2) | {"key": KEYS[0]}
-    done, again = site.post("grade", **body).json(), site.post("grade", **body).json()
-    assert "already" not in done
-    assert again["already"] == {"kind": "grade", "grade": 2}
-    assert again["document"] == done["document"]
-    assert (
-        site.post("grade", **(body | {"grade": 1})).json()["already"]["grade"] == 2
-    )  # what is saved, not what is sent
-    second = {name: value for name, value in answer(done["document"]).items() if name != "grade"} | {"key": KEYS[1]}
-    for is_again in (False, True):
-        assert (site.post("skip", **second).json().get("already") == {"kind": "skip", "grade": None}) == is_again
-    revision = body | {"grade": 0, "key": KEYS[2]}
-    for is_again in (False, True):
-        found = site.post("revise", **revision).json()
-        assert (found.get("already"), found["state"]["judged"]) == (
-            {"kind": "grade", "grade": 0} if is_again else None,
-            1,
+@cache
+def experiment(name: str) -> fm.Experiment:
+    made = fm.simulate(**{**SMALL, **CASES[name]})
+    runs, qrels = dict(made.runs), made.qrels
+    first = next(iter(runs))
+    if name == "equal runs":
+        runs["copy"] = runs[first]
+    if name == "two equal runs":
+        runs = {first: runs[first], "copy": runs[first]}
+    if name == "one run":
+        runs = {first: runs[first]}
+    if name == "nothing judged":
+        return fm.Experiment({topic: {"nobody's": 1, "none": 0} for topic in qrels["topic"].unique()}, runs)
+    return fm.Experiment(qrels, runs)
+
+
+def answer(result: Result, n: int) -> list[str]:
+    """The answer: one sentence for each of so many things, and the first of all sentences."""
+    said = result.answer
+    assert len(said) == n
+    assert result.sentences[:n] == said
+    assert result.sentences == [*said, *result.remarks]
+    for sentence in result.sentences:
+        assert sentence.endswith("."), sentence
+        assert "nan" not in sentence.split()
+        assert "None" not in sentence
+    return said
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_eval(name: str) -> None:
+    result = experiment(name).evaluate(MEASURES)
+    for measure, said in zip(MEASURES, answer(result, 2), strict=True):
+        rows = {row[0]: row[3:6] for row in result.rows() if row[2] == measure}
+        most = max(row[0] for row in rows.values())
+        best = [run for run in rows if rows[run][0] >= most - 1e-9]
+        assert f"{most:.4f}" in said
+        assert ("judging changes no score" in said or "judging does not change that" in said) == all(
+            high - low <= 1e-9 for _, low, high in rows.values()
         )
-    for is_again in (False, True):  # the revision is taken back, and not the skip before it
-        assert ("already" in site.post("undo", name="ann", key=KEYS[3]).json()) == is_again
-    assert [event.kind for event in site.here.session.log.events()] == ["grade", "skip", "grade", "undo"]
-    assert [event.grade for event in site.here.session.grades()] == [2]
+        if len(rows) == 1:
+            assert said.startswith(f"{measure}: {best[0]} scores ")
+        elif len(best) == len(rows):
+            assert re.match(rf"{measure}: (both|all {len(rows)}) runs score", said)
+        else:
+            assert said.split()[1] in best
+            assert (" leads with " in said) == (len(best) == 1)
+        stated = re.search(r"overlaps? (?:(no) other|(the other|both others|all \d+ others)|(\d+) of)", said)
+        if stated:
+            own = [rows[run][1:] for run in best]
+            others = [row[1:] for run, row in rows.items() if run not in best]
+            reached = sum(
+                any(one[0] <= own_high + 1e-9 and one[1] >= own_low - 1e-9 for own_low, own_high in own)
+                for one in others
+            )
+            expected = 0 if stated[1] else len(others) if stated[2] else int(stated[3])
+            assert reached == expected
 
 
-def test_keys_of_others_and_bad_ones(place: Callable[..., Place]) -> None:
-    site = Site(place(double=1.0))
-    task = site.next("ann")
-    assert site.post("grade", **answer(task, grade=0), key=KEYS[0]).status_code == 200
-    assert site.next("bob") == task
-    stolen = site.post("grade", **answer(task, name="bob"), key=KEYS[0])
-    assert (stolen.status_code, "is that of another one" in stolen.json()["error"]) == (409, True)
-    other = site.post("grade", **answer(site.next("ann")), key=KEYS[0])
-    assert other.status_code == 409
-    for bad in ("short", "x" * 65, "with blanks in between", 3, ["key-of-an-answer"]):
-        refused = site.post("grade", **answer(task, name="bob"), key=bad)
-        assert (refused.status_code, "expected a key of 16 to 64" in refused.json()["error"]) == (400, True)
-    assert site.post("grade", **answer(task, name="bob", grade=2)).status_code == 200  # programs may do without
-    settled = {"name": "eve", "topic": "1", "document": task["document"]["id"], "grade": 1, "key": KEYS[1]}
-    for is_again in (False, True):
-        found = site.organiser.post("/api/settle", json=settled).json()
-        assert ("already" in found) == is_again
-        assert found["state"]["disagreements"][0]["final"] == ["eve", 1]
+@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("baseline", [False, True])
+def test_compare(name: str, baseline: bool) -> None:
+    exp = experiment(name)
+    result = exp.compare(MEASURES, baseline=next(iter(exp.runs)) if baseline else None, draws=DRAWS[name])
+    for measure, said in zip(MEASURES, answer(result, 2), strict=True):
+        rows = [row for row in result.frame.iter_rows(named=True) if row["measure"] == measure]
+        claimed = [row for row in rows if row["verdict"] in ("certain", "supported")]
+        none_or = str(len(claimed)) if claimed else "none"
+        if len(rows) == 1:
+            same = abs(rows[0]["diff"]) <= 1e-9
+            assert same == ("have the same mean" in said)
+            continue
+        if baseline:
+            better = sum(row["diff"] > 0 for row in claimed)
+            assert said.startswith(
+                f"{measure}: {better or 'none'} of {len(rows)} runs can be claimed to be better than"
+            )
+            assert said.endswith(f" {len(claimed) - better or 'none'} to be worse.")
+            continue
+        assert re.search(rf"of all {len(rows)} pairs, {none_or} supports? a claim\.$", said)
+        won = re.search(r"better than (?:all (\d+)|(any) of the|(\d+) of the)", said)
+        if won:
+            best = said.split()[1]
+            wins = sum(best in (row["run_a"], row["run_b"]) for row in claimed)
+            assert wins == (0 if won[2] else int(won[1] or won[3]))
 
 
-def test_keys_survive_a_restart(tmp_path: Path) -> None:
-    here = Place(tmp_path / "s.db")
-    mine = here.take("ann") or ""
-    here.do(here.service.grade, "ann", "1", mine, 2, "", KEYS[0])
-    here.close()
-    session = resume(tmp_path / "s.db")
-    service = JudgingService(session)
-    service.start()
-    done = service.submit(service.grade, "ann", "1", mine, 2, "", KEYS[0]).result(10)
-    assert (done.grade, len(session.log.events())) == (2, 1)
-    service.close()
-    session.close()
+def test_pairs_are_in_the_order_of_the_best_runs() -> None:
+    """The closest rivals of the best run first, the better run on the left; and no number changes but for its sign."""
+    result = experiment("shallow").compare("AP", draws=30)
+    means = {row[0]: row[3] for row in experiment("shallow").evaluate("AP").rows()}
+    ranked = sorted(means, key=lambda run: -means[run])
+    ordered = result.in_order("AP")
+    assert [(pair.run_a, pair.run_b) for pair in ordered] == list(combinations(ranked, 2))
+    known = {frozenset((pair.run_a, pair.run_b)): pair for pair in result.pairs}
+    for pair in ordered:
+        same = known[frozenset((pair.run_a, pair.run_b))]
+        assert pair.diff >= 0
+        assert pair == (same if same.run_a == pair.run_a else same.turned())
+        back = pair.turned().turned()
+        assert replace(back, p_better=pair.p_better) == pair
+        assert back.p_better == pytest.approx(pair.p_better)
+        assert pair.diff == pytest.approx(means[pair.run_a] - means[pair.run_b])
+        assert pair.diff_low is None or pair.diff_low <= pair.diff <= (pair.diff_high or 0.0)
+        assert pair.ci_low <= pair.diff <= pair.ci_high
+    against = experiment("shallow").compare("AP", baseline=ranked[2], draws=0).in_order("AP")
+    assert [(pair.run_a, pair.run_b) for pair in against] == [(run, ranked[2]) for run in ranked if run != ranked[2]]
 
 
-def test_leases_survive_a_restart(tmp_path: Path) -> None:
-    here = Place(tmp_path / "s.db")
-    mine, other = here.take("ann") or "", here.take("bob") or ""
-    skipped = here.take("cleo") or ""
-    here.do(here.service.skip, "cleo", "1", skipped, "")
-    here.close()
-    session = resume(tmp_path / "s.db")
-    clock = Clock()
-    service = JudgingService(session, lease=60, clock=clock)
-    service.start()
-
-    def take(name: str) -> str | None:
-        service.fresh().result(10)
-        task = service.submit(service.take, name).result(10)
-        return None if task is None else str(task.document)
-
-    others = {take(f"p{i}") for i in range(len(DOCUMENTS))}
-    assert not others & {mine, other, skipped}
-    assert (take("ann"), take("bob")) == (mine, other)
-    clock.now = 61
-    assert {take(f"q{i}") for i in range(len(DOCUMENTS))} >= {mine, other}  # time is up for all
-    service.close()
-    session.close()
+@pytest.mark.parametrize("name", SEVERAL)
+def test_rank(name: str) -> None:
+    result = experiment(name).rank(MEASURES, draws=DRAWS[name])
+    for measure, said in zip(MEASURES, answer(result, 2), strict=True):
+        first = [one for one in result.of(measure) if one.rank == 1]
+        assert re.match(rf"{measure}: {first[0].run}[ ,]", said)
+        assert f"with {first[0].score:.4f}" in said
+        assert ("share the first rank" in said) == (len(first) > 1)
+        tied = re.search(r"tied for first: .*, (\d+) of (\d+) runs", said)
+        if tied:
+            assert int(tied[1]) == sum(one.rank_ci_low == 1 for one in result.of(measure))
 
 
-def test_a_kept_lease_whose_document_is_gone_or_judged_is_left(tmp_path: Path) -> None:
-    session = begin(tmp_path / "s.db")
-    soon = time.time() + 30
-    session.log.keep_leases(
-        [
-            KeptLease("ann", "1", "d99", soon),
-            KeptLease("bob", "1", "d00", soon),
-            KeptLease("cleo", "1", "d01", soon + 1e9),
-        ]
-    )
-    session.grade("1", "d00", 1, "dan")
-    clock = Clock()
-    service = JudgingService(session, lease=60, clock=clock)
-    service.start()
-    assert {name: lease.task.document for name, lease in service._leases.items()} == {"cleo": "d01"}
-    clock.now = 61  # whatever the other clock said
-    assert service._held() == {}
-    service.close()
-    session.close()
+@pytest.mark.parametrize("name", [name for name in CASES if name != "nothing judged"])
+def test_predict(name: str) -> None:
+    result = experiment(name).predict(MEASURES, draws=30)
+    for measure, said in zip(MEASURES, answer(result, 2), strict=True):
+        rows = {row[0]: (row[3], row[7]) for row in result.rows() if row[2] == measure}
+        change = [estimate - score for score, estimate in rows.values()]
+        if "change no mean" in said:
+            assert max(map(abs, change)) <= 1e-9
+        elif "less than" in said:
+            assert max(map(abs, change)) < 0.0001
+        elif len(rows) > 1:
+            assert f"{min(change):+z.4f} (" in said
+            assert f"{max(change):+z.4f} (" in said
 
 
-def test_a_sign_of_life_is_not_written_each_time(place: Callable[..., Place], monkeypatch: pytest.MonkeyPatch) -> None:
-    here = place()
-    here.take("ann")
-    written = []
-    monkeypatch.setattr(here.session.log, "keep_leases", lambda leases: written.append(list(leases)))
-    for i in range(1, 13):
-        here.clock.now = float(i)
-        here.do(here.service.keep, "ann")
-    assert len(written) == 2  # every tenth of the lease, which is 60 s
+@pytest.mark.parametrize("name", CASES)
+def test_ties(name: str) -> None:
+    result = experiment(name).ties(MEASURES)
+    said = " ".join(answer(result, len(result.answer)))
+    pairs = result.pairs.filter(result.pairs["verdict"] == "changes")
+    assert ("decides which run is ahead" in said) == bool(len(pairs))
+    for n in re.findall(r"ahead in ([\d,]+) of", said):
+        assert int(n) in [len(pairs.filter(pairs["measure"] == measure)) for measure in MEASURES]
+    scores = result.scores
+    still = scores.filter(np.abs(scores["optimistic"] - scores["pessimistic"]) > 1e-9).is_empty()
+    assert still == (said in ("AP and P@5: no score depends on the tie-breaking rule.",))
 
 
-def test_the_file_goes_and_comes_back(place: Callable[..., Place], tmp_path: Path) -> None:
-    site = Site(place())
-    task = site.next("ann")
-    path, away = Path(site.here.session.log.path), tmp_path / "away.db"
-    path.rename(away)
-    for _ in range(2):
-        lost = site.post("grade", **answer(task), key=KEYS[0])
-        assert lost.status_code == 500
-        assert str(path) in lost.json()["error"]
-    away.rename(path)
-    done = site.post("grade", **answer(task), key=KEYS[0])
-    assert (done.status_code, "already" in done.json()) == (200, False)
-    assert [event.document for event in site.here.session.log.events()] == [task["document"]["id"]]
+@pytest.mark.parametrize("name", CASES)
+def test_depth_audit_and_check(name: str) -> None:
+    exp = experiment(name)
+    (said,) = answer(exp.depth("P", "1:10"), 1)
+    assert re.match(r"P: the order of the runs is (stable from depth \d+ on|not stable)", said)
+    if name != "nothing judged":
+        (said,) = answer(exp.audit(["P@5"], depth=5), 1)
+        assert said.startswith("Reuse: ")
+    found = exp.check()
+    (said,) = answer(found, 1)
+    levels = [row[0] for row in found.rows()]
+    assert ("no errors or warnings" in said) == ("warning" not in levels and "error" not in levels)
+    severity = [("error", "warning", "note").index(one.level) for one in found.by_severity()]
+    assert severity == sorted(severity)
+    assert sorted(map(str, found.by_severity())) == sorted(map(str, found.findings))
 
 
-@pytest.mark.skipif(not Path("/proc").exists(), reason="kills as Linux does")
-def test_killed_with_a_document_in_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FATHOMS_TOKEN", TOKEN)
-    held: dict[str, str] = {}
-    for more in ([], ["--resume"]):
-        server = Command(tmp_path, "--demo", "demo", *more)
-        base, _, token = server.links["judge"].partition("/#token=")
-        with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}, timeout=30) as client:
-
-            def take(name: str, client: httpx.Client = client) -> str:
-                shown = client.post("/api/next", json={"name": name}).json()["document"]
-                return f"{shown['topic']['id']} {shown['document']['id']}"
-
-            if not more:
-                held = {name: take(name) for name in ("ann", "bob")}
-                os.kill(server.process.pid, 9)
-                server.process.communicate(timeout=30)
-            else:
-                assert not {take(f"p{i}") for i in range(8)} & set(held.values())
-                assert {name: take(name) for name in held} == held
-                server.stop()
+def test_gate_diff_plan_labels_and_pools() -> None:
+    exp = experiment("shallow")
+    names = list(exp.runs)[:2]
+    two = fm.Experiment(exp.qrels, {name: exp.runs[name] for name in names})
+    gate = two.gate("P@5", draws=30)
+    assert answer(gate, 1)[0].split()[0].strip(":") in ("Passes", "Fails", "Cannot")
+    assert answer(two.diff(measures="P@5"), 1)[0].startswith(f"{names[1]} ")
+    plan = exp.plan("P@5")
+    topics = plan.topics[0].answer("t").topics
+    assert f"it takes {topics:,} topics" in answer(plan, 2)[0]
+    labels = {(t, d): g for t, d, g in exp.qrels.to_frame().iter_rows()}
+    table = {topic: {d: g for (t, d), g in labels.items() if t == topic} for topic in exp.qrels.topics}
+    found = exp.labels({"same": table})
+    assert "kappa 1.00" in answer(found, 1)[0]
+    confidence = exp.confidence("P@5", draws=50)
+    sure = sum(max(row[5], 1 - row[5]) >= 0.95 for row in confidence.rows())
+    assert f"for {sure} of 10 pairs" in answer(confidence, 1)[0]
+    chance = exp.predict("P@5", draws=50).at_most(0.5)
+    probable = sum(row[4] > 0.5 for row in chance.rows() if row[1] == "all")
+    assert answer(chance, 1)[0].startswith(f"P@5: {probable} of 5 runs will probably score at most 0.5")
