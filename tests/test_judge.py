@@ -682,6 +682,18 @@ def test_where_texts_are_missing(judge: Command) -> None:
     assert f"warning: {total} of {total} documents have no text" in done.err
 
 
+def test_a_text_that_cannot_be_read_can_be_skipped(judge: Command) -> None:
+    """It would come again each time the session is resumed, and end it each time."""
+    Path("docs").mkdir()
+    for path in Path("sim/runs").iterdir():
+        for line in path.read_text().splitlines():
+            Path("docs", f"{line.split()[2]}.gz").write_bytes(b"\x1f\x8b is no gzip")
+    done = judge("--docs", "docs", stdin="s cannot read it\n1\n")
+    assert done.status == 0
+    assert done.err.count("This text cannot be read: docs/DOC-") == 3
+    assert done.err.count("Saved: ") == 2
+
+
 def test_long_and_hostile_texts(judge: Command) -> None:
     names = {line.split()[2] for path in Path("sim/runs").iterdir() for line in path.read_text().splitlines()}
     words = " ".join(f"word{i}" for i in range(2000))

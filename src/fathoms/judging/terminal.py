@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fathoms.errors import InputError
 from fathoms.judging.recall import RecallEstimate
 from fathoms.judging.session import Progress, Session, Task
-from fathoms.judging.texts import Entry, TextSources, marked, printable, terms
+from fathoms.judging.texts import Entry, Texts, TextSources, marked, printable, terms
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
@@ -123,14 +123,22 @@ class Conversation:
 
     def _show(self, task: Task) -> None:
         self.note = ""
-        topic = self.texts.topics and self.texts.topics.get(task.topic)
-        document = self.texts.documents and self.texts.documents.get(task.document)
+        topic = self._text(self.texts.topics, task.topic)
+        document = self._text(self.texts.documents, task.document)
         self.console.rule(characters="-", style="")
-        for line in self._wrapped(f"Topic {task.topic}", topic or None, set()):
+        for line in self._wrapped(f"Topic {task.topic}", topic, set()):
             self.console.print(line)
         self.console.print()
-        self.hidden = self._wrapped(f"Document {task.document}", document or None, terms(topic or None))
+        self.hidden = self._wrapped(f"Document {task.document}", document, terms(topic))
         self._more()
+
+    def _text(self, texts: Texts | None, name: str) -> Entry | None:
+        """A text that cannot be read is none: its document would come again each time, and end the session."""
+        try:
+            return None if texts is None else texts.get(name)
+        except InputError as error:
+            self._say(f"This text cannot be read: {error}")
+            return None
 
     def _wrapped(self, label: str, entry: Entry | None, wanted: set[str]) -> list[Text]:
         """Label and title, then the body, as lines of a screen; words of the topic are marked."""
