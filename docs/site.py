@@ -1,4 +1,4 @@
-"""For mkdocs: CONTRIBUTING and CHANGELOG, which are in the folder above, are pages of the site too."""
+"""For mkdocs: CONTRIBUTING, SECURITY and CHANGELOG, which are in the folder above, are pages of the site too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
-FROM_ABOVE = ("CONTRIBUTING.md", "CHANGELOG.md")
+FROM_ABOVE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 
 
 def on_files(files: Files, config: Any) -> Files:

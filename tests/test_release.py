@@ -96,6 +96,8 @@ def test_the_source_archive_can_be_tested(tmp_path: Path, monkeypatch: pytest.Mo
         "README.md",
         "CHANGELOG.md",
         "CONTRIBUTING.md",
+        "SECURITY.md",
+        "requirements-dev.lock",
         "CITATION.cff",
         "LICENSE",
         "mkdocs.yml",

@@ -17,7 +17,7 @@ from fathoms.errors import InputError
 from fathoms.judging import session as session_module
 from fathoms.judging.export import export, provenance
 from fathoms.judging.log import Event, KeptLease, Log, Point
-from fathoms.judging.salvage import salvage, sentences, write_session
+from fathoms.judging.salvage import salvage
 from fathoms.judging.session import Session
 from fathoms.judging.session_file import Damaged, LogError
 from tests import power_cuts
@@ -312,8 +312,8 @@ def test_nothing_is_lost_of_a_good_session(tmp_path: Path) -> None:
     events = judged(tmp_path / "s.db")
     found = salvage(tmp_path / "s.db")
     assert found.events == events
-    assert sentences(found) == ["Taken out: 40 events of the log, each as it was written.", "Lost: nothing."]
-    write_session(found, tmp_path / "new.db")
+    assert found.sentences == ["Taken out: 40 events of the log, each as it was written.", "Lost: nothing."]
+    found.write_session(tmp_path / "new.db")
     again = resume(tmp_path / "new.db")
     assert again.log.events() == events
     assert again.log.meta()["lost"] == []
@@ -326,7 +326,7 @@ def test_an_old_session_can_be_salvaged(name: str, tmp_path: Path) -> None:
     found = salvage(tmp_path / "s.db")
     assert found.events == expected
     assert (found.is_proven, found.is_meta_proven, found.is_end_known) == (False, False, True)
-    assert "no hashes to prove them" in sentences(found)[0]
+    assert "no hashes to prove them" in found.sentences[0]
 
 
 def resume_old_copy(tmp_path: Path, name: str) -> list[Event]:
@@ -351,7 +351,7 @@ def test_one_page_that_is_lost_takes_its_own_events_alone(tmp_path: Path) -> Non
     assert all(event == by_number[event.number] for event in found.events if event.undone is None)
     first, last = found.lost[0], found.lost[-1]
     assert found.lost == list(range(first, last + 1))
-    assert sentences(found)[1] == f"Lost: {len(found.lost)} events, numbers {first} to {last}."
+    assert found.sentences[1] == f"Lost: {len(found.lost)} events, numbers {first} to {last}."
 
 
 def test_page_headers_that_are_lost_take_nothing(tmp_path: Path) -> None:
@@ -407,7 +407,7 @@ def test_events_that_refer_to_lost_ones_stand_alone_or_go(tmp_path: Path) -> Non
         (4, "undo", 3),
         (5, "grade", None),
     ]
-    write_session(found, tmp_path / "new.db")
+    found.write_session(tmp_path / "new.db")
     again = resume(tmp_path / "new.db")
     assert [(event.document, event.grade) for event in again.grades()] == [("b", 0)]
     assert again.log.meta()["lost"] == [1, 2]
@@ -419,7 +419,7 @@ def test_settings_that_were_changed_are_named(tmp_path: Path) -> None:
     found = salvage(tmp_path / "s.db")
     assert found.meta is not None
     assert not found.is_meta_proven
-    assert "The settings may not be as they were written" in sentences(found)[-1]
+    assert "The settings may not be as they were written" in found.sentences[-1]
 
 
 def test_what_was_never_committed_is_not_taken(tmp_path: Path) -> None:

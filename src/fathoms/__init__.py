@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from fathoms.errors import InputError as InputError
     from fathoms.evidence.chunks import roll_up as roll_up
     from fathoms.experiment.evaluator import Evaluator as Evaluator
+    from fathoms.judging.salvage import salvage as salvage
     from fathoms.measures.base import Measure as Measure
     from fathoms.measures.parse import parse_measure as parse_measure
 
@@ -106,6 +107,7 @@ _HOMES = {
     ),
     "Evaluator": "experiment.evaluator",
     "roll_up": "evidence.chunks",
+    "salvage": "judging.salvage",
     "compare_scores": "comparison.external_scores",
     "read_scores": "comparison.external_scores",
     "read_mteb": "data.mteb",

@@ -251,8 +251,8 @@ def _salvage(args: Namespace) -> int:
     from fathoms.cli import output
     from fathoms.data.files import check_not_read, check_writable
     from fathoms.errors import FathomsError
-    from fathoms.judging import salvage
     from fathoms.judging.log import check_new
+    from fathoms.judging.salvage import salvage
 
     if args.qrels is not None or args.resume or args.web:
         raise FathomsError("--salvage reads the session's file alone; leave out QRELS, RUN, --resume and --web")
@@ -261,14 +261,14 @@ def _salvage(args: Namespace) -> int:
     if args.export is not None:
         check_writable(args.export)
         check_not_read(args.export, [str(args.salvage)])
-    found = salvage.salvage(args.salvage)
-    said = salvage.sentences(found)
+    found = salvage(args.salvage)
+    said = found.sentences
     if found.meta is not None:
-        salvage.write_session(found, target)
+        found.write_session(target)
         said.append(f"Go on with the same QRELS, runs and flags, and --resume --session {target}")
     if args.export is not None or found.meta is None:
         path = args.export or args.salvage.with_name(f"{args.salvage.name}.salvaged.txt")
-        beside = salvage.write_judgments(found, path)
+        beside = found.write_judgments(path)
         said.append(f"Judgments written to {path}, who made them to {beside}")
     output.put("".join(f"{words}\n" for words in said), None)
     return 1 if found.lost or found.meta is None or not found.is_end_known else 0

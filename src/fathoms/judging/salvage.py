@@ -8,6 +8,7 @@ hashes; there, what has the form of an answer is taken, and said to be unproven.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -35,7 +36,8 @@ INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes of integers, by type
 
 @dataclass(frozen=True)
 class Salvaged:
-    """What was found: events in order, those that are missing, and the settings where they can be read."""
+    """What was found: events in order, those that are missing, and the settings where they can be read. `sentences` say
+    it in words; `write_session` makes a session of it, `write_judgments` qrels."""
 
     events: list[Event]
     lost: list[int]  # numbers
@@ -44,9 +46,49 @@ class Salvaged:
     meta: dict[str, Any] | None
     is_meta_proven: bool
 
+    def write_session(self, path: str | os.PathLike[str]) -> None:
+        """A new session that goes on from what was self."""
+        if self.meta is None:
+            raise FathomsError("the settings of the session cannot be read, so it cannot go on")
+        log = Log.create(Path(path), {**self.meta, "lost": self.lost})
+        log.take_over(self.events)
+        log.close()
 
-def salvage(path: Path) -> Salvaged:
-    """Everything good in a session's file; the file itself stays as it is."""
+    def write_judgments(self, path: str | os.PathLike[str]) -> Path:
+        """The judgments made, and beside them who made them; returns that file's name. What the session was begun with is
+        not among them."""
+        standing = Standing(self.events)
+        answers: dict[tuple[str, str], list[Event]] = {}
+        for event in standing:
+            if event.kind != "skip":
+                answers.setdefault((event.topic, event.document), []).append(event)
+        skips = [event for event in standing if event.kind == "skip" and (event.topic, event.document) not in answers]
+        made = [counting(of_one) for of_one in answers.values()]
+        rows = [(event.topic, id_bytes(event.document), float(event.grade or 0)) for event in made]
+        return write_both(Path(path), qrels_of(rows), rows_of_events(answers.values(), skips, standing.before))
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was found and what was not, in words."""
+        n = len(self.events)
+        proof = "each as it was written" if self.is_proven else "the format has no hashes to prove them"
+        said = [f"Taken out: {pluralise(n, 'event')} of the log, {proof}."]
+        if self.lost:
+            said.append(f"Lost: {pluralise(len(self.lost), 'event')}, {_ranges(self.lost)}.")
+        else:
+            said.append("Lost: nothing." if self.is_end_known else "Lost: nothing up to there.")
+        if not self.is_end_known:
+            said.append("The file does not say how far the log went; more may be lost at its end.")
+        if self.meta is None:
+            said.append("The settings cannot be read: begin another session with the judgments as its QRELS.")
+        elif not self.is_meta_proven:
+            said.append("The settings may not be as they were written: compare them with what you began with.")
+        return said
+
+
+def salvage(path: str | os.PathLike[str]) -> Salvaged:
+    """Every answer in the file of a damaged judging session that is as it was written; the file stays as it is."""
+    path = Path(path)
     if not path.is_file():
         raise InputError("no such file" if not path.exists() else "is no file", str(path))
     with tempfile.TemporaryDirectory(prefix="fathoms.") as folder:
@@ -65,47 +107,6 @@ def salvage(path: Path) -> Salvaged:
         raise InputError("holds nothing of a session of `fathoms judge`", str(path))
     events = _without_dangling([chosen[number].event for number in sorted(chosen)])
     return Salvaged(events, lost, head is not None, bool(proven) or not chosen, meta, is_meta_proven)
-
-
-def write_session(found: Salvaged, path: Path) -> None:
-    """A new session that goes on from what was found."""
-    if found.meta is None:
-        raise FathomsError("the settings of the session cannot be read, so it cannot go on")
-    log = Log.create(path, {**found.meta, "lost": found.lost})
-    log.take_over(found.events)
-    log.close()
-
-
-def write_judgments(found: Salvaged, path: Path) -> Path:
-    """The judgments made, and beside them who made them; returns that file's name. What the session was begun with is
-    not among them."""
-    standing = Standing(found.events)
-    answers: dict[tuple[str, str], list[Event]] = {}
-    for event in standing:
-        if event.kind != "skip":
-            answers.setdefault((event.topic, event.document), []).append(event)
-    skips = [event for event in standing if event.kind == "skip" and (event.topic, event.document) not in answers]
-    made = [counting(of_one) for of_one in answers.values()]
-    rows = [(event.topic, id_bytes(event.document), float(event.grade or 0)) for event in made]
-    return write_both(path, qrels_of(rows), rows_of_events(answers.values(), skips, standing.before))
-
-
-def sentences(found: Salvaged) -> list[str]:
-    """What was found and what was not, in words."""
-    n = len(found.events)
-    proof = "each as it was written" if found.is_proven else "the format has no hashes to prove them"
-    said = [f"Taken out: {pluralise(n, 'event')} of the log, {proof}."]
-    if found.lost:
-        said.append(f"Lost: {pluralise(len(found.lost), 'event')}, {_ranges(found.lost)}.")
-    else:
-        said.append("Lost: nothing." if found.is_end_known else "Lost: nothing up to there.")
-    if not found.is_end_known:
-        said.append("The file does not say how far the log went; more may be lost at its end.")
-    if found.meta is None:
-        said.append("The settings cannot be read: begin another session with the judgments as its QRELS.")
-    elif not found.is_meta_proven:
-        said.append("The settings may not be as they were written: compare them with what you began with.")
-    return said
 
 
 # -- through SQLite, as far as it goes ----------------------------------------------------------------------------
