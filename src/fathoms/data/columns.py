@@ -171,7 +171,7 @@ def table_of_frame(
     number = _numbers(columns[layout.number], source)
     if columns[layout.number].name == ranked:  # a run without scores: its ranks are the order
         number = -number
-    rank = _numbers(columns["rank"], source) if "rank" in columns else None
+    rank = _ranks_of(columns["rank"]) if "rank" in columns else None
 
     found = columns[layout.number]
     complaints = {
@@ -278,10 +278,22 @@ def _is_empty(column: pl.Series) -> bool:
 
 def _numbers(column: pl.Series, source: str) -> NDArray[np.float64]:
     """Numbers, nan where there is none."""
-    kind = column.dtype
-    if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
-        raise InputError(f"column {column.name!r} holds {kind}, expected numbers", source)
+    if not _may_hold_numbers(column):
+        raise InputError(f"column {column.name!r} holds {column.dtype}, expected numbers", source)
+    return _as_floats(column)
+
+
+def _may_hold_numbers(column: pl.Series) -> bool:
+    return column.dtype.is_numeric() or column.dtype in (pl.String, pl.Boolean, pl.Null)
+
+
+def _as_floats(column: pl.Series) -> NDArray[np.float64]:
     return column.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy().copy()
+
+
+def _ranks_of(column: pl.Series) -> NDArray[np.float64]:
+    """Ranks, nan where there is none: most orders never look at them, so what they hold is no error."""
+    return _as_floats(column) if _may_hold_numbers(column) else np.full(len(column), np.nan)
 
 
 def _unrated(column: pl.Series) -> set[int]:

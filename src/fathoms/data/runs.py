@@ -48,6 +48,7 @@ class Run(Exported):
     tag: str = ""
     notes: list[str] = field(default_factory=list)
     path: str | None = None  # of the file it was read from
+    no_rank: str = ""  # the first line (or row) whose rank is no number
 
     def to_bytes(self) -> bytes:
         """As a run file, in the order of the rows; the rank column needs to be there."""
@@ -234,6 +235,7 @@ def _run_of(table: Table, name: str, lenient: bool) -> Run:
     documents, scores, ranks = table.document, table.number, table.rank
     document_keys = keys.document_keys(documents)
     notes = list(table.skipped)
+    without = np.empty(0, dtype=np.int64) if ranks is None else np.flatnonzero(np.isnan(ranks))
     first = keys.first_rows(table, document_keys, topic)
     if first.size:
         kept = first == np.arange(len(first))
@@ -250,6 +252,7 @@ def _run_of(table: Table, name: str, lenient: bool) -> Run:
             f"{table.source}: skipped {pluralise(count, 'document')} that the topic had already, kept the first "
             f"({table.place(row)}: {message})"
         )
+        without = without[kept[without]]
         topic, documents, document_keys = topic[kept], documents[kept], document_keys[kept]
         scores, ranks = scores[kept], None if ranks is None else ranks[kept]
     return Run(
@@ -263,6 +266,7 @@ def _run_of(table: Table, name: str, lenient: bool) -> Run:
         source=table.source,
         tag=table.tag,
         notes=notes,
+        no_rank=table.place(int(without[0])) if without.size else "",
     )
 
 

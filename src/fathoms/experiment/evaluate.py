@@ -17,7 +17,7 @@ from fathoms.data.topics import valid_text
 from fathoms.errors import FathomsError
 from fathoms.evidence.align import Alignment, Ranked, reranked
 from fathoms.evidence.evidence import Evidence, Floats, Ints
-from fathoms.evidence.order import Ties, contradictions, default_precision, in_both_orders
+from fathoms.evidence.order import Ties, default_precision, in_both_orders
 from fathoms.evidence.universe import UnjudgedKeys, union_counts, unjudged_keys
 from fathoms.experiment.base import BaseExperiment, Part
 from fathoms.experiment.remarks import answers, remarks
@@ -419,13 +419,13 @@ def _contradicts_itself(ranked: Ranked) -> bool:
     if run.ranks is None:
         return False
     ranks = run.ranks[ranked.rows]
+    if np.isnan(ranks).any():
+        return False  # a column that is not all numbers is no order
     same_topic = ranked.topic[1:] == ranked.topic[:-1]
     if ((ranks[1:] > ranks[:-1]) | ~same_topic).all():
         return False  # as most runs are: in the order of both
     if in_both_orders(run):
         return False  # and as the others are that have ties
-    if np.isnan(ranks).any():
-        return bool(contradictions(run).any())
     tied = ranked.tied[1:]
     in_group = np.append(False, tied) | np.append(tied, False)
     if (same_topic & (ranks[1:] < ranks[:-1]) & ~in_group[1:] & ~in_group[:-1]).any():

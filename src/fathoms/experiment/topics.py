@@ -7,6 +7,7 @@ from typing import Protocol
 
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError
+from fathoms.text import pluralise
 
 IN_NO_RUN = "judged topics in no run"  # how the gravest of notes begins
 
@@ -25,13 +26,20 @@ class RunTopics(Protocol):
 
 
 def unanswered(runs: Sequence[RunTopics], qrels: Qrels) -> list[str]:
-    """The judged topics that no run answers. That is an error where it is all of them."""
+    """The judged topics that no run answers. A run that answers none at all is an error: it is of other topics, or
+    spells them in another way, and would score 0 whatever it retrieved."""
+    stray = [run for run in runs if len(run.missing) == len(qrels.topics)]
+    if len(stray) == len(runs):
+        raise no_topic_matches(list(dict.fromkeys(topic for run in runs for topic in run.unknown)), qrels)
+    if stray:
+        name, others = stray[0].run, f", nor of {pluralise(len(stray) - 1, 'other run')}" if len(stray) > 1 else ""
+        raise FathomsError(
+            f"no topic of {name} is judged{others}: {name} has {some(stray[0].unknown, 3)}; {qrels.source} has "
+            f"{some(qrels.topics, 3)}; leave such runs out, or give their topics the ids of the judgments"
+        )
     nowhere = set(runs[0].missing)
     for run in runs[1:]:
         nowhere.intersection_update(run.missing)
-    if len(nowhere) == len(qrels.topics):
-        theirs = list(dict.fromkeys(topic for run in runs for topic in run.unknown))
-        raise no_topic_matches(theirs, qrels)
     return [topic for topic in qrels.topics if topic in nowhere]
 
 
