@@ -83,7 +83,7 @@ def given_ranks(run: Run) -> NDArray[np.float64]:
         document = run.documents[row].decode(errors="replace")
         where = f"{run.no_rank}: topic {run.topics[run.topic[row]]}, document {document}"
         raise InputError(
-            f"{where}: the rank is not a number, so --ties rank and score-rank do not apply; mend it or use --ties trec",
+            f"{where}: the rank is not a number, so --ties rank and score-rank do not apply; use --ties trec",
             run.source,
         )
     return run.ranks
