@@ -54,6 +54,7 @@ GROUPS = {
     },
 }
 COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
+READ_NOTHING = ("measures", "demo", "simulate", "completion")
 # Old spellings of flags, by command ("" for all); they go on working for a version, with a note.
 RENAMED = {
     "": {"--junk": "--nonrelevant-grade"},
@@ -201,10 +202,15 @@ def _run(words: list[str]) -> int:
             allow_abbrev=False,
         )
         parser.examples = module.EXAMPLES
-        module.add_arguments(parser)
+        add_arguments(name, parser)
         parser.shorten_usage()
         _settle_libraries()
-        status: int = module.run(parser.parse_intermixed_args(_renamed(name, words[1:])))
+        args = parser.parse_intermixed_args(_renamed(name, words[1:]))
+        if getattr(args, "max_unpacked", None) is not None:
+            from fathoms.data.files import MAX_UNPACKED
+
+            os.environ[MAX_UNPACKED] = str(args.max_unpacked)
+        status: int = module.run(args)
         return status
     listing = "\n\n".join(
         "\n".join([f"{group}:", *(f"  {name:<11}{summary}" for name, summary in commands.items())])
@@ -230,6 +236,15 @@ def _run(words: list[str]) -> int:
         overview.error(f"there is no command {known.command!r}; the commands are {', '.join(COMMANDS)}")
     overview.print_help()
     return 0 if not words else 2
+
+
+def add_arguments(command: str, parser: argparse.ArgumentParser) -> None:
+    """Those of a command, and what all have that read files."""
+    from fathoms.cli import options
+
+    import_module(f"fathoms.cli.{command}").add_arguments(parser)
+    if command not in READ_NOTHING:
+        options.add_max_unpacked(parser)
 
 
 def _renamed(command: str, words: list[str]) -> list[str]:

@@ -13,6 +13,7 @@ from fathoms import kernel
 from fathoms.data.column_names import column_for, is_known, missing_column
 from fathoms.data.lines import Layout, Table, Text
 from fathoms.data.topics import valid_text
+from fathoms.data.widths import room_for, too_wide, width_for
 from fathoms.errors import InputError
 from fathoms.text import pluralise
 
@@ -162,6 +163,8 @@ def table_of_frame(
     if "rank" in layout.columns and ranked is not None and not _is_empty(frame[ranked]):
         columns["rank"] = frame[ranked]
     ids = {name: _ids(columns[name], source) for name in ("topic", "document")}
+    for name, column in ids.items():
+        check_lengths(name, column, source)
     # Topics stand together, so that they are few once equal neighbours are one.
     topics = ids["topic"].rle().struct
     of_topics, topics_proper = fixed_width(topics.field("value"))
@@ -232,6 +235,17 @@ def _ids(column: pl.Series, source: str) -> pl.Series:
     return column.cast(pl.String).fill_null("")
 
 
+def check_lengths(name: str, column: pl.Series, source: str) -> None:
+    lengths = byte_lengths(column)
+    longest = int(lengths.max(initial=0))
+    if message := too_wide(len(lengths), longest, room_for(int(lengths.sum(dtype=np.int64)))):
+        raise InputError(f"row {int(lengths.argmax()) + 1}: holds as {name} {message}", source)
+
+
+def byte_lengths(column: pl.Series) -> NDArray[np.uint32]:
+    return (column.bin.size() if column.dtype == pl.Binary else column.str.len_bytes()).to_numpy()
+
+
 def fixed_width(column: pl.Series) -> tuple[Text, bool]:
     """Text or bytes as byte strings of a width that is a multiple of eight; and whether it was seen that all are
     proper ids.
@@ -239,11 +253,11 @@ def fixed_width(column: pl.Series) -> tuple[Text, bool]:
     The ids of many rows are joined to one and cut again by their lengths, so that Python never sees a single one; a
     block of rows at a time stays in the processor's cache.
     """
-    lengths = (column.bin.size() if column.dtype == pl.Binary else column.str.len_bytes()).to_numpy()
+    lengths = byte_lengths(column)
     cut = kernel.cut_ids(_joined(column), lengths) if kernel.compiled is not None else None
     if cut is not None:
         return cut
-    width = max(8, -(-int(lengths.max(initial=0)) // 8) * 8)
+    width = width_for(int(lengths.max(initial=0)))
     out = np.zeros((len(column), width), dtype=np.uint8)
     places = np.arange(width, dtype=lengths.dtype)
     for start in range(0, len(column), BLOCK):
@@ -264,7 +278,7 @@ def _no_ids(column: pl.Series, text: Text) -> list[int]:
     """Rows with an empty id, or one that holds a zero byte: byte strings of a fixed width end in zeros."""
     characters = text.view(np.uint8).reshape(len(text), -1)
     bad = characters[:, 0] == 0
-    lengths = (column.bin.size() if column.dtype == pl.Binary else column.str.len_bytes()).to_numpy()
+    lengths = byte_lengths(column)
     if int(lengths.sum()) != np.count_nonzero(characters):
         bad |= np.count_nonzero(characters, axis=1) != lengths
     rows: list[int] = np.flatnonzero(bad).tolist()
@@ -314,7 +328,7 @@ def _shown(text: bytes | str) -> str:
 
 def exact_frame(data: Run | Qrels) -> pl.DataFrame:
     """All there is of a run or of judgments; ids are bytes where some are no UTF-8."""
-    topics = np.array([topic.encode(errors="surrogateescape") for topic in data.topics], dtype="S")
+    topics = [topic.encode(errors="surrogateescape") for topic in data.topics]
     ids = {"topic": _ids_column(topics).gather(data.topic), "document": _ids_column(data.documents)}
     if data.kind == "qrels":
         return pl.DataFrame(ids | {"grade": data.grades})
@@ -322,7 +336,7 @@ def exact_frame(data: Run | Qrels) -> pl.DataFrame:
     return pl.DataFrame(ids | numbers).with_columns(tag=pl.lit(data.tag))
 
 
-def _ids_column(ids: Text) -> pl.Series:
+def _ids_column(ids: Text | list[bytes]) -> pl.Series:
     """Ids as text, or as bytes where some are no UTF-8."""
     column = pl.Series(ids, dtype=pl.Binary)
     try:
