@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -339,12 +339,45 @@ def expand(patterns: Sequence[str]) -> list[str]:
         else:
             import glob
 
-            found = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
+            found = sorted(path for path in _matching(pattern) if Path(path).is_file())
             if not found:
                 kind = "no file matches this pattern" if glob.has_magic(pattern) else "no such file or folder"
                 raise InputError(kind, pattern)
             paths += found
     return list(dict.fromkeys(paths))
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """What a pattern stands for. `**` goes into each folder once, whatever links lead there: Python's own follows links
+    to folders above as long as the system lets it."""
+    import glob
+
+    parts = pattern.split(os.sep)
+    if "**" not in parts:
+        yield from glob.iglob(pattern)
+        return
+    place = parts.index("**")
+    above, below = os.sep.join([*parts[:place], ""]), os.path.join(*parts[place + 1 :] or ["*"]) or "*"
+    for start in glob.glob(above) if above else [""]:
+        for folder in _folders(start):
+            yield from _matching(glob.escape(folder) + below)
+
+
+def _folders(start: str) -> Iterator[str]:
+    """A folder and those in it, without hidden ones, each once; their names end in a slash where they have one."""
+    seen, waiting = set(), deque([start])
+    while waiting:
+        folder = waiting.popleft()
+        try:
+            stat = os.stat(folder or os.curdir)
+            inside = sorted(os.scandir(folder or os.curdir), key=lambda entry: (entry.is_symlink(), entry.name))
+        except OSError:  # may not be read, or is gone
+            continue
+        if (stat.st_dev, stat.st_ino) in seen:
+            continue
+        seen.add((stat.st_dev, stat.st_ino))
+        yield folder
+        waiting.extend(f"{folder}{one.name}{os.sep}" for one in inside if one.is_dir() and one.name[0] != ".")
 
 
 def _scan_files(patterns: Sequence[str], names: Names, lenient: bool) -> Runs:
