@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathoms import kernel
-from fathoms.data.column_names import column_for, is_known, missing_column
+from fathoms.data.column_names import NAMES, column_for, is_known, missing_column, plain
 from fathoms.data.lines import Layout, Table, Text
 from fathoms.data.topics import valid_text
 from fathoms.data.widths import room_for, too_wide, width_for
@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     from fathoms.data.runs import Run
 
 BLOCK = 1 << 16  # rows made byte strings at a time
+IDS = {*NAMES["topic"], *NAMES["document"]}
+EXPECTED_ID = "expected text or whole numbers"
+MOST_WHOLE = 1 << 53  # beyond it a float does not say which whole number it is
 
 
 def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool, sparse: bool = False) -> Table:
     """Rows from {topic: {document: number}}."""
     try:
         return table_of_frame(_from_dict(data, layout, source), layout, source, lenient=lenient, sparse=sparse)
-    except UnicodeEncodeError:
-        _not_unicode(source)
+    except UnicodeEncodeError as error:
+        _not_unicode(error, source)
 
 
 def table_of_rows(rows: Sequence[Any], layout: Layout, source: str, *, lenient: bool, sparse: bool = False) -> Table:
@@ -92,10 +95,14 @@ def frame_of_columns(columns: Mapping[str, Any], source: str) -> pl.DataFrame:
             continue
         try:
             series.append(pl.Series(name, values, strict=True))
-        except UnicodeEncodeError:
-            _not_unicode(source)
+        except UnicodeEncodeError as error:
+            _not_unicode(error, source)
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-            series.append(pl.Series(name, [None if value is None else str(value) for value in values]))
+            text = _id_text if plain(name) in IDS else _any_text
+            try:
+                series.append(pl.Series(name, [text(value, name, source) for value in values]))
+            except UnicodeEncodeError as error:
+                _not_unicode(error, source)
     if columns and not series:
         raise InputError(f"has no column that is known; its columns are {', '.join(columns)}", source)
     if len({len(one) for one in series}) > 1:
@@ -104,8 +111,33 @@ def frame_of_columns(columns: Mapping[str, Any], source: str) -> pl.DataFrame:
     return pl.DataFrame(series)
 
 
-def _not_unicode(source: str) -> NoReturn:
-    raise InputError("holds an id that is not valid Unicode text", source) from None
+def _any_text(value: Any, name: str, source: str) -> str | None:
+    return None if value is None else str(value)
+
+
+def _id_text(value: Any, name: str, source: str) -> str | None:
+    """An id that stands among others of other types; what is no id is refused, and not made one by its spelling."""
+    if isinstance(value, bool | np.bool_ | Mapping | list | tuple | set):
+        raise InputError(f"column {name!r} holds {value!r:.60}, {EXPECTED_ID}", source)
+    if isinstance(value, float | np.floating):
+        if value != value:
+            return None
+        return str(int(_whole(float(value), name, source)))
+    return _any_text(value, name, source)
+
+
+def _whole(number: float, name: str, source: str) -> float:
+    if not abs(number) <= MOST_WHOLE or number != round(number):
+        raise InputError(f"column {name!r} holds the number {number!r}, {EXPECTED_ID}", source)
+    return number
+
+
+def _not_unicode(error: UnicodeEncodeError, source: str) -> NoReturn:
+    around = ascii(error.object[max(0, error.start - 20) : error.end + 20])
+    raise InputError(
+        f"holds an id that is not valid Unicode text, with a lone surrogate at {around}; write the character itself",
+        source,
+    ) from None
 
 
 def _from_dict(data: Any, layout: Layout, source: str) -> pl.DataFrame:
@@ -120,8 +152,8 @@ def _from_dict(data: Any, layout: Layout, source: str) -> pl.DataFrame:
                 f"expected {{topic: {{document: {layout.number}}}}}, found {type(ranking).__name__} for {topic!r}",
                 source,
             )
-        topics += [str(topic)] * len(ranking)
-        documents += map(str, ranking)
+        topics += [_id_text(topic, "topic", source) or ""] * len(ranking)
+        documents += [_id_text(document, "document", source) or "" for document in ranking]
         numbers += ranking.values()
     try:
         column = pl.Series(numbers, dtype=pl.Float64, strict=True)
@@ -225,11 +257,12 @@ def _ids(column: pl.Series, source: str) -> pl.Series:
     """Ids as text (or bytes), empty where there is none."""
     kind = column.dtype
     if kind.is_float():  # what pandas makes of whole numbers once one of them is missing
-        whole = column.drop_nulls().drop_nans()
-        if (whole == whole.round()).all():
-            column = column.fill_nan(None).cast(pl.Int64)
-    elif kind.is_nested() or kind.is_temporal() or kind == pl.Object:
-        raise InputError(f"column {column.name!r} holds {kind}, expected text or whole numbers", source)
+        known = column.drop_nulls().drop_nans()
+        for number in known.filter((known != known.round()) | (known.abs() > MOST_WHOLE)).head(1):
+            _whole(number, column.name, source)
+        column = column.fill_nan(None).cast(pl.Int64)
+    elif kind.is_nested() or kind.is_temporal() or kind in (pl.Object, pl.Boolean):
+        raise InputError(f"column {column.name!r} holds {kind}, {EXPECTED_ID}", source)
     if kind == pl.Binary:
         return column.fill_null(b"")
     return column.cast(pl.String).fill_null("")

@@ -28,6 +28,8 @@ PIECE = 1 << 16  # bytes
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """The content of a file, or of standard input for `-`, decompressed by what its first bytes say it is."""
     name = os.fspath(path)
+    if not name:
+        raise InputError("expected the name of a file, found an empty one")
     try:
         raw = _standard_input() if name == "-" else Path(name).read_bytes()
     except FileNotFoundError:

@@ -326,6 +326,8 @@ def expand(patterns: Sequence[str]) -> list[str]:
     """File names from file names, folders (their files) and globs, in a stable order, each once."""
     paths: list[str] = []
     for pattern in patterns:
+        if not pattern:
+            raise InputError("expected the name of a file, found an empty one")
         is_folder = os.path.isdir(pattern)
         if pattern == "-" or (os.path.exists(pattern) and not is_folder):
             paths.append(pattern)
