@@ -6,6 +6,8 @@ import bz2
 import gzip
 import lzma
 import re
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -269,3 +271,68 @@ def test_a_link_to_a_folder_elsewhere_is_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere" / "x.run").write_bytes(RUN)
     (tmp_path / "here" / "link").symlink_to(tmp_path / "elsewhere")
     assert expand([f"{tmp_path}/here/**/*.run"]) == [f"{tmp_path}/here/link/x.run"]
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+LIMITED = """
+import resource, sys
+from fathoms.cli.app import main
+import numpy, polars, scipy.stats, fathoms.api, fathoms.reporting.report, fathoms.data.columns
+polars.DataFrame({"a": ["x"]})
+used = int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1]) << 10
+resource.setrlimit(resource.RLIMIT_AS, (used + (int(sys.argv[1]) << 20), resource.RLIM_INFINITY))
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits on memory are those of Linux")
+@pytest.mark.parametrize(
+    ("words", "form"),
+    [
+        ("eval q {} -m AP", "gz"),
+        ("report q {} good.run -o page.html", "run"),
+        ("convert {} --to parquet -o page.html", "gz"),
+    ],
+)
+def test_where_memory_runs_out_it_is_said_for_what(tmp_path: Path, words: str, form: str) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n")
+    (tmp_path / "good.run").write_text("1 Q0 a 1 1 t\n")
+    raw = b"".join(b"1 Q0 document-%d 1 %d t\n" % (i, i) for i in range(400_000))
+    (tmp_path / f"large.{form}").write_bytes(gzip.compress(raw, 1) if form == "gz" else raw)
+    call = [sys.executable, "-c", LIMITED, "8", *words.format(f"large.{form}").split()]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert re.fullmatch(
+        rf"fathoms: not enough memory for (reading large\.{form}|fathoms \w+)( \(.*\))?; give fewer .*memory\n",
+        done.stderr,
+    )
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "not enough memory for fathoms eval; give fewer"),
+        (
+            MemoryError("Unable to allocate 4 GiB"),
+            r"not enough memory for fathoms eval \(Unable to allocate 4 GiB\); give",
+        ),
+        (RuntimeError("can't start new thread"), "not enough memory for fathoms eval; give fewer"),
+        (ImportError("x.so: failed to map segment from shared object"), "not enough memory for fathoms eval; give"),
+    ],
+)
+def test_every_way_of_saying_that_memory_ran_out(
+    fathoms: Command, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("fathoms.cli.eval.run", fails)
+    done = fathoms("eval", "qrels.txt", "good.run")
+    assert done.status == 2
+    assert re.match(f"fathoms: {said}", done.err)
+    monkeypatch.setattr("fathoms.cli.eval.run", lambda args: no_such_name)  # type: ignore[name-defined]  # noqa: F821
+    with pytest.raises(NameError):  # a fault of ours is not taken for one
+        fathoms("eval", "qrels.txt", "good.run")
