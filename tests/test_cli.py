@@ -118,6 +118,17 @@ TABLE = [
     Bad("a run given as the qrels", qrels=RUN, error="this looks like a run (4 more bad lines)"),
     Bad("an empty file", qrels=b"", error="bad.txt: the file is empty; expected a qrels file"),
     Bad(
+        "an id of more than 8,192 bytes",
+        run=RUN + b"2 Q0 " + b"x" * 8193 + b" 3 1 t\n",
+        error="bad.run:6: holds as document an id of 8,193 bytes, expected at most 8,192",
+        warning="bad.run: skipped 1 bad line: line 6: holds as document an id of 8,193 bytes, expected at most 8,192",
+    ),
+    Bad(
+        "an id that is a fraction, infinite, a boolean, a list or a date",
+        run=b'{"topic": "1", "document": true, "score": 1}',
+        error="bad.run: column 'document' holds Boolean, expected text or whole numbers",
+    ),
+    Bad(
         "nothing but comments and blank lines",
         run=b"# none\n\n",
         error="bad.run: the file has no lines but blank ones and comments; expected a run file",

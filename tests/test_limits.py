@@ -20,10 +20,13 @@ import zstandard
 
 import fathoms as fm
 from fathoms import choices, kernel
-from fathoms.data import files, lines, widths
+from fathoms.data import columns, files, lines, metadata, widths
 from fathoms.data.corpus_ids import read_corpus_ids
+from fathoms.data.formats import parquet
+from fathoms.data.qrels import MOST_LEVELS
 from fathoms.data.runs import expand
 from fathoms.judging import texts
+from fathoms.measures.gains import LARGEST_EXPONENT
 from tests.commands import Command
 from tests.test_reading import RUN
 
@@ -205,6 +208,19 @@ def test_the_limit_on_what_is_unpacked_can_be_raised(
         fm.read_run("large.run")
 
 
+def test_parquet_of_more_rows_than_may_be_unpacked_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column of one value takes some bytes, however many rows it has."""
+    path = tmp_path / "x.parquet"
+    rows = pl.select(
+        topic=pl.repeat("1", 1_000_000), document=pl.repeat("d", 1_000_000), score=pl.repeat(1.0, 1_000_000)
+    )
+    rows.write_parquet(path)
+    assert path.stat().st_size < 100_000
+    monkeypatch.setenv(files.MAX_UNPACKED, "10MB")
+    with pytest.raises(fm.InputError, match="unpacks to more than 10,000,000 bytes"):
+        fm.read_run(path)
+
+
 @pytest.mark.parametrize(("text", "size"), [("8GB", 8 * 10**9), ("2GiB", 2 << 30), ("500 mb", 5 * 10**8), ("70", 70)])
 def test_sizes(text: str, size: int) -> None:
     assert choices.size(text) == size
@@ -336,3 +352,33 @@ def test_every_way_of_saying_that_memory_ran_out(
     monkeypatch.setattr("fathoms.cli.eval.run", lambda args: no_such_name)  # type: ignore[name-defined]  # noqa: F821
     with pytest.raises(NameError):  # a fault of ours is not taken for one
         fathoms("eval", "qrels.txt", "good.run")
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_limits_has_the_numbers_of_the_code() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "limits.md").read_text()
+    rows = dict(re.findall(r"^\| ([^|]+?) \| ([^|]+?) \|", page, re.MULTILINE))
+    mebi = widths.ALWAYS >> 30, files.UNPACKED >> 20, metadata.MOST_HEAD >> 20
+    expected = {
+        "length of a topic's or document's id": f"{widths.MOST_ID:,} bytes",
+        "one long id among many short ones": f"longest: {widths.TIMES} times the size of the file, or {mebi[0]} GiB",
+        "ids that are numbers (JSON, parquet, frames)": f"up to 2^{columns.MOST_WHOLE.bit_length() - 1}",
+        "different grades": f"{MOST_LEVELS:,}",
+        "grades with `gain=exp` and ERR": f"grades up to {LARGEST_EXPONENT:,}",
+        "what a compressed file unpacks to": f"{mebi[1]} MiB, or {files.UNPACKED_TIMES} times its size",
+        "rows of a parquet file": f"{parquet.CELL} bytes a cell",
+        "whole numbers in JSON": f"{sys.get_int_max_str_digits():,} digits",
+        "comments that are searched for ir_metadata": f"the first {mebi[2]} MiB",
+    }
+    for name, value in expected.items():
+        assert value in rows[name], name
+
+
+@pytest.mark.parametrize("measure", ["nDCG(gain=exp)", "ERR"])
+def test_the_largest_grade_with_a_power_of_two(measure: str) -> None:
+    run = {"1": {"a": 1.0}}
+    assert np.isfinite(fm.evaluate({"1": {"a": LARGEST_EXPONENT}}, run, measure)["score"][0])
+    with pytest.raises(fm.FathomsError, match=f"too large a number for grade {LARGEST_EXPONENT + 1}"):
+        fm.evaluate({"1": {"a": LARGEST_EXPONENT + 1}}, run, measure)

@@ -88,6 +88,14 @@ def most_unpacked(packed: int) -> int:
     return max(UNPACKED, UNPACKED_TIMES * packed) if given is None else checked(MAX_UNPACKED, choices.size, given)
 
 
+def unpacks_to_too_much(packed: int, limit: int, source: str) -> InputError:
+    return InputError(
+        f"unpacks to more than {limit:,} bytes, from {packed:,}; if it is sound and there is memory for it, "
+        f"--max-unpacked 8GB (or {MAX_UNPACKED}=8GB in the environment) lets it unpack to as much",
+        source,
+    )
+
+
 def decompress(raw: bytes, source: str) -> bytes:
     """The same bytes, unpacked if they are compressed."""
     from io import BytesIO
@@ -108,11 +116,7 @@ def _unpacked(file: BinaryIO, codec: Codec, packed: int, source: str) -> Iterato
         for piece in _parts(file, codec):
             size += len(piece)
             if size > limit:
-                raise InputError(
-                    f"unpacks to more than {limit:,} bytes, from {packed:,}; if it is sound and there is memory for "
-                    f"it, --max-unpacked 8GB (or {MAX_UNPACKED}=8GB in the environment) lets it unpack to as much",
-                    source,
-                )
+                raise unpacks_to_too_much(packed, limit, source)
             yield piece
     except (InputError, MemoryError):
         raise
