@@ -173,6 +173,7 @@ def try_garbage(draw: random.Random) -> None:
             draw.randint(-1, 20),
             True,
             tuple(draw.randint(-2, 20) for _ in range(4)),
+            draw.choice([-1, 0, 64, 1 << 62]),
         ),
     ]
     for call in calls:

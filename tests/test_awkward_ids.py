@@ -11,6 +11,9 @@ import csv
 import io
 import json
 import os
+import re
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -357,3 +360,144 @@ def test_every_command_with_topics_is_here() -> None:
     if os.environ.get("PYTEST_XDIST_WORKER") or len(COVERED) < 3:
         pytest.skip("the tests above ran elsewhere")
     assert set(COMMANDS) - COVERED == {"measures", "demo", "simulate", "completion"}
+
+
+# -- ids and numbers of other types ----------------------------------------------------------------------------------
+
+RECORD = '{{"topic": {}, "document": {}, "score": {}}}\n'
+NO_ID = "expected text or whole numbers"
+BAD_RECORDS = {
+    "lone surrogate": (['"1"', '"a\\ud800b"', "1"], r"not valid Unicode text, with a lone surrogate at 'a\\ud800b'"),
+    "surrogate of a byte": (['"\\udce9"', '"a"', "1"], "not valid Unicode text"),
+    "infinite": (["Infinity", '"a"', "1"], f"column 'topic' holds the number inf, {NO_ID}"),
+    "nan": (["NaN", '"a"', "1"], "row 1: expected a topic, found none"),
+    "null": (['"1"', "null", "1"], "row 1: expected a document, found none"),
+    "fraction": (['"1"', "1.5", "1"], f"column 'document' holds the number 1.5, {NO_ID}"),
+    "beyond 2^53": (['"1"', "1e20", "1"], rf"column 'document' holds the number 1e\+20, {NO_ID}"),
+    "boolean": (['"1"', "true", "1"], f"column 'document' holds Boolean, {NO_ID}"),
+    "list": (['"1"', '["a"]', "1"], rf"column 'document' holds List\(String\), {NO_ID}"),
+    "digits": (['"1"', "9" * 10_000, "1"], "holds a whole number of thousands of digits"),
+    "score of digits": (['"1"', '"a"', "9" * 10_000], "holds a whole number of thousands of digits"),
+    "nested": (['"1"', '"a"', "[" * 100_000 + "]" * 100_000], "nested too deeply"),
+    "zero byte": (['"1"', '"a\\u0000"', "1"], r"row 1: expected a document, found a\\0"),
+    "empty": (['"1"', '""', "1"], "row 1: expected a document, found none"),
+}
+# Beside ids of another type, where a column has no type of its own.
+BAD_BESIDE = {
+    "boolean": ("true", f"column 'document' holds True, {NO_ID}"),
+    "object": ('{"a": 1}', f"column 'document' holds {{'a': 1}}, {NO_ID}"),
+    "list": ('["a"]', rf"column 'document' holds \['a'\], {NO_ID}"),
+    "fraction": ("1.5", f"column 'document' holds the number 1.5, {NO_ID}"),
+    "nan": ("NaN", "expected a document, found none"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_RECORDS)
+@pytest.mark.parametrize("command", ["eval", "check", "convert"])
+def test_awkward_values_of_json_are_named(fathoms: Command, case: str, command: str) -> None:
+    words, message = BAD_RECORDS[case]
+    Path("odd.jsonl").write_text(RECORD.format(*words))
+    call = (
+        ["convert", "odd.jsonl", "--kind", "run", "-o", "o.run"]
+        if command == "convert"
+        else [command, "qrels.txt", "odd.jsonl"]
+    )
+    done = fathoms(*call)
+    assert done.status == (1 if command == "check" else 2)
+    assert re.search(message, done.err + done.out.replace("\\\\", "\\"))
+    assert not Path("o.run").exists()
+
+
+@pytest.mark.parametrize("case", BAD_BESIDE)
+def test_awkward_values_beside_others_are_named(fathoms: Command, case: str) -> None:
+    word, message = BAD_BESIDE[case]
+    Path("odd.jsonl").write_text(RECORD.format('"1"', '"text"', 2) + RECORD.format('"1"', word, 1))
+    done = fathoms("eval", "qrels.txt", "odd.jsonl")
+    assert done.status == 2
+    assert re.search(message, done.err)
+
+
+@pytest.mark.parametrize(
+    ("ids", "read"),
+    [
+        (["1", "2"], ["1", "2"]),
+        (["1.0", "2.0"], ["1", "2"]),
+        (["1", '"1a"', "2.0"], ["1", "1a", "2"]),
+        (["18446744073709551617", "9007199254740993"], ["18446744073709551617", "9007199254740993"]),
+        (['" "', '"\\t"'], [" ", "\t"]),
+        (['"\\ud83d\\ude00"', '"é"', '"e\u0301"'], ["😀", "é", "e\u0301"]),
+    ],
+)
+def test_numbers_and_blanks_are_ids_as_they_are_written(tmp_path: Path, ids: list[str], read: list[str]) -> None:
+    (tmp_path / "x").write_text("".join(RECORD.format('"1"', id, 1) for id in ids))
+    assert [document.decode() for document in fm.read_run(tmp_path / "x").documents] == read
+
+
+def test_float_keys_of_a_dict_are_whole_numbers() -> None:
+    assert fm.read_run({1.0: {2.0: 1.0}}).to_dict() == {"1": {"2": 1.0}}
+    with pytest.raises(fm.InputError, match=NO_ID):
+        fm.read_run({1.5: {"a": 1.0}})
+
+
+TWICE = ["1", "1"]
+COLUMNS: dict[str, tuple[dict[str, Any], str]] = {
+    "dictionary": ({"document": pl.Series(["a", "b"], dtype=pl.Categorical)}, ""),
+    "decimal score": ({"score": pl.Series([Decimal("1.10"), Decimal("2.25")])}, ""),
+    "binary": ({"document": [b"\xff", b"b"]}, ""),
+    "float32": ({"score": pl.Series([1, 2], dtype=pl.Float32)}, ""),
+    "no ranks": ({"rank": pl.Series([None, None], dtype=pl.Null)}, ""),
+    "binary score": ({"score": [b"1", b"2"]}, "'score' holds Binary, expected numbers"),
+    "date": ({"document": [date(2020, 1, 1)] * 2}, f"'document' holds Date, {NO_ID}"),
+    "time": ({"score": [datetime(2020, 1, 1)] * 2}, "'score' holds Datetime"),
+    "list": ({"document": [["a"], ["b"]]}, rf"'document' holds List\(String\), {NO_ID}"),
+    "struct": ({"score": [{"x": 1}] * 2}, "'score' holds Struct"),
+    "null score": ({"score": pl.Series([None, None], dtype=pl.Null)}, "row 1: .*expected a number as score"),
+    "null document": ({"document": pl.Series([None, None], dtype=pl.Null)}, "row 1: expected a document"),
+    "boolean": ({"document": [True, False]}, f"'document' holds Boolean, {NO_ID}"),
+    "infinite": ({"document": [float("inf"), 1.0]}, f"'document' holds the number inf, {NO_ID}"),
+    "huge": ({"document": [1e300, 1.0]}, rf"'document' holds the number 1e\+300, {NO_ID}"),
+    "zero byte": ({"document": ["a", "b\0"]}, "row 2: expected a document"),
+}
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_parquet_of_odd_types_is_read_right_or_refused(tmp_path: Path, case: str) -> None:
+    columns, message = COLUMNS[case]
+    plain_columns = {"topic": TWICE, "document": ["a", "b"], "score": [1.0, 2.0]}
+    pl.DataFrame(plain_columns | columns).write_parquet(tmp_path / "x.parquet")
+    if message:
+        with pytest.raises(fm.InputError, match=message):
+            fm.read_run(tmp_path / "x.parquet")
+        return
+    run = fm.read_run(tmp_path / "x.parquet")
+    assert run.documents.tolist() == [
+        id if isinstance(id, bytes) else b"ab"[i : i + 1]
+        for i, id in enumerate(columns["document"] if case == "binary" else "ab")
+    ]
+    assert run.scores.tolist() == ([1.1, 2.25] if case == "decimal score" else [1, 2])
+
+
+def test_parquet_that_is_cut_or_damaged_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    pl.DataFrame({"topic": ["1"] * 300, "document": list(map(str, range(300))), "score": 1.0}).write_parquet(path)
+    raw = path.read_bytes()
+    footers = (raw[:-8] + size.to_bytes(4, "little") + b"PAR1" for size in (0, 1, len(raw) - 12, len(raw), 2**32 - 1))
+    for damaged in (*(raw[:n] for n in (4, 8, 12, len(raw) // 2, len(raw) - 8, len(raw) - 1)), *footers):
+        path.write_bytes(damaged)
+        with pytest.raises(fm.InputError, match="is not a readable parquet file"):
+            fm.read_run(path)
+
+
+@pytest.mark.parametrize("name", ["", " ", "\0", "a\0b", "\n", "**\0"])
+def test_awkward_names_of_files(name: str) -> None:
+    for read in (fm.read_run, fm.read_runs, fm.read_qrels):
+        with pytest.raises(fm.InputError, match=r"no such file|no file matches|cannot be read|found an empty one"):
+            read(name)
+
+
+def test_nesting_in_other_files_of_json(fathoms: Command) -> None:
+    Path("deep.json").write_text("[" * 100_000 + "]" * 100_000)
+    for words in ("eval qrels.txt good.run --topic-groups deep.json", "compare none deep.json"):
+        done = fathoms(*words.split())
+        assert done.status == 2
+        assert "deep.json" in done.err

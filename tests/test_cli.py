@@ -118,6 +118,17 @@ TABLE = [
     Bad("a run given as the qrels", qrels=RUN, error="this looks like a run (4 more bad lines)"),
     Bad("an empty file", qrels=b"", error="bad.txt: the file is empty; expected a qrels file"),
     Bad(
+        "an id of more than 8,192 bytes",
+        run=RUN + b"2 Q0 " + b"x" * 8193 + b" 3 1 t\n",
+        error="bad.run:6: holds as document an id of 8,193 bytes, expected at most 8,192",
+        warning="bad.run: skipped 1 bad line: line 6: holds as document an id of 8,193 bytes, expected at most 8,192",
+    ),
+    Bad(
+        "an id that is a fraction, infinite, a boolean, a list or a date",
+        run=b'{"topic": "1", "document": true, "score": 1}',
+        error="bad.run: column 'document' holds Boolean, expected text or whole numbers",
+    ),
+    Bad(
         "nothing but comments and blank lines",
         run=b"# none\n\n",
         error="bad.run: the file has no lines but blank ones and comments; expected a run file",
@@ -236,7 +247,7 @@ def test_each_row_stands_in_the_page(bad: Bad) -> None:
         ("eval qrels.txt good.run --pooled nope", "nope: no such file"),
         ("eval qrels.txt good.run --pooled comments", "comments: names no run"),
         ("eval qrels.txt good.run --pooled others -m AP(variant=c)@5", "none of the contributing runs"),
-        ("eval qrels.txt first.run --ties rank", "first.run: topic 1, document a: the rank is not a number"),
+        ("eval qrels.txt first.run --ties rank", "first.run: line 1: topic 1, document a: the rank is not a number"),
         ("eval qrels.txt good.json --ties rank", "good.json: has no rank column"),
         ("eval qrels.txt good.json --names tag", "good.json: has no run tag; use --names file"),
         ("eval qrels.txt - --names tag", "--names tag cannot be used with standard input"),
@@ -467,6 +478,63 @@ def test_nothing_in_common(fathoms: Command, topics: str, form: str) -> None:
     done = fathoms("eval", "qrels.txt", "other.run", "--topics", topics, "--format", form)
     assert done.status == 2
     assert done.err == "fathoms: no topic of the runs is judged: the runs have q9; qrels.txt has 1, 2\n"
+
+
+STRAY = {
+    **dict.fromkeys(("eval", "rank", "compare", "gate", "predict", "depth", "ties", "audit", "plan"), "qrels.txt {}"),
+    "report": "qrels.txt {} -o page.html",
+    "labels": "qrels.txt qrels.txt --runs {}",
+    "diff": "--qrels qrels.txt {}",
+    "band": "--qrels qrels.txt --rho 1.4 {}",
+    "pool": "--qrels qrels.txt --depth 2 {}",
+    "papers": "ties qrels.txt {} -o study",
+    "trec_eval": "qrels.txt q9.run",
+}
+
+
+@pytest.mark.parametrize("runs", ["q9.run q8.run", "good.run q9.run"])
+@pytest.mark.parametrize("command", STRAY)
+def test_a_run_of_other_topics_is_an_error_in_every_command(fathoms: Command, command: str, runs: str) -> None:
+    """Beside sound runs too, where it would be a run that scores 0."""
+    Path("q9.run").write_bytes(b"q9 Q0 a 1 1 t\n")
+    Path("q8.run").write_bytes(b"q8 Q0 a 1 1 t\n")
+    done = fathoms(command, *STRAY[command].format(runs).split())
+    assert done.status == 2
+    assert re.search(r"no topic (of the runs|of q9|in common)", done.err) or "have no topic in common" in done.err
+    assert "q9" in done.err
+    assert re.search(r"\b1\b", done.err) or "q8" in done.err
+    assert not Path("page.html").exists()
+
+
+BAD_RANKS = ["x", "nan", "-7", "1e999", "9" * 400, "NA"]
+
+
+@pytest.mark.parametrize("rank", BAD_RANKS)
+@pytest.mark.parametrize("ties", ["trec", "run", "expected"])
+def test_a_rank_that_no_order_looks_at_is_no_error(fathoms: Command, rank: str, ties: str) -> None:
+    """Nor where the others stand against the scores, which once made eval look at the column after all."""
+    lines = ["1 Q0 a 9 3.0 t", "1 Q0 x 3 2.0 t", "1 Q0 c {} 1.0 t", "2 Q0 d 1 2.5 t", "2 Q0 a 2 1.5 t"]
+    Path("ranks.run").write_text("\n".join(lines).format(rank))
+    good = scores(fathoms, "qrels.txt", "good.run", "--ties", ties)
+    assert [row[1:] for row in scores(fathoms, "qrels.txt", "ranks.run", "--ties", ties)] == [row[1:] for row in good]
+
+
+@pytest.mark.parametrize("rank", ["x", "nan", "NA"])
+@pytest.mark.parametrize("ties", ["rank", "score-rank"])
+def test_an_order_by_ranks_refuses_what_is_no_number_and_names_the_line(fathoms: Command, rank: str, ties: str) -> None:
+    Path("ranks.run").write_text(f"# ranks\n1 Q0 a 1 3.0 t\n\n1 Q0 x {rank} 2.0 t\n2 Q0 a {rank} 2 t\n")
+    done = fathoms("eval", "qrels.txt", "ranks.run", "--ties", ties)
+    assert done.status == 2
+    assert "ranks.run: line 4: topic 1, document x: the rank is not a number" in done.err
+
+
+@pytest.mark.parametrize("rank", ["[1]", "true", "null", '""', '{"a": 1}'])
+def test_a_rank_in_records_that_no_order_looks_at_is_no_error(fathoms: Command, rank: str) -> None:
+    rows = [("1", "a", 3, "1"), ("1", "x", 2, rank), ("1", "c", 1, "3"), ("2", "d", 2, "1"), ("2", "a", 1, "2")]
+    records = (f'{{"topic": "{t}", "document": "{d}", "score": {s}, "rank": {r}}}\n' for t, d, s, r in rows)
+    Path("ranks.jsonl").write_text("".join(records))
+    good = scores(fathoms, "qrels.txt", "good.run")
+    assert [row[1:] for row in scores(fathoms, "qrels.txt", "ranks.jsonl")] == [row[1:] for row in good]
 
 
 def test_junk(fathoms: Command) -> None:

@@ -98,7 +98,7 @@ def test_lines(raw: bytes, lenient: bool) -> None:
 @given(st.lists(number.filter(lambda text: text.strip() == text and text and len(text.split()) == 1), min_size=1))
 def test_numbers_are_those_of_python(texts: list[str]) -> None:
     raw = "".join(f"1 0 d{i} {text}\n" for i, text in enumerate(texts)).encode()
-    found = kernel.parse_lines(raw, 0, len(raw), 4, False, (0, 2, 3, -1))
+    found = kernel.parse_lines(raw, 0, len(raw), 4, False, (0, 2, 3, -1), 1 << 30)
     assert found is not None
     for text, value in zip(texts, found.number.tolist(), strict=True):
         expected = lines.number_of(text.encode())
@@ -117,7 +117,7 @@ def test_long_numbers_are_rounded_right() -> None:
     texts += [f"{0.1 + i * 2**-56:.19f}"[1:] for i in range(64)]
     texts += [f"{2**53 + i}.{'0' * zeros}" for i in range(1, 9) for zeros in (1, 2, 3)]  # half way, to even and odd
     raw = "".join(f"1 0 d {text}\n" for text in texts).encode()
-    found = kernel.parse_lines(raw, 0, len(raw), 4, False, (0, 2, 3, -1))
+    found = kernel.parse_lines(raw, 0, len(raw), 4, False, (0, 2, 3, -1), 1 << 30)
     assert found is not None
     assert found.number.tolist() == [float(text) for text in texts]
 
@@ -223,10 +223,11 @@ def test_distinct_documents_of_several_runs(runs: list[list[list[int]]]) -> None
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("parse_lines", (b"1 0 a 1\n", 0, 99, 4, False, (0, 2, 3, -1))),
-        ("parse_lines", (b"1 0 a 1\n", 5, 2, 4, False, (0, 2, 3, -1))),
-        ("parse_lines", (b"1 0 a 1\n", 0, 8, 4, False, (0, 2, 4, -1))),
-        ("parse_lines", (b"1 0 a 1\n", 0, 8, 4, False, (0, -1, 3, -1))),
+        ("parse_lines", (b"1 0 a 1\n", 0, 99, 4, False, (0, 2, 3, -1), 1 << 30)),
+        ("parse_lines", (b"1 0 a 1\n", 5, 2, 4, False, (0, 2, 3, -1), 1 << 30)),
+        ("parse_lines", (b"1 0 a 1\n", 0, 8, 4, False, (0, 2, 4, -1), 1 << 30)),
+        ("parse_lines", (b"1 0 a 1\n", 0, 8, 4, False, (0, -1, 3, -1), 1 << 30)),
+        ("parse_lines", (b"1 0 a 1\n", 0, 8, 4, False, (0, 2, 3, -1), -1)),
         ("cut_ids", (b"abc", np.array([1, 1], dtype=np.uint32))),
         ("document_keys", (bytes(16), 1, bytearray(8))),
         ("document_keys", (bytes(16), 0, bytearray(8))),

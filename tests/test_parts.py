@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -23,7 +24,8 @@ from fathoms.data.formats.text import TextFormat
 from fathoms.data.runs import RunFile, Runs, read_run, scan_runs
 from fathoms.data.split import LOOK, read_span, topic_spans
 from fathoms.experiment.base import BaseExperiment
-from fathoms.experiment.evaluate import Evaluation, run_evaluation
+from fathoms.experiment.evaluate import Evaluation, Scoring, run_evaluation
+from fathoms.experiment.survey import survey
 
 MEASURES = ["AP", "nDCG@5", "RBP(p=0.8)", "ERR@10", "INST@10", "NumRet", "GMAP", "Judged@3"]
 
@@ -103,11 +105,11 @@ def test_parts_give_what_the_whole_gives(tmp_path: Path, change: str, topics: st
     assert_same(parts, whole)
     assert sorted(parts.notes) == sorted(whole.notes)
     for found, expected in zip(parts.runs, whole.runs, strict=True):
-        assert (found.tag, found.unjudged, found.read, found.missing) == (
+        assert (found.tag, found.unjudged, found.read, found.lacking.tolist()) == (
             expected.tag,
             expected.unjudged,
             expected.read,
-            expected.missing,
+            expected.lacking.tolist(),
         )
         assert found.rank_order_differs == expected.rank_order_differs
         assert sorted(found.unknown) == sorted(expected.unknown)
@@ -286,6 +288,7 @@ from fathoms.parallel.local import may_fork
 from fathoms import InputError
 assert may_fork()
 import os
+import pickle
 {body}
 assert "polars" not in sys.modules
 """
@@ -414,3 +417,14 @@ class TestForks:
             os.kill(fork, signal.SIGKILL)
         process.stdout.close()
         assert not left
+
+
+def test_what_is_known_of_a_part_does_not_grow_with_the_topics_of_others() -> None:
+    """Each part once named all topics that it lacks: a million of them, for each of many parts."""
+    topics = [f"topic{i}" for i in range(5000)]
+    experiment = fm.Experiment({topic: {"a": 1} for topic in topics}, {"x": {topics[7]: {"a": 1.0}}})
+    measures = experiment.measures("AP")
+    ranked = experiment.ranked("x")
+    found = Scoring(experiment, measures, experiment.alignment(measures, [])).score(ranked)
+    assert len(pickle.dumps(found)) < 10_000
+    assert len(pickle.dumps(survey(ranked, experiment.qrels))) < 10_000

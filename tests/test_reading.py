@@ -397,7 +397,6 @@ def test_a_dict_of_runs(tmp_path: Path) -> None:
         (pl.DataFrame({"qid": ["1"], "doc": [["a"]], "score": [1]}), r"'doc' holds List\(String\), expected text"),
         (pl.DataFrame({"qid": [{"a": 1}], "doc": ["a"], "score": [1]}), "'qid' holds Struct"),
         (pl.DataFrame({"qid": ["1"], "doc": ["a"], "score": [[1]]}), r"'score' holds List\(Int64\), expected numbers"),
-        (pl.DataFrame({"qid": ["1"], "doc": ["a"], "score": [1], "rank": [[1]]}), "'rank' holds"),
         (pd.DataFrame({"qid": ["1", None], "doc": ["a", "b"], "score": [1, 2]}), "row 2: expected a topic, found none"),
         (pd.DataFrame({"qid": [1, np.nan], "doc": ["a", "b"], "score": [1, 2]}), "row 2: expected a topic"),
         (pd.DataFrame({"qid": [1, 2], "doc": ["a", pd.NA], "score": [1, 2]}), "row 2: expected a document"),

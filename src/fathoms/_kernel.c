@@ -75,6 +75,21 @@ static inline Py_ssize_t words_for(size_t longest)
     return longest ? (Py_ssize_t)((longest + 7) / 8) : 1;
 }
 
+/* Whether ids would take too much room, as fathoms.data.widths has it: numpy then says what is wrong. */
+#define MOST_ID 8192
+#define TIMES 16
+#define ALWAYS ((size_t)1 << 30)
+
+static size_t room_for(size_t size)
+{
+    return size > ALWAYS / TIMES ? TIMES * size : ALWAYS;
+}
+
+static int too_wide(size_t n, size_t longest, size_t room)
+{
+    return longest > MOST_ID || n > room / (8 * (size_t)words_for(longest));
+}
+
 /* Writes n_words words; `stop` is where reading has to end. */
 static inline void put_text(uint8_t *to, Py_ssize_t n_words, const uint8_t *from, size_t length, const uint8_t *stop)
 {
@@ -389,16 +404,16 @@ static int fill_numbers(const uint8_t *data, const uint8_t *stop, const Rows *fo
 static PyObject *parse_lines(PyObject *module, PyObject *args)
 {
     Py_buffer text;
-    Py_ssize_t from, stop;
+    Py_ssize_t from, stop, room;
     Layout layout;
-    if (!PyArg_ParseTuple(args, "y*nnip(iiii)", &text, &from, &stop, &layout.n_columns, &layout.rest_in_last,
+    if (!PyArg_ParseTuple(args, "y*nnip(iiii)n", &text, &from, &stop, &layout.n_columns, &layout.rest_in_last,
                           &layout.column[TOPIC], &layout.column[DOCUMENT], &layout.column[NUMBER],
-                          &layout.column[RANK]))
+                          &layout.column[RANK], &room))
         return NULL;
     PyObject *answer = NULL, *out[KINDS] = {NULL, NULL, NULL, NULL};
     Rows found = {NULL, 0, 0, {0, 0, 0, 0}, 0};
     Hard hard[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
-    int sound = from >= 0 && from <= stop && stop <= text.len && layout.n_columns > 0;
+    int sound = room >= 0 && from >= 0 && from <= stop && stop <= text.len && layout.n_columns > 0;
     for (int kind = 0; kind < KINDS; kind++)
         sound = sound && layout.column[kind] < layout.n_columns && (kind == RANK || layout.column[kind] >= 0);
     if (!sound) {
@@ -424,7 +439,8 @@ static PyObject *parse_lines(PyObject *module, PyObject *args)
         PyErr_NoMemory();
         goto done;
     }
-    if (outcome == IRREGULAR) {
+    if (outcome == IRREGULAR || too_wide(found.n, found.longest[TOPIC], (size_t)room) ||
+        too_wide(found.n, found.longest[DOCUMENT], (size_t)room)) {
         answer = Py_NewRef(Py_None);
         goto done;
     }
@@ -542,7 +558,7 @@ static PyObject *dict_columns(PyObject *module, PyObject *args)
         goto done;
     PyObject *topic, *ranking, *id, *value;
     Py_ssize_t place = 0;
-    size_t total = 0, length, longest = 0, n = 0, n_topics = 0;
+    size_t total = 0, length, longest = 0, size = 0, n = 0, n_topics = 0;
     while (PyDict_Next(data, &place, &topic, &ranking)) {
         if (!is_one_of((PyObject *)Py_TYPE(ranking), dict_types))
             goto irregular;
@@ -569,6 +585,7 @@ static PyObject *dict_columns(PyObject *module, PyObject *args)
                 goto irregular;
             if (item->length > longest)
                 longest = item->length;
+            size += item->length;
             n++;
         }
         if (n == before) /* a topic without documents has no rows, and so no number */
@@ -577,6 +594,8 @@ static PyObject *dict_columns(PyObject *module, PyObject *args)
         if (PyList_Append(topics, topic) < 0)
             goto done;
     }
+    if (too_wide(n, longest, room_for(size)))
+        goto irregular;
     Py_ssize_t n_words = words_for(longest);
     documents = new_bytes(n, 8 * (size_t)n_words);
     numbers = new_bytes(n, sizeof(double));
@@ -612,13 +631,16 @@ static PyObject *list_ids(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!", &PyList_Type, &list))
         return NULL;
     Py_ssize_t n = PyList_Size(list);
-    size_t length, longest = 0;
+    size_t length, longest = 0, size = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         if (id_text(PyList_GetItem(list, i), &length) == NULL)
             return Py_NewRef(Py_None);
         if (length > longest)
             longest = length;
+        size += length;
     }
+    if (too_wide((size_t)n, longest, room_for(size)))
+        return Py_NewRef(Py_None);
     Py_ssize_t n_words = words_for(longest);
     PyObject *out = new_bytes((size_t)n, 8 * (size_t)n_words);
     if (out == NULL)

@@ -5,7 +5,14 @@ from typing import Any
 from typing_extensions import Buffer
 
 def parse_lines(
-    raw: bytes, start: int, stop: int, n_columns: int, rest_in_last: bool, columns: tuple[int, int, int, int], /
+    raw: bytes,
+    start: int,
+    stop: int,
+    n_columns: int,
+    rest_in_last: bool,
+    columns: tuple[int, int, int, int],
+    room: int,
+    /,
 ) -> tuple[int, int, int, int, bytearray, bytearray, bytearray, bytearray] | None: ...
 def dict_columns(
     data: Any, dict_types: tuple[type, ...], number_types: tuple[type, ...], /

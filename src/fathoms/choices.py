@@ -88,6 +88,17 @@ def whole_number(value: Any, least: int = 1) -> int:
     return int(value)
 
 
+def size(value: Any) -> int:
+    """Bytes, as a number or as text such as 500MB, 8GB or 2GiB."""
+    import re
+
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(?:([KMGT])(i?)B?|B)?", str(value), re.IGNORECASE | re.ASCII)
+    if found is None or not float(found[1]):
+        raise FathomsError(f"expected a size such as 500MB or 8GB, found {value!r}")
+    thousand = 1024 if found[3] else 1000
+    return int(float(found[1]) * thousand ** ("KMGT".index(found[2].upper()) + 1 if found[2] else 0))
+
+
 def nonrelevant_grade(value: Any) -> float:
     number = _number(value)
     if number is None or not number < 0:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class FathomsError(Exception):
@@ -20,6 +22,25 @@ class InputError(FathomsError):
         self.message = message
         self.source = source
         self.line = line
+
+
+class OutOfMemory(FathomsError, MemoryError):
+    """There is not enough memory; the message says for what, and what to do."""
+
+
+MORE_MEMORY = "give fewer or smaller files at a time, or --workers 1, or use a machine with more memory"
+
+
+@contextmanager
+def memory_for(what: str) -> Iterator[None]:
+    """Where memory runs out in the block, the message says for what."""
+    try:
+        yield
+    except OutOfMemory:
+        raise
+    except MemoryError as error:
+        found = f" ({error})" if str(error) else ""
+        raise OutOfMemory(f"not enough memory for {what}{found}; {MORE_MEMORY}") from None
 
 
 class FathomsWarning(UserWarning):

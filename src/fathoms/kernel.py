@@ -55,15 +55,16 @@ class Lines(NamedTuple):
 
 
 def parse_lines(
-    raw: bytes, start: int, stop: int, n_columns: int, rest_in_last: bool, columns: tuple[int, int, int, int]
+    raw: bytes, start: int, stop: int, n_columns: int, rest_in_last: bool, columns: tuple[int, int, int, int], room: int
 ) -> Lines | None:
     """The lines from `start` to `stop`. `columns` says which hold topic, document, number and rank, -1 for no rank.
 
-    None where a line is not plain: empty, a comment, or of another number of columns.
+    None where a line is not plain: empty, a comment, or of another number of columns; and where the topics or documents
+    are too long, or would take more than `room` bytes.
     """
     if compiled is None:
         return None
-    found = compiled.parse_lines(raw, start, stop, n_columns, rest_in_last, columns)
+    found = compiled.parse_lines(raw, start, stop, n_columns, rest_in_last, columns, room)
     if found is None:
         return None
     _, topic_words, document_words, tag, topic, document, number, rank = found

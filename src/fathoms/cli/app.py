@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from fathoms.errors import FathomsError
+from fathoms.errors import MORE_MEMORY, FathomsError
 from fathoms.text import shown_safely
 from fathoms.version import __version__
 
@@ -54,6 +54,7 @@ GROUPS = {
     },
 }
 COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
+READ_NOTHING = ("measures", "demo", "simulate", "completion")
 # Old spellings of flags, by command ("" for all); they go on working for a version, with a note.
 RENAMED = {
     "": {"--junk": "--nonrelevant-grade"},
@@ -162,16 +163,40 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _drop_output()
         print(f"fathoms: {error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
         status = 2
-    except MemoryError as error:
-        print(f"fathoms: not enough memory. {error}", file=sys.stderr)
-        status = 2
     except KeyboardInterrupt:
         print("fathoms: interrupted", file=sys.stderr)
         status = 130
+    except BaseException as error:
+        if isinstance(error, SystemExit) or not _lacks_memory(error):
+            raise
+        found = f" ({shown_safely(str(error))})" if isinstance(error, MemoryError) and str(error) else ""
+        what = f"fathoms {words[0]}" if words else "fathoms"
+        print(f"fathoms: not enough memory for {what}{found}; {MORE_MEMORY}", file=sys.stderr)
+        status = 2
     finally:
         if "fathoms.parallel" in sys.modules:
             sys.modules["fathoms.parallel"].disconnect()
     sys.exit(status)
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Whether memory ran out, which libraries say in many ways: Python where it cannot load one of them, polars by a
+    panic, or by not being there once it could not be loaded."""
+    if isinstance(error, MemoryError):
+        return True
+    if isinstance(error, RuntimeError):
+        return "can't start new thread" in str(error)
+    if isinstance(error, ImportError):
+        return "failed to map segment" in str(error) or "annot allocate memory" in str(error)
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    in_polars = frame is not None and f"{os.sep}polars{os.sep}" in frame.tb_frame.f_code.co_filename
+    if isinstance(error, NameError):
+        return in_polars
+    return type(error).__name__ == "PanicException" and any(
+        word in str(error) for word in ("alloc", "memory", "spawn", "WouldBlock")
+    )
 
 
 def _open_output() -> None:
@@ -201,10 +226,15 @@ def _run(words: list[str]) -> int:
             allow_abbrev=False,
         )
         parser.examples = module.EXAMPLES
-        module.add_arguments(parser)
+        add_arguments(name, parser)
         parser.shorten_usage()
         _settle_libraries()
-        status: int = module.run(parser.parse_intermixed_args(_renamed(name, words[1:])))
+        args = parser.parse_intermixed_args(_renamed(name, words[1:]))
+        if getattr(args, "max_unpacked", None) is not None:
+            from fathoms.data.files import MAX_UNPACKED
+
+            os.environ[MAX_UNPACKED] = str(args.max_unpacked)
+        status: int = module.run(args)
         return status
     listing = "\n\n".join(
         "\n".join([f"{group}:", *(f"  {name:<11}{summary}" for name, summary in commands.items())])
@@ -230,6 +260,15 @@ def _run(words: list[str]) -> int:
         overview.error(f"there is no command {known.command!r}; the commands are {', '.join(COMMANDS)}")
     overview.print_help()
     return 0 if not words else 2
+
+
+def add_arguments(command: str, parser: argparse.ArgumentParser) -> None:
+    """Those of a command, and what all have that read files."""
+    from fathoms.cli import options
+
+    import_module(f"fathoms.cli.{command}").add_arguments(parser)
+    if command not in READ_NOTHING:
+        options.add_max_unpacked(parser)
 
 
 def _renamed(command: str, words: list[str]) -> list[str]:

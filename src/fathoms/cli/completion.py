@@ -48,13 +48,11 @@ def run(args: Namespace) -> int:
 
 def known() -> Iterator[tuple[str, ArgumentParser]]:
     """Each command with its parser."""
-    from importlib import import_module
-
-    from fathoms.cli.app import COMMANDS
+    from fathoms.cli.app import COMMANDS, add_arguments
 
     for name in COMMANDS:
         parser = ArgumentParser(prog=f"fathoms {name}")
-        import_module(f"fathoms.cli.{name}").add_arguments(parser)
+        add_arguments(name, parser)
         yield name, parser
 
 

@@ -65,6 +65,16 @@ def add_reading(parser: ArgumentParser) -> None:
     )
 
 
+def add_max_unpacked(parser: ArgumentParser) -> None:
+    group(parser, "reading files").add_argument(
+        "--max-unpacked",
+        metavar="SIZE",
+        type=checker(choices.size),
+        help="what a compressed file may unpack to, such as 8GB (default: 256 MiB, or 100 times its size where that is "
+        "more)",
+    )
+
+
 def add_order(parser: ArgumentParser) -> None:
     """Which order of the documents counts."""
     flags = group(parser, "order of documents")

@@ -158,7 +158,7 @@ def run(args: Namespace) -> int:
         most=args.most,
         collection=args.collection,
     )
-    notes += _topic_notes(aligned, args.complete)
+    notes += _topic_notes(aligned, qrels, args.complete)
     if notes:
         from fathoms.cli.output import say
 
@@ -185,14 +185,15 @@ def _whole_grades(qrels: Qrels, notes: list[str]) -> Qrels:
     return replace(qrels, grades=whole)
 
 
-def _topic_notes(aligned: Aligned, complete: bool) -> list[str]:
-    if not aligned.missing and not aligned.unknown:
+def _topic_notes(aligned: Aligned, qrels: Qrels, complete: bool) -> list[str]:
+    if not len(aligned.lacking) and not aligned.unknown:
         return []
     from fathoms.experiment.topics import some
 
     notes = []
-    if aligned.missing and not complete:
-        notes.append(f"topics not in the run are left out of the mean (-c counts them as 0): {some(aligned.missing)}")
+    if len(aligned.lacking) and not complete:
+        missing = [qrels.topics[i] for i in aligned.lacking]
+        notes.append(f"topics not in the run are left out of the mean (-c counts them as 0): {some(missing)}")
     if aligned.unknown:
         notes.append(f"topics not in the qrels are ignored: {some(aligned.unknown)}")
     return notes

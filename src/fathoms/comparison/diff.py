@@ -26,7 +26,7 @@ from fathoms.evidence.pairs import RankedKeys
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.result import Result
 from fathoms.experiment.survey import survey
-from fathoms.experiment.topics import topic_notes
+from fathoms.experiment.topics import some, topic_notes
 from fathoms.measures.base import Measure
 from fathoms.measures.gains import Graded
 from fathoms.measures.normalised import NormalisedSum
@@ -538,6 +538,9 @@ def _ranked_on_all_topics(
     judged = [] if qrels is None else qrels.topics
     known = set(judged)
     runs = [experiment.run(name) for name in names]
+    if set(runs[0].topics).isdisjoint(runs[1].topics):
+        shown = "; ".join(f"{run.name} has {some(run.topics, 3)}" for run in runs)
+        raise FathomsError(f"the two runs have no topic in common: {shown}; give runs on the same topics")
     more = [topic for topic in dict.fromkeys(topic for run in runs for topic in run.topics) if topic not in known]
     if qrels is not None and not more:
         return [experiment.ranked(name) for name in names], judged

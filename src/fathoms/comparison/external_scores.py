@@ -28,6 +28,7 @@ from fathoms.data.arrays import frame_of_rows
 from fathoms.data.file_names import stem
 from fathoms.data.files import read_bytes
 from fathoms.data.formats.base import BOM, Content, split_names
+from fathoms.data.formats.json import reason
 from fathoms.data.runs import expand
 from fathoms.data.topics import topic_order
 from fathoms.errors import FathomsError, InputError, warn
@@ -97,11 +98,11 @@ def _json_records(text: str, path: str) -> list[dict[str, Any]]:
     try:
         found = json.loads(text)
         found = found if isinstance(found, list) else [found]
-    except ValueError:
+    except (ValueError, RecursionError):
         try:
             found = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except ValueError as error:
-            raise InputError(f"is not valid JSON: {error}", path) from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"is not valid JSON: {reason(error)}", path) from None
     if not all(isinstance(record, dict) for record in found):
         raise InputError("expected records with topic, measure and score", path)
     return found

@@ -10,9 +10,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathoms import kernel
-from fathoms.data.column_names import column_for, is_known, missing_column
+from fathoms.data.column_names import NAMES, column_for, is_known, missing_column, plain
 from fathoms.data.lines import Layout, Table, Text
 from fathoms.data.topics import valid_text
+from fathoms.data.widths import room_for, too_wide, width_for
 from fathoms.errors import InputError
 from fathoms.text import pluralise
 
@@ -21,14 +22,17 @@ if TYPE_CHECKING:
     from fathoms.data.runs import Run
 
 BLOCK = 1 << 16  # rows made byte strings at a time
+IDS = {*NAMES["topic"], *NAMES["document"]}
+EXPECTED_ID = "expected text or whole numbers"
+MOST_WHOLE = 1 << 53  # beyond it a float does not say which whole number it is
 
 
 def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool, sparse: bool = False) -> Table:
     """Rows from {topic: {document: number}}."""
     try:
         return table_of_frame(_from_dict(data, layout, source), layout, source, lenient=lenient, sparse=sparse)
-    except UnicodeEncodeError:
-        _not_unicode(source)
+    except UnicodeEncodeError as error:
+        _not_unicode(error, source)
 
 
 def table_of_rows(rows: Sequence[Any], layout: Layout, source: str, *, lenient: bool, sparse: bool = False) -> Table:
@@ -91,10 +95,14 @@ def frame_of_columns(columns: Mapping[str, Any], source: str) -> pl.DataFrame:
             continue
         try:
             series.append(pl.Series(name, values, strict=True))
-        except UnicodeEncodeError:
-            _not_unicode(source)
+        except UnicodeEncodeError as error:
+            _not_unicode(error, source)
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-            series.append(pl.Series(name, [None if value is None else str(value) for value in values]))
+            text = _id_text if plain(name) in IDS else _any_text
+            try:
+                series.append(pl.Series(name, [text(value, name, source) for value in values]))
+            except UnicodeEncodeError as error:
+                _not_unicode(error, source)
     if columns and not series:
         raise InputError(f"has no column that is known; its columns are {', '.join(columns)}", source)
     if len({len(one) for one in series}) > 1:
@@ -103,8 +111,33 @@ def frame_of_columns(columns: Mapping[str, Any], source: str) -> pl.DataFrame:
     return pl.DataFrame(series)
 
 
-def _not_unicode(source: str) -> NoReturn:
-    raise InputError("holds an id that is not valid Unicode text", source) from None
+def _any_text(value: Any, name: str, source: str) -> str | None:
+    return None if value is None else str(value)
+
+
+def _id_text(value: Any, name: str, source: str) -> str | None:
+    """An id that stands among others of other types; what is no id is refused, and not made one by its spelling."""
+    if isinstance(value, bool | np.bool_ | Mapping | list | tuple | set):
+        raise InputError(f"column {name!r} holds {value!r:.60}, {EXPECTED_ID}", source)
+    if isinstance(value, float | np.floating):
+        if value != value:
+            return None
+        return str(int(_whole(float(value), name, source)))
+    return _any_text(value, name, source)
+
+
+def _whole(number: float, name: str, source: str) -> float:
+    if not abs(number) <= MOST_WHOLE or number != round(number):
+        raise InputError(f"column {name!r} holds the number {number!r}, {EXPECTED_ID}", source)
+    return number
+
+
+def _not_unicode(error: UnicodeEncodeError, source: str) -> NoReturn:
+    around = ascii(error.object[max(0, error.start - 20) : error.end + 20])
+    raise InputError(
+        f"holds an id that is not valid Unicode text, with a lone surrogate at {around}; write the character itself",
+        source,
+    ) from None
 
 
 def _from_dict(data: Any, layout: Layout, source: str) -> pl.DataFrame:
@@ -119,8 +152,8 @@ def _from_dict(data: Any, layout: Layout, source: str) -> pl.DataFrame:
                 f"expected {{topic: {{document: {layout.number}}}}}, found {type(ranking).__name__} for {topic!r}",
                 source,
             )
-        topics += [str(topic)] * len(ranking)
-        documents += map(str, ranking)
+        topics += [_id_text(topic, "topic", source) or ""] * len(ranking)
+        documents += [_id_text(document, "document", source) or "" for document in ranking]
         numbers += ranking.values()
     try:
         column = pl.Series(numbers, dtype=pl.Float64, strict=True)
@@ -162,6 +195,8 @@ def table_of_frame(
     if "rank" in layout.columns and ranked is not None and not _is_empty(frame[ranked]):
         columns["rank"] = frame[ranked]
     ids = {name: _ids(columns[name], source) for name in ("topic", "document")}
+    for name, column in ids.items():
+        check_lengths(name, column, source)
     # Topics stand together, so that they are few once equal neighbours are one.
     topics = ids["topic"].rle().struct
     of_topics, topics_proper = fixed_width(topics.field("value"))
@@ -171,7 +206,7 @@ def table_of_frame(
     number = _numbers(columns[layout.number], source)
     if columns[layout.number].name == ranked:  # a run without scores: its ranks are the order
         number = -number
-    rank = _numbers(columns["rank"], source) if "rank" in columns else None
+    rank = _ranks_of(columns["rank"]) if "rank" in columns else None
 
     found = columns[layout.number]
     complaints = {
@@ -222,14 +257,26 @@ def _ids(column: pl.Series, source: str) -> pl.Series:
     """Ids as text (or bytes), empty where there is none."""
     kind = column.dtype
     if kind.is_float():  # what pandas makes of whole numbers once one of them is missing
-        whole = column.drop_nulls().drop_nans()
-        if (whole == whole.round()).all():
-            column = column.fill_nan(None).cast(pl.Int64)
-    elif kind.is_nested() or kind.is_temporal() or kind == pl.Object:
-        raise InputError(f"column {column.name!r} holds {kind}, expected text or whole numbers", source)
+        known = column.drop_nulls().drop_nans()
+        for number in known.filter((known != known.round()) | (known.abs() > MOST_WHOLE)).head(1):
+            _whole(number, column.name, source)
+        column = column.fill_nan(None).cast(pl.Int64)
+    elif kind.is_nested() or kind.is_temporal() or kind in (pl.Object, pl.Boolean):
+        raise InputError(f"column {column.name!r} holds {kind}, {EXPECTED_ID}", source)
     if kind == pl.Binary:
         return column.fill_null(b"")
     return column.cast(pl.String).fill_null("")
+
+
+def check_lengths(name: str, column: pl.Series, source: str) -> None:
+    lengths = byte_lengths(column)
+    longest = int(lengths.max(initial=0))
+    if message := too_wide(len(lengths), longest, room_for(int(lengths.sum(dtype=np.int64)))):
+        raise InputError(f"row {int(lengths.argmax()) + 1}: holds as {name} {message}", source)
+
+
+def byte_lengths(column: pl.Series) -> NDArray[np.uint32]:
+    return (column.bin.size() if column.dtype == pl.Binary else column.str.len_bytes()).to_numpy()
 
 
 def fixed_width(column: pl.Series) -> tuple[Text, bool]:
@@ -239,11 +286,11 @@ def fixed_width(column: pl.Series) -> tuple[Text, bool]:
     The ids of many rows are joined to one and cut again by their lengths, so that Python never sees a single one; a
     block of rows at a time stays in the processor's cache.
     """
-    lengths = (column.bin.size() if column.dtype == pl.Binary else column.str.len_bytes()).to_numpy()
+    lengths = byte_lengths(column)
     cut = kernel.cut_ids(_joined(column), lengths) if kernel.compiled is not None else None
     if cut is not None:
         return cut
-    width = max(8, -(-int(lengths.max(initial=0)) // 8) * 8)
+    width = width_for(int(lengths.max(initial=0)))
     out = np.zeros((len(column), width), dtype=np.uint8)
     places = np.arange(width, dtype=lengths.dtype)
     for start in range(0, len(column), BLOCK):
@@ -264,7 +311,7 @@ def _no_ids(column: pl.Series, text: Text) -> list[int]:
     """Rows with an empty id, or one that holds a zero byte: byte strings of a fixed width end in zeros."""
     characters = text.view(np.uint8).reshape(len(text), -1)
     bad = characters[:, 0] == 0
-    lengths = (column.bin.size() if column.dtype == pl.Binary else column.str.len_bytes()).to_numpy()
+    lengths = byte_lengths(column)
     if int(lengths.sum()) != np.count_nonzero(characters):
         bad |= np.count_nonzero(characters, axis=1) != lengths
     rows: list[int] = np.flatnonzero(bad).tolist()
@@ -278,10 +325,22 @@ def _is_empty(column: pl.Series) -> bool:
 
 def _numbers(column: pl.Series, source: str) -> NDArray[np.float64]:
     """Numbers, nan where there is none."""
-    kind = column.dtype
-    if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
-        raise InputError(f"column {column.name!r} holds {kind}, expected numbers", source)
+    if not _may_hold_numbers(column):
+        raise InputError(f"column {column.name!r} holds {column.dtype}, expected numbers", source)
+    return _as_floats(column)
+
+
+def _may_hold_numbers(column: pl.Series) -> bool:
+    return column.dtype.is_numeric() or column.dtype in (pl.String, pl.Boolean, pl.Null)
+
+
+def _as_floats(column: pl.Series) -> NDArray[np.float64]:
     return column.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy().copy()
+
+
+def _ranks_of(column: pl.Series) -> NDArray[np.float64]:
+    """Ranks, nan where there is none: most orders never look at them, so what they hold is no error."""
+    return _as_floats(column) if _may_hold_numbers(column) else np.full(len(column), np.nan)
 
 
 def _unrated(column: pl.Series) -> set[int]:
@@ -302,7 +361,7 @@ def _shown(text: bytes | str) -> str:
 
 def exact_frame(data: Run | Qrels) -> pl.DataFrame:
     """All there is of a run or of judgments; ids are bytes where some are no UTF-8."""
-    topics = np.array([topic.encode(errors="surrogateescape") for topic in data.topics], dtype="S")
+    topics = [topic.encode(errors="surrogateescape") for topic in data.topics]
     ids = {"topic": _ids_column(topics).gather(data.topic), "document": _ids_column(data.documents)}
     if data.kind == "qrels":
         return pl.DataFrame(ids | {"grade": data.grades})
@@ -310,7 +369,7 @@ def exact_frame(data: Run | Qrels) -> pl.DataFrame:
     return pl.DataFrame(ids | numbers).with_columns(tag=pl.lit(data.tag))
 
 
-def _ids_column(ids: Text) -> pl.Series:
+def _ids_column(ids: Text | list[bytes]) -> pl.Series:
     """Ids as text, or as bytes where some are no UTF-8."""
     column = pl.Series(ids, dtype=pl.Binary)
     try:

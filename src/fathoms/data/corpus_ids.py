@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fathoms.data.arrays import distinct
 from fathoms.data.column_names import NAMES
-from fathoms.data.columns import fixed_width
+from fathoms.data.columns import check_lengths, fixed_width
 from fathoms.data.files import opened
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import BOM, HEAD, Content, Match
@@ -25,6 +25,7 @@ from fathoms.data.keys import Keys, document_keys
 from fathoms.data.lines import QRELS, RUN, ZERO_BYTES, Text, byte_strings
 from fathoms.data.load import load
 from fathoms.data.sniff import kind_of
+from fathoms.data.widths import room_for, too_wide
 from fathoms.errors import InputError
 
 COLUMNS = (*NAMES["document"], "_id", "id", "did")
@@ -73,7 +74,7 @@ def _pieces(source: str) -> Iterator[Text]:
             yield load(source, QRELS if kind_of(source) == "qrels" else RUN).document
             return
         for piece in _whole_lines(file, content.raw.removeprefix(BOM)):
-            yield _lines(piece) if column is None else column(piece, source)
+            yield _lines(piece, source) if column is None else column(piece, source)
 
 
 def _whole_lines(file: Any, start: bytes) -> Iterator[bytes]:
@@ -89,7 +90,7 @@ def _whole_lines(file: Any, start: bytes) -> Iterator[bytes]:
         yield rest
 
 
-def _lines(piece: bytes) -> Text:
+def _lines(piece: bytes, source: str) -> Text:
     """One id per line, without the blanks around it."""
     raw = np.frombuffer(piece, dtype=np.uint8)
     ends = np.flatnonzero(raw == 10)
@@ -101,7 +102,10 @@ def _lines(piece: bytes) -> Text:
     while (blank := (starts < ends) & np.isin(raw[ends - 1], (9, 13, 32))).any():
         ends = ends - blank
     used = ends > starts
-    return byte_strings(piece + bytes(ZERO_BYTES), starts[used], (ends - starts)[used])
+    starts, lengths = starts[used], (ends - starts)[used]
+    if message := too_wide(len(lengths), int(lengths.max(initial=0)), room_for(len(piece))):
+        raise InputError(f"holds {message}", source)
+    return byte_strings(piece + bytes(ZERO_BYTES), starts, lengths)
 
 
 def _column_of(content: Content) -> Any:
@@ -130,7 +134,7 @@ def _json_ids(piece: bytes, name: str, source: str) -> Text:
         frame = pl.read_ndjson(io.BytesIO(piece), schema={name: pl.String})
     except pl.exceptions.PolarsError as error:
         raise InputError(f"cannot be read as JSON lines: {error}", source) from None
-    return fixed_width(frame[name].drop_nulls())[0]
+    return _ids(frame[name].drop_nulls(), source)
 
 
 def _cells(piece: bytes, place: int, separator: str, name: str, source: str) -> Text:
@@ -149,7 +153,12 @@ def _cells(piece: bytes, place: int, separator: str, name: str, source: str) -> 
     except pl.exceptions.PolarsError as error:
         raise InputError(f"cannot be read as cells: {error}", source) from None
     ids = frame.to_series().drop_nulls()
-    return fixed_width(ids.filter(ids != name))[0]
+    return _ids(ids.filter(ids != name), source)
+
+
+def _ids(column: Any, source: str) -> Text:
+    check_lengths("document", column, source)
+    return fixed_width(column)[0]
 
 
 def _of_parquet(source: str) -> Iterator[Text]:
@@ -162,5 +171,5 @@ def _of_parquet(source: str) -> Iterator[Text]:
     scan = pl.scan_parquet(source).select(pl.col(name).cast(pl.String).drop_nulls())
     start = 0
     while len(part := scan.slice(start, PIECE).collect()[name]):
-        yield fixed_width(part)[0]
+        yield _ids(part, source)
         start += PIECE

@@ -21,6 +21,7 @@ from fathoms.data import in_memory
 from fathoms.data.column_names import choice_note, column_for, missing_column, plain
 from fathoms.data.formats.base import BOM
 from fathoms.data.lines import Floats, Layout, Table, Text, number_of, report
+from fathoms.data.widths import of_bytes
 from fathoms.errors import InputError
 from fathoms.text import pluralise
 
@@ -78,15 +79,16 @@ def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, sourc
         skipped += _decimal_commas([fields[at.number] for _, fields in good], source)
     skipped += _not_utf8([fields[place] for _, fields in good for place in (at.topic, at.document)], source)
     ranks = np.array([number_in(fields[at.rank]) for _, fields in good]) if at.rank >= 0 else None
+    lines = [line for line, _ in good]
     return Table(
-        topic=byte_ids([fields[at.topic] for _, fields in good]),
-        document=byte_ids([fields[at.document] for _, fields in good]),
+        topic=byte_ids([fields[at.topic] for _, fields in good], "topic", source, lines),
+        document=byte_ids([fields[at.document] for _, fields in good], "document", source, lines),
         # Of a run without scores the ranks are the order.
         number=np.array(numbers) * (-1 if at.number == at.rank else 1),
         source=source,
         rank=None if ranks is None or np.isnan(ranks).all() else ranks,
         tag=good[0][1][at.tag] if at.tag >= 0 else "",
-        lines=np.array([line for line, _ in good]),
+        lines=np.array(lines),
         skipped=[*skipped, *choice_note(layout.number, names, source)],
     )
 
@@ -169,12 +171,11 @@ def _not_utf8(ids: list[str], source: str) -> list[str]:
     return []
 
 
-def byte_ids(ids: list[str]) -> Text:
+def byte_ids(ids: list[str], name: str, source: str, lines: list[int]) -> Text:
     """Ids as tables have them."""
     found = in_memory.ids_of(ids)
-    if found is None:  # some are no UTF-8
-        raw = [id.encode(errors="surrogateescape") for id in ids]
-        found = np.array(raw, dtype=f"S{-(-max(map(len, raw)) // 8) * 8}")
+    if found is None:  # some are no UTF-8, or too long
+        found = of_bytes([id.encode(errors="surrogateescape") for id in ids], name, source, lines)
     return found
 
 

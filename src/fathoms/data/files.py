@@ -8,18 +8,28 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple, Self
 
+from fathoms import choices
+from fathoms.choices import checked
 from fathoms.errors import InputError
 
 PACKED_ENDINGS = (".gz", ".zst", ".bz2", ".xz")
 # What files start with.
 GZIP, ZSTD, BZIP2, XZ = PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00")
 
+# Of a file that would fill the memory: text packs to a tenth or a twentieth, and what packs to less than a hundredth is
+# nearly always made to do harm.
+UNPACKED, UNPACKED_TIMES = 256 << 20, 100
+MAX_UNPACKED = "FATHOMS_MAX_UNPACKED"  # in the environment, so that it reaches workers; --max-unpacked sets it
+PIECE = 1 << 16  # bytes
+
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """The content of a file, or of standard input for `-`, decompressed by what its first bytes say it is."""
     name = os.fspath(path)
+    if not name:
+        raise InputError("expected the name of a file, found an empty one")
     try:
         raw = _standard_input() if name == "-" else Path(name).read_bytes()
     except FileNotFoundError:
@@ -42,64 +52,134 @@ def is_packed(raw: bytes) -> bool:
     return raw.startswith(PACKED)
 
 
-def decompress(raw: bytes, source: str) -> bytes:
-    try:
-        if raw.startswith(GZIP):
-            import gzip
+class Codec(NamedTuple):
+    """How one kind of compression is undone, some bytes at a time."""
 
-            return gzip.decompress(raw)
-        if raw.startswith(ZSTD):
-            import zstandard
-
-            return _members(raw, lambda: zstandard.ZstdDecompressor().decompressobj())
-        if raw.startswith(BZIP2):
-            import bz2
-
-            return _members(raw, bz2.BZ2Decompressor)
-        if raw.startswith(XZ):
-            import lzma
-
-            return _members(raw, lzma.LZMADecompressor, padding=b"\0")
-    except Exception as error:  # each codec has exceptions of its own; all mean the same to the user
-        raise InputError(f"the compressed data is damaged or cut short ({error})", source) from None
-    return raw
+    start: Callable[[], Any]  # the decompressor of one part; a file may have several, one after another
+    feed: int  # bytes given to it at a time, few enough that what comes out of them fits into memory
+    most: tuple[int, ...] = ()  # bytes that it is to give back at a time, where it takes such a limit
+    padding: bytes = b""  # what may stand between parts
 
 
-def _members(raw: bytes, decompressor: Callable[[], Any], padding: bytes = b"") -> bytes:
-    """One compressed part after another: whatever else follows the first, the libraries' own functions leave out
-    without a word where it is damaged, and zstd's where it is cut short."""
-    parts = []
-    while raw:
-        part = decompressor()
-        parts.append(part.decompress(raw))
-        if not part.eof:
-            raise EOFError("the data ends inside a compressed part")
-        raw = part.unused_data.lstrip(padding) if padding else part.unused_data
-    return b"".join(parts)
-
-
-def opened(path: str) -> Any:
-    """A file to read from its start, decompressed as far as it is read."""
-    file = open(path, "rb")  # noqa: SIM115 - the caller closes it
-    magic = file.read(max(map(len, PACKED)))
-    file.seek(0)
+def _codec(magic: bytes) -> Codec | None:
     if magic.startswith(GZIP):
-        import gzip
+        import zlib
 
-        return gzip.open(file)
+        return Codec(lambda: zlib.decompressobj(16 + zlib.MAX_WBITS), 1 << 14, padding=b"\0")
     if magic.startswith(ZSTD):
         import zstandard
 
-        return zstandard.ZstdDecompressor().stream_reader(file, closefd=True)
+        # Four bytes may stand for 128 KiB.
+        return Codec(lambda: zstandard.ZstdDecompressor().decompressobj(), 1 << 11)
     if magic.startswith(BZIP2):
         import bz2
 
-        return bz2.open(file)
+        return Codec(bz2.BZ2Decompressor, PIECE, (PIECE,))
     if magic.startswith(XZ):
         import lzma
 
-        return lzma.open(file)
-    return file
+        return Codec(lzma.LZMADecompressor, PIECE, (PIECE,), padding=b"\0")
+    return None
+
+
+def most_unpacked(packed: int) -> int:
+    """Bytes that a compressed file of a size may unpack to."""
+    given = os.environ.get(MAX_UNPACKED)
+    return max(UNPACKED, UNPACKED_TIMES * packed) if given is None else checked(MAX_UNPACKED, choices.size, given)
+
+
+def unpacks_to_too_much(packed: int, limit: int, source: str) -> InputError:
+    return InputError(
+        f"unpacks to more than {limit:,} bytes, from {packed:,}; if it is sound and there is memory for it, "
+        f"--max-unpacked 8GB (or {MAX_UNPACKED}=8GB in the environment) lets it unpack to as much",
+        source,
+    )
+
+
+def decompress(raw: bytes, source: str) -> bytes:
+    """The same bytes, unpacked if they are compressed."""
+    from io import BytesIO
+
+    codec = _codec(raw)
+    if codec is None:
+        return raw
+    found = BytesIO()  # which gives away what it holds without a copy
+    for piece in _unpacked(BytesIO(raw), codec, len(raw), source):
+        found.write(piece)
+    return found.getvalue()
+
+
+def _unpacked(file: BinaryIO, codec: Codec, packed: int, source: str) -> Iterator[bytes]:
+    """The content in pieces; an error where it is damaged, cut short, or more than may be."""
+    size, limit = 0, most_unpacked(packed)
+    try:
+        for piece in _parts(file, codec):
+            size += len(piece)
+            if size > limit:
+                raise unpacks_to_too_much(packed, limit, source)
+            yield piece
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # each codec has exceptions of its own; all mean the same to the user
+        raise InputError(f"the compressed data is damaged or cut short ({error})", source) from None
+
+
+def _parts(file: BinaryIO, codec: Codec) -> Iterator[bytes]:
+    """One compressed part after another: whatever else follows the first, the libraries' own functions leave out
+    without a word where it is damaged, and zstd's where it is cut short."""
+    data = file.read(codec.feed)
+    while data:
+        part = codec.start()
+        while not part.eof:
+            if not data:
+                raise EOFError("the data ends inside a compressed part")
+            yield part.decompress(data, *codec.most)
+            while codec.most and not part.eof and not part.needs_input:
+                yield part.decompress(b"", *codec.most)
+            data = part.unused_data if part.eof else file.read(codec.feed)
+        data = _after(codec.padding, data, file, codec.feed)
+
+
+def _after(padding: bytes, data: bytes, file: BinaryIO, feed: int) -> bytes:
+    """What follows the padding, nothing at the end of the file."""
+    while not (data := data.lstrip(padding) if padding else data):
+        data = file.read(feed)
+        if not data:
+            return b""
+    return data
+
+
+class Unpacked:
+    """A compressed file, unpacked as far as it is read."""
+
+    def __init__(self, file: BinaryIO, codec: Codec, source: str) -> None:
+        self._file = file
+        self._pieces = _unpacked(file, codec, os.fstat(file.fileno()).st_size, source)
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        """So many bytes, fewer only at the end."""
+        parts, missing = [self._rest], size - len(self._rest)
+        while missing > 0 and (piece := next(self._pieces, None)) is not None:
+            parts.append(piece)
+            missing -= len(piece)
+        found = b"".join(parts)
+        self._rest = found[size:]
+        return found[:size]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def opened(path: str) -> BinaryIO | Unpacked:
+    """A file to read from its start, decompressed as far as it is read."""
+    file = open(path, "rb")  # noqa: SIM115 - the caller closes it
+    codec = _codec(file.read(max(map(len, PACKED))))
+    file.seek(0)
+    return file if codec is None else Unpacked(file, codec, path)
 
 
 def compress(raw: bytes, path: str) -> bytes:

@@ -16,6 +16,7 @@ import numpy as np
 from fathoms import kernel
 from fathoms.data.column_names import column_for
 from fathoms.data.lines import Floats, Layout, Table, Text
+from fathoms.data.widths import room_for, too_wide, width_for
 from fathoms.errors import InputError
 
 DICTS = (dict, defaultdict)  # others may have an order of their own, or make up what they hold
@@ -26,11 +27,11 @@ def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool, spar
     """The rows of {topic: {document: number}}."""
     found = kernel.dict_columns(data, DICTS, NUMBERS) or _dict_columns(data)
     if found is None or not len(found.number) or layout.bad(found.number).any():
-        from fathoms.data import columns
-
-        return columns.table_of_dict(data, layout, source, lenient=lenient, sparse=sparse)
+        return _explained(data, layout, source, lenient, sparse)
     topics = ids_of(found.topics)
-    assert topics is not None
+    room = room_for(found.document.nbytes)
+    if topics is None or too_wide(len(found.number), topics.dtype.itemsize, room):
+        return _explained(data, layout, source, lenient, sparse)
     return Table(
         topic=np.repeat(topics, found.counts),
         document=found.document,
@@ -40,6 +41,13 @@ def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool, spar
         numbered=(found.topics, np.repeat(np.arange(len(found.topics), dtype=np.int32), found.counts)),
         distinct=True,
     )
+
+
+def _explained(data: Any, layout: Layout, source: str, lenient: bool, sparse: bool) -> Table:
+    """By way of a frame, where it is said what is wrong."""
+    from fathoms.data import columns
+
+    return columns.table_of_dict(data, layout, source, lenient=lenient, sparse=sparse)
 
 
 def _dict_columns(data: Any) -> kernel.DictColumns | None:
@@ -126,9 +134,10 @@ def _joined_ids(ids: list[Any]) -> Text | None:
     if sum(lengths) != len(joined):  # some characters take more than a byte
         lengths = [len(id.encode()) for id in ids]
     size = np.array(lengths, dtype=np.int64)
-    if 0 in joined or not size.all():
+    longest = int(size.max(initial=0))
+    if 0 in joined or not size.all() or too_wide(len(size), longest, room_for(len(joined))):
         return None
-    width = max(8, -(-int(size.max(initial=0)) // 8) * 8)
+    width = width_for(longest)
     out = np.zeros((len(size), width), dtype=np.uint8)
     out[np.arange(width) < size[:, None]] = np.frombuffer(joined, dtype=np.uint8)
     text: Text = out.view(f"S{width}").ravel()

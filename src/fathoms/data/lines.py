@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms import kernel
+from fathoms.data import widths
 from fathoms.data.column_names import Kind
+from fathoms.data.widths import MOST_ID, lengths_of, room_for, too_long, too_wide, width_for
 from fathoms.errors import InputError
 from fathoms.text import pluralise
 
-Text = NDArray[np.bytes_]  # ids as fixed-width byte strings; the width is a multiple of eight
+Text = widths.Text  # ids as fixed-width byte strings; the width is a multiple of eight
 Ints = NDArray[np.signedinteger]
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]  # eight bytes of text, the first one lowest
@@ -119,9 +121,17 @@ def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> 
         parts = [getattr(piece, name) for piece in pieces]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    def ids(name: str) -> Text:
+        parts: list[Text] = [getattr(piece, name) for piece in pieces]
+        widest = max(range(len(parts)), key=lambda i: parts[i].dtype.itemsize)
+        if message := too_wide(rows, parts[widest].dtype.itemsize, room_for(len(raw))):
+            row = int(lengths_of(parts[widest]).argmax())
+            raise InputError(f"holds as {name} {message}", source, int(pieces[widest].row_lines()[row]))
+        return column(name)
+
     return Table(
-        topic=column("topic"),
-        document=column("document"),
+        topic=ids("topic"),
+        document=ids("document"),
         number=column("number"),
         source=source,
         rank=column("rank") if "rank" in layout.columns else None,
@@ -161,6 +171,7 @@ class _Piece:
 
     def __init__(self, raw: bytes, start: int, stop: int, layout: Layout, source: str) -> None:
         self.layout = layout
+        self.room = room_for(stop - start, len(raw))
         self.first_line = 1
         self.complaints: list[tuple[int, str]] = []
         self.lines: Ints | None = None
@@ -173,7 +184,7 @@ class _Piece:
         topic, document, number = (columns.index(name) for name in ("topic", "document", layout.number))
         rank = columns.index("rank") if "rank" in columns else -1
         wanted = (topic, document, number, rank)
-        found = kernel.parse_lines(raw, start, stop, len(columns), layout.rest_in_last, wanted)
+        found = kernel.parse_lines(raw, start, stop, len(columns), layout.rest_in_last, wanted, self.room)
         if found is None or not len(found.number) or layout.bad(found.number).any():
             return False
         self.topic, self.document, self.number, self.rank = found[:4]
@@ -199,7 +210,7 @@ class _Piece:
                 raise InputError(f"{found}, expected a {self.layout.kind} file", source, line)
         fields = self._plain_fields(data, end, separators) or self._any_fields(padded, data, blank)
         self.lines = fields.lines
-        self._take(padded, fields)
+        self._take(padded, self._short_enough(fields), source, raw.count(b"\n", 0, start))
 
     def move_to(self, line: int) -> None:
         """Count lines from the start of the file, of which `line` stand before this piece."""
@@ -248,32 +259,58 @@ class _Piece:
     def _complain(self, line: int, message: str) -> None:
         self.complaints.append((line, message))
 
-    def _take(self, padded: bytes, fields: _Fields) -> None:
+    def _short_enough(self, fields: _Fields) -> _Fields:
+        """The lines whose ids are not too long; the others are complained of."""
+        columns = self.layout.columns
+        bad = np.zeros(len(fields.end), dtype=bool)
+        for name in ("topic", "document"):
+            length = fields.length_of(columns.index(name))
+            for row in np.flatnonzero(length > MOST_ID):
+                bad[row] = True
+                self._complain(self._line_of(int(row)), f"holds as {name} {too_long(int(length[row]))}")
+        if not bad.any():
+            return fields
+        self.complaints.sort()
+        start = np.stack([fields.start_of(column) for column in range(len(columns))], axis=1)
+        self.lines = np.arange(len(bad))[~bad] + self.first_line if self.lines is None else self.lines[~bad]
+        return _Fields(start[~bad], fields.end[~bad], self.lines)
+
+    def _line_of(self, row: int) -> int:
+        return self.first_line + row if self.lines is None else int(self.lines[row])
+
+    def _take(self, padded: bytes, fields: _Fields, source: str, lines_before: int) -> None:
         columns = self.layout.columns
 
-        def text(name: str) -> tuple[Text, Ints]:
+        def ids(name: str) -> Text:
             column = columns.index(name)
-            start = fields.start_of(column)
-            length = fields.end[:, column] - start
-            return byte_strings(padded, start, length), length
+            length = fields.length_of(column)
+            if message := too_wide(len(length), int(length.max(initial=0)), self.room):
+                line = lines_before + self._line_of(int(length.argmax()))
+                raise InputError(f"holds as {name} {message}", source, line)
+            return byte_strings(padded, fields.start_of(column), length)
 
-        number_text, length = text(self.layout.number)
-        self.number = _numbers(number_text, length)
-        (self.topic, _), (self.document, _) = text("topic"), text("document")
-        self.rank = _numbers(*text("rank")) if "rank" in columns else np.empty(0)
+        def numbers(name: str) -> Floats:
+            column = columns.index(name)
+            return _number_column(padded, fields.start_of(column), fields.length_of(column))
+
+        self.number = numbers(self.layout.number)
+        self.topic, self.document = ids("topic"), ids("document")
+        self.rank = numbers("rank") if "rank" in columns else np.empty(0)
         self.tag = ""
         if "tag" in columns and len(fields.end):
             self.tag = _tag(padded, int(fields.start_of(len(columns) - 1)[0]))
 
         bad = self.layout.bad(self.number)
         if bad.any():
-            numbers = self.row_lines()
-            column = columns.index(self.layout.number) + 1
+            row_lines = self.row_lines()
+            column = columns.index(self.layout.number)
+            starts, lengths = fields.start_of(column), fields.length_of(column)
             for row in np.flatnonzero(bad):
-                found = number_text[row].decode(errors="replace")
-                self._complain(int(numbers[row]), f"{self.layout.expected_number} (column {column}), found {found!r}")
+                found = _shortened(padded[starts[row] : starts[row] + lengths[row]])
+                expected = f"{self.layout.expected_number} (column {column + 1})"
+                self._complain(int(row_lines[row]), f"{expected}, found {found}")
             self.complaints.sort()
-            self.lines = numbers[~bad]
+            self.lines = row_lines[~bad]
             self.number, self.topic, self.document = self.number[~bad], self.topic[~bad], self.document[~bad]
             self.rank = self.rank[~bad] if len(self.rank) else self.rank
 
@@ -285,7 +322,10 @@ def _tag(raw: bytes, at: int) -> str:
 
 
 def _shown(padded: bytes, line_ends: Ints, line: int) -> str:
-    text = padded[line_ends[line - 1] + 1 if line else 0 : line_ends[line]].strip()
+    return _shortened(padded[line_ends[line - 1] + 1 if line else 0 : line_ends[line]].strip())
+
+
+def _shortened(text: bytes) -> str:
     return repr(text[:77].decode(errors="replace") + ("..." if len(text) > 77 else ""))
 
 
@@ -306,6 +346,23 @@ class _Fields:
         start[1:] = self.end[:-1, -1] + 1
         return start
 
+    def length_of(self, column: int) -> Ints:
+        found: Ints = self.end[:, column] - self.start_of(column)
+        return found
+
+
+LONGEST_NUMBER = 40  # characters that are looked at for all lines at once
+
+
+def _number_column(padded: bytes, start: Ints, length: Ints) -> Floats:
+    """Numbers from where they start and how long they are. Very long ones, which would make the array of all as wide,
+    are read one by one."""
+    short = np.minimum(length, LONGEST_NUMBER)
+    found = _numbers(byte_strings(padded, start, short), short)
+    for row in np.flatnonzero(length > LONGEST_NUMBER):
+        found[row] = number_of(padded[start[row] : start[row] + length[row]])
+    return found
+
 
 _KEEP = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype="<u8")  # masks for the first n bytes of a word
 
@@ -313,7 +370,7 @@ _KEEP = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype="<u8")  # masks for
 def byte_strings(padded: bytes, start: Ints, length: Ints) -> Text:
     """Byte strings from where they start and how long they are, gathered in words of eight bytes."""
     longest = int(length.max(initial=0))
-    n_words = max(1, -(-longest // 8))
+    n_words = width_for(longest) // 8
     # A word at every byte: unaligned, but never copied as a whole.
     words = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
     out = np.empty((len(start), n_words), dtype="<u8")

@@ -9,7 +9,7 @@ from fathoms.data.files import read_bytes
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import Content, Match
 from fathoms.data.formats.text import unclear_header
-from fathoms.errors import InputError
+from fathoms.errors import InputError, memory_for
 
 if TYPE_CHECKING:
     from fathoms.data.column_names import Kind
@@ -26,6 +26,11 @@ def load(source: Any, layout: Layout, *, lenient: bool = False, name: str | None
     """Rows of a file name, or of a frame, dict or list of tuples (`name` says what to call those in messages)."""
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
+    with memory_for(f"reading {source if isinstance(source, str) else name or layout.kind}"):
+        return _loaded(source, layout, lenient, name)
+
+
+def _loaded(source: Any, layout: Layout, lenient: bool, name: str | None) -> Table:
     format = registry.of_object(source, layout.kind)
     if format is not None:
         return format.read(source, layout, name or layout.kind, lenient=lenient)

@@ -23,6 +23,7 @@ from fathoms.errors import FathomsError, InputError
 BLOCK = re.compile(rb"#\s*ir_metadata\.start[ \t\r]*\n(.*?\n)??#\s*ir_metadata\.end[^\n]*\n?", re.DOTALL)
 COMMENTS = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*(?:#[^\n]*)?\n)*")
 PIECE = 1 << 16
+MOST_HEAD = 1 << 20  # bytes of comments that are looked at
 
 
 def header(path: str | None) -> bytes:
@@ -32,7 +33,7 @@ def header(path: str | None) -> bytes:
     head = b""
     try:
         with opened(path) as file:
-            while piece := file.read(PIECE):
+            while len(head) < MOST_HEAD and (piece := file.read(PIECE)):
                 head += piece
                 comments = COMMENTS.match(head)
                 if comments is None or comments.end() < len(head.rpartition(b"\n")[0]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -48,6 +48,7 @@ class Run(Exported):
     tag: str = ""
     notes: list[str] = field(default_factory=list)
     path: str | None = None  # of the file it was read from
+    no_rank: str = ""  # the first line (or row) whose rank is no number
 
     def to_bytes(self) -> bytes:
         """As a run file, in the order of the rows; the rank column needs to be there."""
@@ -234,6 +235,7 @@ def _run_of(table: Table, name: str, lenient: bool) -> Run:
     documents, scores, ranks = table.document, table.number, table.rank
     document_keys = keys.document_keys(documents)
     notes = list(table.skipped)
+    without = np.empty(0, dtype=np.int64) if ranks is None else np.flatnonzero(np.isnan(ranks))
     first = keys.first_rows(table, document_keys, topic)
     if first.size:
         kept = first == np.arange(len(first))
@@ -250,6 +252,7 @@ def _run_of(table: Table, name: str, lenient: bool) -> Run:
             f"{table.source}: skipped {pluralise(count, 'document')} that the topic had already, kept the first "
             f"({table.place(row)}: {message})"
         )
+        without = without[kept[without]]
         topic, documents, document_keys = topic[kept], documents[kept], document_keys[kept]
         scores, ranks = scores[kept], None if ranks is None else ranks[kept]
     return Run(
@@ -263,6 +266,7 @@ def _run_of(table: Table, name: str, lenient: bool) -> Run:
         source=table.source,
         tag=table.tag,
         notes=notes,
+        no_rank=table.place(int(without[0])) if without.size else "",
     )
 
 
@@ -322,6 +326,8 @@ def expand(patterns: Sequence[str]) -> list[str]:
     """File names from file names, folders (their files) and globs, in a stable order, each once."""
     paths: list[str] = []
     for pattern in patterns:
+        if not pattern:
+            raise InputError("expected the name of a file, found an empty one")
         is_folder = os.path.isdir(pattern)
         if pattern == "-" or (os.path.exists(pattern) and not is_folder):
             paths.append(pattern)
@@ -335,12 +341,45 @@ def expand(patterns: Sequence[str]) -> list[str]:
         else:
             import glob
 
-            found = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
+            found = sorted(path for path in _matching(pattern) if Path(path).is_file())
             if not found:
                 kind = "no file matches this pattern" if glob.has_magic(pattern) else "no such file or folder"
                 raise InputError(kind, pattern)
             paths += found
     return list(dict.fromkeys(paths))
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """What a pattern stands for. `**` goes into each folder once, whatever links lead there: Python's own follows links
+    to folders above as long as the system lets it."""
+    import glob
+
+    parts = pattern.split(os.sep)
+    if "**" not in parts:
+        yield from glob.iglob(pattern)
+        return
+    place = parts.index("**")
+    above, below = os.sep.join([*parts[:place], ""]), os.path.join(*parts[place + 1 :] or ["*"]) or "*"
+    for start in glob.glob(above) if above else [""]:
+        for folder in _folders(start):
+            yield from _matching(glob.escape(folder) + below)
+
+
+def _folders(start: str) -> Iterator[str]:
+    """A folder and those in it, without hidden ones, each once; their names end in a slash where they have one."""
+    seen, waiting = set(), deque([start])
+    while waiting:
+        folder = waiting.popleft()
+        try:
+            stat = os.stat(folder or os.curdir)
+            inside = sorted(os.scandir(folder or os.curdir), key=lambda entry: (entry.is_symlink(), entry.name))
+        except OSError:  # may not be read, or is gone
+            continue
+        if (stat.st_dev, stat.st_ino) in seen:
+            continue
+        seen.add((stat.st_dev, stat.st_ino))
+        yield folder
+        waiting.extend(f"{folder}{one.name}{os.sep}" for one in inside if one.is_dir() and one.name[0] != ".")
 
 
 def _scan_files(patterns: Sequence[str], names: Names, lenient: bool) -> Runs:

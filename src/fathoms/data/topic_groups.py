@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fathoms import choices
 from fathoms.data.column_names import NAMES
 from fathoms.data.files import read_bytes
+from fathoms.data.formats.json import reason
 from fathoms.errors import FathomsError, InputError
 from fathoms.text import pluralise
 
@@ -152,13 +153,13 @@ def _of_json(text: str, source: str) -> Iterator[Row]:
 
     try:
         whole = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         whole = []
         for number, line in enumerate(text.splitlines(), 1):
             try:
                 whole += [json.loads(line)] if line.strip() else []
-            except ValueError as error:
-                raise InputError(f"is not valid JSON: {error}", source, number) from None
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"is not valid JSON: {reason(error)}", source, number) from None
     records = [whole] if isinstance(whole, dict) and _topic_name(whole) is not None else whole
     if isinstance(records, dict):
         for topic, value in records.items():

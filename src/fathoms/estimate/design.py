@@ -218,7 +218,8 @@ def _of_cells(
     found = np.array(
         [number_of(cell.encode(errors="replace")) for cell in cells[number]] if number else [0.0] * len(places)
     )
-    table = Table(byte_ids(cells["topic"]), byte_ids(cells[text]), found, path, lines=np.array(places))
+    topics, names = (byte_ids(cells[name], name, path, places) for name in ("topic", text))
+    table = Table(topics, names, found, path, lines=np.array(places))
     wrong = np.flatnonzero(~np.isfinite(found))
     if wrong.size:
         row = int(wrong[0])

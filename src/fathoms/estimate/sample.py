@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fathoms import choices
 from fathoms.choices import checked
-from fathoms.data import keys
+from fathoms.data import keys, widths
 from fathoms.data.arrays import distinct, ratio, row_sums
 from fathoms.data.lines import Text
 from fathoms.data.qrels import EXCLUDED, JUDGED, PADDING, UNJUDGED, Qrels
@@ -195,7 +195,7 @@ def _together(
     documents.append(qrels.documents[judged[new]])
     topics.append(topic[new].astype(np.int64))
     rows.append(np.full(len(new), -1))
-    return np.concatenate(documents), np.concatenate(topics), np.concatenate(rows)
+    return widths.joined(documents), np.concatenate(topics), np.concatenate(rows)
 
 
 def _uniform(

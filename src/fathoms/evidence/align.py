@@ -47,7 +47,7 @@ class Alignment:
         """The evidence on a run that is ranked already."""
         qrels, run = self.qrels, ranked.run
         lengths = np.bincount(ranked.topic, minlength=len(qrels.topics))
-        missing = [qrels.topics[i] for i in np.flatnonzero(lengths == 0)]
+        lacking = np.flatnonzero(lengths == 0)
         unknown = [topic for topic in run.topics if topic not in qrels.index]
         rows = np.flatnonzero(lengths) if present else np.arange(len(lengths))
         lengths = lengths[rows]
@@ -58,7 +58,7 @@ class Alignment:
             known = np.where(self.limit(ranked), np.int16(EXCLUDED), known)
         codes, tied = _block(known, lengths, width, PADDING), _block(ranked.tied, lengths, width, False)
         judgment = _block(ranked.judgment, lengths, width, -1) if self.trace else None
-        return Aligned(run.name, self._evidence(rows, lengths, codes, tied, depth), missing, unknown, judgment)
+        return Aligned(run.name, self._evidence(rows, lengths, codes, tied, depth), lacking, unknown, judgment)
 
     def empty(self, topics: Sequence[str]) -> Evidence:
         """What is known of a run that has nothing for these topics."""
@@ -100,7 +100,7 @@ class Aligned:
 
     run: str
     evidence: Evidence
-    missing: list[str]  # judged topics the run says nothing of
+    lacking: NDArray[np.int64]  # judged topics the run says nothing of, as numbered in the qrels
     unknown: list[str]  # topics of the run without judgments
     judgment: NDArray[np.int32] | None = None  # [topic, rank]: row of the qrels, -1 for none; only if traced
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data import keys
+from fathoms.data import keys, widths
 from fathoms.data.lines import Text
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run
@@ -218,13 +218,13 @@ def gathered(names: list[str], rankings: Sequence[Ranked], topics: list[str], de
         of_runs = list(zip(rankings, parts, strict=True))
         documents, numbers = numbered(
             np.concatenate([one.keys[part] for one, part in of_runs]),
-            np.concatenate([one.run.documents[one.rows[part]] for one, part in of_runs]),
+            widths.joined([one.run.documents[one.rows[part]] for one, part in of_runs]),
         )
         place[:, topic][np.arange(place.shape[2]) < lengths[:, topic, None]] = before + numbers
         before += len(documents)
         found.append(documents)
     of_topic = np.repeat(np.arange(len(topics), dtype=np.int32), [len(documents) for documents in found])
-    return Candidates(names, topics, of_topic, np.concatenate(found), place)
+    return Candidates(names, topics, of_topic, widths.joined(found), place)
 
 
 def numbered(pair_keys: keys.Keys, documents: Text) -> tuple[Text, Ints]:

@@ -81,9 +81,9 @@ def given_ranks(run: Run) -> NDArray[np.float64]:
     if bad.any():
         row = int(bad.argmax())
         document = run.documents[row].decode(errors="replace")
+        where = f"{run.no_rank}: topic {run.topics[run.topic[row]]}, document {document}"
         raise InputError(
-            f"topic {run.topics[run.topic[row]]}, document {document}: the rank is not a number, "
-            "so --ties rank and score-rank do not apply",
+            f"{where}: the rank is not a number, so --ties rank and score-rank do not apply; use --ties trec",
             run.source,
         )
     return run.ranks

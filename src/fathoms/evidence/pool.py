@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data import keys
+from fathoms.data import keys, widths
 from fathoms.data.lines import Text
 from fathoms.data.qrels import JUDGED, PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
@@ -89,7 +89,9 @@ def _gathered(parts: Iterable[Rows]) -> Rows:
 
 def union(parts: list[Rows]) -> Rows:
     """Each document once, at its least depth."""
-    topic, pair_keys, documents, depth = (np.concatenate(column) for column in zip(*parts, strict=True))
+    topics, keys_of_pairs, ids, depths = zip(*parts, strict=True)
+    topic, pair_keys, depth = (np.concatenate(column) for column in (topics, keys_of_pairs, depths))
+    documents = widths.joined(ids)
     order = np.argsort(pair_keys)
     ordered = pair_keys[order]
     again = 1 + np.flatnonzero(ordered[1:] == ordered[:-1])

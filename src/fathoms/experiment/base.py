@@ -319,10 +319,9 @@ class BaseExperiment:
         if read is None:
             return self.ranked(name)
         try:
-            run = read()
+            return rank(read(), self.qrels, self.options.ties, self.options.used_precision)
         except (InputError, OSError):
             return None
-        return rank(run, self.qrels, self.options.ties, self.options.used_precision)
 
     def reranked(self, ranked: Ranked, ties: Ties) -> Ranked:
         """The same run in the order of another policy."""

@@ -191,14 +191,15 @@ def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
             f"{listed(aligned.unknown)} {_is(aligned.unknown)} not in {qrels.source} and not evaluated",
             "unknown topics",
         )
-    if aligned.missing:
+    missing = [qrels.topics[i] for i in aligned.lacking]
+    if missing:
         yield Finding(
             "warning",
             file,
-            f"has no documents for {listed(aligned.missing)}, which {_count(aligned.missing)} 0",
+            f"has no documents for {listed(missing)}, which {_count(missing)} 0",
             "missing topics",
         )
-    if len(aligned.missing) == len(qrels.topics):
+    if len(missing) == len(qrels.topics):
         yield Finding(
             "warning",
             file,

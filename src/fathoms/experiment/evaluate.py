@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,7 +17,7 @@ from fathoms.data.topics import valid_text
 from fathoms.errors import FathomsError
 from fathoms.evidence.align import Alignment, Ranked, reranked
 from fathoms.evidence.evidence import Evidence, Floats, Ints
-from fathoms.evidence.order import Ties, contradictions, default_precision, in_both_orders
+from fathoms.evidence.order import Ties, default_precision, in_both_orders
 from fathoms.evidence.universe import UnjudgedKeys, union_counts, unjudged_keys
 from fathoms.experiment.base import BaseExperiment, Part
 from fathoms.experiment.remarks import answers, remarks
@@ -58,7 +58,7 @@ class RunScores:
     tag: str
     topics: list[str]
     scores: dict[Measure, Scores]
-    missing: list[str]
+    lacking: Ints  # judged topics that the run does not have, as numbered in the judgments
     unknown: list[str]
     unjudged: int  # unjudged documents in the places that any measure reads
     read: int  # documents in those places
@@ -341,7 +341,7 @@ class Scoring:
             tag=run.tag,
             topics=evidence.topics,
             scores=scores,
-            missing=aligned.missing,
+            lacking=np.empty(0, dtype=np.int64),  # known of the whole only; a part lacks all topics but its own
             unknown=aligned.unknown,
             unjudged=int(np.count_nonzero(evidence.not_judged[:, :depth])),
             read=int(np.minimum(evidence.lengths, depth).sum()),
@@ -378,17 +378,17 @@ class Scoring:
     def whole(self, parts: list[RunScores]) -> RunScores:
         """A run as a whole: its topics in the order of the qrels, with those it lacks where they count."""
         qrels, options = self.align.qrels, self.experiment.options
-        present = {topic for part in parts for topic in part.topics}
-        missing = [topic for topic in qrels.topics if topic not in present]
         topics = [topic for part in parts for topic in part.topics]
+        place = np.array([qrels.index[topic] for topic in topics], dtype=np.int64)
+        lacking = np.flatnonzero(np.bincount(place, minlength=len(qrels.topics)) == 0)
         blocks = [part.scores for part in parts]
-        if missing and not self.own_topics:
-            topics += missing
+        if len(lacking) and not self.own_topics:
+            missing = [qrels.topics[i] for i in lacking]
+            topics, place = topics + missing, np.append(place, lacking)
             empty = self.align.empty(missing)
             blocks.append(score_all(empty, self.measures, options.ties, scores_only=self.scores_only))
-        place = [qrels.index[topic] for topic in topics]
         order = None
-        if any(below < above for above, below in pairwise(place)):
+        if (place[1:] < place[:-1]).any():
             order = np.argsort(place, kind="stable")
             topics = [topics[i] for i in order.tolist()]
         return RunScores(
@@ -396,7 +396,7 @@ class Scoring:
             tag=parts[0].tag,
             topics=topics,
             scores={measure: _joined([block[measure] for block in blocks], order) for measure in self.measures},
-            missing=missing,
+            lacking=lacking,
             unknown=[topic for part in parts for topic in part.unknown],
             unjudged=sum(part.unjudged for part in parts),
             read=sum(part.read for part in parts),
@@ -419,13 +419,13 @@ def _contradicts_itself(ranked: Ranked) -> bool:
     if run.ranks is None:
         return False
     ranks = run.ranks[ranked.rows]
+    if np.isnan(ranks).any():
+        return False  # a column that is not all numbers is no order
     same_topic = ranked.topic[1:] == ranked.topic[:-1]
     if ((ranks[1:] > ranks[:-1]) | ~same_topic).all():
         return False  # as most runs are: in the order of both
     if in_both_orders(run):
         return False  # and as the others are that have ties
-    if np.isnan(ranks).any():
-        return bool(contradictions(run).any())
     tied = ranked.tied[1:]
     in_group = np.append(False, tied) | np.append(tied, False)
     if (same_topic & (ranks[1:] < ranks[:-1]) & ~in_group[1:] & ~in_group[:-1]).any():

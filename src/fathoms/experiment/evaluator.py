@@ -82,7 +82,7 @@ class Evaluator:
         if not len(evidence):
             raise no_topic_matches(aligned.unknown, align.qrels)
         scores = score_all(evidence, self.measures, options.ties, scores_only=not self.ranges)
-        if not aligned.missing or options.topics == "intersect":
+        if not len(aligned.lacking) or options.topics == "intersect":
             return evidence.topics, scores
         whole = {m: _put(self._empty[m], scores[m], evidence.topic_numbers) for m in self.measures}
         return align.qrels.topics, whole

@@ -102,7 +102,7 @@ def remarks(result: Evaluation) -> list[str]:
             f"Simulated: tie_expected of {max(errors)[1]} is a mean over seeded shuffles; the standard error of a "
             f"topic's is at most {max(errors)[0]:.4f}."
         )
-    missing = sum(bool(run.missing) for run in result.runs)
+    missing = sum(len(run.lacking) > 0 for run in result.runs)
     if missing:
         lines.append(f"Topics: {missing} of {len(result.runs)} runs lack topics of the qrels.")
     return lines

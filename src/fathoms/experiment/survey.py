@@ -6,28 +6,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.data.qrels import Qrels
 from fathoms.evidence.align import Ranked
 from fathoms.experiment.assumed_pool import JudgedByRank, judged_by_rank
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Survey:
     """A run's topics, and what is judged of it at which rank."""
 
     run: str
-    missing: list[str]  # judged topics the run says nothing of
+    answered: NDArray[np.int64]  # judged topics that the run has, as numbered in the qrels
+    n_topics: int  # judged ones
     unknown: list[str]  # topics of the run without judgments
     judged: JudgedByRank
-    answered: int  # judged topics that the run has
+
+    @property
+    def lacking(self) -> NDArray[np.int64]:
+        """Judged topics the run says nothing of."""
+        return np.flatnonzero(np.bincount(self.answered, minlength=self.n_topics) == 0)
 
 
 def survey(ranked: Ranked, qrels: Qrels) -> Survey:
-    lengths = np.bincount(ranked.topic, minlength=len(qrels.topics))
-    missing = [qrels.topics[i] for i in np.flatnonzero(lengths == 0)]
+    answered = np.flatnonzero(np.bincount(ranked.topic, minlength=len(qrels.topics)))
     unknown = [topic for topic in ranked.run.topics if topic not in qrels.index]
-    return Survey(ranked.run.name, missing, unknown, judged_by_rank(ranked), len(lengths) - len(missing))
+    return Survey(ranked.run.name, answered, len(qrels.topics), unknown, judged_by_rank(ranked))
 
 
 def joined(parts: Sequence[Survey]) -> Survey | None:
@@ -40,10 +45,7 @@ def joined(parts: Sequence[Survey]) -> Survey | None:
         retrieved[: len(part.judged.retrieved)] += part.judged.retrieved
         judged[: len(part.judged.judged)] += part.judged.judged
     unknown = [topic for part in parts for topic in part.unknown]
-    everywhere = set(parts[0].missing).intersection(*(part.missing for part in parts[1:]))
-    missing = [topic for topic in parts[0].missing if topic in everywhere]
-    # Each part lacks all topics but its own, so these counts tell whether any topic was had twice.
-    n_topics = len(parts[0].missing) + parts[0].answered
-    if sum(part.answered for part in parts) != n_topics - len(missing) or len(set(unknown)) < len(unknown):
+    answered = np.sort(np.concatenate([part.answered for part in parts]))
+    if (answered[1:] == answered[:-1]).any() or len(set(unknown)) < len(unknown):
         return None
-    return Survey(parts[0].run, missing, unknown, JudgedByRank(retrieved, judged), n_topics - len(missing))
+    return Survey(parts[0].run, answered, parts[0].n_topics, unknown, JudgedByRank(retrieved, judged))

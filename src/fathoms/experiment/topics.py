@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fathoms.data.qrels import Qrels
 from fathoms.errors import FathomsError
+from fathoms.text import pluralise
 
 IN_NO_RUN = "judged topics in no run"  # how the gravest of notes begins
 
@@ -18,21 +22,32 @@ class RunTopics(Protocol):
     def run(self) -> str: ...
 
     @property
-    def missing(self) -> list[str]: ...  # judged topics that the run does not answer
+    def lacking(self) -> NDArray[np.int64]: ...  # judged topics that the run does not answer, as numbered in the qrels
 
     @property
     def unknown(self) -> list[str]: ...  # topics of the run without judgments
 
 
 def unanswered(runs: Sequence[RunTopics], qrels: Qrels) -> list[str]:
-    """The judged topics that no run answers. That is an error where it is all of them."""
-    nowhere = set(runs[0].missing)
+    """The judged topics that no run answers. A run that answers none at all is an error: it is of other topics, or
+    spells them in another way, and would score 0 whatever it retrieved."""
+    return [qrels.topics[i] for i in _nowhere(runs, qrels)]
+
+
+def _nowhere(runs: Sequence[RunTopics], qrels: Qrels) -> NDArray[np.int64]:
+    stray = [run for run in runs if len(run.lacking) == len(qrels.topics)]
+    if len(stray) == len(runs):
+        raise no_topic_matches(list(dict.fromkeys(topic for run in runs for topic in run.unknown)), qrels)
+    if stray:
+        name, others = stray[0].run, f", nor of {pluralise(len(stray) - 1, 'other run')}" if len(stray) > 1 else ""
+        raise FathomsError(
+            f"no topic of {name} is judged{others}: {name} has {some(stray[0].unknown, 3)}; {qrels.source} has "
+            f"{some(qrels.topics, 3)}; leave such runs out, or give their topics the ids of the judgments"
+        )
+    found = runs[0].lacking
     for run in runs[1:]:
-        nowhere.intersection_update(run.missing)
-    if len(nowhere) == len(qrels.topics):
-        theirs = list(dict.fromkeys(topic for run in runs for topic in run.unknown))
-        raise no_topic_matches(theirs, qrels)
-    return [topic for topic in qrels.topics if topic in nowhere]
+        found = np.intersect1d(found, run.lacking, assume_unique=True)
+    return found
 
 
 def no_topic_matches(theirs: Sequence[str], qrels: Qrels) -> FathomsError:
@@ -55,14 +70,14 @@ def topic_notes(runs: Sequence[RunTopics], qrels: Qrels, topics: str, means: str
     """Which topics runs and judgments do not share; first those that no run answers, with what the mean would be
     without them."""
     notes = []
-    nowhere = unanswered(runs, qrels)
+    numbers = _nowhere(runs, qrels)
+    nowhere = [qrels.topics[i] for i in numbers]
     if nowhere and topics == "all":
         notes.append(_in_no_run(nowhere, qrels, f"count 0{means}; --topics intersect leaves them out"))
     elif nowhere:
         notes.append(left_out(nowhere, qrels))
-    known = set(nowhere)
-    lacking = [(run.run, [topic for topic in run.missing if topic not in known]) for run in runs]
-    lacking = [(run, missing) for run, missing in lacking if missing]
+    others = [(run.run, np.setdiff1d(run.lacking, numbers, assume_unique=True)) for run in runs]
+    lacking = [(run, [qrels.topics[i] for i in missing]) for run, missing in others if len(missing)]
     if lacking:
         effect = "are left out of the mean (--topics intersect)" if topics != "all" else "count 0"
         shown = "; ".join(f"{run} lacks {some(missing)}" for run, missing in lacking[:3])

@@ -76,7 +76,7 @@ def _json_grades(text: str, path: str) -> Iterator[tuple[int | None, GradeName]]
         rows = content if isinstance(content, list) else [_row(grade, value) for grade, value in content.items()]
         for row in rows:
             yield None, _grade_name(row["grade"], row["name"], row.get("description", ""))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(
             'expected JSON such as {"0": "not relevant", "1": {"name": "relevant", "description": "..."}}', path
         ) from None

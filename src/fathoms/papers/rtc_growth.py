@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fathoms.data import widths
 from fathoms.data.qrels import Qrels
 from fathoms.data.tie_keys import read_tie_key
 from fathoms.errors import FathomsError
@@ -47,7 +48,7 @@ def earlier_documents(
     key = read_tie_key(dates)
     if key.by_topic:
         raise FathomsError(f"{dates}: expected lines `document date`")
-    every = np.unique(np.concatenate([one.run.documents[one.rows] for one in ranked]))
+    every = np.unique(widths.joined([one.run.documents[one.rows] for one in ranked]))
     found = [key.values.get(document) for document in every.tolist()]
     known = [date for date in found if date is not None]
     if not known:

@@ -166,10 +166,10 @@ def parsed(raw: bytes, source: str, *, lenient: bool) -> tuple[Any, list[str]]:
             except (ValueError, RecursionError) as error:
                 if not data:  # not one record a line, so what was wrong with the whole counts
                     place = whole.lineno if isinstance(whole, json.JSONDecodeError) else None
-                    raise InputError(f"is not valid JSON: {_reason(whole)}", source, place) from None
+                    raise InputError(f"is not valid JSON: {reason(whole)}", source, place) from None
                 if not lenient:
-                    raise InputError(f"is not valid JSON: {_reason(error)}", source, number) from None
-                skipped.append(f"line {number}: {_reason(error)}")
+                    raise InputError(f"is not valid JSON: {reason(error)}", source, number) from None
+                skipped.append(f"line {number}: {reason(error)}")
     if repeated:
         message = f"the key {repeated[0]!r} occurs twice in one object"
         if not lenient:
@@ -178,7 +178,12 @@ def parsed(raw: bytes, source: str, *, lenient: bool) -> tuple[Any, list[str]]:
     return data, skipped
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """What is wrong with a text that is no JSON, or not one that Python reads."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if "integer string conversion" in str(error):
+        return "it holds a whole number of thousands of digits"
     return getattr(error, "msg", None) or str(error)
 
 

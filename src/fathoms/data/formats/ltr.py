@@ -42,6 +42,7 @@ class Ltr(FileFormat):
     def read(self, content: Content, layout: Layout, source: str, *, lenient: bool) -> Table:
         import numpy as np
 
+        from fathoms.data import widths
         from fathoms.data.lines import Table, number_of, report
 
         topics: list[bytes] = []
@@ -68,10 +69,8 @@ class Ltr(FileFormat):
             numbers.append(number)
             places.append(place)
         skipped = report(complaints, len(numbers), source, lenient)
-        wide = [max(map(len, ids)) for ids in (topics, documents)]
-        topic, document_ids = (
-            np.array(ids, dtype=f"S{-(-width // 8) * 8}") for ids, width in zip((topics, documents), wide, strict=True)
-        )
+        topic = widths.of_bytes(topics, "topic", source, places)
+        document_ids = widths.of_bytes(documents, "document", source, places)
         return Table(topic, document_ids, np.array(numbers), source, lines=np.array(places), skipped=skipped)
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathoms.data.column_names import Kind, column_for, is_known, kinds_by_names, missing_column
+from fathoms.data.files import most_unpacked, unpacks_to_too_much
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.errors import InputError
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Run
 
+CELL = 8  # bytes of a cell at the least, once it is unpacked
 ROW_GROUP = 1 << 16  # rows packed together: large files are read some groups at a time
 
 
@@ -57,6 +59,9 @@ class Parquet(FileFormat):
         raw = content.raw
         try:
             names = [name for name in pl.read_parquet_schema(BytesIO(raw)) if is_known(name)]
+            rows = pl.scan_parquet(BytesIO(raw)).select(pl.len()).collect().item()
+            if rows * len(names) * CELL > (limit := most_unpacked(len(raw))):
+                raise unpacks_to_too_much(len(raw), limit, source)
             # Of the tag only the first row is used, so the column is not unpacked with the others.
             frame = pl.read_parquet(raw, columns=[name for name in names if name != "tag"])
             tag = pl.read_parquet(raw, columns=["tag"], n_rows=1) if "tag" in names else None
