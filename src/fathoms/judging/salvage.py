@@ -47,7 +47,7 @@ class Salvaged:
     is_meta_proven: bool
 
     def write_session(self, path: str | os.PathLike[str]) -> None:
-        """A new session that goes on from what was self."""
+        """A new session that goes on from what was found."""
         if self.meta is None:
             raise FathomsError("the settings of the session cannot be read, so it cannot go on")
         log = Log.create(Path(path), {**self.meta, "lost": self.lost})
@@ -55,8 +55,8 @@ class Salvaged:
         log.close()
 
     def write_judgments(self, path: str | os.PathLike[str]) -> Path:
-        """The judgments made, and beside them who made them; returns that file's name. What the session was begun with is
-        not among them."""
+        """The judgments made, and beside them who made them; returns that file's name. What the session was begun with
+        is not among them."""
         standing = Standing(self.events)
         answers: dict[tuple[str, str], list[Event]] = {}
         for event in standing:
