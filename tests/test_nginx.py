@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.test_limits import certificate
+from tests.test_page_limits import certificate
 from tests.test_page import Command, follow, port_of
 from tests.test_web import answer
 
