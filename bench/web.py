@@ -91,7 +91,7 @@ def main() -> None:
         assert server.stderr is not None
         port = 0
         for line in server.stderr:
-            found = re.search(r":(\d+)/\?token", line)
+            found = re.search(r":(\d+)/#token", line)
             port = int(found[1]) if found else port
             if "Ctrl-C" in line:
                 break

@@ -957,7 +957,7 @@ def test_nothing_acknowledged_is_lost_whenever_the_server_is_killed(tmp_path: Pa
                 line = process.stderr.readline()
                 assert line, heard
                 heard += line
-            port = int(re.findall(r":(\d+)/\?token", heard)[0])
+            port = int(re.findall(r":(\d+)/#token", heard)[0])
             threads = [threading.Thread(target=hand.work, args=(port,)) for hand in hands]
             for thread in threads:
                 thread.start()

@@ -936,9 +936,9 @@ def test_the_whole_command(tmp_path: Path) -> None:
         heard = ""
         while "Ctrl-C" not in heard:
             heard += server.stderr.readline()
-        found = re.search(r"judge at +http://127.0.0.1:(\d+)/\?token=", heard)
+        found = re.search(r"judge at +http://127.0.0.1:(\d+)/#token=", heard)
         assert found, heard
-        assert re.search(r"organise at +http://127.0.0.1:\d+/organise\?token=[\w-]+\n", heard)
+        assert re.search(r"organise at +http://127.0.0.1:\d+/organise#token=[\w-]+\n", heard)
 
         def post(path: str, body: dict[str, Any], port: str = found[1]) -> dict[str, Any]:
             headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}

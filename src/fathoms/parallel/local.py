@@ -157,18 +157,25 @@ def each_on_forks(
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits for the end of the block, and those who press it twice wait no longer: Python takes a thread for
+    """Signals wait for the end of the block, and those who press Ctrl-C twice wait no longer: Python takes a thread for
     ended whose `join` is interrupted, and would then wait for ever for the processes that the thread was to end.
 
     Forks made in here never hear of Ctrl-C, which goes to all processes; the first one decides what it means.
     """
     import signal
 
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, *_ends_forks()])
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ends_forks() -> list[int]:
+    """Signals that end a fork at once, whatever the first process makes of them."""
+    import signal
+
+    return [signal.SIGTERM, signal.SIGHUP]
 
 
 def _inherited_work(start: int, stop: int) -> Sent:
@@ -185,6 +192,9 @@ def _follow(first: int, numbers: int) -> None:
 
     set_death_signal = 1
     ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+    for number in _ends_forks():
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ends_forks())
     if os.getppid() != first:  # it was too late for that
         os._exit(1)
     global _region
@@ -225,7 +235,10 @@ def _until_broken(
 
     from joblib.externals.loky import get_reusable_executor
 
-    pool = get_reusable_executor(max_workers=workers, env=ONE_THREAD)
+    with (
+        _uninterrupted()
+    ):  # the process that keeps track of what is shared is started here, and must outlive all others
+        pool = get_reusable_executor(max_workers=workers, env=ONE_THREAD)
     waiting = list(reversed(batches))
     running: dict[Future[Result], int] = {}
     sound = False
