@@ -59,7 +59,7 @@ class Patient(Noted):
 
     def before(self, numbers: list[int]) -> None:
         limit = time.monotonic() + 20
-        while numbers[0] == 0 and not list(self.folder.parent.rglob("part-00007.parquet")):
+        while numbers[0] == 0 and not list(self.folder.parent.rglob("part-00007")):
             if time.monotonic() > limit:
                 raise TimeoutError("the last batch was never stored")
             time.sleep(0.01)

@@ -105,14 +105,14 @@ def naive_run(raw: bytes) -> Plain | None:
 
 
 def _columns(raw: bytes, columns: int, number: int, form: re.Pattern[str]) -> Plain | None:
-    """{topic: {document: number}} of lines with so many columns between blanks; None where a line is otherwise, or
-    holds what C ends its text at."""
+    """{topic: {document: number}} of lines with so many columns between blanks; None where a line is otherwise, and
+    where something is in it that ends lines for some programs only, or text in C."""
     found: Plain = {}
     try:
         text = raw.decode()
     except UnicodeDecodeError:
         return None
-    if "\0" in text or "\ufeff" in text:
+    if "\0" in text or "\ufeff" in text or "\r" in text.replace("\r\n", "\n"):
         return None
     for line in text.split("\n"):
         fields = re.split("[ \t\r\x0b\x0c]+", line.strip(" \t\r\x0b\x0c"))

@@ -193,6 +193,13 @@ def add_work(parser: ArgumentParser) -> None:
         type=scheduler,
         help="work on a Dask cluster: its scheduler's tcp://host:port, or local:N for one of N processes here",
     )
+    flags.add_argument(
+        "--patience",
+        metavar="SECONDS",
+        type=at_least_zero,
+        default=300,
+        help="how long to wait for workers of a cluster that has none (300)",
+    )
     flags.add_argument("--seed", metavar="N", type=at_least_zero, default=0, help="seed of all random draws (0)")
     add_talk(parser)
 
@@ -298,6 +305,10 @@ def experiment(
     from fathoms.cli.output import check_target
     from fathoms.experiment.base import MEMORY_MB
 
+    if getattr(args, "scheduler", None) is not None:
+        from fathoms.parallel import set_patience
+
+        set_patience(args.patience)
     check_sources(args)
     if not into_folder:
         check_target(getattr(args, "format", "tsv"), args.output)

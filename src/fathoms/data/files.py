@@ -233,21 +233,22 @@ def whole_folder(folder: Path) -> Iterator[Callable[[str, bytes], None]]:
 
     def put(name: str, content: bytes) -> None:
         names.append(name)
-        with _blamed_on(folder / name):
+        with blamed_on(folder / name):
             (staged / name).parent.mkdir(parents=True, exist_ok=True)
             (staged / name).write_bytes(content)
 
     with _unless_it_fails(missing[-1] if missing else staged), _unless_it_fails(staged):
         yield put
         for name in names:
-            with _blamed_on(folder / name):
+            with blamed_on(folder / name):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (staged / name).replace(folder / name)
         _remove(staged)
 
 
 @contextmanager
-def _blamed_on(path: Path) -> Iterator[None]:
+def blamed_on(path: Path) -> Iterator[None]:
+    """An error of the system in the block is one of this file."""
     try:
         yield
     except OSError as error:
@@ -262,7 +263,7 @@ def _streamed(name: str) -> Iterator[Path]:
 
     with tempfile.TemporaryDirectory(prefix="fathoms.") as folder:
         temporary = Path(folder, name)
-        with _blamed_on(temporary):
+        with blamed_on(temporary):
             yield temporary
         stream = getattr(sys, name)
         stream.flush()
