@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from tests.fuzz.kinds import kind, made
+from tests.fuzz.kinds import KINDS, kind, made
 
 SECONDS = 5.0  # that a case may take
 IMPORTS = 60.0  # before the first case
@@ -84,7 +84,7 @@ class _Child:
     def __init__(self) -> None:
         context = get_context("spawn")
         self.here, there = context.Pipe()
-        self.process = context.Process(target=_serve, args=(there,), daemon=True)
+        self.process = context.Process(target=_serve, args=(there, SECONDS, KINDS), daemon=True)
         self.process.start()
         there.close()
 
@@ -113,14 +113,15 @@ class _Child:
         self.process.join()
 
 
-def _serve(there: Connection) -> None:
+def _serve(there: Connection, seconds: float, kinds: dict[str, str]) -> None:
     import resource
 
+    KINDS.update(kinds)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where polars says that it panics
 
     def too_long(number: int, frame: object) -> None:
-        raise TooLong(f"took more than {SECONDS:g} seconds")
+        raise TooLong(f"took more than {seconds:g} seconds")
 
     signal.signal(signal.SIGALRM, too_long)
     while True:
@@ -130,12 +131,12 @@ def _serve(there: Connection) -> None:
             return
         kind(name)  # its imports are no part of a case
         for number in range(start, stop):
-            there.send(_outcome(name, seed, number))
+            there.send(_outcome(name, seed, number, seconds))
 
 
-def _outcome(name: str, seed: int, number: int) -> tuple[str, str]:
+def _outcome(name: str, seed: int, number: int, seconds: float) -> tuple[str, str]:
     try:
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         word = try_case(name, seed, number)
         signal.setitimer(signal.ITIMER_REAL, 0)
         return word, ""

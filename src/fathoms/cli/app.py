@@ -155,12 +155,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     with _signals_raise():
         try:
-            _open_output()
-            status, message = _run(words), ""
+            try:
+                _open_output()
+                status, message = _run(words), ""
+            finally:
+                if "fathoms.parallel" in sys.modules:  # may have started a cluster
+                    sys.modules["fathoms.parallel"].disconnect()
         except BaseException as error:
             status, message = _meaning(error)
         finally:
-            _leave_nothing()
+            if "fathoms.data.files" in sys.modules:
+                sys.modules["fathoms.data.files"].remove_unfinished()
         if message:
             _say(message)
     sys.exit(status)
@@ -234,15 +239,6 @@ def _signals_raise() -> Iterator[None]:
 def _say(message: str) -> None:
     with suppress(OSError):  # a terminal that was closed
         print(f"fathoms: {message}", file=sys.stderr, flush=True)
-
-
-def _leave_nothing() -> None:
-    """No cluster that was started here, and no temporary file. Those who press Ctrl-C again wait for no cluster."""
-    if "fathoms.parallel" in sys.modules:
-        with suppress(KeyboardInterrupt):
-            sys.modules["fathoms.parallel"].disconnect()
-    if "fathoms.data.files" in sys.modules:
-        sys.modules["fathoms.data.files"].remove_unfinished()
 
 
 def _open_output() -> None:

@@ -19,11 +19,13 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 CONNECT_SECONDS = 5
+CLOSE_SECONDS = 2
 LOOK_SECONDS = 1.0  # between two looks at who is there
 SAY_SECONDS = 30  # between two lines that say that nobody is
 MOMENT = 0.02
 
 _clients: dict[str, Any] = {}  # by the scheduler's name, so that one command connects once
+_folders: list[Any] = []  # temporary ones of clusters that were started here
 _patience = 300.0  # seconds to wait for workers where there are none
 
 
@@ -247,9 +249,12 @@ def _client(scheduler: str) -> Any:
         raise FathomsError(
             f"--scheduler {scheduler} needs Dask, which is not installed: pip install 'fathoms[cluster]'"
         ) from None
+    local = scheduler.startswith("local:")
+    if local:
+        _start_tracker()
     # Else Ctrl-C would leave processes of which nobody knows.
     with blocked([signal.SIGINT]), _deferred():
-        address = _local_cluster(int(scheduler.removeprefix("local:"))) if scheduler.startswith("local:") else scheduler
+        address = _local_cluster(int(scheduler.removeprefix("local:"))) if local else scheduler
         try:
             client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except OSError as error:  # of which a timeout is one
@@ -259,14 +264,26 @@ def _client(scheduler: str) -> Any:
     return client
 
 
+def _start_tracker() -> None:
+    """The process that keeps track of what Python's processes share. It lets all signals through to those that are
+    started with it, and must itself outlive all others."""
+    from multiprocessing import resource_tracker
+
+    with blocked(ENDING):
+        resource_tracker.ensure_running()
+
+
 def _local_cluster(n: int) -> Any:
     from logging import CRITICAL
+    from tempfile import TemporaryDirectory
 
     from dask import config
     from distributed import LocalCluster
 
+    folder = TemporaryDirectory(prefix="fathoms.")
+    _folders.append(folder)
     # Batches that wait for a worker, and do not run on it yet, have no part in its death.
-    with config.set({"distributed.scheduler.worker-saturation": 1.0}):
+    with config.set({"distributed.scheduler.worker-saturation": 1.0, "temporary-directory": folder.name}):
         return LocalCluster(
             n_workers=n,
             threads_per_worker=1,
@@ -321,11 +338,27 @@ def _version() -> str:
     return __version__
 
 
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Without what Dask logs where a process is gone already that was to be ended."""
+    import logging
+
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
 def disconnect() -> None:
     """Leave all clusters, and stop those that were started here."""
     while _clients:
         _, client = _clients.popitem()
         cluster = client.cluster
-        client.close()
-        if cluster is not None:
-            cluster.close()
+        with _unheard():
+            client.close(timeout=CLOSE_SECONDS)
+            if cluster is not None:
+                cluster.close()
+    while _folders:
+        _folders.pop().cleanup()
