@@ -117,7 +117,7 @@ def _latex_character(character: str) -> str:
         return character
     import unicodedata
 
-    letter, *accents = unicodedata.normalize("NFD", character)
-    if letter.isascii() and len(accents) == 1 and accents[0] in LATEX_ACCENTS:
-        return rf"\{LATEX_ACCENTS[accents[0]]}{{{letter}}}"
+    parts = unicodedata.normalize("NFD", character)
+    if len(parts) == 2 and parts[0].isascii() and parts[1] in LATEX_ACCENTS:
+        return rf"\{LATEX_ACCENTS[parts[1]]}{{{parts[0]}}}"
     return f"{{[}}U+{ord(character):04X}]"

@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 from tests.fuzz.kinds import KINDS, kind, made
 
 SECONDS = 5.0  # that a case may take
-IMPORTS = 60.0  # before the first case
+IMPORTS = 60.0  # seconds for what the first case needs
 GRACE = 5.0  # until a process is killed that does not hear of that
 TOGETHER = 500  # cases that a process gets at a time
 MEMORY = 8 << 30  # bytes of a process
@@ -92,10 +92,10 @@ class _Child:
         """Each case's outcome in a word, its number, and what went wrong if something did; ends early where the process
         does."""
         self.here.send((name, seed, start, stop))
-        patience = IMPORTS
+        if wait([self.here, self.process.sentinel], IMPORTS):
+            self.here.recv()
         for at in range(start, stop):
-            ready = wait([self.here, self.process.sentinel], patience)
-            patience = SECONDS + GRACE
+            ready = wait([self.here, self.process.sentinel], SECONDS + GRACE)
             try:
                 word, text = self.here.recv() if self.here in ready else ("", "")
             except EOFError:
@@ -129,7 +129,8 @@ def _serve(there: Connection, seconds: float, kinds: dict[str, str]) -> None:
             name, seed, start, stop = there.recv()
         except EOFError:
             return
-        kind(name)  # its imports are no part of a case
+        kind(name)
+        there.send("imported")
         for number in range(start, stop):
             there.send(_outcome(name, seed, number, seconds))
 
