@@ -155,6 +155,7 @@ SHARED = {
     "--pooled",
     "--workers",
     "--scheduler",
+    "--patience",
     "--seed",
     "--quiet",
     "--verbose",

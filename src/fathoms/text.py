@@ -120,4 +120,6 @@ def _latex_character(character: str) -> str:
     parts = unicodedata.normalize("NFD", character)
     if len(parts) == 2 and parts[0].isascii() and parts[1] in LATEX_ACCENTS:
         return rf"\{LATEX_ACCENTS[parts[1]]}{{{parts[0]}}}"
+    if "\udc80" <= character <= "\udcff":  # a byte that is no UTF-8
+        return f"{{[}}0x{ord(character) - 0xDC00:02X}]"
     return f"{{[}}U+{ord(character):04X}]"

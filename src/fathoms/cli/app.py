@@ -188,7 +188,8 @@ def _meaning(error: BaseException) -> tuple[int, str]:
         where = error.filename or ("standard output" if error.errno in OF_OUTPUT else "cannot go on")
         return 2, f"{where}: {error.strerror or error}"
     if isinstance(error, MemoryError):
-        return 2, f"not enough memory. {error}".strip()
+        advice = "try --workers 1, fewer or smaller runs, or a machine with more"
+        return 2, f"not enough memory{f' ({error})' if str(error) else ''}; {advice}"
     raise error
 
 

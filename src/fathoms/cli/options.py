@@ -305,10 +305,6 @@ def experiment(
     from fathoms.cli.output import check_target
     from fathoms.experiment.base import MEMORY_MB
 
-    if getattr(args, "scheduler", None) is not None:
-        from fathoms.parallel import set_patience
-
-        set_patience(args.patience)
     check_sources(args)
     if not into_folder:
         check_target(getattr(args, "format", "tsv"), args.output)
@@ -331,6 +327,7 @@ def experiment(
         names=getattr(args, "names", "file"),
         workers=getattr(args, "workers", 2),
         scheduler=getattr(args, "scheduler", None),
+        patience=getattr(args, "patience", 300),
         seed=getattr(args, "seed", 0),
         memory_mb=MEMORY_MB if memory_mb is None else memory_mb,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +172,8 @@ def _remove(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError, NotADirectoryError):  # it was not made yet
+            path.unlink()
 
 
 @contextmanager
@@ -238,6 +239,8 @@ def whole_folder(folder: Path) -> Iterator[Callable[[str, bytes], None]]:
             (staged / name).write_bytes(content)
 
     with _unless_it_fails(missing[-1] if missing else staged), _unless_it_fails(staged):
+        with blamed_on(folder):
+            staged.mkdir(parents=True)
         yield put
         for name in names:
             with blamed_on(folder / name):
