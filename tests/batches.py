@@ -34,6 +34,19 @@ class Noted:
     def started(self, number: int) -> int:
         return len(list(self.folder.glob(f"{number}-*")))
 
+    def processes(self) -> set[int]:
+        """Those that have started a batch."""
+        return {int(path.name.rpartition("-")[2]) for path in self.folder.iterdir()}
+
+
+class Held(Noted):
+    """All batches but the first wait for a file beside the notes."""
+
+    def before(self, numbers: list[int]) -> None:
+        limit = time.monotonic() + 30
+        while numbers[0] and not (self.folder.parent / "go").exists() and time.monotonic() < limit:
+            time.sleep(0.01)
+
 
 class DiesOnce(Noted):
     def before(self, numbers: list[int]) -> None:
@@ -59,7 +72,7 @@ class Patient(Noted):
 
     def before(self, numbers: list[int]) -> None:
         limit = time.monotonic() + 20
-        while numbers[0] == 0 and not list(self.folder.parent.rglob("part-00007.parquet")):
+        while numbers[0] == 0 and not list(self.folder.parent.rglob("part-00007")):
             if time.monotonic() > limit:
                 raise TimeoutError("the last batch was never stored")
             time.sleep(0.01)

@@ -22,23 +22,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.fuzz.mutations import changed
+
 ROOT = Path(__file__).resolve().parent.parent
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 FOLDER = "FATHOMS_FUZZED_KERNEL"  # names the folder of the compiled kernel to the program that is started again
 
-NUMBERS = """0 1 -1 -0 0.0 1. .5 . - -. + +3 1e5 1E-5 1e 1e+ 1e400 1e-400 4.9e-324 1e22 1e23 9007199254740993 nan inf
--inf 1_0 9007199254740993.5 9007199254740995.0 123456789012345678.9 1234567890123456789 18446744073709551615 0x10 1d
-18446744073709551616
-0.1234567890123456789 99999999999999999999 0.30000000000000004 2.2250738585072014e-308 1e0005 1e99999 ١ 1,5"""
-SPLICES = [
-    *(number.encode() for number in NUMBERS.split()),
-    *(bytes([n]) for n in range(256)),
-    b"\r\n",
-    b"\n\n",
-    b"  ",
-    b"\t ",
-]
-SPLICES += [b"#", b"\n#", b"\xef\xbb\xbf", b"x" * 70, b"Q0", b"tag tag", b" \n", b"\0\0", b"\xff\xfe"]
 LINES = {
     "run": b"%d Q0 d%d %d %s t\n",
     "qrels": b"%d 0 d%d %s\n",
@@ -53,25 +42,6 @@ def text(draw: random.Random, kind: str) -> bytes:
         parts = (topic, document, i, number) if kind == "run" else (topic, document, number)
         lines.append(LINES[kind] % parts)
     return changed(draw, b"".join(lines))
-
-
-def changed(draw: random.Random, raw: bytes) -> bytes:
-    found = bytearray(raw)
-    for _ in range(draw.choice([0, 1, 1, 2, 3, 8])):
-        at = draw.randint(0, len(found))
-        match draw.randint(0, 4):
-            case 0:
-                found[at:at] = draw.choice(SPLICES)
-            case 1:
-                del found[at : at + draw.choice([1, 1, 2, 30])]
-            case 2:
-                found[at : at + draw.randint(1, 4)] = draw.choice(SPLICES)
-            case 3:
-                start = draw.randint(0, len(found))
-                found[at:at] = found[start : start + draw.randint(1, 60)]
-            case 4 if found:
-                found[at % len(found)] ^= 1 << draw.randint(0, 7)
-    return bytes(found)
 
 
 def odd_dict(draw: random.Random) -> Any:

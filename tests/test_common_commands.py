@@ -156,6 +156,7 @@ SHARED = {
     "--pooled",
     "--workers",
     "--scheduler",
+    "--patience",
     "--seed",
     "--quiet",
     "--verbose",

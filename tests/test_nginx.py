@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.test_page_limits import certificate
 from tests.test_page import Command, follow, port_of
+from tests.test_page_limits import certificate
 from tests.test_web import answer
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -18,13 +21,13 @@ import fathoms as fm
 from fathoms import parallel
 from fathoms.data.runs import scan_runs
 from fathoms.data.simulate import write
-from fathoms.errors import FathomsError
+from fathoms.errors import FathomsError, InputError
 from fathoms.experiment.base import Options, ReadingOptions, prepare_measures
 from fathoms.papers import rtc, rtc_trials
 from fathoms.parallel import cluster, local, work
 from fathoms.reporting.page import page
 from fathoms.reporting.report import run_report
-from tests.batches import BATCHES, EXPECTED, Deadly, DiesOnce, Patient, Wrong, squares
+from tests.batches import BATCHES, EXPECTED, Deadly, DiesOnce, Held, Patient, Wrong, squares
 from tests.commands import status
 
 CLUSTER = "local:2"
@@ -254,6 +257,125 @@ def test_a_worker_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "__version__", "99.0")
     with pytest.raises(FathomsError, match=r"expected 99\.0"):
         cluster._check_workers(client, CLUSTER)
+
+
+# -- clusters that people start themselves -----------------------------------------------------------------------------
+
+
+class OwnCluster:
+    """A scheduler on this machine, and workers for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.processes: list[subprocess.Popen[bytes]] = []
+        file = folder / "scheduler.json"
+        self.start("scheduler", "--port", "0", "--scheduler-file", str(file), "--no-dashboard")
+        give_up = time.monotonic() + 30
+        while not file.exists() or not file.read_text(encoding="utf-8").endswith("}"):
+            assert time.monotonic() < give_up
+            time.sleep(0.05)
+        self.address = json.loads(file.read_text(encoding="utf-8"))["address"]
+
+    def start(self, program: str, *words: str, **environment: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{program}", *words, "--host", "127.0.0.1"]
+        silent = subprocess.DEVNULL
+        process = subprocess.Popen(command, env=os.environ | environment, stdout=silent, stderr=silent)
+        self.processes.append(process)
+        return process
+
+    def worker(self, **environment: str) -> subprocess.Popen[bytes]:
+        return self.start("worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", **environment)
+
+    def wait_for(self, workers: int) -> None:
+        cluster._client(self.address).wait_for_workers(workers, timeout=30)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[OwnCluster]:
+    made = OwnCluster(tmp_path)
+    yield made
+    client = cluster._clients.pop(made.address, None)
+    if client is not None:
+        client.close(timeout=1)
+    for process in made.processes:
+        process.kill()
+        process.wait()
+
+
+def test_a_worker_of_another_version_that_joins_later_gets_no_work(
+    own: OwnCluster, notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = own.worker()
+    own.wait_for(1)
+    capsys.readouterr()
+    other = tmp_path / "other" / "fathoms"
+    other.mkdir(parents=True)
+    (other / "__init__.py").touch()
+    (other / "version.py").write_text("__version__ = '0.0.1'\n", encoding="utf-8")
+    joined: list[int] = []
+
+    def join() -> None:
+        if not joined:
+            joined.append(own.worker(PYTHONPATH=str(other.parent)).pid)
+            own.wait_for(2)
+            (tmp_path / "go").touch()
+
+    work = Held(notes)
+    rows = parallel.run_batches(work, BATCHES, workers=1, scheduler=own.address, progress=join)
+    assert rows["square"].to_list() == EXPECTED
+    assert work.processes() == {first.pid}
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert "has fathoms 0.0.1, expected" in said[0]
+    assert said[0].endswith("it gets no work")
+
+
+def test_all_workers_gone_is_said_and_work_goes_on_with_new_ones(
+    own: OwnCluster, notes: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new worker is started once the line is there that says that somebody waits for it."""
+    first = own.worker()
+    say = cluster._say
+    killed: list[int] = []
+
+    def said(line: str) -> None:
+        say(line)
+        own.worker()
+
+    def kill() -> None:
+        if not killed:
+            killed.append(first.pid)
+            first.kill()
+            (notes.parent / "go").touch()
+
+    own.wait_for(1)
+    capsys.readouterr()
+    monkeypatch.setattr(cluster, "_say", said)
+    rows = parallel.run_batches(Held(notes), BATCHES, workers=1, scheduler=own.address, progress=kill)
+    assert rows["square"].to_list() == EXPECTED
+    assert capsys.readouterr().err == (
+        f"fathoms: the scheduler {own.address} has no worker; waiting for one, 300 s at most\n"
+    )
+
+
+def test_a_cluster_without_workers_is_given_up(
+    own: OwnCluster, sim: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "SAY_SECONDS", 0.4)
+    monkeypatch.setattr(cluster, "_patience", 300.0)
+    assert status("eval", sim / "qrels.txt", sim / "runs", "--scheduler", own.address, "--patience", "1") == 2
+    said = capsys.readouterr()
+    first, *more, last = said.err.splitlines()
+    assert first == f"fathoms: the scheduler {own.address} has no worker; waiting for one, 1 s at most"
+    assert 1 <= len(more) <= 3
+    assert last.startswith(f"fathoms: the scheduler {own.address} has had no worker for 1 seconds; start workers")
+    assert said.out == ""
+
+
+def test_a_worker_that_has_not_got_a_file_is_named() -> None:
+    with pytest.raises(
+        InputError, match=r"^/nowhere/a\.run: the worker tcp://127.* has no such file; workers read runs"
+    ):
+        parallel.parallel_map(fm.read_run, ["/nowhere/a.run"], workers=1, scheduler=CLUSTER)
 
 
 # -- large results of forks ------------------------------------------------------------------------------------------

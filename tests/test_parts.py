@@ -356,6 +356,22 @@ class TestForks:
         )
         assert done.returncode == 0, done.stderr
 
+    def test_what_a_process_was_sending_when_it_was_killed_is_done_here(self) -> None:
+        done = forked(
+            "import signal\n"
+            "from multiprocessing.connection import Connection\n"
+            "here = os.getpid()\n"
+            "def half(pipe, content):\n"
+            "    os.write(pipe.fileno(), b'\\0\\0\\1\\0half')\n"
+            "    os.kill(os.getpid(), signal.SIGKILL)\n"
+            "def work(i):\n"
+            "    if i == 7 and os.getpid() != here:\n"
+            "        Connection._send_bytes = half\n"
+            "    return i\n"
+            "assert parallel_map(work, range(20), workers=2) == list(range(20))"
+        )
+        assert done.returncode == 0, done.stderr
+
     def test_an_interrupt_ends_it_without_a_traceback_of_the_forks(self) -> None:
         code = FORKED.format(
             body="import time\n"

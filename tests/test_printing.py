@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import fathoms as fm
 from fathoms import charts
+from fathoms.cli import compare, output, rank
 from fathoms.papers import printing
 from fathoms.papers.exhibits import InPaper, Study, chart, panes
 from fathoms.papers.output import write_study
 from fathoms.papers.printing import Column
+from fathoms.text import latex_escape
 
 WHICH: tuple[printing.Best, ...] = ("lowest", "highest", "lowest", "highest")
 NAMES = ("run_name", "judged", "ap", "ap_sd", "mark", "change")
@@ -145,6 +148,52 @@ def test_a_study_in_all_formats(tmp_path: Path) -> None:
         assert "In the paper, for Robust04 (another collection):" in text
         assert "Figure 1: three panes" in text
     assert r"\label{tab:x-1a}" in (tmp_path / "table1a.tex").read_text()
+
+
+NASTY = "a\tb\nc\rd \\ { } # $ % & _ ^ ~ [e] *f g--h | < > \x00 \x1b \x7f Järvelin œ ß 文 \U0001f600 \udcff \\input{x}"
+SET = (
+    r"a b c d \textbackslash{} \{ \} \# \$ \% \& \_ \textasciicircum{} \textasciitilde{} {[}e] {*}f g-{}-h "
+    r"\textbar{} $<$ $>$ {[}U+0000] {[}U+001B] {[}U+007F] J\"{a}rvelin \oe{} \ss{} {[}U+6587] {[}U+1F600] {[}0xFF] "
+    r"\textbackslash{}input\{x\}"
+)
+
+
+def nasty_tables() -> dict[str, str]:
+    """A table of each command that makes some, with a run and a topic of that name."""
+    topic = "t_1\n文"
+    runs = {NASTY: {topic: {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}, "[b": {topic: {"b": 1.0}, "2": {"b": 1.0}}}
+    exp = fm.Experiment({topic: {"a": 1}, "2": {"a": 1, "b": 1}}, runs, workers=1)
+    exp.warn = False
+    measures = ["AP", "P@1"]
+    paper = printing.latex(printing.printed([f"x {NASTY}"], [[NASTY]]), NASTY, "tab:x")
+    return {
+        "eval": output.latex(exp.evaluate(measures, by_topic=True)),
+        "compare": compare._latex(exp.compare(measures)),
+        "rank": rank._latex(exp.rank(measures)),
+        "paper": paper,
+    }
+
+
+def test_names_of_all_characters_are_set_in_every_table() -> None:
+    assert latex_escape(NASTY) == SET
+    for made, table in nasty_tables().items():
+        assert SET in table, made
+        assert made != "eval" or r"topic t\_1 {[}U+6587]" in table
+        code = [line for line in table.split("\n") if not line.startswith("% ")]
+        assert all(line.isascii() and line.isprintable() for line in code), made
+        assert sum(line.endswith(r"\\") for line in code) >= 2
+        begin, end = code.index(r"\midrule"), code.index(r"\bottomrule")
+        assert all(line.endswith(r"\\") or line == r"\midrule" for line in code[begin:end]), made
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_names_of_all_characters_compile(tmp_path: Path) -> None:
+    text = "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\n"
+    text += "\n\n".join(nasty_tables().values()) + "\n\\end{document}\n"
+    (tmp_path / "all.tex").write_text(text, encoding="utf-8", errors="backslashreplace")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-1500:]
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")

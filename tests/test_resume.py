@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import fathoms as fm
 from fathoms import parallel
 from fathoms.data.simulate import simulate, write
 from fathoms.parallel import seals, work
+from tests.batches import BATCHES, EXPECTED, squares
 from tests.commands import status
 
 
@@ -35,7 +37,7 @@ def evaluated(sim: Path, *flags: str) -> tuple[int, str]:
 
 
 def parts() -> dict[str, int]:
-    return {path.name: path.stat().st_mtime_ns for path in Path("kept").rglob("part-*.parquet")}
+    return {path.name: path.stat().st_mtime_ns for path in Path("kept").rglob("part-*")}
 
 
 @pytest.mark.parametrize("where", [["--workers", "1"], ["--workers", "3"]])
@@ -86,7 +88,7 @@ def test_what_has_changed_is_done_again(sim: Path, change: str, monkeypatch: pyt
     assert status == 0
     assert found == evaluated(sim, *flags)[1]
     new = set(parts()) - set(before) if change == "run" else set(parts())
-    assert len(new) == 1 if change == "run" else len(list(Path("kept").rglob("part-*.parquet"))) == 8
+    assert len(new) == 1 if change == "run" else len(list(Path("kept").rglob("part-*"))) == 8
 
 
 def test_frames_have_an_identity_too() -> None:
@@ -104,32 +106,56 @@ class Evil:
         return Path.touch, (Path("owned"),)
 
 
-def test_parts_that_somebody_else_wrote_are_not_opened(sim: Path) -> None:
+def test_parts_that_somebody_else_wrote_are_not_opened(sim: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A pickle can run anything, so each part has a seal that needs the user's own key."""
     _, expected = evaluated(sim)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parallel, "finished", lambda folder: None)
         evaluated(sim, "--resume", "kept")
-    paths = sorted(Path("kept").rglob("part-*.parquet"))
+    paths = sorted(Path("kept").rglob("part-*"))
     assert len(paths) == 4
-    rows = [pl.read_parquet(path) for path in paths]
-    bad = pl.DataFrame({"result": [pickle.dumps(Evil())] * len(rows[0])})
-    bad.with_columns(rows[0]["seal"]).write_parquet(paths[0])  # seals of something else
-    bad.write_parquet(paths[1])  # none
-    rows[3].write_parquet(paths[2])  # those of another part
+    whole = [path.read_bytes() for path in paths]
+    rows = len(pl.read_parquet(whole[0][: -work.MARK]))
+    buffer = BytesIO()
+    pl.DataFrame({"result": [pickle.dumps(Evil())] * rows}).write_parquet(buffer)
+    bad = buffer.getvalue()
+    paths[0].write_bytes(bad + whole[0][-work.MARK :])  # the seal of something else
+    paths[1].write_bytes(bad)  # none
+    paths[2].write_bytes(whole[3])  # that of another part
+    capsys.readouterr()
     assert evaluated(sim, "--resume", "kept") == (0, expected)
     assert not Path("owned").exists()
-    pickle.loads(bad["result"][0])
+    said = capsys.readouterr().err.splitlines()
+    assert sorted(said) == [
+        f"fathoms: {path} is damaged, or was not written by you; it is worked for again" for path in paths[:3]
+    ]
+    pickle.loads(pl.read_parquet(bad)["result"][0])
     assert Path("owned").exists()  # so it would have been found out
 
 
 def test_the_key_is_private_and_the_same_for_all(sim: Path) -> None:
     mark = seals.seal(b"content", "part")
-    assert seals.is_sealed(b"content", "part", mark)
-    assert not seals.is_sealed(b"content", "other", mark)
-    assert not seals.is_sealed(b"Content", "part", mark)
+    assert seals.seal(b"content", "part") == mark
+    assert len(mark) == work.MARK
+    assert seals.seal(b"content", "other") != mark
+    assert seals.seal(b"Content", "part") != mark
     key = seals.key_file()
     assert key.stat().st_mode & 0o777 == 0o600
     key.write_bytes(b"short")  # cut off while it was written
-    assert not seals.is_sealed(b"content", "part", mark)
+    assert seals.seal(b"content", "part") != mark
     assert len(key.read_bytes()) == seals.KEY_BYTES
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "empty", "longer"])
+def test_a_damaged_part_is_worked_for_again(damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A flipped bit in parquet may be another number, and nothing else."""
+    parallel.run_batches(squares, BATCHES, workers=1, folder=tmp_path)
+    path = sorted(tmp_path.rglob("part-*"))[2]
+    raw = bytearray(path.read_bytes())
+    raw[30] ^= 1
+    broken = {"flipped": bytes(raw), "cut": bytes(raw[:-70]), "empty": b"", "longer": path.read_bytes() + b"\0"}[damage]
+    path.write_bytes(broken)
+    rows = parallel.run_batches(squares, BATCHES, workers=1, folder=tmp_path)
+    assert rows["square"].to_list() == EXPECTED
+    assert capsys.readouterr().err == f"fathoms: {path} is damaged; it is worked for again\n"
+    assert path.read_bytes() != broken

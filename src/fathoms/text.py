@@ -55,28 +55,71 @@ def up_to(change: float) -> str:
     return "by less than 0.0001" if change < 0.00005 else f"by up to {change:.4f}"
 
 
-def latex_escape(text: str) -> str:
-    r"""Text as LaTeX sets it.
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    "†": r"$\dagger$",
+    "‡": r"$\ddagger$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "Δ": r"$\Delta$",
+    "α": r"$\alpha$",
+    "ε": r"$\epsilon$",
+    "ρ": r"$\rho$",
+    "τ": r"$\tau$",
+    "×": r"$\times$",
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
+    "’": "'",
+    "…": r"\ldots{}",
+    "ß": r"\ss{}",
+    "æ": r"\ae{}",
+    "Æ": r"\AE{}",
+    "œ": r"\oe{}",
+    "Œ": r"\OE{}",
+    "ø": r"\o{}",
+    "Ø": r"\O{}",
+    "ł": r"\l{}",
+    "Ł": r"\L{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    # After the end of a row, these would be taken for what \\ takes.
+    "[": "{[}",
+    "*": "{*}",
+    **dict.fromkeys("\t\n\r\u00a0", " "),
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
+# What accents are called, by the character that adds one to the letter before it.
+LATEX_ACCENTS = dict(
+    zip("\u0300\u0301\u0302\u0303\u0308\u0304\u0306\u0307\u030a\u030b\u030c\u0327", "`'^~\"=u.rHvc", strict=True)
+)
 
-    >>> latex_escape("a_b & 5%")
-    'a\\_b \\& 5\\%'
+
+def latex_escape(text: str) -> str:
+    r"""Text as LaTeX sets it, in ASCII, so that it compiles in any document and with any engine. What LaTeX has no
+    name for is written as its code.
+
+    >>> latex_escape("a_b & 5%"), latex_escape("Järvelin"), latex_escape("文")
+    ('a\\_b \\& 5\\%', 'J\\"{a}rvelin', '{[}U+6587]')
     """
-    special = {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "\n": " ",
-        "±": r"$\pm$",
-        "†": r"$\dagger$",
-        "≥": r"$\geq$",
-        "≤": r"$\leq$",
-        "Δ": r"$\Delta$",
-        "α": r"$\alpha$",
-        "ε": r"$\epsilon$",
-        "ρ": r"$\rho$",
-        "τ": r"$\tau$",
-        "–": "--",
-        "<": r"$<$",
-        ">": r"$>$",
-    }
-    return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
+    import re
+
+    return re.sub("-(?=-)", "-{}", "".join(map(_latex_character, text)))  # two of them would be a dash
+
+
+def _latex_character(character: str) -> str:
+    if character in LATEX:
+        return LATEX[character]
+    if " " <= character <= "\x7e":
+        return character
+    import unicodedata
+
+    parts = unicodedata.normalize("NFD", character)
+    if len(parts) == 2 and parts[0].isascii() and parts[1] in LATEX_ACCENTS:
+        return rf"\{LATEX_ACCENTS[parts[1]]}{{{parts[0]}}}"
+    if "\udc80" <= character <= "\udcff":  # a byte that is no UTF-8
+        return f"{{[}}0x{ord(character) - 0xDC00:02X}]"
+    return f"{{[}}U+{ord(character):04X}]"

@@ -6,10 +6,14 @@ argparse and not a larger library, because a command that takes a tenth of a sec
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 
 from fathoms.errors import MORE_MEMORY, FathomsError
@@ -148,35 +152,47 @@ def _columns() -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit: 0 done, 1 a check failed, 2 bad usage or input (one message, no traceback); 3 if a gate
-    cannot tell."""
+    cannot tell; 128 and a signal's number if one ended it."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    try:
-        _open_output()
-        status = _run(words)
-    except FathomsError as error:
-        print(f"fathoms: {shown_safely(str(error))}", file=sys.stderr)
-        status = 2
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
+    with _signals_raise():
+        try:
+            try:
+                _open_output()
+                status, message = _run(words), ""
+            finally:
+                if "fathoms.parallel" in sys.modules:  # may have started a cluster
+                    sys.modules["fathoms.parallel"].disconnect()
+        except BaseException as error:
+            status, message = _meaning(error, words)
+        finally:
+            if "fathoms.data.files" in sys.modules:
+                sys.modules["fathoms.data.files"].remove_unfinished()
+        if message:
+            _say(message)
+    sys.exit(status)
+
+
+def _meaning(error: BaseException, words: Sequence[str]) -> tuple[int, str]:
+    """The status of a command that ends with an exception, and what to say; raises what nobody expected again."""
+    for reason in _with_contexts(error):
+        if isinstance(reason, Stopped):
+            return reason.status, f"ended by {reason.name}"
+        if isinstance(reason, KeyboardInterrupt):
+            return 128 + signal.SIGINT, "interrupted"
+    if isinstance(error, FathomsError):
+        return 2, shown_safely(str(error))
+    if isinstance(error, BrokenPipeError):  # the reader of our output went away, as `head` does
         _drop_output()
-        status = 0
-    except OSError as error:  # what reads and writes files has messages of its own; this is standard output
+        return 0, ""
+    if isinstance(error, OSError):  # what reads and writes files has messages of its own
         _drop_output()
-        print(f"fathoms: {error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
-        status = 2
-    except KeyboardInterrupt:
-        print("fathoms: interrupted", file=sys.stderr)
-        status = 130
-    except BaseException as error:
-        if isinstance(error, SystemExit) or not _lacks_memory(error):
-            raise
+        where = error.filename or ("standard output" if error.errno in OF_OUTPUT else "cannot go on")
+        return 2, f"{where}: {error.strerror or error}"
+    if not isinstance(error, SystemExit) and _lacks_memory(error):
         found = f" ({shown_safely(str(error))})" if isinstance(error, MemoryError) and str(error) else ""
         what = f"fathoms {words[0]}" if words else "fathoms"
-        print(f"fathoms: not enough memory for {what}{found}; {MORE_MEMORY}", file=sys.stderr)
-        status = 2
-    finally:
-        if "fathoms.parallel" in sys.modules:
-            sys.modules["fathoms.parallel"].disconnect()
-    sys.exit(status)
+        return 2, f"not enough memory for {what}{found}; {MORE_MEMORY}"
+    raise error
 
 
 def _lacks_memory(error: BaseException) -> bool:
@@ -199,10 +215,61 @@ def _lacks_memory(error: BaseException) -> bool:
     )
 
 
+def _with_contexts(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception, and those during which it was raised: closing what was open can fail after a signal."""
+    while error is not None:
+        yield error
+        error = error.__context__
+
+
+# What the system says where standard output cannot be written; io.UnsupportedOperation, for one closed, has no number.
+OF_OUTPUT = {None, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EINVAL}
+
+
+class Stopped(SystemExit):
+    """A signal asks the command to end. What is open is closed on the way out, as after Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        self.status, self.name = 128 + number, signal.Signals(number).name
+        super().__init__(self.status)
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """SIGTERM and SIGHUP are exceptions in the block: the first one that comes, so that no other disturbs the clean-up.
+    One that is ignored, as under `nohup`, stays so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    def stop(number: int, frame: object) -> None:
+        for one in before:
+            signal.signal(one, signal.SIG_IGN)
+        raise Stopped(number)
+
+    for number, handler in before.items():
+        if handler == signal.SIG_DFL:
+            signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _say(message: str) -> None:
+    with suppress(OSError):  # a terminal that was closed
+        print(f"fathoms: {message}", file=sys.stderr, flush=True)
+
+
 def _open_output() -> None:
     """Standard output in UTF-8, where ids that are no UTF-8 leave as the bytes they came as."""
     if sys.stdout is None:  # closed: an error for whoever writes to it, and not before
         sys.stdout = open(os.devnull)  # noqa: SIM115 - open to the end
+    if sys.stderr is None:  # else what is for it would go to standard output
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
     if isinstance(sys.stdout, io.TextIOWrapper):
         if isinstance(sys.stdout.buffer, io.RawIOBase):  # PYTHONUNBUFFERED: a write cut short would not be noticed
             sys.stdout = open(sys.stdout.fileno(), "w", closefd=False)  # noqa: SIM115 - open to the end

@@ -267,7 +267,7 @@ def decisive_rows(result: Comparison, i: int) -> list[list[str]]:
 
 def _latex(result: Comparison) -> str:
     """A booktabs table; the difference with its range over judgments below and above, and the caption to go with it."""
-    from fathoms.text import latex_escape
+    from fathoms.text import latex_escape, shown_safely
 
     lines = [r"\begin{tabular}{lllrrrrl}", r"\toprule"]
     level = f"{100 * (1 - result.alpha):g}"
@@ -287,5 +287,5 @@ def _latex(result: Comparison) -> str:
         ]
         lines.append(" & ".join(cells) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [f"% {sentence}" for sentence in result.sentences]
+    lines += [f"% {shown_safely(sentence)}" for sentence in result.sentences]
     return "\n".join(lines) + "\n"

@@ -50,10 +50,7 @@ def run(args: Namespace) -> int:
     if folder.exists() and not (folder / "truth.txt").is_file():
         raise FathomsError(f"{folder} exists already and is no demo; choose another folder with -o DIR")
     found = demonstrate(args.seed, args.budget)
-    try:
-        write(found.collection, folder)
-    except OSError as error:
-        raise FathomsError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    write(found.collection, folder)
     output.put(found.judged.qrels.to_text(), folder / "judged.txt")
     output.put(told(found), None)
     if not args.quiet:

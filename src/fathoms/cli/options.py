@@ -203,6 +203,13 @@ def add_work(parser: ArgumentParser) -> None:
         type=scheduler,
         help="work on a Dask cluster: its scheduler's tcp://host:port, or local:N for one of N processes here",
     )
+    flags.add_argument(
+        "--patience",
+        metavar="SECONDS",
+        type=at_least_zero,
+        default=300,
+        help="how long to wait for workers of a cluster that has none (300)",
+    )
     flags.add_argument("--seed", metavar="N", type=at_least_zero, default=0, help="seed of all random draws (0)")
     add_talk(parser)
 
@@ -330,6 +337,7 @@ def experiment(
         names=getattr(args, "names", "file"),
         workers=getattr(args, "workers", 2),
         scheduler=getattr(args, "scheduler", None),
+        patience=getattr(args, "patience", 300),
         seed=getattr(args, "seed", 0),
         memory_mb=MEMORY_MB if memory_mb is None else memory_mb,
     )

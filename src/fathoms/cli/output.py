@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fathoms.choices import is_path
 from fathoms.cli import screen
@@ -30,6 +30,9 @@ from fathoms.experiment.topics import IN_NO_RUN
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import trec_eval_name
 from fathoms.text import latex_escape, pluralise, shown_safely
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # What no screen leaves out: over which documents ranges are, and which pool is assumed.
 ESSENTIAL = ("Ranges", "Possible ranks", "Assumed pool", "Pool", "No pool")
@@ -178,8 +181,7 @@ def progress(total: int, quiet: bool, what: str = "runs") -> Iterator[Callable[[
 def put_result(result: Result, args: Namespace) -> None:
     """A result for programs: tsv, csv, json or parquet."""
     if args.format == "parquet":
-        with whole_file(args.output) as path:
-            result.frame.write_parquet(path)
+        _put_parquet(result.frame, args.output)
     else:
         put_rows(result.columns, list(result.rows()), args, result.words)
 
@@ -187,8 +189,7 @@ def put_result(result: Result, args: Namespace) -> None:
 def put_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], args: Namespace, words: Sequence[str] = ()) -> None:
     """Rows for programs: tsv, csv, json or parquet; `words` names the columns that hold text."""
     if args.format == "parquet":
-        with whole_file(args.output) as path:
-            frame_of_rows(columns, rows, words).write_parquet(path)
+        _put_parquet(frame_of_rows(columns, rows, words), args.output)
     elif args.format == "json":
         put(records([dict(zip(columns, row, strict=True)) for row in rows]), args.output)
     else:
@@ -196,6 +197,16 @@ def put_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], args: Namesp
             put(delimited(columns, guarded(columns, rows, words), ","), args.output)
         else:
             put(delimited(columns, rows, "\t"), args.output)
+
+
+def _put_parquet(frame: pl.DataFrame, output: Path) -> None:
+    """By way of memory: polars has errors of its own for files that cannot be written."""
+    from io import BytesIO
+
+    buffer = BytesIO()
+    frame.write_parquet(buffer)
+    with whole_file(output) as path:
+        path.write_bytes(buffer.getvalue())
 
 
 def put(text: str, output: Path | None) -> None:

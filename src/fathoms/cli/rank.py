@@ -147,7 +147,7 @@ def bar(one: Standing, n: int, width: int = 24) -> str:
 def _latex(result: Ranking) -> str:
     """A booktabs table; `3 [1-7]` is a rank and the ranks it could have, over topics, likely and possible."""
     from fathoms.comparison.rank_sentences import span
-    from fathoms.text import latex_escape
+    from fathoms.text import latex_escape, shown_safely
 
     likely = any(one.likely_rank is not None for one in result.standings)
     possible = any(one.rank_low is not None for one in result.standings)
@@ -166,7 +166,7 @@ def _latex(result: Ranking) -> str:
             if possible:
                 cells.append("--" if one.rank_low is None else f"[{_dash(span(one.rank_low, one.rank_high))}]")
             lines.append(" & ".join(cells) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}", *(f"% {sentence}" for sentence in result.sentences)]
+    lines += [r"\bottomrule", r"\end{tabular}", *(f"% {shown_safely(sentence)}" for sentence in result.sentences)]
     return "\n".join(lines) + "\n"
 
 

@@ -85,10 +85,7 @@ def run(args: Namespace) -> int:
         texts=args.texts,
         seed=args.seed,
     )
-    try:
-        write(collection, args.output)
-    except OSError as error:
-        raise FathomsError(f"{args.output}: cannot be written: {error.strerror or error}") from None
+    write(collection, args.output)
     if not args.quiet:
         print(
             f"{args.output}: {args.systems} runs, {args.n_topics} topics, {len(collection.qrels):,} judgments; "

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -238,6 +237,48 @@ def _is_device(path: Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
+_unfinished: set[Path] = set()  # what is being written, and must not be there if the command ends early
+
+
+def remove_unfinished() -> None:
+    """For the end of a command that a signal has stopped: the exception may have come in the middle of a clean-up."""
+    while _unfinished:
+        _remove(_unfinished.pop())
+
+
+def _remove(path: Path) -> None:
+    import shutil
+
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(FileNotFoundError, NotADirectoryError):  # it was not made yet
+            path.unlink()
+
+
+@contextmanager
+def _unless_it_fails(path: Path) -> Iterator[None]:
+    """What the block makes at a path stays there if the block ends well, and is removed if it does not."""
+    _unfinished.add(path)
+    try:
+        yield
+    except BaseException:
+        _remove(path)
+        _unfinished.discard(path)
+        raise
+    _unfinished.discard(path)
+
+
+def _temporary_name() -> str:
+    """Hidden, and one that nobody else has: what is found under it may be removed."""
+    return f".fathoms.{os.urandom(8).hex()}"
+
+
+def cannot_write(error: OSError, path: str | os.PathLike[str]) -> InputError:
+    """The system's reason, with the file's name as the user knows it."""
+    return InputError(f"cannot be written: {error.strerror or error}", os.fspath(path))
+
+
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path that becomes `path` when the block ends well, and vanishes when it does not."""
@@ -247,14 +288,54 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         with _streamed(STREAMS[str(target)]) as temporary:
             yield temporary
         return
+    real = Path(os.path.realpath(target))  # a link stays a link
+    temporary = target if _is_device(target) else real.with_name(_temporary_name() + target.suffix)
     try:
-        if _is_device(target):
+        if temporary is target:
             yield target
         else:
-            with _replacing(Path(os.path.realpath(target))) as temporary:  # a link stays a link
+            with _unless_it_fails(temporary):
+                os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
                 yield temporary
+                temporary.replace(real)
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", str(target)) from None
+        another = error.filename is not None and not str(error.filename).startswith(str(temporary))
+        raise cannot_write(error, error.filename if another else target) from None
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Callable[[str, bytes], None]]:
+    """A function that takes names and contents of files in a folder. All of them appear there when the block ends well;
+    when it does not, none of them does, and a folder that was not there before is not there afterwards."""
+    check_folder(folder)
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    staged = folder / _temporary_name()
+    names: list[str] = []
+
+    def put(name: str, content: bytes) -> None:
+        names.append(name)
+        with blamed_on(folder / name):
+            (staged / name).parent.mkdir(parents=True, exist_ok=True)
+            (staged / name).write_bytes(content)
+
+    with _unless_it_fails(missing[-1] if missing else staged), _unless_it_fails(staged):
+        with blamed_on(folder):
+            staged.mkdir(parents=True)
+        yield put
+        for name in names:
+            with blamed_on(folder / name):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (staged / name).replace(folder / name)
+        _remove(staged)
+
+
+@contextmanager
+def blamed_on(path: Path) -> Iterator[None]:
+    """An error of the system in the block is one of this file."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot_write(error, path) from None
 
 
 @contextmanager
@@ -265,19 +346,9 @@ def _streamed(name: str) -> Iterator[Path]:
 
     with tempfile.TemporaryDirectory(prefix="fathoms.") as folder:
         temporary = Path(folder, name)
-        yield temporary
+        with blamed_on(temporary):
+            yield temporary
         stream = getattr(sys, name)
         stream.flush()
         stream.buffer.write(temporary.read_bytes())
         stream.buffer.flush()
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    temporary = target.with_name(f".fathoms.{os.getpid()}.{threading.get_ident()}{target.suffix}")
-    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    try:
-        yield temporary
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)

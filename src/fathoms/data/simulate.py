@@ -20,6 +20,7 @@ import polars as pl
 
 from fathoms import choices
 from fathoms.choices import checked
+from fathoms.data.files import whole_folder
 from fathoms.errors import FathomsError
 
 Ints = npt.NDArray[np.int64]
@@ -410,23 +411,24 @@ def write(collection: Collection, folder: Path) -> None:
 
     A collection with texts also gets topics.jsonl and docs.jsonl.
     """
-    (folder / "runs").mkdir(parents=True, exist_ok=True)
-    for name, judgments in (("qrels", collection.qrels), ("truth", collection.truth)):
-        _write_columns(judgments.select("topic", pl.lit("0"), "doc", "grade"), folder / f"{name}.txt")
-    for name, run in collection.runs.items():
-        columns = run.select("topic", pl.lit("Q0"), "doc", "rank", "score", pl.lit(name).alias("tag"))
-        _write_columns(columns, folder / "runs" / f"{name}.run")
-    _write_lines(collection.pooled, folder / "pooled.txt")
-    _write_lines([f"{name}\t{team}" for name, team in collection.groups.items()], folder / "groups.tsv")
-    for name, texts in (("topics", collection.topics), ("docs", collection.docs)):
-        if texts is not None:
-            texts.write_ndjson(folder / f"{name}.jsonl")
+    with whole_folder(folder) as put:
+        for name, judgments in (("qrels", collection.qrels), ("truth", collection.truth)):
+            put(f"{name}.txt", _columns(judgments.select("topic", pl.lit("0"), "doc", "grade")))
+        for name, run in collection.runs.items():
+            columns = run.select("topic", pl.lit("Q0"), "doc", "rank", "score", pl.lit(name).alias("tag"))
+            put(f"runs/{name}.run", _columns(columns))
+        put("pooled.txt", _lines(collection.pooled))
+        put("groups.tsv", _lines([f"{name}\t{team}" for name, team in collection.groups.items()]))
+        for name, texts in (("topics", collection.topics), ("docs", collection.docs)):
+            if texts is not None:
+                put(f"{name}.jsonl", texts.write_ndjson().encode())
 
 
-def _write_columns(frame: pl.DataFrame, path: Path) -> None:
+def _columns(frame: pl.DataFrame) -> bytes:
     # Without float_precision scores get the fewest digits that read back as the same number.
-    frame.write_csv(path, include_header=False, separator=" ", quote_style="never", line_terminator="\n")
+    text = frame.write_csv(include_header=False, separator=" ", quote_style="never", line_terminator="\n")
+    return text.encode()
 
 
-def _write_lines(lines: list[str], path: Path) -> None:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+def _lines(lines: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()

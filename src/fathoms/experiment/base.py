@@ -33,7 +33,7 @@ from fathoms.experiment.survey import Survey, joined, survey
 from fathoms.experiment.topics import left_out, no_topic_matches, topic_notes, unanswered
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
-from fathoms.parallel import check_scheduler, parallel_map
+from fathoms.parallel import check_scheduler, parallel_map, set_patience
 from fathoms.text import pluralise
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class ReadingOptions(TypedDict, total=False):
     names: Names
     workers: int
     scheduler: str | None
+    patience: float
     seed: int
 
 
@@ -112,6 +113,7 @@ class BaseExperiment:
         names: Names = "file",
         workers: int = 2,
         scheduler: str | None = None,
+        patience: float = 300,
         seed: int = 0,
         memory_mb: float = MEMORY_MB,
     ) -> None:
@@ -152,8 +154,9 @@ class BaseExperiment:
             of `ties` (under `expected` that of the file); inside a band they are tied
         names
             name runs by their `file` or by their `tag`
-        workers, scheduler
-            how many runs are worked on at a time; the address of a Dask cluster
+        workers, scheduler, patience
+            how many runs are worked on at a time; the address of a Dask cluster, and for how many seconds to wait where
+            it has no workers
         seed
             seed of everything drawn at random
         memory_mb
@@ -178,6 +181,8 @@ class BaseExperiment:
             seed=checked("seed", choices.whole_number, seed, 0),
             scheduler=None if scheduler is None else check_scheduler(str(scheduler)),
         )
+        if scheduler is not None:
+            set_patience(checked("patience", choices.at_least_zero, patience))
         if options.band is not None and options.ties == "rank":
             raise FathomsError("band: bands tie documents by score, and ties=rank does not go by scores")
         if not isinstance(qrels, Qrels) and choices.is_path(qrels):

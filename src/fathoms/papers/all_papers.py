@@ -40,7 +40,6 @@ def study_all(
 
 def write_all(result: AllPapers, collection: str, folder: Path, workers: int = 1) -> list[str]:
     """All of it, and returns what could not be drawn, by folder."""
-    folder.mkdir(parents=True, exist_ok=True)
     undrawn = []
     for name, study in result.studies.items():
         undrawn += [f"{name}/{one}" for one in write_study(study, folder / name, workers)]

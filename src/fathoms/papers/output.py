@@ -12,7 +12,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from fathoms.data.files import check_folder, whole_file
+from fathoms.data.files import check_folder, whole_folder
 from fathoms.papers import printing
 from fathoms.papers.exhibits import Drawing, Exhibit, InPaper, Panes, Study
 from fathoms.parallel import may_fork, parallel_map
@@ -21,21 +21,26 @@ FORMATS = ("svg", "pdf", "png")  # of figures
 
 
 def write_study(study: Study, folder: Path, workers: int = 1) -> list[str]:
-    """Write all exhibits; the files appear in the folder one by one, each whole. Returns what could not be drawn."""
+    """Write all exhibits; their files appear in the folder together. Returns what could not be drawn."""
     check_folder(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     tables = [exhibit for exhibit in study.exhibits if exhibit.is_table]
     figures = [exhibit for exhibit in study.exhibits if not exhibit.is_table]
-    for exhibit in study.exhibits:
-        _put(folder / f"{exhibit.name}.tsv", _tsv(exhibit))
-    for table in tables:
-        label = f"tab:{study.short or 'study'}-{table.name.removeprefix('table')}"
-        _put(folder / f"{table.name}.tex", printing.latex(table.printed(), _capital(table.title), label))
-    if tables:
-        _put(folder / "tables.tex", printing.latex_document([table.name for table in tables], study.paper))
-    drawn = _draw({one.name: one.chart for one in figures if one.chart is not None}, folder, workers)
-    _put(folder / "index.md", _index(study))
-    _put(folder / "index.html", _page(study, drawn))
+    pictures = _draw({one.name: one.chart for one in figures if one.chart is not None}, workers)
+    drawn = {name: of_figure["svg"].decode() for name, of_figure in pictures.items()}
+    with whole_folder(folder) as put:
+        for exhibit in study.exhibits:
+            put(f"{exhibit.name}.tsv", _encoded(_tsv(exhibit)))
+        for table in tables:
+            label = f"tab:{study.short or 'study'}-{table.name.removeprefix('table')}"
+            put(f"{table.name}.tex", _encoded(printing.latex(table.printed(), _capital(table.title), label)))
+        if tables:
+            names = [table.name for table in tables]
+            put("tables.tex", _encoded(printing.latex_document(names, study.paper)))
+        for name, of_figure in pictures.items():
+            for format, picture in of_figure.items():
+                put(f"{name}.{format}", picture)
+        put("index.md", _encoded(_index(study)))
+        put("index.html", _encoded(_page(study, drawn)))
     return [exhibit.name for exhibit in figures if exhibit.chart is None]
 
 
@@ -58,25 +63,23 @@ def write_overview(folder: Path, title: str, words: str, parts: Sequence[Part]) 
         shown = _text(part.title)
         linked = f'<a href="{part.folder}/index.html">{shown}</a>' if part.folder else shown
         body.append(f"<li>{linked}: {_text(part.words)}</li>")
-    _put(folder / "index.md", "\n".join([*lines, ""]))
-    _put(folder / "index.html", _document(title, "".join([*body, "</ul>"])))
+    with whole_folder(folder) as put:
+        put("index.md", _encoded("\n".join([*lines, ""])))
+        put("index.html", _encoded(_document(title, "".join([*body, "</ul>"]))))
 
 
 # -- figures ----------------------------------------------------------------------------------------------------------
 
 
-def _draw(drawings: dict[str, Drawing | Panes], folder: Path, workers: int) -> dict[str, str]:
-    """Figures in all formats; returns them as SVG."""
+def _draw(drawings: dict[str, Drawing | Panes], workers: int) -> dict[str, dict[str, bytes]]:
+    """Figures in all formats."""
     # On forks or one by one: altair keeps settings for all threads together.
     drawn = parallel_map(_drawn, drawings.values(), workers=workers if may_fork() else 1)
     gradients = 0
-    shown: dict[str, str] = {}
-    for name, pictures in zip(drawings, drawn, strict=True):
-        shown[name], gradients = number_gradients(pictures["svg"].decode(), gradients)
-        for format, picture in pictures.items():
-            with whole_file(folder / f"{name}.{format}") as temporary:
-                temporary.write_bytes(shown[name].encode() if format == "svg" else picture)
-    return shown
+    for pictures in drawn:
+        svg, gradients = number_gradients(pictures["svg"].decode(), gradients)
+        pictures["svg"] = svg.encode()
+    return dict(zip(drawings, drawn, strict=True))
 
 
 def _drawn(drawing: Drawing | Panes) -> dict[str, bytes]:
@@ -105,9 +108,8 @@ def number_gradients(svg: str, start: int) -> tuple[str, int]:
 # -- data and pages ---------------------------------------------------------------------------------------------------
 
 
-def _put(path: Path, text: str) -> None:
-    with whole_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
 
 
 def _tsv(exhibit: Exhibit) -> str:

@@ -12,8 +12,8 @@ With a scheduler both go to a Dask cluster instead. They talk to Dask directly a
 never hears of a task that Dask gave up, and would wait for it for ever.
 """
 
-from fathoms.parallel.cluster import check_scheduler, disconnect
+from fathoms.parallel.cluster import check_scheduler, disconnect, set_patience
 from fathoms.parallel.local import may_fork
 from fathoms.parallel.work import finished, parallel_map, run_batches
 
-__all__ = ["check_scheduler", "disconnect", "finished", "may_fork", "parallel_map", "run_batches"]
+__all__ = ["check_scheduler", "disconnect", "finished", "may_fork", "parallel_map", "run_batches", "set_patience"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from mmap import mmap
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,29 +20,27 @@ ATTEMPTS = 3  # how often a batch may be running when a worker dies before it is
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-_inherited: tuple[Callable[[Any], Any], Sequence[Any]] | None = None  # what forks work on, not pickled or copied
-_shared: Sequence[mmap] = ()  # what forks write large arrays to, a region for each
-_region: _Region | None = None  # of this process, if it is a fork
-
 TURNS = 16  # how often a fork gets some of the items: seldom, since it takes a while, but nobody is to wait for long
 REGIONS, REGION = 4 << 30, 1 << 30  # bytes of all and of one at the most; memory is taken as it is written to
 LARGE = 1 << 16  # bytes of an array that is not sent through a pipe
 ALIGNED = 64
+ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+ALL = [signal.SIGINT, *ENDING]  # Ctrl-C goes to all processes, and the first one decides what it means
 
 
 class _Region:
     """Memory that a fork shares with the first process, used from its start to its end."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, memory: mmap) -> None:
+        self.memory = memory
         self.used = 0
 
     def put(self, data: memoryview) -> tuple[int, int] | None:
         """Where the bytes are now, from where to where; None where they do not fit."""
-        memory, start = _shared[self.number], self.used
-        if len(data) < LARGE or start + len(data) > len(memory):
+        start = self.used
+        if len(data) < LARGE or start + len(data) > len(self.memory):
             return None
-        memory[start : start + len(data)] = data
+        self.memory[start : start + len(data)] = data
         self.used = -(-(start + len(data)) // ALIGNED) * ALIGNED
         return start, start + len(data)
 
@@ -50,18 +49,18 @@ def _shared_memory(workers: int) -> list[mmap]:
     """A region for each fork; none where the system has no such memory to give."""
     try:
         size = min(REGION, REGIONS // workers)
-        return [mmap(-1, size) for _ in range(min(workers, 256))]  # numbered by a byte
+        return [mmap(-1, size) for _ in range(workers)]
     except (OSError, ValueError, OverflowError):
         return []
 
 
-Sent = tuple[bytes, list[tuple[int, int]], int]  # a result pickled, and where its large arrays are in which region
+Sent = tuple[bytes, list[tuple[int, int]]]  # a result pickled, and where its large arrays are in the fork's region
 
 
-def _sent(result: Any) -> Sent:
+def _sent(result: Any, region: _Region | None) -> Sent:
     import pickle
 
-    region, places = _region, list[tuple[int, int]]()
+    places = list[tuple[int, int]]()
 
     def stays(buffer: pickle.PickleBuffer) -> bool:
         """Whether an array is pickled with the rest."""
@@ -70,16 +69,16 @@ def _sent(result: Any) -> Sent:
             places.append(place)
         return place is None
 
-    data = pickle.dumps(result, protocol=5, buffer_callback=stays)
-    return data, places, -1 if region is None else region.number
+    return pickle.dumps(result, protocol=5, buffer_callback=stays), places
 
 
-def _received(sent: Sent, regions: Sequence[mmap]) -> Any:
+def _received(sent: Sent, memory: mmap | None) -> Any:
     """The result; its large arrays stay where they are, and hold on to their region."""
     import pickle
 
-    data, places, number = sent
-    return pickle.loads(data, buffers=[memoryview(regions[number])[start:stop] for start, stop in places])
+    data, places = sent
+    buffers = [] if memory is None else [memoryview(memory)[start:stop] for start, stop in places]
+    return pickle.loads(data, buffers=buffers)
 
 
 def may_fork() -> bool:
@@ -108,88 +107,150 @@ def each_on_forks(
     Threads take turns at many short steps in numpy, two of them together little faster than one. What a copy that
     died leaves undone is done here.
     """
-    global _inherited, _shared
-    import warnings
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import active_children, get_context
-
+    size = max(1, len(items) // (TURNS * workers))
+    turns = [items[start : start + size] for start in range(0, len(items), size)]
     results: list[Result] = []
-    before = _inherited, _shared  # of a fork that starts forks itself, and has more to do afterwards
-    _inherited, _shared = (work, items), _shared_memory(workers)
-    regions = _shared
-    numbers, give = os.pipe()  # each fork takes a number, and with it a region
-    os.write(give, bytes(range(len(regions))))
-    os.close(give)
-    others = active_children()
-    pool = ProcessPoolExecutor(
-        workers, mp_context=get_context("fork"), initializer=_follow, initargs=(os.getpid(), numbers)
-    )
+    forks: list[_Fork] = []
     try:
-        with _uninterrupted(), warnings.catch_warnings():
-            # of the threads of linear algebra, which is prepared for this
-            warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
-            # Not by `map`, which cancels what is left when it is interrupted: in Python 3.11 the pool's own thread does
-            # not expect that of work whose process was killed, and would die with a traceback.
-            size = max(1, len(items) // (TURNS * workers))
-            ended = [pool.submit(_inherited_work, start, start + size) for start in range(0, len(items), size)]
-        for future in ended:
-            found = _received(future.result(), regions)
-            for item in items[len(results) : len(results) + len(found)]:
+        with blocked(ALL):
+            regions = _shared_memory(workers)
+            for number in range(workers):
+                memory = regions[number] if regions else None
+                forks.append(_Fork(work, turns, memory))  # one by one: should one fail, the others are ended
+        for turn, found in zip(turns, _turn_by_turn(forks, len(turns)), strict=True):
+            results += [work(item) for item in turn] if found is None else found
+            for item in turn:
                 progress(item)
-            results += found
-    except BrokenProcessPool:
-        for item in items[len(results) :]:
-            results.append(work(item))
-            progress(item)
-    except BaseException:  # nobody waits for what is still running
-        for process in active_children():
-            if process not in others:
-                process.kill()
-        raise
     finally:
-        with _uninterrupted():
-            pool.shutdown(cancel_futures=True)
-        os.close(numbers)
-        _inherited, _shared = before
+        with blocked(ALL):
+            for fork in forks:
+                fork.end()
     return results
 
 
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits for the end of the block, and those who press it twice wait no longer: Python takes a thread for
-    ended whose `join` is interrupted, and would then wait for ever for the processes that the thread was to end.
+def _turn_by_turn(forks: Sequence[_Fork], n: int) -> Iterator[list[Any] | None]:
+    """The results of each turn in their order; None where its fork died. Raises the first error in that order."""
+    from multiprocessing.connection import wait
 
-    Forks made in here never hear of Ctrl-C, which goes to all processes; the first one decides what it means.
+    waiting = iter(range(n))
+    busy: dict[Any, tuple[_Fork, int]] = {}  # by the pipe that will have the result
+    ended: dict[int, list[Any] | Exception | None] = {}
+
+    def go_on(fork: _Fork) -> None:
+        turn = next(waiting, None)
+        if turn is not None:
+            fork.take(turn)
+            busy[fork.pipe] = fork, turn
+
+    for fork in forks:
+        go_on(fork)
+    for turn in range(n):
+        while turn not in ended and busy:
+            for pipe in wait(list(busy)):
+                fork, number = busy.pop(pipe)
+                ended[number] = fork.result()
+                if ended[number] is not None:
+                    go_on(fork)
+        found = ended.pop(turn, None)
+        if isinstance(found, Exception):
+            raise found
+        yield found
+
+
+class _Fork:
+    """A copy of this process that takes turns.
+
+    It has a pipe of its own. Those of `concurrent.futures` share one, and the thread that reads it waits for ever for
+    the rest of what a process was sending when it was killed.
     """
-    import signal
 
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    def __init__(self, work: Callable[[Any], Any], turns: Sequence[Sequence[Any]], memory: mmap | None) -> None:
+        import warnings
+        from multiprocessing import get_context
+
+        context = get_context("fork")
+        self.memory = memory
+        self.pipe, there = context.Pipe()
+        self.process = context.Process(target=_serve, args=(work, turns, memory, there, os.getpid()))
+        with warnings.catch_warnings():
+            # of the threads of linear algebra, which is prepared for this
+            warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
+            self.process.start()
+        there.close()  # or its end would not be heard of
+
+    def take(self, turn: int) -> None:
+        with suppress(OSError):  # if it has died, there is no result either
+            self.pipe.send(turn)
+
+    def result(self) -> list[Any] | Exception | None:
+        """What a turn has come to; None where the fork died."""
+        try:
+            sent = self.pipe.recv()
+        except (EOFError, OSError):
+            return None
+        if isinstance(sent, Exception):
+            return sent
+        results: list[Any] = _received(sent, self.memory)
+        return results
+
+    def end(self) -> None:
+        """At once: nobody waits for what is still running."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def _serve(
+    work: Callable[[Any], Any], turns: Sequence[Sequence[Any]], memory: mmap | None, pipe: Any, first: int
+) -> None:
+    """What a fork does: take turns until it is ended."""
+    _follow(first)
+    region = None if memory is None else _Region(memory)
+    while True:
+        turn = pipe.recv()
+        try:
+            outcome: Sent | Exception = _sent([work(item) for item in turns[turn]], region)
+        except Exception as error:
+            outcome = _portable(error)
+        pipe.send(outcome)
+
+
+def _portable(error: Exception) -> Exception:
+    """The error, or its text where it cannot travel."""
+    import pickle
+
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # whatever its class does
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+@contextmanager
+def blocked(signals: Sequence[int]) -> Iterator[None]:
+    """Signals wait for the end of the block. Processes started in it never hear of them, unless they choose to."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows, where nothing is forked
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _inherited_work(start: int, stop: int) -> Sent:
-    assert _inherited is not None
-    work, items = _inherited
-    return _sent([work(item) for item in items[start:stop]])
-
-
-def _follow(first: int, numbers: int) -> None:
-    """Take a region. And should the first process be killed, it can tell nobody, and its forks would wait for work for
-    ever; so the system ends them with it."""
+def _follow(first: int) -> None:
+    """Should the first process be killed, it can tell nobody, and its forks would wait for work for ever; so the system
+    ends them with it. And other signals end a fork, whatever the first process makes of them."""
     import ctypes
-    import signal
 
     set_death_signal = 1
     ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
     if os.getppid() != first:  # it was too late for that
         os._exit(1)
-    global _region
-    number = os.read(numbers, 1)
-    _region = _Region(number[0]) if number else None
+    for number in ENDING:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
 def on_processes(
@@ -225,7 +286,8 @@ def _until_broken(
 
     from joblib.externals.loky import get_reusable_executor
 
-    pool = get_reusable_executor(max_workers=workers, env=ONE_THREAD)
+    with blocked(ALL):  # the process that keeps track of what is shared is started here, and must outlive all others
+        pool = get_reusable_executor(max_workers=workers, env=ONE_THREAD)
     waiting = list(reversed(batches))
     running: dict[Future[Result], int] = {}
     sound = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fathoms.data.files import whole_file
 from fathoms.parallel.cluster import cores, on_cluster
 from fathoms.parallel.local import each_on_forks, may_fork, on_processes
-from fathoms.parallel.seals import is_sealed, seal
+from fathoms.parallel.seals import seal
+from fathoms.text import shown_safely
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +22,7 @@ Result = TypeVar("Result")
 
 PARTS = ".unfinished"  # folder of finished batches inside a study's own
 KEPT_TOGETHER = 16  # items whose results make one file, where they are kept
+MARK = 64  # characters behind a kept part
 ROUNDS = 8  # pieces that each worker of a cluster gets of a list: few round trips, and still nobody waits for long
 
 
@@ -84,13 +87,12 @@ def run_batches(
     folder: Path | None = None,
     settings: str = "",
     names: Sequence[str] | None = None,
-    sealed: str = "",
+    sealed: bool = False,
     progress: Callable[[], None] = lambda: None,
 ) -> pl.DataFrame:
     """The rows of all batches, in order. `settings` says what makes them what they are, the input included: parts of
-    another study do not count. Parts are known by the number of their batch, or by the names given. `sealed` names a
-    column of bytes that only this user may have written: parts where it is otherwise do not count either. Call
-    `finished` once the rows have been put to use.
+    another study do not count. Parts are known by the number of their batch, or by the names given. `sealed` ones count
+    only if this user has written them. Call `finished` once the rows have been put to use.
 
     A batch whose worker died is run again; an error of its own ends the study.
     """
@@ -143,7 +145,7 @@ def _each_kept(
         settings=settings,
         progress=step,
         names=[_hash(repr([identity(item) for item in piece])) for piece in pieces],
-        sealed="result",
+        sealed=True,
     )
     return [pickle.loads(result) for result in found["result"]]
 
@@ -187,33 +189,43 @@ def finished(folder: Path) -> None:
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 
-def _write_part(rows: pl.DataFrame, path: Path, sealed: str) -> None:
-    import polars as pl
+def _write_part(rows: pl.DataFrame, path: Path, sealed: bool) -> None:
+    """Rows as parquet, and behind them a mark by which it is seen that they are as they were written."""
+    from io import BytesIO
 
-    if sealed:
-        seals = [seal(content, path.name) for content in rows[sealed]]
-        rows = rows.with_columns(pl.Series("seal", seals, dtype=pl.String))
+    buffer = BytesIO()
+    rows.write_parquet(buffer)
+    content = buffer.getvalue()
     with whole_file(path) as temporary:
-        rows.write_parquet(temporary)
+        temporary.write_bytes(content + _mark(content, path.name, sealed).encode())
 
 
-def _read_part(path: Path, sealed: str) -> pl.DataFrame | None:
-    """A part that was kept; None where there is none, or none that this user has sealed."""
+def _read_part(path: Path, sealed: bool) -> pl.DataFrame | None:
+    """A part that was kept; None where there is none, or it is not as it was written."""
+    import hmac
+
     import polars as pl
 
     if not path.exists():
         return None
-    if not sealed:
-        return pl.read_parquet(path)
-    rows = pl.read_parquet(path)
-    if "seal" not in rows.columns or rows.schema.get(sealed) != pl.Binary or rows.schema["seal"] != pl.String:
-        return None
-    good = all(is_sealed(content or b"", path.name, mark or "") for content, mark in rows.select(sealed, "seal").rows())
-    return rows.drop("seal") if good else None
+    raw = path.read_bytes()
+    content, mark = raw[:-MARK], raw[-MARK:]
+    if hmac.compare_digest(_mark(content, path.name, sealed).encode(), mark):
+        return pl.read_parquet(content)
+    who = ", or was not written by you" if sealed else ""
+    print(f"fathoms: {shown_safely(str(path))} is damaged{who}; it is worked for again", file=sys.stderr)
+    return None
+
+
+def _mark(content: bytes, name: str, sealed: bool) -> str:
+    """Of as many characters as MARK says."""
+    from hashlib import sha256
+
+    return seal(content, name) if sealed else sha256(name.encode() + b"\0" + content).hexdigest()
 
 
 def _part(place: Path, name: str) -> Path:
-    return place / f"part-{name}.parquet"
+    return place / f"part-{name}"
 
 
 def _hash(text: str) -> str:

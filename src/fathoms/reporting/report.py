@@ -137,8 +137,9 @@ class Report(Result):
         """The page, as one HTML file that appears whole or not at all."""
         from fathoms.reporting.page import page
 
+        text = page(self)
         with whole_file(Path(path)) as temporary:
-            temporary.write_text(page(self), encoding="utf-8", errors="surrogateescape", newline="\n")
+            temporary.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
 
     @property
     def measures(self) -> list[Measure]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,7 +114,7 @@ class Parquet(FileFormat):
         from fathoms.data import columns
 
         rows, topics, tag = 0, set[str](), None
-        with TemporaryDirectory(dir=target.parent, prefix=".fathoms.") as folder:
+        with _errors_of_files(), TemporaryDirectory(dir=target.parent, prefix=".fathoms.") as folder:
             packed: list[Path] = []
             schemas = set()
             for part in parts:
@@ -134,6 +135,17 @@ class Parquet(FileFormat):
                 return None
             pl.scan_parquet(packed).sink_parquet(target, compression="lz4", row_group_size=ROW_GROUP)
         return rows, len(topics), run
+
+
+@contextmanager
+def _errors_of_files() -> Iterator[None]:
+    """What polars says of a file that it cannot write, such as one on a full disk, is an error of the system."""
+    import polars as pl
+
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise OSError(str(error)) from None
 
 
 def _next_topic(topics: pl.LazyFrame, row: int, length: int) -> int:
