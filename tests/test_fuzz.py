@@ -20,11 +20,18 @@ CASES = 120  # of each kind
 SEED = 11
 
 
+# What cases come to, so that they are neither all good nor all bad.
+OUTCOMES = {name: {"refused", "accepted", "compared"} for name in KINDS} | {
+    "formats": {"refused", "accepted"},
+    "session": {"opened, salvaged", "refused, salvaged", "refused, nothing found"},
+    "http": {"2xx", "4xx", "closed"},
+}
+
+
+@pytest.mark.filterwarnings("ignore:Using `httpx` with")
 @pytest.mark.parametrize("name", KINDS)
 def test_a_few_cases_of_each_kind(name: str) -> None:
-    outcomes = {try_case(name, SEED, number) for number in range(CASES)}
-    assert {"refused", "accepted"} <= outcomes, "cases are all good, or all bad"
-    assert name == "formats" or "compared" in outcomes
+    assert OUTCOMES[name] <= {try_case(name, SEED, number) for number in range(CASES)}
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -122,9 +122,12 @@ class Running:
         page = Page(service, None, documents, Address(port=self.port, token=TOKEN, public=public))
         begun = threading.Event()
         self.server = PageServer(page, begun.set, limits=limits, **how)
-        self._thread = threading.Thread(target=lambda: asyncio.run(self.server._serve([self.listener])))
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         assert begun.wait(10)
+
+    def _run(self) -> None:
+        asyncio.run(self.server._serve([self.listener]))
 
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=10)
