@@ -506,6 +506,16 @@ def test_a_run_of_other_topics_is_an_error_in_every_command(fathoms: Command, co
     assert not Path("page.html").exists()
 
 
+@pytest.mark.parametrize("command", ["eval", "rank", "compare", "ties"])
+def test_a_run_of_other_topics_scores_0_beside_others_if_that_is_asked_for(fathoms: Command, command: str) -> None:
+    Path("q9.run").write_bytes(b"q9 Q0 a 1 1 t\n")
+    done = fathoms(command, "qrels.txt", "good.run", "q9.run", "--lenient", "--verbose")
+    assert done.status == 0
+    assert "no topic of q9 is judged: q9 has q9; qrels.txt has 1, 2; it scores 0" in done.err
+    alone = fathoms(command, "qrels.txt", "q9.run", "q9.run", "--lenient")
+    assert alone.status == 2
+
+
 BAD_RANKS = ["x", "nan", "-7", "1e999", "9" * 400, "NA"]
 
 

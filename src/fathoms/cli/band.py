@@ -185,7 +185,7 @@ def _losses(args: Namespace, runs: Runs, notes: list[str]) -> list[tuple[Any, ..
             for banding in args.rho:
                 after = float(banded_score(measure, evidence, banding).mean())
                 rows.append((name, measure.name, float(banding), score, after, score - after, worst[measure, banding]))
-    notes += topic_notes(known, qrels, "all")
+    notes += topic_notes(known, qrels, "all", lenient=args.lenient)
     return rows
 
 

@@ -506,7 +506,8 @@ def run_diff(
     ranked, topics = _ranked_on_all_topics(experiment, names, qrels)
     sides = side_by_side(ranked[0], ranked[1], len(topics))
     notes += qrels.notes
-    notes += topic_notes([survey(experiment.ranked(name), qrels) for name in names], qrels, "all")
+    surveys = [survey(experiment.ranked(name), qrels) for name in names]
+    notes += topic_notes(surveys, qrels, "all", lenient=experiment.lenient)
     universe = Universe(asked_universe(chosen), experiment.options.universe_depth)
     scored = _scores(experiment, names, chosen, sides, depth, universe, notes)
     return Diff(*names, depth, p, topics, sides, changes(*sides, depth, p), qrels, scored, universe, notes)

@@ -90,7 +90,7 @@ def observe(
         return System(RankedKeys.of(ranked, len(qrels.topics)), scores, at_depths, survey(ranked, qrels))
 
     systems = experiment.map(one, progress=progress)
-    notes += topic_notes([system.survey for system in systems], qrels, "all")
+    notes += topic_notes([system.survey for system in systems], qrels, "all", lenient=experiment.lenient)
     values = {m: np.stack([_values(m, system.scores[m], options.ties) for system in systems]) for m in measures}
     return Observed(experiment, list(measures), list(experiment.runs), systems, values, universe, notes)
 

@@ -57,7 +57,8 @@ def run_tie_analysis(
 
     results = experiment.map(one, progress=progress)
     notes += [note for _, _, _, of_run in results for note in of_run]
-    notes = [*topic_notes([aligned for _, _, aligned, _ in results], qrels, "all"), *notes]
+    known = [aligned for _, _, aligned, _ in results]
+    notes = [*topic_notes(known, qrels, "all", lenient=experiment.lenient), *notes]
     return TieReport(
         measures,
         [found for found, _, _, _ in results],

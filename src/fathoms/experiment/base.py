@@ -439,7 +439,7 @@ class BaseExperiment:
 
     def topic_notes(self) -> list[str]:
         """Which topics runs and judgments do not share; for analyses of several runs together."""
-        return topic_notes(list(self.surveys().values()), self.qrels, "all")
+        return topic_notes(list(self.surveys().values()), self.qrels, "all", lenient=self.lenient)
 
     def _survey(self, *, with_keys: bool) -> None:
         self.runs.read_streams()
@@ -464,7 +464,7 @@ class BaseExperiment:
     def _keep(self, surveys: Iterable[Survey]) -> None:
         by_run = {one.run: one for one in surveys}
         self._surveys = {name: by_run[name] for name in self.runs}
-        unanswered(list(self._surveys.values()), self.qrels)  # an error where that is all topics
+        unanswered(list(self._surveys.values()), self.qrels, self.lenient)  # an error where that is all topics
 
     def _surveyed(self, names: Iterable[str], found: list[Survey]) -> Iterator[UnjudgedKeys]:
         """The unjudged documents of run after run, each of which is read once for all that is asked of it."""

@@ -252,8 +252,10 @@ def run_evaluation(
         by_run = scoring.with_ranges(by_run, universe)
     scored = [scoring.whole(of_run) for of_run in by_run]
     notes += [note for run in scored for note in run.notes]
-    means = "" if intersect else _mean_of_answered(scored, measures, experiment.qrels)
-    about = topic_notes(scored, experiment.qrels, options.topics if intersect else "all", means)
+    lenient = experiment.lenient
+    means = "" if intersect else _mean_of_answered(scored, measures, experiment.qrels, lenient=lenient)
+    chosen = options.topics if intersect else "all"
+    about = topic_notes(scored, experiment.qrels, chosen, means, lenient=lenient)
     notes = [*about, *notes]
     size = None if universe is None else int(universe.sum())
     groups = experiment.topic_groups
@@ -262,9 +264,9 @@ def run_evaluation(
     return Evaluation(measures, scored, by_topic, notes, size, options.universe_depth, groups)
 
 
-def _mean_of_answered(runs: Sequence[RunScores], measures: Sequence[Measure], qrels: Qrels) -> str:
+def _mean_of_answered(runs: Sequence[RunScores], measures: Sequence[Measure], qrels: Qrels, *, lenient: bool) -> str:
     """The best mean, and what it is without the topics that no run answers."""
-    nowhere = set(unanswered(runs, qrels))
+    nowhere = set(unanswered(runs, qrels, lenient))
     chosen = next((measure for measure in measures if measure.aggregate == "mean"), None)
     if not nowhere or chosen is None:
         return ""

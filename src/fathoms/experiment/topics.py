@@ -28,26 +28,38 @@ class RunTopics(Protocol):
     def unknown(self) -> list[str]: ...  # topics of the run without judgments
 
 
-def unanswered(runs: Sequence[RunTopics], qrels: Qrels) -> list[str]:
+def unanswered(runs: Sequence[RunTopics], qrels: Qrels, lenient: bool = False) -> list[str]:
     """The judged topics that no run answers. A run that answers none at all is an error: it is of other topics, or
-    spells them in another way, and would score 0 whatever it retrieved."""
-    return [qrels.topics[i] for i in _nowhere(runs, qrels)]
+    spells them in another way, and would score 0 whatever it retrieved. `lenient` goes on if others answer some."""
+    return [qrels.topics[i] for i in _nowhere(runs, qrels, lenient)]
 
 
-def _nowhere(runs: Sequence[RunTopics], qrels: Qrels) -> NDArray[np.int64]:
-    stray = [run for run in runs if len(run.lacking) == len(qrels.topics)]
+def _nowhere(runs: Sequence[RunTopics], qrels: Qrels, lenient: bool) -> NDArray[np.int64]:
+    stray = _stray(runs, qrels)
     if len(stray) == len(runs):
         raise no_topic_matches(list(dict.fromkeys(topic for run in runs for topic in run.unknown)), qrels)
-    if stray:
-        name, others = stray[0].run, f", nor of {pluralise(len(stray) - 1, 'other run')}" if len(stray) > 1 else ""
+    if stray and not lenient:
         raise FathomsError(
-            f"no topic of {name} is judged{others}: {name} has {some(stray[0].unknown, 3)}; {qrels.source} has "
-            f"{some(qrels.topics, 3)}; leave such runs out, or give their topics the ids of the judgments"
+            f"{_not_judged(stray, qrels)}; give its topics the ids of the judgments, leave it out, or have it score 0 "
+            "with --lenient"
         )
     found = runs[0].lacking
     for run in runs[1:]:
         found = np.intersect1d(found, run.lacking, assume_unique=True)
     return found
+
+
+def _stray(runs: Sequence[RunTopics], qrels: Qrels) -> list[RunTopics]:
+    """The runs that answer no judged topic."""
+    return [run for run in runs if len(run.lacking) == len(qrels.topics)]
+
+
+def _not_judged(stray: Sequence[RunTopics], qrels: Qrels) -> str:
+    name, others = stray[0].run, f", nor of {pluralise(len(stray) - 1, 'other run')}" if len(stray) > 1 else ""
+    return (
+        f"no topic of {name} is judged{others}: {name} has {some(stray[0].unknown, 3)}; {qrels.source} has "
+        f"{some(qrels.topics, 3)}"
+    )
 
 
 def no_topic_matches(theirs: Sequence[str], qrels: Qrels) -> FathomsError:
@@ -66,11 +78,13 @@ def _in_no_run(nowhere: Sequence[str], qrels: Qrels, effect: str) -> str:
     return f"{IN_NO_RUN}, {len(nowhere):,} of {len(qrels.topics):,}, {effect}: {some(nowhere)}"
 
 
-def topic_notes(runs: Sequence[RunTopics], qrels: Qrels, topics: str, means: str = "") -> list[str]:
+def topic_notes(runs: Sequence[RunTopics], qrels: Qrels, topics: str, means: str = "", *, lenient: bool) -> list[str]:
     """Which topics runs and judgments do not share; first those that no run answers, with what the mean would be
     without them."""
     notes = []
-    numbers = _nowhere(runs, qrels)
+    numbers = _nowhere(runs, qrels, lenient)
+    if stray := _stray(runs, qrels):
+        notes.append(f"{_not_judged(stray, qrels)}; it scores 0")
     nowhere = [qrels.topics[i] for i in numbers]
     if nowhere and topics == "all":
         notes.append(_in_no_run(nowhere, qrels, f"count 0{means}; --topics intersect leaves them out"))
