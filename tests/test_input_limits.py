@@ -26,7 +26,10 @@ from fathoms.data.formats import parquet
 from fathoms.data.qrels import MOST_LEVELS
 from fathoms.data.runs import expand
 from fathoms.judging import texts
+from fathoms.judging.web import limits as page_limits
+from fathoms.judging.web import server, service
 from fathoms.measures.gains import LARGEST_EXPONENT
+from fathoms.parallel import cluster
 from tests.commands import Command
 from tests.test_reading import RUN
 
@@ -360,6 +363,7 @@ def test_every_way_of_saying_that_memory_ran_out(
 def test_the_page_of_limits_has_the_numbers_of_the_code() -> None:
     page = (Path(__file__).parent.parent / "docs" / "limits.md").read_text()
     rows = dict(re.findall(r"^\| ([^|]+?) \| ([^|]+?) \|", page, re.MULTILINE))
+    limits = page_limits.ConnectionLimits()
     mebi = widths.ALWAYS >> 30, files.UNPACKED >> 20, metadata.MOST_HEAD >> 20
     expected = {
         "length of a topic's or document's id": f"{widths.MOST_ID:,} bytes",
@@ -371,6 +375,18 @@ def test_the_page_of_limits_has_the_numbers_of_the_code() -> None:
         "rows of a parquet file": f"{parquet.CELL} bytes a cell",
         "whole numbers in JSON": f"{sys.get_int_max_str_digits():,} digits",
         "comments that are searched for ir_metadata": f"the first {mebi[2]} MiB",
+        "connections": f"{limits.in_all} in all, {limits.of_one} from one address",
+        "headers of a request, TLS handshake": f"{limits.headers:g} s",
+        "body of a request": f"{limits.body:g} s, {server.LARGEST:,} bytes",
+        "time between requests": f"{limits.idle:g} s",
+        "an answer that waits to be read": f"{page_limits.LEAST_READ >> 10} KiB in {limits.unread:g} s",
+        "wrong tokens in a minute": f"{page_limits.WRONG_OF_ONE} from one address, {page_limits.WRONG_OF_ALL} in all",
+        "lines of a kind on the terminal": f"{page_limits.FIRST} in a minute",
+        "text of a document": f"{texts.LONGEST >> 20} MiB are read, {server.LONGEST:,} characters",
+        "names of assessors, notes": f"{service.LONGEST_NAME}, {server.LONGEST_NOTE:,} characters",
+        "documents chosen ahead": f"{service.AHEAD} to {service.MOST_AHEAD} for each assessor",
+        "time without any worker": f"{choices.PATIENCE} s",
+        "connecting to a scheduler": f"{cluster.CONNECT_SECONDS} s",
     }
     for name, value in expected.items():
         assert value in rows[name], name

@@ -23,6 +23,7 @@ CORRELATIONS = ("tau", "tau_ap", "rbo", "spearman", "pearson", "rmse")
 PREFIX_ORDERS = ("file", "shuffle")
 ROLL_UPS = ("max", "first")
 DESIGNS = ("uniform", "depth", "score", "probe")
+PATIENCE = 300  # seconds to wait for workers of a cluster that has none
 
 
 def one_of(choices: Sequence[str], value: Any) -> str:

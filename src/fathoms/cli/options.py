@@ -207,8 +207,8 @@ def add_work(parser: ArgumentParser) -> None:
         "--patience",
         metavar="SECONDS",
         type=at_least_zero,
-        default=300,
-        help="how long to wait for workers of a cluster that has none (300)",
+        default=choices.PATIENCE,
+        help=f"how long to wait for workers of a cluster that has none ({choices.PATIENCE})",
     )
     flags.add_argument("--seed", metavar="N", type=at_least_zero, default=0, help="seed of all random draws (0)")
     add_talk(parser)
@@ -337,7 +337,7 @@ def experiment(
         names=getattr(args, "names", "file"),
         workers=getattr(args, "workers", 2),
         scheduler=getattr(args, "scheduler", None),
-        patience=getattr(args, "patience", 300),
+        patience=getattr(args, "patience", choices.PATIENCE),
         seed=getattr(args, "seed", 0),
         memory_mb=MEMORY_MB if memory_mb is None else memory_mb,
     )

@@ -113,7 +113,7 @@ class BaseExperiment:
         names: Names = "file",
         workers: int = 2,
         scheduler: str | None = None,
-        patience: float = 300,
+        patience: float = choices.PATIENCE,
         seed: int = 0,
         memory_mb: float = MEMORY_MB,
     ) -> None:

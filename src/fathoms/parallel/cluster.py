@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
+from fathoms.choices import PATIENCE
 from fathoms.errors import FathomsError, InputError
 from fathoms.parallel.local import ENDING, blocked
 from fathoms.text import shown_safely
@@ -26,7 +27,7 @@ MOMENT = 0.02
 
 _clients: dict[str, Any] = {}  # by the scheduler's name, so that one command connects once
 _folders: list[Any] = []  # temporary ones of clusters that were started here
-_patience = 300.0  # seconds to wait for workers where there are none
+_patience: float = PATIENCE
 
 
 def set_patience(seconds: float) -> None:
