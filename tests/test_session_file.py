@@ -287,6 +287,7 @@ def resume_old(path: Path) -> Session:
         "UPDATE meta SET value = '\"x' WHERE name = 'until'",
         "UPDATE meta SET value = '\"x\"' WHERE name = 'until'",
         "UPDATE meta SET value = '7.5' WHERE name = 'until'",
+        "UPDATE meta SET name = 'system' WHERE name = 'systems'",
     ],
 )
 def test_an_old_session_that_makes_no_sense_stays_as_it_is(script: str, tmp_path: Path) -> None:

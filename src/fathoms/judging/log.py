@@ -412,8 +412,14 @@ class Log:
             raise file.LogError(f"cannot be written{what}: {error}", str(self.path)) from None
 
 
+NEEDED = ("systems", "checksum_runs", "checksum_judgments")  # what every session was begun with
+
+
 def settings_of(meta: Mapping[str, Any]) -> JudgingSettings:
-    """Older sessions have not all of them."""
+    """Older sessions have not all of them, but those that they were begun with."""
+    missing = [name for name in NEEDED if name not in meta]
+    if missing:
+        raise FathomsError(f"there is no {missing[0]}")
     return JudgingSettings(**{field.name: meta[field.name] for field in fields(JudgingSettings) if field.name in meta})
 
 

@@ -129,11 +129,10 @@ def _ask_sqlite(path: Path) -> tuple[tuple[int, str, str] | None, dict[str, Any]
     try:
         meta = {name: json.loads(value) for name, value in rows if isinstance(name, str) and name.isidentifier()}
         settings_of(meta)
-        has_all = {"systems", "checksum_runs", "checksum_judgments"} <= set(meta)
     except (FathomsError, TypeError, ValueError):
         return head, None, False
     known = {name: value for name, value in meta.items() if name not in ("format", "identity")}
-    return head, known if has_all else None, head is not None and file.meta_hash(rows) == head[2]
+    return head, known, head is not None and file.meta_hash(rows) == head[2]
 
 
 # -- in the bytes -------------------------------------------------------------------------------------------------
