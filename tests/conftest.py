@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from fathoms.data.simulate import simulate, write
 from tests.commands import Command, Done, finished
 from tests.test_reading import QRELS, RUN
+
+settings.register_profile("fathoms", deadline=None)  # a busy machine is no failure; timings live in bench/
+settings.load_profile("fathoms")
 
 
 @pytest.fixture(scope="session")

@@ -334,7 +334,7 @@ def test_all_workers_gone_is_said_and_work_goes_on_with_new_ones(
 ) -> None:
     """The new worker is started once the line is there that says that somebody waits for it."""
     first = own.worker()
-    say = cluster._say
+    say = cluster.say
     killed: list[int] = []
 
     def said(line: str) -> None:
@@ -349,7 +349,7 @@ def test_all_workers_gone_is_said_and_work_goes_on_with_new_ones(
 
     own.wait_for(1)
     capsys.readouterr()
-    monkeypatch.setattr(cluster, "_say", said)
+    monkeypatch.setattr(cluster, "say", said)
     rows = parallel.run_batches(Held(notes), BATCHES, workers=1, scheduler=own.address, progress=kill)
     assert rows["square"].to_list() == EXPECTED
     assert capsys.readouterr().err == (

@@ -166,11 +166,11 @@ def _replace(path: Path) -> None:
 @pytest.mark.parametrize(
     ("happens", "back", "message"),
     [
-        (lambda path: path.rename(path.with_name("moved.db")), True, "is not there any more: the session was moved"),
-        (lambda path: path.unlink(), False, "is not there any more"),
-        (_replace, False, "is another file now"),
+        (lambda path: path.rename(path.with_name("moved.db")), True, "no longer exists: the session file was moved"),
+        (lambda path: path.unlink(), False, "no longer exists"),
+        (_replace, False, "has been replaced"),
         (lambda path: path.chmod(0o400), True, "is read-only now"),
-        (lambda path: path.parent.rename(path.parent.with_name("other")), True, "is not there any more"),
+        (lambda path: path.parent.rename(path.parent.with_name("other")), True, "no longer exists"),
     ],
 )
 def test_no_answer_is_acknowledged_that_nobody_would_find(

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 class FathomsError(Exception):
@@ -26,6 +26,12 @@ class InputError(FathomsError):
 
 class OutOfMemory(FathomsError, MemoryError):
     """There is not enough memory; the message says for what, and what to do."""
+
+
+def say(text: str) -> None:
+    """A line on standard error; whoever read it may be gone, and the work goes on."""
+    with suppress(OSError, ValueError):
+        print(f"fathoms: {text}", file=sys.stderr, flush=True)
 
 
 MORE_MEMORY = "give fewer or smaller files at a time, or --workers 1, or use a machine with more memory"

@@ -11,12 +11,11 @@ import io
 import os
 import signal
 import sys
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 
-from fathoms.errors import MORE_MEMORY, FathomsError
+from fathoms.errors import MORE_MEMORY, FathomsError, say
 from fathoms.text import shown_safely
 from fathoms.version import __version__
 
@@ -168,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if "fathoms.data.files" in sys.modules:
                 sys.modules["fathoms.data.files"].remove_unfinished()
         if message:
-            _say(message)
+            say(message)
     sys.exit(status)
 
 
@@ -238,9 +237,6 @@ class Stopped(SystemExit):
 def _signals_raise() -> Iterator[None]:
     """SIGTERM and SIGHUP are exceptions in the block: the first one that comes, so that no other disturbs the clean-up.
     One that is ignored, as under `nohup`, stays so."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in numbers}
 
@@ -249,19 +245,18 @@ def _signals_raise() -> Iterator[None]:
             signal.signal(one, signal.SIG_IGN)
         raise Stopped(number)
 
-    for number, handler in before.items():
-        if handler == signal.SIG_DFL:
-            signal.signal(number, stop)
+    try:
+        for number, handler in before.items():
+            if handler == signal.SIG_DFL:
+                signal.signal(number, stop)
+    except ValueError:  # not in the main thread, which alone hears signals
+        yield
+        return
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _say(message: str) -> None:
-    with suppress(OSError):  # a terminal that was closed
-        print(f"fathoms: {message}", file=sys.stderr, flush=True)
 
 
 def _open_output() -> None:

@@ -543,7 +543,8 @@ def _finish(session: Session, args: Namespace) -> None:
             print(f"fathoms: the log ends with event {number:,}, hash {last}", file=sys.stderr)
         if session.sample is not None:
             _finish_sample(session, args)
-    elif not args.quiet:
+    session.log.check_place()
+    if args.export is None and not args.quiet:
         print(f"fathoms: the answers are in {args.session}; --resume --export FILE writes qrels", file=sys.stderr)
 
 

@@ -304,9 +304,22 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
+def _without_empty(folders: list[Path]) -> Iterator[None]:
+    """Folders that were made for the block are removed where it fails, if nobody else put anything there."""
+    try:
+        yield
+    except BaseException:
+        for one in folders:  # the innermost first
+            with suppress(OSError):
+                one.rmdir()
+        raise
+
+
+@contextmanager
 def whole_folder(folder: Path) -> Iterator[Callable[[str, bytes], None]]:
-    """A function that takes names and contents of files in a folder. All of them appear there when the block ends well;
-    when it does not, none of them does, and a folder that was not there before is not there afterwards."""
+    """A function that takes names and contents of files in a folder. All of them appear there when the block ends well,
+    one after another; when it does not, none of them does, and a folder that was not there before is not there
+    afterwards, nor those it is in, unless others put something there."""
     check_folder(folder)
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     staged = folder / _temporary_name()
@@ -318,7 +331,8 @@ def whole_folder(folder: Path) -> Iterator[Callable[[str, bytes], None]]:
             (staged / name).parent.mkdir(parents=True, exist_ok=True)
             (staged / name).write_bytes(content)
 
-    with _unless_it_fails(missing[-1] if missing else staged), _unless_it_fails(staged):
+    ours = folder if folder in missing else staged
+    with _without_empty(missing[1:]), _unless_it_fails(ours), _unless_it_fails(staged):
         with blamed_on(folder):
             staged.mkdir(parents=True)
         yield put

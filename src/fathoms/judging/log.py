@@ -321,6 +321,10 @@ class Log:
             rows = self._connection.execute(f"SELECT {names}, hash FROM {table} ORDER BY 1").fetchall()
             return [values for *values, own in rows if own == file.digest(*values)]
 
+    def check_place(self) -> None:
+        """Raise where nobody would find the answers: the file was moved, removed or replaced."""
+        self._place.check()
+
     def close(self) -> None:
         self._connection.close()
 

@@ -30,6 +30,7 @@ from fathoms.text import pluralise
 PAGE = 4096  # what SQLite makes them, where the file does not say
 KINDS = re.compile("|".join(get_args(file.Kind)).encode())
 MOST = 10_000_000  # events; a greater number is damage
+LONGEST_EVENT = 1 << 20  # bytes; a chain of pages that leads back to itself is followed no further
 LONGEST_HEADER = 48  # bytes before the first value of an event: sizes and types of a dozen columns
 INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes of integers, by type
 
@@ -118,7 +119,7 @@ def _ask_sqlite(path: Path) -> tuple[tuple[int, str, str] | None, dict[str, Any]
     rows: list[tuple[str, str]] = []
     ends = ("SELECT number, hash, meta FROM head", "SELECT seq, '', '' FROM sqlite_sequence WHERE name = 'event'")
     with closing(sqlite3.connect(path)) as connection:
-        connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
+        connection.text_factory = file.as_text
         for query in ends:  # SQLite itself counts events too, which is what older formats have
             with suppress(*file.FAILURES):
                 found = connection.execute(query).fetchone()
@@ -206,7 +207,7 @@ def _cells(raw: bytes, start: int, types: list[int], page: int) -> Iterator[tupl
             return
         payload, at = _varint(raw, begin)
         number, at = _varint(raw, at)
-        if at == start and payload == length and 0 < number < MOST:
+        if at == start and payload == length < LONGEST_EVENT and 0 < number < MOST:
             content = _content(raw, start, length, page)
             if content is not None:
                 yield number, _values(content[raw[start] :], types)
@@ -220,14 +221,14 @@ def _content(raw: bytes, start: int, length: int, page: int) -> bytes | None:
     least = (page - 12) * 32 // 255 - 23
     here = least + (length - least) % (page - 4)
     here = here if here <= most else least
-    content, place = raw[start : start + here], start + here
+    content, place = bytearray(raw[start : start + here]), start + here
     while len(content) < length and place + 4 <= len(raw):
         number = int.from_bytes(raw[place : place + 4])
         place = (number - 1) * page
         if number < 1 or place >= len(raw):
             return None
         content += raw[place + 4 : place + page][: length - len(content)]
-    return content if len(content) == length else None
+    return bytes(content) if len(content) == length else None
 
 
 def _page_size(raw: bytes) -> int:

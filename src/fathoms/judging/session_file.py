@@ -127,7 +127,12 @@ def make_private(path: Path) -> None:
     """A new file that nobody else may read: it holds who judged what, and tokens. SQLite gives its journal the same
     permissions. Where it cannot be made, SQLite will say why."""
     with suppress(OSError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def as_text(raw: bytes) -> str:
+    """Ids need not be valid UTF-8."""
+    return raw.decode(errors="surrogateescape")
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -138,7 +143,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=0, check_same_thread=False)
     except FAILURES as error:
         raise InputError(f"cannot be opened: {error}", str(path)) from None
-    connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
+    connection.text_factory = as_text
     try:
         # No write-ahead log: all that was acknowledged is in the one file, whenever somebody copies it. EXTRA syncs
         # the folder too, or a journal could come back after a power cut and undo what was committed.
@@ -182,11 +187,11 @@ class Place:
     def check(self) -> None:
         """Raise where the file is not there any more, or nobody may write to it."""
         now = self._now()
-        if now is None or now[:2] != self._file[:2]:  # type: ignore[index]
-            gone = "is not there any more" if now is None else "is another file now"
+        if now is None or self._file is None or now[:2] != self._file[:2]:
+            gone = "no longer exists" if now is None else "has been replaced"
             raise LogError(
-                f"{gone}: the session was moved, removed or replaced while it was in use, so nothing more is saved; "
-                "put the file back, or stop and --resume it where it is now",
+                f"{gone}: the session file was moved, removed or replaced while in use, so nothing more is saved; put "
+                "it back, or stop and --resume it where it is now",
                 str(self._path),
             )
         if not now[2] & 0o222:

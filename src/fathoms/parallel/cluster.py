@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,9 +10,8 @@ from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from fathoms.choices import PATIENCE
-from fathoms.errors import FathomsError, InputError
+from fathoms.errors import FathomsError, InputError, say
 from fathoms.parallel.local import ENDING, blocked
-from fathoms.text import shown_safely
 from fathoms.version import __version__
 
 Item = TypeVar("Item")
@@ -181,7 +179,7 @@ class _Crew:
 
     def leave_out(self, worker: str, version: str) -> None:
         if worker not in self.refused:
-            _say(f"the worker {worker} has fathoms {version}, expected {__version__}, as here; it gets no work")
+            say(f"the worker {worker} has fathoms {version}, expected {__version__}, as here; it gets no work")
         self.refused.add(worker)
 
     def only(self) -> list[str] | None:
@@ -216,11 +214,7 @@ class _Watch:
             )
         if now - self.said >= SAY_SECONDS:
             self.said = now
-            _say(f"the scheduler {self.scheduler} has no worker; waiting for one, {_patience - gone:.0f} s at most")
-
-
-def _say(line: str) -> None:
-    print(f"fathoms: {shown_safely(line)}", file=sys.stderr, flush=True)
+            say(f"the scheduler {self.scheduler} has no worker; waiting for one, {_patience - gone:.0f} s at most")
 
 
 def _workers(client: Any, scheduler: str) -> dict[str, int]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+
+from fathoms.errors import say
 
 MINUTE = 60.0
 WRONG_OF_ONE = 10  # wrong tokens from an address in a minute, before none is looked at until the minute is over
@@ -101,7 +102,7 @@ class Talk(logging.Handler):
             since, n = self._kinds.setdefault(kind, (self._clock(), 0))
             self._kinds[kind] = (since, n + 1)
         if n < FIRST:
-            print(f"fathoms: {text}", file=sys.stderr, flush=True)
+            say(text)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Messages of the server are few, each with a text of its own; those of asyncio are not."""
@@ -130,4 +131,4 @@ class Talk(logging.Handler):
             counts = {kind: self._kinds.pop(kind)[1] - FIRST for kind in over}
         for kind, n in counts.items():
             if n > 0:
-                print(f"fathoms: {n:,} more within a minute: {kind.strip()}", file=sys.stderr, flush=True)
+                say(f"{n:,} more of: {kind.strip()}")

@@ -123,7 +123,6 @@ class JudgingService:
         self._seen: dict[str, float] = {}
         self._own: dict[str, _OwnWork] = {}  # as of the assessor's last answer
         self._version = 0
-        self._written = 0  # number of the last event
         self._trace = session.log.marks()
         self._marked = len(self._trace)  # of these are on disk
         self._requests: SimpleQueue[_Request | None] = SimpleQueue()
@@ -141,8 +140,6 @@ class JudgingService:
     # -- life
 
     def start(self) -> None:
-        for event in self.session.log.events()[-1:]:
-            self._written = event.number
         self._take_up_leases()
         self._ask_model()
         for thread in self._threads:
@@ -188,13 +185,15 @@ class JudgingService:
                     break
                 batch.append(more)
             self._serve(batch)
-        self._mark()
+        with suppress(LogError):  # the curve alone; whoever answers was told
+            self._mark()
 
     def _serve(self, batch: list[_Request]) -> None:
         """All requests in one transaction; each one's answer goes out after it."""
         results: dict[int, Any] = {}
         failed: dict[int, Exception] = {}
-        written, version, leases, kept = self._written, self._version, dict(self._leases), self._kept
+        written, version, marked = self.session.log.last, self._version, self._marked
+        leases, kept = dict(self._leases), self._kept
         try:
             self._catch_up()
             with self.session.log.together():
@@ -212,10 +211,10 @@ class JudgingService:
                         except Exception as error:
                             failed[i] = error
                 self._keep_leases()
-                if self._written > written:  # the curve is not worth a sync of its own
+                if self.session.log.last != written:  # the curve is not worth a sync of its own
                     self._mark()
         except Exception as error:
-            self._written, self._leases, self._kept = written, leases, kept
+            self._leases, self._kept, self._marked = leases, kept, marked
             self._is_stale = True
             with suppress(FathomsError):  # the file may be gone, and come back
                 self._catch_up()
@@ -268,9 +267,8 @@ class JudgingService:
         self.session.log.mark(self._trace[self._marked : upto])
         self._marked = upto
 
-    def _wrote(self, event: int, name: str) -> None:
+    def _wrote(self, name: str) -> None:
         self._own.pop(name, None)
-        self._written = event
         self._version += 1
 
     # -- the model thread
@@ -279,7 +277,7 @@ class JudgingService:
         held = [lease.task.candidate for lease in self._held().values()]
         order = _Order(
             self._version,
-            self._written,
+            self.session.log.last[0],
             self.session.judgments,
             len(self.session.judgments),
             self.session.asked_first(),
@@ -488,7 +486,8 @@ class JudgingService:
         done = self._done(name, key, topic, document)
         if done is None:
             self._mine(name, topic, document)
-            self._wrote(self.session.grade(topic, document, grade, name, note, key).number, name)
+            self.session.grade(topic, document, grade, name, note, key)
+            self._wrote(name)
             del self._leases[name]
         return done
 
@@ -496,7 +495,8 @@ class JudgingService:
         done = self._done(name, key, topic, document)
         if done is None:
             self._mine(name, topic, document)
-            self._wrote(self.session.skip(topic, document, name, note, key).number, name)
+            self.session.skip(topic, document, name, note, key)
+            self._wrote(name)
             del self._leases[name]
         return done
 
@@ -532,7 +532,7 @@ class JudgingService:
         task = self.session.undo(name, key)
         if task is None:
             raise Refused(f"there is no answer of {name} to take back")
-        self._wrote(self._written + 1, name)
+        self._wrote(name)
         others = self._with_others(name)
         if task.candidate not in others and self.session.may_grade(task.candidate, name):
             self._lend(name, task)
@@ -545,13 +545,15 @@ class JudgingService:
         done = self._done(name, key, topic, document)
         if done is None:
             self._come(name)
-            self._wrote(self.session.revise(topic, document, grade, name, note, key).number, name)
+            self.session.revise(topic, document, grade, name, note, key)
+            self._wrote(name)
         return done
 
     def settle(self, name: str, topic: str, document: str, grade: int, key: str | None = None) -> Event | None:
         done = self._done(name, key, topic, document)
         if done is None:
-            self._wrote(self.session.settle(topic, document, grade, name, key=key).number, name)
+            self.session.settle(topic, document, grade, name, key=key)
+            self._wrote(name)
         return done
 
     # -- where it stands (work)
