@@ -17,6 +17,7 @@ from fathoms.cli.app import _meaning
 from fathoms.data import files
 from fathoms.data.files import whole_file, whole_folder
 from fathoms.errors import InputError
+from fathoms.judging.web.limits import Talk
 from tests.commands import Command
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -215,6 +216,37 @@ def test_files_of_a_folder_appear_together(tmp_path: Path) -> None:
         put_two(folder, b"after", b"x")
         assert sorted(path.name for path in folder.rglob("*")) == ["a", "b", "in"]
         assert (folder / "a").read_bytes() == b"after"
+
+
+def test_what_others_put_into_a_new_folder_stays(tmp_path: Path) -> None:
+    """Two commands write to out/a and out/b, and the first one, which made `out`, fails."""
+    one, other = tmp_path / "out" / "a", tmp_path / "out" / "b"
+
+    def fail() -> None:
+        with whole_folder(one) as put:
+            put("x", b"1")
+            put_two(other, b"2", b"3")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert (other / "a").read_bytes() == b"2"
+    assert not one.exists()
+
+
+def test_a_line_that_nobody_can_read_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone:
+        def write(self, text: str) -> int:
+            raise BrokenPipeError(32, "Broken pipe")
+
+        def flush(self) -> None:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(sys, "stderr", Gone())
+    talk = Talk()
+    for _ in range(9):
+        talk.say("kind", "text")
+    talk.tell_counts(at_once=True)
 
 
 def test_an_error_of_another_file_is_not_blamed_on_the_output(tmp_path: Path) -> None:

@@ -682,6 +682,46 @@ def test_where_texts_are_missing(judge: Command) -> None:
     assert f"warning: {total} of {total} documents have no text" in done.err
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--export", "s.db"],
+        ["--export", "s.db-journal"],
+        ["--export", "sim/runs/sys1.run"],
+        ["--export", "link.txt"],  # another name of a run
+        ["--export", "more"],  # beside which more.provenance.tsv is a text that is read
+        ["--batch", "3", "--to", "s.db"],
+        ["--batch", "3", "--to", "out.txt", "--export", "out.txt"],
+        ["--web", "--links", "s.db"],
+        ["--web", "--links", "sim/runs/sys1.run"],
+    ],
+)
+def test_nothing_is_written_over_the_session_or_what_is_read(judge: Command, flags: list[str]) -> None:
+    judge("--session", "s.db", stdin="1\n0\n")
+    Path("link.txt").symlink_to("sim/runs/sys1.run")
+    Path("more.provenance.tsv").write_text("101\tone\n")
+    files = [Path("s.db"), Path("sim/runs/sys1.run"), Path("more.provenance.tsv")]
+    before = [path.read_bytes() for path in files]
+    done = judge("--session", "s.db", "--resume", "--topic-texts", "more.provenance.tsv", *flags)
+    assert done.status == 2
+    assert "and written over; choose another name" in done.err
+    assert [path.read_bytes() for path in files] == before
+
+
+def test_a_session_that_is_gone_at_the_end_is_said(judge: Command, tmp_path: Path) -> None:
+    class Removing(io.StringIO):
+        def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
+            line = super().readline()
+            if not line:
+                (tmp_path / "s.db").unlink()
+            return line
+
+    done = judge("--session", "s.db", "--export", "q.txt", stdin=Removing("1\n"))
+    assert Path("q.txt").read_text().endswith(" 1\n")
+    assert "s.db: no longer exists" in done.err
+    assert (done.status, "the answers are in" in done.err) == (2, False)
+
+
 def test_a_text_that_cannot_be_read_can_be_skipped(judge: Command) -> None:
     """It would come again each time the session is resumed, and end it each time."""
     Path("docs").mkdir()

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import fathoms as fm
-from fathoms import parallel
+from fathoms import errors, parallel
 from fathoms.data.runs import scan_runs
 from fathoms.data.simulate import write
 from fathoms.errors import FathomsError, InputError
@@ -334,7 +334,7 @@ def test_all_workers_gone_is_said_and_work_goes_on_with_new_ones(
 ) -> None:
     """The new worker is started once the line is there that says that somebody waits for it."""
     first = own.worker()
-    say = cluster.say
+    say = errors.say
     killed: list[int] = []
 
     def said(line: str) -> None:

@@ -3,6 +3,7 @@ and salvage gives back every answer that is whole."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -16,7 +17,7 @@ import fathoms as fm
 from fathoms.errors import InputError
 from fathoms.judging import session as session_module
 from fathoms.judging.export import export, provenance
-from fathoms.judging.log import Event, KeptLease, Log, Point
+from fathoms.judging.log import Event, KeptLease, Log, Point, check_new
 from fathoms.judging.salvage import salvage
 from fathoms.judging.session import Session
 from fathoms.judging.session_file import Damaged, LogError
@@ -61,11 +62,11 @@ def damaged(path: Path, script: str) -> None:
 @pytest.mark.parametrize(
     ("script", "found"),
     [
-        ("UPDATE event SET grade = 1 WHERE number = 7", "event 7 is not as it was written"),
-        ("UPDATE event SET note = note || ' ' WHERE number = 7", "event 7 is not as it was written"),
-        ("UPDATE event SET time = replace(time, '20', '21') WHERE number = 9", "event 9 is not as it was written"),
-        ("UPDATE event SET key = NULL WHERE number = 7", "event 7 is not as it was written"),
-        ("UPDATE event SET grade = CAST('a' AS BLOB) WHERE number = 7", "event 7 is not as it was written"),
+        ("UPDATE event SET grade = 1 WHERE number = 7", "event 7 has been altered"),
+        ("UPDATE event SET note = note || ' ' WHERE number = 7", "event 7 has been altered"),
+        ("UPDATE event SET time = replace(time, '20', '21') WHERE number = 9", "event 9 has been altered"),
+        ("UPDATE event SET key = NULL WHERE number = 7", "event 7 has been altered"),
+        ("UPDATE event SET grade = CAST('a' AS BLOB) WHERE number = 7", "event 7 has been altered"),
         ("DELETE FROM event WHERE number = 7", "something is missing before event 8"),
         ("DELETE FROM event WHERE number = 1", "something is missing before event 2"),
         ("DELETE FROM event WHERE number > 30", "the last events are missing; the log went on to number 40"),
@@ -76,10 +77,15 @@ def damaged(path: Path, script: str) -> None:
         ("DELETE FROM meta WHERE name = 'seed'", "the settings are not as they were written"),
         ("DELETE FROM meta WHERE name = 'format'", "it does not say which format it has"),
         ("INSERT INTO meta VALUES ('double', '0.5') ON CONFLICT (name) DO UPDATE SET value = '0.5'", "settings"),
+        ("CREATE VIEW more AS SELECT 1", "it has tables, views or triggers that fathoms does not make"),
+        (
+            "CREATE TRIGGER vanish BEFORE INSERT ON event BEGIN SELECT RAISE(IGNORE); END",
+            "it has tables, views or triggers that fathoms does not make",
+        ),
         (
             "INSERT INTO event SELECT 41, kind, topic, document, grade, undone, assessor, time, note, NULL, hash, hash "
             "FROM event WHERE number = 40",
-            "event 41 is not as it was written",
+            "event 41 has been altered",
         ),
     ],
 )
@@ -101,7 +107,7 @@ def test_an_event_of_another_session_does_not_fit(tmp_path: Path) -> None:
         f"ATTACH '{tmp_path / 'b.db'}' AS b; DELETE FROM event; INSERT INTO event SELECT * FROM b.event; "
         "UPDATE head SET (number, hash) = (SELECT number, hash FROM b.head)",
     )
-    with pytest.raises(Damaged, match="something is missing before event 1"):
+    with pytest.raises(Damaged, match="event 1 has been altered"):
         Log.open(tmp_path / "a.db")
 
 
@@ -153,6 +159,37 @@ def test_a_new_hash_does_not_cover_damage(tmp_path: Path) -> None:
     session.log._connection.execute("UPDATE meta SET value = '7' WHERE name = 'seed'")
     with pytest.raises(Damaged, match="settings"):
         session.log.change("guidelines", "x")
+
+
+def test_a_database_of_others_is_left_as_it_is(tmp_path: Path) -> None:
+    """SQLite would switch its write-ahead log off."""
+    path = tmp_path / "theirs.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript("PRAGMA journal_mode = WAL; CREATE TABLE mine (x); INSERT INTO mine VALUES (1)")
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="exists already"):
+        check_new(path)
+    with pytest.raises(InputError, match="is a database of another program"):
+        Log.open(path)
+    assert path.read_bytes() == before
+
+
+def test_a_copy_that_others_can_read_is_private_again(tmp_path: Path) -> None:
+    judged(tmp_path / "s.db")
+    (tmp_path / "s.db").chmod(0o644)
+    log = Log.open(tmp_path / "s.db")
+    assert log.notes == [
+        f"{tmp_path / 's.db'} could be read by others, and now only by you: it holds who judged what, and tokens"
+    ]
+    assert (tmp_path / "s.db").stat().st_mode & 0o777 == 0o600
+    log.close()
+    assert Log.open(tmp_path / "s.db").notes == []
+
+
+def test_a_session_behind_a_link_is_private_too(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "target.db")
+    begin(tmp_path / "link.db").close()
+    assert (tmp_path / "target.db").stat().st_mode & 0o777 == 0o600
 
 
 # -- files that move ----------------------------------------------------------------------------------------------
@@ -235,6 +272,7 @@ def test_without_syncs_something_would_be_lost() -> None:
 
 
 def old_session(path: Path, name: str) -> None:
+    path.touch(0o600)
     connection = sqlite3.connect(path)
     connection.executescript((OLD / f"{name}.sql").read_text())
     connection.close()
@@ -313,7 +351,7 @@ def test_nothing_is_lost_of_a_good_session(tmp_path: Path) -> None:
     events = judged(tmp_path / "s.db")
     found = salvage(tmp_path / "s.db")
     assert found.events == events
-    assert found.sentences == ["Taken out: 40 events of the log, each as it was written.", "Lost: nothing."]
+    assert found.sentences == ["Recovered 40 events; all hashes are correct.", "Lost: nothing."]
     found.write_session(tmp_path / "new.db")
     again = resume(tmp_path / "new.db")
     assert again.log.events() == events
@@ -327,7 +365,7 @@ def test_an_old_session_can_be_salvaged(name: str, tmp_path: Path) -> None:
     found = salvage(tmp_path / "s.db")
     assert found.events == expected
     assert (found.is_proven, found.is_meta_proven, found.is_end_known) == (False, False, True)
-    assert "no hashes to prove them" in found.sentences[0]
+    assert "there are no hashes to prove them" in found.sentences[0]
 
 
 def resume_old_copy(tmp_path: Path, name: str) -> list[Event]:
@@ -411,7 +449,53 @@ def test_events_that_refer_to_lost_ones_stand_alone_or_go(tmp_path: Path) -> Non
     found.write_session(tmp_path / "new.db")
     again = resume(tmp_path / "new.db")
     assert [(event.document, event.grade) for event in again.grades()] == [("b", 0)]
-    assert again.log.meta()["lost"] == [1, 2]
+    assert again.log.meta()["lost"] == [[1, 2]]
+
+
+def test_events_of_another_session_are_not_taken_for_lost_ones(tmp_path: Path) -> None:
+    """Left on the disk, or copied there: they are as they were written, but not here."""
+    for name, grade in (("s.db", 2), ("other.db", 1)):
+        session = begin(tmp_path / name, max_grade=2)
+        for document in "abcd":
+            session.grade("1", document, grade, "ann", f"note of {document}")
+        session.close()
+    path = tmp_path / "s.db"
+    events = salvage(path).events
+    raw = path.read_bytes().replace(b"note of b", b"NOTE OF B") + (tmp_path / "other.db").read_bytes()
+    path.write_bytes(raw)
+    found = salvage(path)
+    assert (found.events, found.lost) == ([events[0], *events[2:]], [2])
+    path.write_bytes(b"\0" * 4096 + raw[4096:])  # nor where the settings cannot be read
+    assert [event.grade for event in salvage(path).events] in ([2, 2, 2], [1, 1, 1, 1])
+
+
+def test_a_number_that_cannot_be_is_not_believed(tmp_path: Path) -> None:
+    judged(tmp_path / "s.db")
+    damaged(tmp_path / "s.db", "UPDATE head SET number = 9999999")
+    found = salvage(tmp_path / "s.db")
+    assert (len(found.events), found.lost, found.is_end_known) == (40, [], False)
+
+
+def test_a_chain_of_pages_that_leads_back_to_itself_ends(tmp_path: Path) -> None:
+    session = begin(tmp_path / "s.db")
+    session.grade("1", "a", 1, "ann", "x" * 20_000)
+    session.close()
+    raw = bytearray((tmp_path / "s.db").read_bytes())
+    first = raw.index(b"x" * 4092) - 4  # the first page that holds nothing else
+    raw[first : first + 4] = (first // 4096 + 1).to_bytes(4)
+    (tmp_path / "s.db").write_bytes(raw)
+    assert salvage(tmp_path / "s.db").lost == [1]
+
+
+def test_a_view_without_end_is_not_asked(tmp_path: Path) -> None:
+    judged(tmp_path / "s.db")
+    endless = (
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'a' || i AS name, 'x' AS value FROM n"
+    )
+    damaged(tmp_path / "s.db", f"ALTER TABLE meta RENAME TO other; CREATE VIEW meta AS {endless}")
+    with pytest.raises(Damaged, match="tables, views or triggers"):
+        Log.open(tmp_path / "s.db")
+    assert len(salvage(tmp_path / "s.db").events) == 40
 
 
 def test_settings_that_were_changed_are_named(tmp_path: Path) -> None:
@@ -420,7 +504,7 @@ def test_settings_that_were_changed_are_named(tmp_path: Path) -> None:
     found = salvage(tmp_path / "s.db")
     assert found.meta is not None
     assert not found.is_meta_proven
-    assert "The settings may not be as they were written" in found.sentences[-1]
+    assert "The settings may have been altered" in found.sentences[-1]
 
 
 def test_what_was_never_committed_is_not_taken(tmp_path: Path) -> None:
@@ -441,16 +525,19 @@ def test_the_command_says_what_it_found_and_where_it_is(tmp_path: Path, fathoms:
     done = fathoms("judge", "--salvage", str(tmp_path / "s.db"))
     assert (done.status, done.err) == (0, "")
     assert done.out.splitlines() == [
-        "Taken out: 40 events of the log, each as it was written.",
+        "Recovered 40 events; all hashes are correct.",
         "Lost: nothing.",
-        f"Go on with the same QRELS, runs and flags, and --resume --session {tmp_path / 's.db.salvaged.db'}",
+        f"To continue, use the same QRELS, runs and flags with --resume --session {tmp_path / 's.db.salvaged.db'}",
     ]
     again = fathoms("judge", "--salvage", str(tmp_path / "s.db"))
     assert (again.status, "exists already" in again.err) == (2, True)
     for words, message in (
-        (["--salvage", str(tmp_path / "none.db")], "no such file"),
-        (["--salvage", str(tmp_path)], "is no file"),
-        (["--salvage", str(OLD / "format1.sql")], "holds nothing of a session of `fathoms judge`"),
+        (["--salvage", str(tmp_path / "none.db")], "expected the file of a session"),
+        (["--salvage", "."], "expected the file of a session"),
+        (
+            ["--salvage", str(OLD / "format1.sql")],
+            "is not a `fathoms judge` session, or nothing in it can be recovered",
+        ),
         (["none", "a.run", "b.run", "--salvage", str(tmp_path / "s.db")], "leave out QRELS, RUN"),
         (["--salvage", str(tmp_path / "s.db"), "--session", str(tmp_path / "s.db")], "exists already"),
     ):

@@ -150,8 +150,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--salvage",
         metavar="FILE",
         type=Path,
-        help="take every good answer out of a damaged session, to --session (FILE.salvaged.db), and say what is lost; "
-        "takes neither QRELS nor RUN",
+        help="recover every intact answer from a damaged session, into --session (FILE.salvaged.db), and say what is "
+        "lost; takes neither QRELS nor RUN",
     )
     parser.add_argument("--assessor", metavar="NAME", help="who judges (your user name)")
     parser.add_argument("--oracle", metavar="QRELS", help="take all answers from this file; for studies and tests")
@@ -249,29 +249,55 @@ def run(args: Namespace) -> int:
 def _salvage(args: Namespace) -> int:
     """Status 1 if something is lost."""
     from fathoms.cli import output
-    from fathoms.data.files import check_not_read, check_writable
-    from fathoms.errors import FathomsError
-    from fathoms.judging.log import check_new
+    from fathoms.data.files import check_apart, check_writable
+    from fathoms.errors import FathomsError, InputError
     from fathoms.judging.salvage import salvage
 
     if args.qrels is not None or args.resume or args.web:
         raise FathomsError("--salvage reads the session's file alone; leave out QRELS, RUN, --resume and --web")
-    target = args.session or args.salvage.with_name(f"{args.salvage.name}.salvaged.db")
-    check_new(target)
-    if args.export is not None:
-        check_writable(args.export)
-        check_not_read(args.export, [str(args.salvage)])
+    if not args.salvage.is_file():
+        raise InputError("expected the file of a session", str(args.salvage))
+    target = args.session or _beside(args.salvage, ".salvaged.db")
+    if target.exists():
+        raise InputError("exists already; choose another file with --session FILE", str(target))
+    check_writable(target)
+    export = args.export or _beside(args.salvage, ".salvaged.txt")
+    check_writable(export)
+    check_apart([*_session_files(target), *_exported(export)], _session_files(args.salvage))
     found = salvage(args.salvage)
     said = found.sentences
     if found.meta is not None:
         found.write_session(target)
-        said.append(f"Go on with the same QRELS, runs and flags, and --resume --session {target}")
+        said.append(f"To continue, use the same QRELS, runs and flags with --resume --session {target}")
     if args.export is not None or found.meta is None:
-        path = args.export or args.salvage.with_name(f"{args.salvage.name}.salvaged.txt")
-        beside = found.write_judgments(path)
-        said.append(f"Judgments written to {path}, who made them to {beside}")
+        beside = found.write_judgments(export)
+        said.append(f"Judgments written to {export}, who made them to {beside}")
     output.put("".join(f"{words}\n" for words in said), None)
     return 1 if found.lost or found.meta is None or not found.is_end_known else 0
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _session_files(path: Path) -> list[Path]:
+    return [path, _beside(path, "-journal")]
+
+
+def _exported(path: Path | None) -> list[Path]:
+    """What --export writes."""
+    return [] if path is None else [path, *(_beside(path, ending) for ending in (".provenance.tsv", ".sample.tsv"))]
+
+
+def _check_files_apart(args: Namespace) -> None:
+    """Nothing that is written may take the place of the session, of what is read, or of something else written."""
+    from fathoms.data.files import check_apart
+    from fathoms.data.runs import expand
+
+    read = [args.qrels, args.topic_texts, args.docs, *args.labels, args.first, args.answers, args.oracle]
+    read += [args.token_file, args.assessors, args.grades, args.guidelines, args.certificate, args.key]
+    written = [*_session_files(args.session), *_exported(args.export), args.to, args.links]
+    check_apart(filter(None, written), [*filter(None, read), *expand(args.runs)])
 
 
 def _check_batch(args: Namespace) -> None:
@@ -326,6 +352,7 @@ def _judge(args: Namespace) -> int:
     from fathoms.judging.terminal import Conversation
 
     options.check_sources(args)
+    _check_files_apart(args)
     if "-" in (args.qrels, *args.runs, args.first) and args.oracle is None and not _is_by_file(args):
         raise FathomsError("standard input is for the answers; QRELS, RUN and --first must be files")
     for target in (args.export, args.to):
@@ -377,8 +404,12 @@ def _judge(args: Namespace) -> int:
         except KeyboardInterrupt:
             print(f"\nfathoms: all answers are saved in {args.session}; go on with --resume", file=sys.stderr)
             raise
+        if args.export is not None:
+            _export(session, args)
+        session.log.check_place()  # before it is said where the answers are
         output.put(_summary(session), None)
-        _finish(session, args)
+        if args.export is None and not args.quiet:
+            print(f"fathoms: the answers are in {args.session}; --resume --export FILE writes qrels", file=sys.stderr)
     return 0
 
 
@@ -532,23 +563,19 @@ def _summary(session: Session) -> str:
     return f"{head}\n{systems}\nOpen pairs, least sure first\n{table}{more}{opinions}"
 
 
-def _finish(session: Session, args: Namespace) -> None:
-    if args.export is not None:
-        from fathoms.judging.export import export
+def _export(session: Session, args: Namespace) -> None:
+    from fathoms.judging.export import export
 
-        beside = export(session, args.export)
-        if not args.quiet:
-            number, last = session.log.last
-            print(f"fathoms: judgments written to {args.export}, who made them to {beside}", file=sys.stderr)
-            print(f"fathoms: the log ends with event {number:,}, hash {last}", file=sys.stderr)
-        if session.sample is not None:
-            _finish_sample(session, args)
-    session.log.check_place()
-    if args.export is None and not args.quiet:
-        print(f"fathoms: the answers are in {args.session}; --resume --export FILE writes qrels", file=sys.stderr)
+    beside = export(session, args.export)
+    if not args.quiet:
+        number, last = session.log.last
+        print(f"fathoms: judgments written to {args.export}, who made them to {beside}", file=sys.stderr)
+        print(f"fathoms: the log ends with event {number:,}, hash {last}", file=sys.stderr)
+    if session.sample is not None:
+        _export_sample(session, args)
 
 
-def _finish_sample(session: Session, args: Namespace) -> None:
+def _export_sample(session: Session, args: Namespace) -> None:
     from fathoms.errors import FathomsError
     from fathoms.judging.export import export_sample
 

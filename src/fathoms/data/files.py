@@ -223,6 +223,25 @@ def check_not_read(target: str | os.PathLike[str], sources: Iterable[str]) -> No
         raise InputError("is one of the files to read; choose another name to write to", os.fspath(target))
 
 
+def check_apart(targets: Iterable[str | os.PathLike[str]], sources: Iterable[str | os.PathLike[str]]) -> None:
+    """No file may be written twice, nor in the place of one that is read, whatever names lead there."""
+    known = {_identity(source): "read" for source in sources}
+    for target in targets:
+        found = _identity(target)
+        if found in known and not _is_device(Path(target)):
+            raise InputError(f"would be {known[found]} and written over; choose another name", os.fspath(target))
+        known[found] = "written"
+
+
+def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | str:
+    """The same for all names of a file."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return found.st_dev, found.st_ino
+
+
 def check_folder(target: str | os.PathLike[str]) -> None:
     """A folder to write to may be missing, but not be something else."""
     if os.path.exists(target) and not os.path.isdir(target):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -162,6 +162,7 @@ class Log:
         self._connection = connection
         self._place = file.Place(path)
         self._last: tuple[int, str] | None = None  # number and hash of the last event, where it is known
+        self._named: str | None = None  # the session's identity, the same
 
     @classmethod
     def create(cls, path: Path, meta: Mapping[str, Any]) -> Log:
@@ -172,10 +173,9 @@ class Log:
                 raise _exists(path)
             with log._transaction():
                 log._connection.execute(f"PRAGMA application_id = {file.APPLICATION}")
-                file.execute_all(log._connection, file.SCHEMA)
-                identity = file.new_identity()
-                log._connection.execute("INSERT INTO head VALUES (1, 0, ?, '')", (file.first_hash(identity),))
-                log._put_meta({"format": file.FORMAT, "identity": identity, **meta})
+                for script in (file.OLD_SCHEMA, file.UPGRADE, file.TRIGGERS):
+                    file.execute_all(log._connection, script)
+                log._begin_chain(meta)
         return log
 
     @classmethod
@@ -184,12 +184,16 @@ class Log:
         not_begun = InputError("no session has been begun in this file; leave out --resume to begin one", str(path))
         if not _is_something(path):
             raise not_begun
+        others = InputError("is a database of another program, expected a session of `fathoms judge`", str(path))
+        seen = file.glance(path)
+        if seen is not None and seen[0] != file.APPLICATION and seen[1] and not _is_cut_short(path):
+            raise others
         log = cls(path, file.connect(path, "rw"))
         with log._reading(), log._closing_on_error():
             if _is_empty(log._connection):
                 raise not_begun
             if log._connection.execute("PRAGMA application_id").fetchone()[0] != file.APPLICATION:
-                raise InputError("is a database of another program, expected a session of `fathoms judge`", str(path))
+                raise others
             file.check_pages(log._connection, path)
             format = log._format()
             if format in file.OLD_FORMATS:
@@ -200,8 +204,11 @@ class Log:
                     "fathoms",
                     str(path),
                 )
-            log.meta()
             log.events()
+        if file.keep_private(path):
+            log.notes.append(
+                f"{path} could be read by others, and now only by you: it holds who judged what, and tokens"
+            )
         return log
 
     # -- settings
@@ -240,7 +247,7 @@ class Log:
         with self._reading():
             names = ", ".join(file.COLUMNS)
             rows = self._connection.execute(f"SELECT {names}, previous, hash FROM event ORDER BY number").fetchall()
-            file.check_chain(rows, file.first_hash(self.meta()["identity"]), self._head()[:2], self.path)
+            file.check_chain(rows, self._identity(), self._head()[:2], self.path)
             return [Event(*row[:-2]) for row in rows]
 
     def append(
@@ -276,12 +283,14 @@ class Log:
     def _put(self, event: Event) -> None:
         values = astuple(event)
         previous = self.last[1]
-        own = file.digest(previous, *values)
+        own = file.event_hash(self._identity(), previous, values)
         # As bytes, since Python's module for SQLite does not take text that is no UTF-8; SQLite does not mind.
         words = [id_bytes(value) if isinstance(value, str) else value for value in (*values, previous, own)]
         marks = ", ".join("CAST(? AS TEXT)" if isinstance(word, bytes) else "?" for word in words)
         names = ", ".join(file.COLUMNS)
-        self._connection.execute(f"INSERT INTO event ({names}, previous, hash) VALUES ({marks})", words)
+        done = self._connection.execute(f"INSERT INTO event ({names}, previous, hash) VALUES ({marks})", words)
+        if done.rowcount != 1:
+            raise file.Damaged("an answer was not taken", self.path)
         self._connection.execute("UPDATE head SET number = ?, hash = ?", (event.number, own))
         self._last = event.number, own
 
@@ -337,6 +346,11 @@ class Log:
             raise file.Damaged("it does not say where the log ends", self.path)
         return found
 
+    def _identity(self) -> str:
+        if self._named is None:
+            self._named = self.meta().get("identity", "")
+        return self._named
+
     def _format(self) -> Any:
         found = self._connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
         try:
@@ -349,9 +363,7 @@ class Log:
         with self._transaction():
             before = self._format()
             file.execute_all(self._connection, file.UPGRADE)
-            identity = file.new_identity()
-            self._connection.execute("INSERT INTO head VALUES (1, 0, ?, '')", (file.first_hash(identity),))
-            self._put_meta({"format": file.FORMAT, "identity": identity})
+            self._begin_chain({})
             events, points = self._old_events(), self._connection.execute("SELECT * FROM trace").fetchall()
             try:
                 settings_of(self.meta())
@@ -366,6 +378,11 @@ class Log:
         self.notes.append(
             f"{self.path} had format {before} and has {file.FORMAT} now, which fathoms 0.2.0 and older cannot read"
         )
+
+    def _begin_chain(self, meta: Mapping[str, Any]) -> None:
+        identity = file.new_identity()
+        self._connection.execute("INSERT INTO head VALUES (1, 0, ?, '')", (file.first_hash(identity),))
+        self._put_meta({"format": file.FORMAT, "identity": identity, **meta})
 
     def _old_events(self) -> list[Event]:
         names = ", ".join(file.COLUMNS)
@@ -443,12 +460,23 @@ def is_plausible(event: Event) -> bool:
 def check_new(path: Path) -> None:
     """Find out before the work that a session cannot be begun here."""
     check_writable(path)
-    if _is_something(path):
-        connection = file.connect(path, "rw")
-        is_empty = _is_empty(connection)
-        connection.close()
-        if not is_empty:
-            raise _exists(path)
+    if _is_something(path) and not _is_blank(path):
+        raise _exists(path)
+
+
+def _is_blank(path: Path) -> bool:
+    """Whether nothing was ever committed to a file, as where the making of a session was cut short. One of others is
+    left as it is."""
+    if not _is_cut_short(path):
+        seen = file.glance(path)
+        return seen is not None and seen[1] == 0
+    with closing(file.connect(path, "rw")) as connection:
+        return _is_empty(connection)
+
+
+def _is_cut_short(path: Path) -> bool:
+    """Whether a transaction was left in the middle of it, so that it has to be rolled back before anything is known."""
+    return path.with_name(f"{path.name}-journal").exists()
 
 
 def _is_something(path: Path) -> bool:

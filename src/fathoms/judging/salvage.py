@@ -29,6 +29,8 @@ from fathoms.text import pluralise
 
 PAGE = 4096  # what SQLite makes them, where the file does not say
 KINDS = re.compile("|".join(get_args(file.Kind)).encode())
+IDENTITY = re.compile(rb'identity"([0-9a-f]{32})"')  # as the settings have it
+SHORTEST_EVENT = 40  # bytes, in any format
 MOST = 10_000_000  # events; a greater number is damage
 LONGEST_EVENT = 1 << 20  # bytes; a chain of pages that leads back to itself is followed no further
 LONGEST_HEADER = 48  # bytes before the first value of an event: sizes and types of a dozen columns
@@ -51,7 +53,8 @@ class Salvaged:
         """A new session that goes on from what was found."""
         if self.meta is None:
             raise FathomsError("the settings of the session cannot be read, so it cannot go on")
-        log = Log.create(Path(path), {**self.meta, "lost": self.lost})
+        settings = {name: value for name, value in self.meta.items() if name not in ("format", "identity")}
+        log = Log.create(Path(path), {**settings, "lost": _ranges(self.lost)})
         log.take_over(self.events)
         log.close()
 
@@ -71,19 +74,19 @@ class Salvaged:
     @property
     def sentences(self) -> list[str]:
         """What was found and what was not, in words."""
-        n = len(self.events)
-        proof = "each as it was written" if self.is_proven else "the format has no hashes to prove them"
-        said = [f"Taken out: {pluralise(n, 'event')} of the log, {proof}."]
+        proof = "all hashes are correct" if self.is_proven else "there are no hashes to prove them"
+        said = [f"Recovered {pluralise(len(self.events), 'event')}; {proof}."]
         if self.lost:
-            said.append(f"Lost: {pluralise(len(self.lost), 'event')}, {_ranges(self.lost)}.")
+            many = pluralise(len(self.lost), "event")
+            said.append(f"Lost: {many}, number{'' if len(self.lost) == 1 else 's'} {_listed(_ranges(self.lost))}.")
         else:
-            said.append("Lost: nothing." if self.is_end_known else "Lost: nothing up to there.")
+            said.append("Lost: nothing." if self.is_end_known else "Lost: nothing up to the last of these.")
         if not self.is_end_known:
-            said.append("The file does not say how far the log went; more may be lost at its end.")
+            said.append("The file does not say where the log ended; more may be lost there.")
         if self.meta is None:
             said.append("The settings cannot be read: begin another session with the judgments as its QRELS.")
         elif not self.is_meta_proven:
-            said.append("The settings may not be as they were written: compare them with what you began with.")
+            said.append("The settings may have been altered: compare them with what you began with.")
         return said
 
 
@@ -91,49 +94,61 @@ def salvage(path: str | os.PathLike[str]) -> Salvaged:
     """Every answer in the file of a damaged judging session that is as it was written; the file stays as it is."""
     path = Path(path)
     if not path.is_file():
-        raise InputError("no such file" if not path.exists() else "is no file", str(path))
+        raise InputError("no such file" if not path.exists() else "is not a file", str(path))
     with tempfile.TemporaryDirectory(prefix="fathoms.") as folder:
         copy = Path(folder, "session.db")
         for ending in ("", "-journal"):
             with suppress(FileNotFoundError):
                 shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
-        head, meta, is_meta_proven = _ask_sqlite(copy)  # which also takes back what was never committed
+        head, rows = _ask_sqlite(copy)  # which also takes back what was never committed
         raw = copy.read_bytes()
-    found = _events(raw)
-    proven = [one for one in found if one.hash]
-    chosen = _chosen(proven or found, head)
-    last = max([*chosen, head[0] if head else 0], default=0)
+    meta = _meta(rows)
+    found, is_proven = _events(raw, meta)
+    chosen = _chosen(found, head)
+    if not chosen and meta is None:
+        raise InputError("is not a `fathoms judge` session, or nothing in it can be recovered", str(path))
+    most = len(raw) // SHORTEST_EVENT  # a greater number is damage
+    end = head[0] if head is not None and head[0] <= most else None
+    last = max([*chosen, end or 0], default=0)
     lost = [number for number in range(1, last + 1) if number not in chosen]
-    if not chosen and meta is None and not raw.startswith(b"SQLite format 3\0"):
-        raise InputError("holds nothing of a session of `fathoms judge`", str(path))
     events = _without_dangling([chosen[number].event for number in sorted(chosen)])
-    return Salvaged(events, lost, head is not None, bool(proven) or not chosen, meta, is_meta_proven)
+    is_meta_proven = head is not None and file.meta_hash(rows) == head[2]
+    return Salvaged(events, lost, end is not None, is_proven, meta, is_meta_proven)
 
 
 # -- through SQLite, as far as it goes ----------------------------------------------------------------------------
 
 
-def _ask_sqlite(path: Path) -> tuple[tuple[int, str, str] | None, dict[str, Any] | None, bool]:
-    """Where the log ends, the settings, and whether these are proven."""
-    head: tuple[int, str, str] | None = None
+Head = tuple[int, str, str]  # number and hash of the last event, hash of the settings
+
+
+def _ask_sqlite(path: Path) -> tuple[Head | None, list[tuple[str, str]]]:
+    """Where the log ends, and the rows of the settings."""
+    head: Head | None = None
     rows: list[tuple[str, str]] = []
+    # SQLite itself counts events too, which is what older formats have.
     ends = ("SELECT number, hash, meta FROM head", "SELECT seq, '', '' FROM sqlite_sequence WHERE name = 'event'")
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(sqlite3.connect(path)) as connection, suppress(*file.FAILURES):
         connection.text_factory = file.as_text
-        for query in ends:  # SQLite itself counts events too, which is what older formats have
+        if not file.is_ours(connection):
+            return None, []
+        for query in ends:
             with suppress(*file.FAILURES):
                 found = connection.execute(query).fetchone()
-                if head is None and found is not None and isinstance(found[0], int) and 0 <= found[0] < MOST:
+                if head is None and found is not None and isinstance(found[0], int) and found[0] >= 0:
                     head = found
-        with suppress(*file.FAILURES):
-            rows.extend(connection.execute("SELECT name, value FROM meta"))  # as many as can be read
+        rows.extend(connection.execute("SELECT name, value FROM meta"))  # as many as can be read
+    return head, rows
+
+
+def _meta(rows: list[tuple[str, str]]) -> dict[str, Any] | None:
+    """The settings, where a session can go on with them."""
     try:
         meta = {name: json.loads(value) for name, value in rows if isinstance(name, str) and name.isidentifier()}
         settings_of(meta)
     except (FathomsError, TypeError, ValueError):
-        return head, None, False
-    known = {name: value for name, value in meta.items() if name not in ("format", "identity")}
-    return head, known, head is not None and file.meta_hash(rows) == head[2]
+        return None
+    return meta
 
 
 # -- in the bytes -------------------------------------------------------------------------------------------------
@@ -146,21 +161,37 @@ class _Found:
     hash: str = ""
 
 
-def _events(raw: bytes) -> list[_Found]:
-    found: list[_Found] = []
-    for number, values in _records(raw):
+def _events(raw: bytes, meta: dict[str, Any] | None) -> tuple[list[_Found], bool]:
+    """What was found, and whether it is proven: each event has a hash of itself in its session. Which session that is
+    the settings say; where they cannot be read, the name in the file that most events go by."""
+    records = list(_records(raw))
+    known = (meta or {}).get("identity")
+    names = [known] if isinstance(known, str) else sorted({match[1].decode() for match in IDENTITY.finditer(raw)})
+    proven = max((_proven(records, name) for name in names), key=len, default=[])
+    if names:
+        return proven, True
+    plausible = [_Found(event) for event in map(_unproven, records) if event is not None and is_plausible(event)]
+    return plausible, not plausible
+
+
+def _proven(records: list[tuple[int, list[Any]]], identity: str) -> list[_Found]:
+    found = []
+    for number, values in records:
         if len(values) == len(file.COLUMNS) + 2:
             *fields, previous, own = values[1:]
-            if own == file.digest(previous, number, *fields):
+            if own == file.event_hash(identity, previous, (number, *fields)):
                 found.append(_Found(Event(number, *fields), previous, own))
-        elif len(values) == len(file.COLUMNS) - 1:  # without a key, as formats 1 and 2 have it
-            event = Event(number, *values[1:])
-            if is_plausible(event):
-                found.append(_Found(event))
     return found
 
 
-def _chosen(found: Sequence[_Found], head: tuple[int, str, str] | None) -> dict[int, _Found]:
+def _unproven(record: tuple[int, list[Any]]) -> Event | None:
+    """An event by its form alone: as formats 1 and 2 have it, or where nothing says which session it is of."""
+    number, (_, *values) = record
+    fields = len(file.COLUMNS) - 1
+    return Event(number, *values[:fields]) if len(values) in (fields - 1, fields + 2) else None
+
+
+def _chosen(found: Sequence[_Found], head: Head | None) -> dict[int, _Found]:
     """By number. Of several with one number, as an interrupted transaction may leave them, the one that others build
     on."""
     built_on = {one.previous for one in found} | ({head[1]} if head else set())
@@ -279,17 +310,27 @@ def _values(body: bytes, types: list[int]) -> list[Any]:
     return values
 
 
-def _ranges(numbers: Sequence[int]) -> str:
-    """
+def _ranges(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """First and last of numbers that follow each other.
+
     >>> _ranges([3, 4, 5, 9])
-    'numbers 3 to 5 and 9'
+    [(3, 5), (9, 9)]
     """
-    runs: list[list[int]] = []
+    runs: list[tuple[int, int]] = []
     for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
         else:
-            runs.append([number])
-    parts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
-    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"number{'' if len(numbers) == 1 else 's'} {listed}"
+            runs.append((number, number))
+    return runs
+
+
+def _listed(ranges: Sequence[tuple[int, int]], most: int = 10) -> str:
+    """
+    >>> _listed([(3, 5), (9, 9)])
+    '3 to 5 and 9'
+    """
+    parts = [str(first) if first == last else f"{first} to {last}" for first, last in ranges[:most]]
+    if len(ranges) > most:
+        parts.append(f"{len(ranges) - most:,} more stretches")
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

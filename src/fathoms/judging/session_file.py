@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import sqlite3
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -21,6 +23,7 @@ from typing import Any, Literal, get_args
 from fathoms.errors import InputError
 
 FORMAT = 3
+LONGEST_VALUE = 64 << 20  # bytes of a value, all settings of a large session among them
 OLD_FORMATS = (1, 2)  # without hashes; 2 has revisions
 APPLICATION = 0x6661746D  # what SQLite calls an application id: whose file this is
 Kind = Literal["grade", "skip", "undo", "final"]
@@ -30,14 +33,7 @@ TRIGGERS = """
 CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
 CREATE TRIGGER event_is_never_removed BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
 """
-BESIDE = """
-CREATE TABLE head (place INTEGER PRIMARY KEY CHECK (place = 1), number INTEGER NOT NULL, hash TEXT NOT NULL,
-    meta TEXT NOT NULL);
-CREATE TABLE lease (assessor TEXT PRIMARY KEY, topic TEXT NOT NULL, document TEXT NOT NULL, until REAL NOT NULL,
-    hash TEXT NOT NULL);
-CREATE UNIQUE INDEX event_key ON event (key);
-"""
-SCHEMA = f"""
+OLD_SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE event (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -48,13 +44,17 @@ CREATE TABLE event (
     undone INTEGER REFERENCES event (number),
     assessor TEXT NOT NULL,
     time TEXT NOT NULL,
-    note TEXT NOT NULL,
-    key TEXT,
-    previous TEXT NOT NULL DEFAULT '',
-    hash TEXT NOT NULL DEFAULT ''
+    note TEXT NOT NULL
 );
-CREATE TABLE trace (event INTEGER PRIMARY KEY, judged INTEGER, settled INTEGER, least REAL, hash TEXT);
-{BESIDE}{TRIGGERS}"""
+CREATE TABLE trace (event INTEGER PRIMARY KEY, judged INTEGER, settled INTEGER, least REAL);
+{TRIGGERS}"""
+BESIDE = """
+CREATE TABLE head (place INTEGER PRIMARY KEY CHECK (place = 1), number INTEGER NOT NULL, hash TEXT NOT NULL,
+    meta TEXT NOT NULL);
+CREATE TABLE lease (assessor TEXT PRIMARY KEY, topic TEXT NOT NULL, document TEXT NOT NULL, until REAL NOT NULL,
+    hash TEXT NOT NULL);
+CREATE UNIQUE INDEX event_key ON event (key);
+"""
 UPGRADE = f"""
 DROP TRIGGER IF EXISTS event_is_never_changed;
 DROP TRIGGER IF EXISTS event_is_never_removed;
@@ -83,6 +83,44 @@ class Damaged(LogError):
         )
 
 
+# -- whose file it is -----------------------------------------------------------------------------------------------
+
+
+def glance(path: Path) -> tuple[int, int] | None:
+    """Whose database a file is and how many tables and the like it has, as it stands there: nothing is locked, written
+    or rolled back. None if it is no database."""
+    uri = f"{Path(os.path.abspath(path)).as_uri()}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            return application, connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    except FAILURES:
+        return None
+
+
+@cache
+def _known_schema() -> frozenset[tuple[str, str, str]]:
+    """All tables, indexes and triggers that a session may have: type, name and SQL."""
+    found: set[tuple[str, str, str]] = set()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for script in (OLD_SCHEMA, UPGRADE, TRIGGERS):
+            connection.executescript(script)
+            found |= _schema(connection)
+    return frozenset(found)
+
+
+def _schema(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    return {(str(type), str(name), re.sub(r"\s", "", str(sql or ""))) for type, name, sql in rows}
+
+
+def is_ours(connection: sqlite3.Connection) -> bool:
+    """Whether a session has the tables that fathoms makes and nothing else: no view that never ends, no trigger that
+    has answers vanish."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+    return _schema(connection) <= _known_schema()
+
+
 # -- hashes -------------------------------------------------------------------------------------------------------
 
 
@@ -107,12 +145,17 @@ def meta_hash(rows: Iterable[tuple[str, str]]) -> str:
     return digest(*sorted(map(list, rows), key=str))  # damaged ones may have no names to sort by
 
 
-def check_chain(rows: Sequence[Sequence[Any]], start: str, head: tuple[int, str], path: Path) -> None:
+def event_hash(identity: str, previous: str, values: Iterable[Any]) -> str:
+    """Of an event in its place, in its session: neither fits anywhere else."""
+    return digest(identity, previous, *values)
+
+
+def check_chain(rows: Sequence[Sequence[Any]], identity: str, head: tuple[int, str], path: Path) -> None:
     """Whether events, each with the hash before it and its own, are those that were written, all of them."""
-    last = start
+    last = first_hash(identity)
     for *values, previous, own in rows:
-        if own != digest(previous, *values):
-            raise Damaged(f"event {values[0]} is not as it was written", path)
+        if own != event_hash(identity, previous, values):
+            raise Damaged(f"event {values[0]} has been altered", path)
         if previous != last:
             raise Damaged(f"something is missing before event {values[0]}", path)
         last = own
@@ -121,6 +164,17 @@ def check_chain(rows: Sequence[Sequence[Any]], start: str, head: tuple[int, str]
 
 
 # -- opening ------------------------------------------------------------------------------------------------------
+
+
+def keep_private(path: Path) -> bool:
+    """A file that others may read, as a copy may be, is for its owner alone from now on; whether it was not."""
+    try:
+        is_open = bool(os.stat(path).st_mode & 0o077)
+        if is_open:
+            os.chmod(path, 0o600)
+    except OSError:  # somebody else's
+        return False
+    return is_open
 
 
 def make_private(path: Path) -> None:
@@ -170,7 +224,9 @@ def execute_all(connection: sqlite3.Connection, script: str) -> None:
 
 
 def check_pages(connection: sqlite3.Connection, path: Path) -> None:
-    """What SQLite itself can see of damage."""
+    """Whether the tables are ours, and what SQLite itself can see of damage."""
+    if not is_ours(connection):
+        raise Damaged("it has tables, views or triggers that fathoms does not make", path)
     found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
     if found != "ok":
         raise Damaged(" ".join(found.split()), path)
