@@ -27,11 +27,12 @@ from starlette.testclient import TestClient
 from fathoms.errors import FathomsError
 from fathoms.judging import texts as module
 from fathoms.judging.texts import Entry, Texts, open_texts, passages
+from fathoms.judging.web import readers
 from fathoms.judging.web import server as web
 from fathoms.judging.web.access import Address, check_token, new_token
 from fathoms.judging.web.connections import GuardedProtocol
 from fathoms.judging.web.limits import FIRST, WRONG_OF_ALL, WRONG_OF_ONE, ConnectionLimits, Talk, WrongTokens
-from fathoms.judging.web.server import HEADERS, LONGEST, MOST_PARAGRAPHS, Page, PageServer, bound
+from fathoms.judging.web.server import HEADERS, LONGEST_TEXT, MOST_PARAGRAPHS, Page, PageServer, bound
 from fathoms.judging.web.service import JudgingService
 from tests.test_web import BASE, DOCUMENTS, TOKEN, Clock, Place, Site, Words, answer, enter, place
 
@@ -132,6 +133,14 @@ class Running:
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=10)
 
+    def post(self, path: str, body: dict[str, Any]) -> bytes:
+        """A request of a program."""
+        text = json.dumps(body)
+        return (
+            f"POST /api/{path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}"
+        ).encode()
+
     def stop(self) -> None:
         self.server.should_exit = True
         self._thread.join(20)
@@ -224,17 +233,12 @@ def test_idle_connections_are_closed_and_busy_ones_are_not(running: Callable[...
 
 def test_whoever_does_not_read_is_closed(running: Callable[..., Running]) -> None:
     """A text too large for the buffers on the way, asked for and not read."""
-    large = Words({name: Entry("", ("\N{GRINNING FACE}" * LONGEST,)) for name in DOCUMENTS})  # 12 bytes each
+    large = Words({name: Entry("", ("\N{GRINNING FACE}" * LONGEST_TEXT,)) for name in DOCUMENTS})  # 12 bytes each
     here = running(documents=large)
-    body = json.dumps({"name": "ann"})
-    head = (
-        f"POST /api/next HTTP/1.1\r\nHost: 127.0.0.1:{here.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
-    )
     connections = here.server._connections
     with here.connect() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        one.sendall(head.encode())
+        one.sendall(here.post("next", {"name": "ann"}))
         assert wait_until(lambda: connections._open.total() == 1)
         assert wait_until(lambda: connections._open.total() == 0)
 
@@ -346,7 +350,7 @@ class Bad(Words):
 def test_whatever_is_wrong_with_a_text_its_document_can_be_judged(
     place: Callable[..., Place], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(web, "READING", 0.1)
+    monkeypatch.setattr(readers, "READING_SECONDS", 0.1)
     bad = Bad()
     app = Page(place().service, None, bad, Address(token=TOKEN)).app()
     client = TestClient(app, base_url=BASE, headers={"Authorization": f"Bearer {TOKEN}"})
@@ -364,7 +368,7 @@ def test_whatever_is_wrong_with_a_text_its_document_can_be_judged(
         assert (listed.status_code, len(listed.json()["judgments"])) == (200, len(DOCUMENTS))
     finally:
         bad.go_on.set()
-    assert "fathoms: warning: a text cannot be shown: " in capsys.readouterr().err
+    assert "fathoms: warning: document d" in capsys.readouterr().err
 
 
 def test_a_slow_text_keeps_nobody_else_waiting(place: Callable[..., Place]) -> None:
@@ -393,6 +397,83 @@ def test_a_slow_text_keeps_nobody_else_waiting(place: Callable[..., Place]) -> N
     finally:
         go_on.set()
         waits.join(10)
+
+
+def test_texts_that_hang_give_their_places_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "READING_SECONDS", 0.2)
+    monkeypatch.setattr(readers, "MOST_ABANDONED", readers.AT_ONCE + 1)
+    go_on = threading.Event()
+
+    async def use() -> None:
+        here = readers.Readers()
+        hanging = [asyncio.create_task(here.read(go_on.wait, 10)) for _ in range(readers.AT_ONCE)]
+        await asyncio.sleep(0.1)
+        assert await here.read(lambda: 7) == 7  # when those before are given up
+        assert [type(one) for one in await asyncio.gather(*hanging, return_exceptions=True)] == [TimeoutError] * 4
+        with pytest.raises(TimeoutError):
+            await here.read(go_on.wait, 10)
+        with pytest.raises(TimeoutError):  # too many: not even begun
+            await here.read(lambda: pytest.fail("begun"))
+        go_on.set()
+        assert await asyncio.to_thread(wait_until, lambda: not any(one.is_alive() for one in here._abandoned))
+        assert await here.read(lambda: 8) == 8
+
+    try:
+        asyncio.run(use())
+    finally:
+        go_on.set()
+
+
+@pytest.mark.parametrize("hangs", ["topic", "document"])
+def test_what_hangs_is_named_and_the_other_is_shown(
+    place: Callable[..., Place], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], hangs: str
+) -> None:
+    monkeypatch.setattr(readers, "READING_SECONDS", 0.2)
+    go_on = threading.Event()
+
+    class Hangs(Words):
+        def get(self, name: str) -> Entry | None:
+            go_on.wait(10)
+            return None
+
+    good = Words({name: Entry("", ("words",)) for name in ("1", *DOCUMENTS)})
+    topics, documents = (Hangs({}), good) if hangs == "topic" else (good, Hangs({}))
+    app = Page(place().service, topics, documents, Address(token=TOKEN)).app()
+    client = TestClient(app, base_url=BASE, headers={"Authorization": f"Bearer {TOKEN}"})
+    try:
+        task = client.post("/api/next", json={"name": "ann"}).json()["document"]
+    finally:
+        go_on.set()
+    assert {one: task[one]["body"] is None for one in ("topic", "document")} == {
+        one: one == hangs for one in ("topic", "document")
+    }
+    assert f"warning: {hangs} {task[hangs]['id']} cannot be shown: not read within" in capsys.readouterr().err
+
+
+def test_a_text_that_hangs_does_not_keep_the_server_from_ending(
+    running: Callable[..., Running], capsys: pytest.CaptureFixture[str]
+) -> None:
+    go_on, begun = threading.Event(), threading.Event()
+
+    class Hangs(Words):
+        def get(self, name: str) -> Entry | None:
+            begun.set()
+            go_on.wait(20)
+            return None
+
+    here = running(ConnectionLimits(), documents=Hangs({}))
+    here.server.config.timeout_graceful_shutdown = 1
+    with here.connect() as one:
+        one.sendall(here.post("next", {"name": "ann"}))
+        assert begun.wait(10)
+        start = time.monotonic()
+        here.stop()
+        heard = rest(one)
+        took = time.monotonic() - start
+    go_on.set()
+    assert took < 8
+    assert heard == b"" or (heard.startswith(b"HTTP/1.1 503 ") and b"the page is closing" in heard)
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_many_paragraphs_are_cut() -> None:

@@ -37,7 +37,7 @@ from fathoms.judging.select import STRATEGIES
 from fathoms.judging.session import Session
 from fathoms.judging.texts import Entry
 from fathoms.judging.web.access import Address
-from fathoms.judging.web.server import LARGEST, LONGEST, PAGES, Page, PageOptions
+from fathoms.judging.web.server import LARGEST_REQUEST, LONGEST_TEXT, PAGES, Page, PageOptions
 from fathoms.judging.web.service import SHOWN, JudgingService, Refused, name_of, thinned
 
 DOCUMENTS = [f"d{i:02}" for i in range(12)]
@@ -529,7 +529,7 @@ class Words:
 
 
 TOPICS = Words({"1": Entry("Dams and <b>fish</b>", ("What do they do?", "Only rivers."))})
-TEXTS = Words({name: Entry("", (EVIL,)) for name in DOCUMENTS[:6]} | {"d06": Entry("t", ("x" * (LONGEST + 5),))})
+TEXTS = Words({name: Entry("", (EVIL,)) for name in DOCUMENTS[:6]} | {"d06": Entry("t", ("x" * (LONGEST_TEXT + 5),))})
 
 
 def enter(client: httpx.Client, token: str, page: str = "judge", base: str = "") -> httpx.Response:
@@ -603,7 +603,7 @@ def test_texts_leave_as_text(site: Site) -> None:
         assert task["topic"]["body"] == [["What do they do?"], ["Only rivers."]]
     assert shown["d00"]["body"] == [[EVIL.removesuffix("dams"), "dams", ""]]
     assert shown["d06"]["cut"] == 5
-    assert len(shown["d06"]["body"][0][0]) == LONGEST
+    assert len(shown["d06"]["body"][0][0]) == LONGEST_TEXT
     assert shown["d07"]["body"] is None
     again = site.post("text", topic="1", document="d00").json()
     assert again["document"] == shown["d00"]
@@ -853,7 +853,7 @@ def test_bad_bodies(site: Site) -> None:
         (good | {"grade": "1"}, 400, "expected grade to be of type int"),
         (good | {"grade": 10**30}, 400, "expected a grade"),
         (good | {"note": "x" * 3000}, 400, "expected a note of at most 2,000 characters"),
-        (good | {"note": "x" * LARGEST}, 413, "expected a request of at most 32,768 bytes"),
+        (good | {"note": "x" * LARGEST_REQUEST}, 413, "expected a request of at most 32,768 bytes"),
         (good | {"topic": "2"}, 400, "is in no run's top 100"),
         (good | {"document": "d99"}, 400, "is in no run's top 100"),
         (good | {"document": ""}, 400, "is in no run's top 100"),

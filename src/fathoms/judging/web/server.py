@@ -18,7 +18,6 @@ import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -43,19 +42,18 @@ from fathoms.judging.texts import Entry, Texts, marked, passages, printable, ter
 from fathoms.judging.web.access import Address, PageName, Visitor
 from fathoms.judging.web.connections import GuardedProtocol
 from fathoms.judging.web.limits import ConnectionLimits, Connections, Talk, WrongTokens
+from fathoms.judging.web.readers import READING_SECONDS, Readers
 from fathoms.judging.web.service import JudgingService, Refused, name_of
 
-PATIENCE = 0.1  # seconds that an assessor waits for the engine to take the last answer in, at most
-LONGER = 10.0  # and where no document is left that was chosen before
-LARGEST = 32_768  # bytes of a request
-LONGEST = 400_000  # characters of a document that are shown
+ENGINE_WAIT = 0.1  # seconds that an assessor waits for the engine to take the last answer in, at most
+LONGEST_WAIT = 10.0  # and where no document is left that was chosen before
+LARGEST_REQUEST = 32_768  # bytes of a request
+LONGEST_TEXT = 400_000  # characters of a document that are shown
 LONGEST_NOTE = 2_000
 SWITCH = 0.0005  # seconds after which the engine's thread lets others in; every call of SQLite waits for it
 LONGEST_TITLE = 160
 MOST_PARAGRAPHS = 10_000
-READERS = 4  # threads that read texts
-READING = 10.0  # seconds that a text may take, before it counts as one that cannot be shown
-TITLES = 2.0  # seconds for the titles of a list; those that were not read by then come the next time
+TITLES_SECONDS = 2.0  # seconds for the titles of a list; those that were not read by then come the next time
 PAGES = {
     "/style.css": "text/css",
     **dict.fromkeys(("/common.js", "/standings.js", "/script.js", "/organise.js", "/entrance.js"), "text/javascript"),
@@ -84,6 +82,7 @@ class PageOptions:
 
 NO_TEXT: dict[str, Any] = {"title": [], "body": None, "cut": 0, "passages": []}
 CANNOT_BE_SHOWN = {**NO_TEXT, "failed": True}
+CANNOT_BE_READ: Any = object()
 
 
 class _Offer(NamedTuple):
@@ -118,7 +117,7 @@ class Page:
         self.options = options or PageOptions()
         self.talk = Talk()
         self._wrong_tokens = WrongTokens(address.is_shared)
-        self._readers = ThreadPoolExecutor(READERS, "texts")
+        self._readers = Readers()
         folder = files("fathoms.judging.web")
         self._files = {path: (folder / path[1:]).read_bytes() for path in PAGES}
         self._html = {page: (folder / f"{page}.html").read_bytes() for page in ("judge", "organise", "entrance")}
@@ -178,7 +177,9 @@ class Page:
             except FathomsError as error:
                 response = _json({"error": str(error)}, 400)
             except ClientDisconnect:  # nobody will read it
-                response = _json({"error": "the request was not sent to its end"}, 400)
+                response = _json({"error": "the request was incomplete"}, 400)
+            except asyncio.CancelledError:  # by the server, which ends
+                response = _json({"error": "the page is closing"}, 503)
             return response
 
         return guarded
@@ -338,14 +339,12 @@ class Page:
     async def _list(self, assessor: str | None, topic: str | None) -> Response:
         """Answers with titles, which are read elsewhere: the writer has other things to do."""
         rows, topics = await self._ask(self._listed, assessor, topic)
-        titles = await self._read_elsewhere(
-            self._titles_of, [row["document"] for row in rows], [*topics, *(row["topic"] for row in rows)]
-        )
-        of_document, of_topic = titles or ({}, {})
+        documents, of_rows = [row["document"] for row in rows], [row["topic"] for row in rows]
+        await self._read("the titles of a list", self._find_titles, documents, [*topics, *of_rows])
         for row in rows:
-            row["title"] = of_document.get(row["document"], "")
-            row["topic_title"] = of_topic.get(row["topic"], "")
-        return _json({"judgments": rows, "topics": [[one, of_topic.get(one, "")] for one in topics]})
+            row["title"] = self._titles.get((False, row["document"]), "")
+            row["topic_title"] = self._titles.get((True, row["topic"]), "")
+        return _json({"judgments": rows, "topics": [[one, self._titles.get((True, one), "")] for one in topics]})
 
     def _listed(self, assessor: str | None, topic: str | None) -> tuple[list[dict[str, Any]], list[str]]:
         session = self.service.session
@@ -366,58 +365,56 @@ class Page:
 
     # -- texts, which are read in threads of their own
 
-    async def _read_elsewhere(self, work: Callable[..., Any], *args: Any) -> Any:
-        """What a reader makes of texts; None where it fails or takes too long."""
-        reading = asyncio.get_running_loop().run_in_executor(self._readers, work, *args)
+    async def _read(self, what: str, work: Callable[..., Any], *args: Any) -> Any:
+        """What a reader makes of texts; CANNOT_BE_READ where it fails or takes too long."""
         try:
-            return await asyncio.wait_for(reading, READING)
+            return await self._readers.read(work, *args)
         except Exception as error:  # whatever is wrong with a text, its document can be judged or skipped
-            self._say_unreadable(error)
-            return None
+            self._say_unreadable(what, error)
+            return CANNOT_BE_READ
 
-    def _say_unreadable(self, error: Exception) -> None:
-        why = f"it was not read within {READING:g} seconds" if isinstance(error, TimeoutError) else repr(error)
-        text = str(error) if isinstance(error, InputError) else f"a text cannot be shown: {why:.200}"
-        self.talk.say("texts that cannot be shown", f"warning: {text}")
+    def _say_unreadable(self, what: str, error: Exception) -> None:
+        if isinstance(error, TimeoutError):
+            why = f"not read within {READING_SECONDS:g} seconds"
+        else:
+            why = str(error) if isinstance(error, InputError) else f"{error!r:.200}"
+        self.talk.say("texts that cannot be shown", f"warning: {printable(what)} cannot be shown: {why}")
 
-    def _titles_of(self, documents: Iterable[str], topics: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-        end = time.monotonic() + TITLES
-        return (
-            {name: self._title(self.documents, name, end) for name in documents},
-            {name: self._title(self.topics, name, end) for name in topics},
-        )
-
-    def _title(self, texts: Texts | None, name: str, end: float) -> str:
-        known = (texts is self.topics, name)
-        if texts is not None and known not in self._titles and time.monotonic() < end:
-            self._titles[known] = ""
-            try:
-                entry = texts.get(name)
-                self._titles[known] = "" if entry is None else printable(entry.title[:LONGEST_TITLE])
-            except Exception as error:
-                self._say_unreadable(error)
-        return self._titles.get(known, "")
+    def _find_titles(self, documents: Iterable[str], topics: Iterable[str]) -> None:
+        end = time.monotonic() + TITLES_SECONDS
+        for texts, names in ((self.documents, documents), (self.topics, topics)):
+            for name in names:
+                known = (texts is self.topics, name)
+                if texts is not None and known not in self._titles and time.monotonic() < end:
+                    self._titles[known] = ""  # it may hang, and is not tried again
+                    try:
+                        entry = texts.get(name)
+                        self._titles[known] = "" if entry is None else printable(entry.title[:LONGEST_TITLE])
+                    except Exception as error:
+                        self._say_unreadable(f"the title of {name}", error)
 
     async def _with_text(self, task: Task) -> dict[str, Any]:
-        parts = await self._read_elsewhere(self._texts_of, task) or (CANNOT_BE_SHOWN, CANNOT_BE_SHOWN)
-        topic, document = parts
+        """Topic and document; where one cannot be read, the other is there all the same."""
+        topic, document = await asyncio.gather(
+            self._entry(self.topics, f"topic {task.topic}", task.topic),
+            self._entry(self.documents, f"document {task.document}", task.document),
+        )
+        wanted = set() if topic is CANNOT_BE_READ else terms(topic)
         return {
-            "topic": {"id": task.topic, **topic},
-            "document": {"id": task.document, **document},
+            "topic": {"id": task.topic, **await self._shown(f"topic {task.topic}", topic, set())},
+            "document": {"id": task.document, **await self._shown(f"document {task.document}", document, wanted)},
             "lease": self.service.seconds,
         }
 
-    def _texts_of(self, task: Task) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Topic and document; where one cannot be read, the other is there all the same."""
-        shown, wanted = [CANNOT_BE_SHOWN, CANNOT_BE_SHOWN], set[str]()
-        for i, (texts, name) in enumerate(((self.topics, task.topic), (self.documents, task.document))):
-            try:
-                entry = None if texts is None else texts.get(name)
-                shown[i] = _parts(entry, wanted)
-                wanted = terms(entry)  # of the topic, for the document
-            except Exception as error:
-                self._say_unreadable(error)
-        return shown[0], shown[1]
+    async def _entry(self, texts: Texts | None, what: str, name: str) -> Any:
+        return None if texts is None else await self._read(what, texts.get, name)
+
+    async def _shown(self, what: str, entry: Any, wanted: set[str]) -> dict[str, Any]:
+        """A long text takes a while to mark."""
+        if entry is None:
+            return NO_TEXT
+        parts = entry if entry is CANNOT_BE_READ else await self._read(what, _parts, entry, wanted)
+        return CANNOT_BE_SHOWN if parts is CANNOT_BE_READ else parts
 
     async def _next(self, request: Request) -> Response:
         _, name = await self._body(request, name=str)
@@ -450,7 +447,7 @@ class Page:
         )
         answer = asked["topic"], asked["document"], asked["grade"], asked["key"]
         done = await self._ask(self.service.settle, name, *answer)
-        await self._patiently(PATIENCE)
+        await self._patiently(ENGINE_WAIT)
         return _json_text(f'{{{_already(done)}"state":{await self._ask(self.service.state)}}}')
 
     async def _keep(self, request: Request) -> Response:
@@ -474,7 +471,7 @@ class Page:
         """Do it, and answer with the next document."""
         asked = self.service.submit(work, name, *args, then=lambda done: (done, self._offer_at_once(name)))
         done, offer = await asyncio.wrap_future(asked)
-        for seconds in (PATIENCE, LONGER):
+        for seconds in (ENGINE_WAIT, LONGEST_WAIT):
             if offer is None or not offer.is_final:
                 await self._patiently(seconds)
                 offer = await self._ask(self._offer, name)
@@ -503,8 +500,8 @@ class Page:
         raw = b""
         async for part in request.stream():
             raw += part
-            if len(raw) > LARGEST:
-                raise Denied(413, f"expected a request of at most {LARGEST:,} bytes")
+            if len(raw) > LARGEST_REQUEST:
+                raise Denied(413, f"expected a request of at most {LARGEST_REQUEST:,} bytes")
         try:
             found = json.loads(raw)
         except (ValueError, RecursionError):
@@ -544,21 +541,19 @@ def _note(text: str) -> str:
     return text
 
 
-def _parts(entry: Entry | None, wanted: set[str]) -> dict[str, Any]:
-    """Title and paragraphs in pieces, every second of which is marked; no paragraphs at all where there is no text.
+def _parts(entry: Entry, wanted: set[str]) -> dict[str, Any]:
+    """Title and paragraphs in pieces, every second of which is marked.
 
     Of a long text, the passages that have most of the wanted words: each as paragraph, start and end.
     """
-    if entry is None:
-        return NO_TEXT
-    room, body = LONGEST, []
+    room, body = LONGEST_TEXT, []
     for paragraph in entry.body[:MOST_PARAGRAPHS]:
         body.append(paragraph[: max(room, 0)])
         room -= len(paragraph)
         if room <= 0:
             break
     return {
-        "title": marked(entry.title[:LONGEST], wanted),
+        "title": marked(entry.title[:LONGEST_TEXT], wanted),
         "body": [marked(paragraph, wanted) for paragraph in body],
         "cut": sum(map(len, entry.body)) - sum(map(len, body)),
         "passages": [
