@@ -11,6 +11,7 @@ for the organiser, who has another token; assessors get them only where that was
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import re
 import signal
@@ -27,7 +28,7 @@ from typing import Any, NamedTuple
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -38,6 +39,7 @@ from fathoms.judging.export import provenance_bytes, qrels_bytes
 from fathoms.judging.guidelines import GradeName, blocks
 from fathoms.judging.log import Event
 from fathoms.judging.session import Session, Task
+from fathoms.judging.session_file import LogError
 from fathoms.judging.texts import Entry, Texts, marked, passages, printable, terms
 from fathoms.judging.web.access import Address, PageName, Visitor
 from fathoms.judging.web.connections import GuardedProtocol
@@ -47,7 +49,8 @@ from fathoms.judging.web.service import JudgingService, Refused, name_of
 
 ENGINE_WAIT = 0.1  # seconds that an assessor waits for the engine to take the last answer in, at most
 LONGEST_WAIT = 10.0  # and where no document is left that was chosen before
-LARGEST_REQUEST = 32_768  # bytes of a request
+LARGEST_REQUEST = 32_768  # bytes of a request's body
+LARGEST_HEADERS = 32_768  # and of its headers
 LONGEST_TEXT = 400_000  # characters of a document that are shown
 LONGEST_NOTE = 2_000
 SWITCH = 0.0005  # seconds after which the engine's thread lets others in; every call of SQLite waits for it
@@ -80,6 +83,10 @@ class PageOptions:
     show_standings: bool = False
 
 
+CANNOT_SAVE = "Nothing can be saved at the moment. Please tell whoever organises the judging; your document stays here."
+NO_TOKEN = "Open this page with the full link you were given; it ends in #token= followed by letters and digits."
+NOT_VALID = "This link is not valid (any more). Ask whoever organises the judging for a new one."
+NO_LONGER_VALID = "This link no longer works. Ask whoever organises the judging for a new one."
 NO_TEXT: dict[str, Any] = {"title": [], "body": None, "cut": 0, "passages": []}
 CANNOT_BE_SHOWN = {**NO_TEXT, "failed": True}
 CANNOT_BE_READ: Any = object()
@@ -156,14 +163,15 @@ class Page:
                 )
             ),
         ]
-        return _WithHeaders(_Beneath(Starlette(routes=routes), self.address.path))
+        routed = Starlette(routes=routes)
+        routed.router.redirect_slashes = False  # its redirects go by what the request says of host and scheme
+        return _WithHeaders(_ForUs(_Beneath(routed, self.address.path), self.address))
 
     # -- who may
 
     def _guarded(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def guarded(request: Request) -> Response:
             try:
-                self._check_host(request)
                 self._check_origin(request)
                 response = await answer(request)
             except Denied as error:
@@ -172,8 +180,8 @@ class Page:
             except Refused as error:
                 response = _json({"error": str(error)}, 409)
             except InputError as error:  # the session's file
-                self.talk.say("the session's file", str(error))
-                response = _json({"error": str(error)}, 500)
+                self.talk.say("the session's file", str(error), 1)
+                response = _json({"error": CANNOT_SAVE}, 500)
             except FathomsError as error:
                 response = _json({"error": str(error)}, 400)
             except ClientDisconnect:  # nobody will read it
@@ -184,26 +192,21 @@ class Page:
 
         return guarded
 
-    def _check_host(self, request: Request) -> None:
-        found = request.headers.get("host", "")
-        if not self.address.is_at(found):
-            raise Denied(421, f"this page is not at {printable(found)!r}; expected {self.address.base}")
-
     def _check_origin(self, request: Request) -> None:
         """Other pages may not have this browser change anything here."""
         origin = request.headers.get("origin")
         if request.method == "GET":
             return
         if origin is None:
-            if "authorization" not in request.headers:  # a browser says where it comes from
+            if _bearer(request) is None:  # a browser says where it comes from
                 raise Denied(403, "the request does not say which page it comes from")
         elif not self.address.is_own(origin, request.headers.get("host", "")):
             raise Denied(403, f"requests from {printable(origin)!r} are not accepted")
 
     def _visitor(self, request: Request, page: PageName) -> Visitor | None:
         """Who sends this: by the token of a program, or the cookie of a browser, of which there is one a page."""
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer":
+        given = _bearer(request)
+        if given is not None:
             found: Visitor | None = self._admitted(request, given, "judge", "organise")
         else:
             found = self.address.by_cookie(page, request.cookies.get(self.address.cookie(page), ""))
@@ -222,12 +225,14 @@ class Page:
             if found is not None:
                 return found
         self._wrong_tokens.count(client)
-        raise Denied(401, "this token is not the right one; ask whoever organises the judging for a new link")
+        raise Denied(401, NOT_VALID)
 
     def _assessor(self, request: Request) -> Visitor:
         found = self._visitor(request, "judge")
         if found is None:
-            raise Denied(401, "open the page by the link with a token that `fathoms judge` printed")
+            pages: tuple[PageName, ...] = ("judge", "organise")
+            was_in = any(self.address.cookie(page) in request.cookies for page in pages)
+            raise Denied(401, NO_LONGER_VALID if was_in else NO_TOKEN)
         return found
 
     def _check_organiser(self, request: Request) -> None:
@@ -274,6 +279,8 @@ class Page:
         """TREC's lines, or CSV where these cannot hold the ids."""
         try:
             return await self._file(request, partial(qrels_bytes, path=Path("qrels.txt")), "qrels.txt")
+        except LogError:  # of the session, whatever the form
+            raise
         except InputError:
             return await self._file(request, partial(qrels_bytes, path=Path("qrels.csv")), "qrels.csv")
 
@@ -526,6 +533,12 @@ class Page:
         return visitor.name
 
 
+def _bearer(request: Request) -> str | None:
+    """The token of a program; no page can have a browser send one."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    return given if scheme.lower() == "bearer" else None
+
+
 def is_key(given: Any) -> bool:
     return given is None or (isinstance(given, str) and re.fullmatch(r"[A-Za-z0-9_-]{16,64}", given) is not None)
 
@@ -596,6 +609,26 @@ class _WithHeaders:
         await self._app(scope, receive, sending)
 
 
+class _ForUs:
+    """Nothing else is answered, be it with an error: requests for other hosts, and headers that are too large."""
+
+    def __init__(self, app: ASGIApp, address: Address) -> None:
+        self._app, self._address = app, address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else None
+        await (response or self._app)(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> Response | None:
+        host = headers.get("host", "")
+        if sum(len(name) + len(value) for name, value in headers.raw) > LARGEST_HEADERS:
+            return _json({"error": f"expected headers of at most {LARGEST_HEADERS:,} bytes"}, 431)
+        if not self._address.is_at(host):
+            expected = self._address.base
+            return _json({"error": f"this page is not at {printable(host)!r:.200}; expected {expected}"}, 421)
+        return None
+
+
 class _Beneath:
     """The application, also under a path: proxies take it off, or leave it on."""
 
@@ -642,6 +675,7 @@ class PageServer(uvicorn.Server):
                 lifespan="off",
                 http="h11",
                 ws="none",
+                h11_max_incomplete_event_size=LARGEST_HEADERS,
                 timeout_graceful_shutdown=3,
                 ssl_certfile=certificate,
                 ssl_keyfile=key,
@@ -696,8 +730,10 @@ def bound(address: Address) -> socket.socket:
     except (OSError, OverflowError) as error:
         listener.close()
         why = getattr(error, "strerror", None) or error
+        is_host = isinstance(error, socket.gaierror) or getattr(error, "errno", None) == errno.EADDRNOTAVAIL
         raise FathomsError(
-            f"cannot listen on {address.host}, port {address.port}: {why}; choose another with --port"
+            f"cannot listen on {address.host}, port {address.port}: {why}; choose another with "
+            f"{'--host' if is_host else '--port'}"
         ) from None
     return listener
 
