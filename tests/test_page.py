@@ -44,6 +44,7 @@ from fathoms.judging.web.access import (
     Address,
     kept_cookie_key,
     kept_organiser_token,
+    kept_shared_token,
     kept_tokens,
     read_assessors,
     write_links,
@@ -447,6 +448,10 @@ def test_tokens_are_kept_in_the_session(tmp_path: Path) -> None:
     log.close()
     log = Log.open(tmp_path / "s.db")
     assert (kept_tokens(log, None), kept_organiser_token(log), kept_cookie_key(log)) == (first, token, key)
+    shared = kept_shared_token(log, None)
+    assert len(shared) == 32
+    assert kept_shared_token(log, None) == shared
+    assert kept_shared_token(log, TOKEN) == kept_shared_token(log, None) == TOKEN
     later = kept_tokens(log, {"ann": None, "cleo": None})
     assert later["ann"] == first["ann"]
     assert set(kept_tokens(log, None)) == {"ann", "cleo"}
@@ -740,7 +745,8 @@ def test_a_proxy_and_a_restart(tmp_path: Path) -> None:
         ):
             server = Command(tmp_path, *words, *more)
             if "--links" in more:
-                assert "2 personal links are in links.tsv" in server.heard
+                assert "the links for assessors and for the organiser are in links.tsv" in server.heard
+                assert "token=" not in server.heard
                 rows = [line.split("\t") for line in (tmp_path / "links.tsv").read_text().splitlines()]
                 server.links |= {"organise": rows[0][1], **dict(rows[1:])}
             links.append(server.links)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from fathoms.errors import InputError
 from fathoms.judging import texts
 from fathoms.judging.texts import Entry, open_texts
 
@@ -70,3 +72,14 @@ def test_nested_json_is_shown_as_it_is(opened: str, tmp_path: Path) -> None:
 def test_only_the_start_of_a_very_long_text_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "LONGEST", 60)
     assert document(tmp_path, f"<TEXT>{'word ' * 100}</TEXT>").body == (" ".join(["word"] * 6) + " wor",)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_in_the_place_of_a_document_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "d1.txt"
+    path.write_text("words")
+    found = open_texts(tmp_path, {"d1"})
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(InputError, match=r"d1\.txt: is not a regular file"):
+        found.get("d1")

@@ -35,9 +35,10 @@ from fathoms.judging.export import judgments, provenance
 from fathoms.judging.log import JudgingSettings, Log, Point
 from fathoms.judging.select import STRATEGIES
 from fathoms.judging.session import Session
+from fathoms.judging.session_file import LogError
 from fathoms.judging.texts import Entry
 from fathoms.judging.web.access import Address
-from fathoms.judging.web.server import LARGEST, LONGEST, PAGES, Page, PageOptions
+from fathoms.judging.web.server import LARGEST_REQUEST, LONGEST_TEXT, PAGES, Page, PageOptions
 from fathoms.judging.web.service import SHOWN, JudgingService, Refused, name_of, thinned
 
 DOCUMENTS = [f"d{i:02}" for i in range(12)]
@@ -360,9 +361,9 @@ def test_answers_without_a_lease(place: Callable[..., Place]) -> None:
     here = place()
     mine, other = here.take("ann") or "", here.take("bob") or ""
     for name, document, message in (
-        ("ann", other, "is with bob now"),
+        ("ann", other, "is with somebody else now"),
         ("ann", "d99", "is in no run's top 100"),
-        ("eve", DOCUMENTS[-1] if DOCUMENTS[-1] not in (mine, other) else "d05", "is not in your hands"),
+        ("eve", DOCUMENTS[-1] if DOCUMENTS[-1] not in (mine, other) else "d05", "is no longer assigned to you"),
     ):
         with pytest.raises(FathomsError, match=message):
             here.grade(name, document)
@@ -387,13 +388,13 @@ def test_a_late_answer_counts_unless_somebody_else_has_the_document(place: Calla
     while mine not in (took := {name: here.take(name) for name in ("bob", "cleo", "dan")}).values():
         for name, document in took.items():
             here.grade(name, document or "")
-    with pytest.raises(Refused, match=r"is with (bob|cleo|dan) now; your answer was not saved"):
+    with pytest.raises(Refused, match=r"is with somebody else now; your answer was not saved"):
         here.grade("ann", mine)
     here.do(here.service.keep, "ann")  # takes nothing from anybody
     holder = next(name for name, document in took.items() if document == mine)
     here.grade(holder, mine)
     for late in (lambda: here.grade("ann", mine), lambda: here.do(here.service.skip, "ann", "1", mine, "")):
-        with pytest.raises(Refused, match=r"somebody else has answered topic 1, document .* meanwhile"):
+        with pytest.raises(Refused, match=r"somebody else has judged topic 1, document .* in the meantime"):
             late()
 
 
@@ -529,7 +530,7 @@ class Words:
 
 
 TOPICS = Words({"1": Entry("Dams and <b>fish</b>", ("What do they do?", "Only rivers."))})
-TEXTS = Words({name: Entry("", (EVIL,)) for name in DOCUMENTS[:6]} | {"d06": Entry("t", ("x" * (LONGEST + 5),))})
+TEXTS = Words({name: Entry("", (EVIL,)) for name in DOCUMENTS[:6]} | {"d06": Entry("t", ("x" * (LONGEST_TEXT + 5),))})
 
 
 def enter(client: httpx.Client, token: str, page: str = "judge", base: str = "") -> httpx.Response:
@@ -603,7 +604,7 @@ def test_texts_leave_as_text(site: Site) -> None:
         assert task["topic"]["body"] == [["What do they do?"], ["Only rivers."]]
     assert shown["d00"]["body"] == [[EVIL.removesuffix("dams"), "dams", ""]]
     assert shown["d06"]["cut"] == 5
-    assert len(shown["d06"]["body"][0][0]) == LONGEST
+    assert len(shown["d06"]["body"][0][0]) == LONGEST_TEXT
     assert shown["d07"]["body"] is None
     again = site.post("text", topic="1", document="d00").json()
     assert again["document"] == shown["d00"]
@@ -705,15 +706,17 @@ def test_wrong_tokens(site: Site) -> None:
     for page in ("judge", "organise"):
         refused = enter(outside, "wrong", page)
         assert (refused.status_code, "set-cookie" in refused.headers) == (401, False)
-        assert "ask whoever organises the judging for a new link" in refused.json()["error"]
+        assert "Ask whoever organises the judging for a new one" in refused.json()["error"]
     for path in ("/api/about", "/api/state", "/api/organise", "/api/judgments", *EXPORTS):
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
             response = outside.get(path, headers=headers)
             assert response.status_code == 401, path
-            assert "token" in response.json()["error"]
+            valid = "not valid" if "wrong" in str(headers) else "#token="
+            assert valid in response.json()["error"]
     for path in CHANGES:
         outside.cookies.set("fathoms-judge-8417", "wrong")
-        assert outside.post(f"/api/{path}", json=answer(task)).status_code == 401
+        refused = outside.post(f"/api/{path}", json=answer(task))
+        assert (refused.status_code, "This link no longer works." in refused.text) == (401, True)
     assert site.untouched()
 
 
@@ -791,12 +794,26 @@ def test_the_page_asks_nobody_else(site: Site) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:8417", "127.0.0.1:9", "127.0.0.1", "localhost.evil.example:8417", "", "[", "a:b"],
+    [
+        "evil.example",
+        "evil.example:8417",
+        "127.0.0.1:9",
+        "127.0.0.1",
+        "localhost.evil.example:8417",
+        "",
+        "[",
+        "a:b",
+        "127.0.0.1:8417?x",
+        "a@127.0.0.1:8417",
+        "127.0.0.1:98417",
+        "[::x]",
+    ],
 )
 def test_wrong_hosts(site: Site, host: str) -> None:
     task = site.next("ann")
     headers = {"Host": host, "Origin": f"http://{host}"}
-    assert site.client.get("/", headers=headers).status_code == 421
+    for path in ("/", "/none", "/style.css/", "/api/grade"):  # be it an error
+        assert site.client.get(path, headers=headers, follow_redirects=False).status_code == 421
     assert site.client.post("/api/grade", json=answer(task), headers=headers).status_code == 421
     assert site.untouched()
 
@@ -814,7 +831,16 @@ def test_which_hosts_are_ours() -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://127.0.0.1:9", "http://127.0.0.1", "//", "http://["]
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "http://127.0.0.1:9",
+        "http://127.0.0.1",
+        "//",
+        "http://[",
+        "https://127.0.0.1:8417",
+    ],
 )
 def test_forged_origins(site: Site, origin: str) -> None:
     task = site.next("ann")
@@ -828,6 +854,11 @@ def test_requests_without_an_origin(site: Site) -> None:
     task = site.next("ann")
     del site.client.headers["Origin"]
     assert site.post("grade", **answer(task)).status_code == 403  # a cookie alone may be another page's doing
+    assert site.untouched()
+    basic = {"Authorization": f"Basic {TOKEN}"}  # which a browser may send by itself
+    assert site.client.post("/api/grade", json=answer(task), headers=basic).status_code == 403
+    wrong = {"Authorization": "Bearer wrong"}  # with a good cookie
+    assert site.client.post("/api/grade", json=answer(task), headers=wrong).status_code == 401
     assert site.untouched()
     headers = {"Authorization": f"Bearer {TOKEN}"}  # which no other page can know
     assert site.client.post("/api/grade", json=answer(task), headers=headers).status_code == 200
@@ -853,7 +884,7 @@ def test_bad_bodies(site: Site) -> None:
         (good | {"grade": "1"}, 400, "expected grade to be of type int"),
         (good | {"grade": 10**30}, 400, "expected a grade"),
         (good | {"note": "x" * 3000}, 400, "expected a note of at most 2,000 characters"),
-        (good | {"note": "x" * LARGEST}, 413, "expected a request of at most 32,768 bytes"),
+        (good | {"note": "x" * LARGEST_REQUEST}, 413, "expected a request of at most 32,768 bytes"),
         (good | {"topic": "2"}, 400, "is in no run's top 100"),
         (good | {"document": "d99"}, 400, "is in no run's top 100"),
         (good | {"document": ""}, 400, "is in no run's top 100"),
@@ -861,7 +892,7 @@ def test_bad_bodies(site: Site) -> None:
         (good | {"document": "../../etc/passwd"}, 400, "is in no run's top 100"),
         (good | {"document": "%2e%2e/d00"}, 400, "is in no run's top 100"),
         (good | {"document": "d00\n"}, 400, "is in no run's top 100"),
-        (good | {"name": "bob"}, 409, "is with ann now"),
+        (good | {"name": "bob"}, 409, "is with somebody else now"),
     ]
     for body, status, message in bodies:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -877,12 +908,86 @@ def test_bad_bodies(site: Site) -> None:
     assert site.post("grade", **good).status_code == 200  # after all that, it is still ann's
 
 
+def test_origins_behind_a_proxy() -> None:
+    for public in ("https://ex.org/j", "https://EX.org:443/j"):
+        address = Address(token=TOKEN, public=public)
+        for host in ("ex.org", "ex.org:443", "127.0.0.1:8417"):
+            assert address.is_at(host)
+            assert address.is_own("https://ex.org", host)
+            assert not address.is_own("http://ex.org", host)
+            assert not address.is_own("https://127.0.0.1:8417", host)
+        assert address.is_own("http://127.0.0.1:8417", "127.0.0.1:8417")
+
+
+def test_no_redirect_takes_a_token_elsewhere(place: Callable[..., Place]) -> None:
+    address = Address(token=TOKEN, public="https://ex.org/j")
+    client = TestClient(Page(place().service, None, None, address).app(), base_url="http://ex.org:443")
+    for path in ("/j/organise/?token=X", "/j/style.css/", "/organise/"):
+        found = client.get(path, headers={"Host": "ex.org"}, follow_redirects=False)
+        assert (found.status_code, "location" in found.headers) == (404, False)
+
+
+def test_a_key_is_for_one_answer(site: Site) -> None:
+    key = "key-of-this-answer"
+    task = site.next("ann")
+    mine = answer(task, key=key)
+    assert site.post("grade", **mine).status_code == 200
+    assert site.post("grade", **mine).json()["already"] == {"kind": "grade", "grade": 1}
+    for path, body in (
+        ("undo", {"name": "ann", "key": key}),
+        ("skip", {name: value for name, value in mine.items() if name != "grade"}),
+        ("revise", mine),
+    ):
+        refused = site.post(path, **body)
+        assert refused.status_code == 409, path
+        assert "this key was already used for another answer" in refused.json()["error"]
+    back = {"name": "ann", "key": "another-key-of-ann"}
+    assert "already" not in site.post("undo", **back).json()
+    assert site.post("undo", **back).json()["already"] == {"kind": "undo", "grade": None}
+    refused = site.post("grade", **mine | {"grade": 0})  # the first does not stand any more
+    assert refused.status_code == 409
+    assert "a new answer needs a new key" in refused.json()["error"]
+    assert site.post("grade", **mine | {"grade": 0, "key": "the-third-key-of-ann"}).status_code == 200
+    assert [event.kind for event in site.here.session.log.events()] == ["grade", "undo", "grade"]
+
+
+def test_assessors_hear_nothing_of_files_and_other_people(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = site.next("ann")
+    taken = site.post("grade", **answer(task, name="bob"))
+    assert (taken.status_code, "ann" in taken.text) == (409, False)
+
+    def fail(*_: Any) -> None:
+        raise LogError("cannot be written", "/secret/session.db")
+
+    monkeypatch.setattr(site.here.service, "grade", fail)
+    for _ in range(3):
+        failed = site.post("grade", **answer(task))
+        assert failed.status_code == 500
+        assert failed.json()["error"].startswith("Nothing can be saved at the moment. Please tell whoever organises")
+        assert "secret" not in failed.text
+    assert capsys.readouterr().err == "fathoms: /secret/session.db: cannot be written\n"
+
+
+def test_a_damaged_session_is_not_exported_twice(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[Path] = []
+
+    def fail(_: Session, path: Path) -> bytes:
+        tried.append(path)
+        raise LogError("is damaged", "s.db")
+
+    monkeypatch.setattr("fathoms.judging.web.server.qrels_bytes", fail)
+    assert site.organiser.get("/qrels.txt").status_code == 500
+    assert tried == [Path("qrels.txt")]
+
+
 def test_leases_over_the_wire(site: Site) -> None:
     mine, other = site.next("ann"), site.next("bob")
     assert mine["document"] != other["document"]
     refused = site.post("grade", **answer(other, name="ann"))
     assert refused.status_code == 409
-    assert "is with bob now" in refused.json()["error"]
+    assert "is with somebody else now" in refused.json()["error"]
     assert site.untouched()
     site.here.clock.now = 61
     assert site.post("grade", **answer(mine)).status_code == 200  # late, and still hers
@@ -933,6 +1038,10 @@ def test_bad_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
             (("--demo", "--token-file", "y"), "--token-file is for the page; add --web"),
             (("--demo", "d", "--web", "--oracle", "x"), "--oracle does not go with --web"),
             (("--demo", "d", "--web", "--port", port), f"cannot listen on 127.0.0.1, port {port}"),
+            (
+                ("--demo", "d", "--web", "--host", "no.such.name.invalid", "--token", TOKEN),
+                "choose another with --host",
+            ),
             (("--demo", "d", "--docs", "x"), "--demo brings runs and texts of its own; leave out --docs"),
             (("--demo", "d", "--judge-twice", "150%"), "expected a share such as 10% or 0.1, found '150%'"),
         ):

@@ -41,7 +41,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     page.add_argument("--port", metavar="N", type=options.at_least_zero, help="port to listen on (8417; 0: any)")
     page.add_argument("--token", metavar="TEXT", help=SUPPRESS)
     page.add_argument(
-        "--token-file", metavar="FILE", help="a token that opens the page (or $FATHOMS_TOKEN; new each time without)"
+        "--token-file",
+        metavar="FILE",
+        help="a token that opens the page (or $FATHOMS_TOKEN; default: a new random token for the session)",
     )
     page.add_argument(
         "--lease", metavar="SECONDS", type=options.at_least_one, help="how long a document stays with one person (600)"
@@ -86,7 +88,7 @@ def check(args: Namespace) -> None:
     if args.host not in (None, *LOOPBACK) and args.token is None and args.assessors is None:
         raise FathomsError(
             f"--host {args.host} lets other machines in; choose what opens the page with --token-file FILE or "
-            "--assessors FILE, and have it travel by a network you trust, or over HTTPS (--certificate, --public-url)"
+            "--assessors FILE, and use a network you trust, or over HTTPS (--certificate, --public-url)"
         )
     _check_files(args)
     if args.grades is not None and not args.resume:
@@ -181,27 +183,33 @@ def serve(session: Session, sources: TextSources, args: Namespace) -> None:
 
 def _say(address: Address, links: Path | None) -> None:
     """Not the talk that --quiet is about: without it there is no way in."""
-    rows = [("organise at", address.organiser_url)]
-    if links is not None and address.people:
-        print(f"fathoms: {len(address.people)} personal links are in {links}", file=sys.stderr)
-    elif address.people:
-        rows = [*((name, address.url(name)) for name in address.people), *rows]
+    if links is not None:  # where this is written to a log, links are not for whoever reads that
+        print(f"fathoms: the links for assessors and for the organiser are in {links}", file=sys.stderr)
     else:
-        rows = [("judge at", address.url()), *rows]
-    width = max(len(name) for name, _ in rows)
-    for name, url in rows:
-        print(f"fathoms: {name:{width}}  {url}", file=sys.stderr)
+        people = [(name, address.url(name)) for name in address.people] or [("judge at", address.url())]
+        rows = [*people, ("organise at", address.organiser_url)]
+        width = max(len(name) for name, _ in rows)
+        for name, url in rows:
+            print(f"fathoms: {name:{width}}  {url}", file=sys.stderr)
     print("fathoms: Ctrl-C ends it; all answers are saved as they are given", file=sys.stderr, flush=True)
 
 
 def _address(session: Session, args: Namespace) -> Address:
-    """Personal tokens are kept in the session, and the organiser's too, so that links survive a restart."""
-    from fathoms.judging.web.access import Address, kept_cookie_key, kept_organiser_token, kept_tokens, read_assessors
+    """All tokens are kept in the session, so that links survive a restart."""
+    from fathoms.judging.web.access import (
+        Address,
+        kept_cookie_key,
+        kept_organiser_token,
+        kept_shared_token,
+        kept_tokens,
+        read_assessors,
+    )
 
     people = kept_tokens(session.log, None if args.assessors is None else read_assessors(args.assessors))
-    given = {name: value for name in ("host", "port", "token") if (value := getattr(args, name)) is not None}
+    given = {name: value for name in ("host", "port") if (value := getattr(args, name)) is not None}
     return Address(
         **given,
+        token=kept_shared_token(session.log, args.token),
         organiser_token=kept_organiser_token(session.log),
         people=people,
         cookie_key=kept_cookie_key(session.log),

@@ -173,9 +173,9 @@ class Unpacked:
         self._file.close()
 
 
-def opened(path: str) -> BinaryIO | Unpacked:
-    """A file to read from its start, decompressed as far as it is read."""
-    file = open(path, "rb")  # noqa: SIM115 - the caller closes it
+def opened(path: str, opener: Callable[[str, int], int] | None = None) -> BinaryIO | Unpacked:
+    """A file to read from its start, decompressed as far as it is read; `opener` as Python's `open` has it."""
+    file = open(path, "rb", opener=opener)  # noqa: SIM115 - the caller closes it
     codec = _codec(file.read(max(map(len, PACKED))))
     file.seek(0)
     return file if codec is None else Unpacked(file, codec, path)

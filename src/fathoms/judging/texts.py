@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 import re
+import stat
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -140,11 +141,22 @@ class FolderTexts:
 def _start(path: Path) -> bytes:
     """The first bytes of a file, however large it is, or becomes where it is compressed."""
     try:
-        with opened(str(path)) as file:
+        with opened(str(path), _open_regular) as file:
             raw: bytes = file.read(LONGEST)
             return raw
+    except InputError:
+        raise
     except Exception as error:  # each codec has exceptions of its own
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", str(path)) from None
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """Refuse what may never have anything to read, such as a pipe, and do not wait to find out."""
+    number = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # which Windows lacks
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise InputError("is not a regular file", path)
+    return number
 
 
 def _content(name: str) -> Bytes:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from fathoms.data.files import read_bytes
+from fathoms.data.files import blamed_on, read_bytes
 from fathoms.errors import FathomsError, InputError
 from fathoms.judging.log import Log
 from fathoms.judging.web.limits import is_loopback
@@ -26,7 +26,7 @@ from fathoms.judging.web.service import name_of
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::")
 PORTS = {"http": 80, "https": 443}
-TOKEN = re.compile(r"[A-Za-z0-9._~-]{16,200}")
+HOST = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?")
 LEAST_DIFFERENT = 8  # characters of a token
 PageName = Literal["judge", "organise"]
 
@@ -48,9 +48,10 @@ def new_key() -> str:
 
 def check_token(token: str, whose: str = "") -> None:
     """Refuse what could be guessed. The message does not have the token: messages are kept and passed on."""
-    if not TOKEN.fullmatch(token):
-        why = f"found {len(token)} characters" if len(token) < 16 else "found others"
-        raise FathomsError(f"{whose}expected a token of 16 to 200 characters, letters, digits and - . _ ~; {why}")
+    if not 16 <= len(token) <= 200:
+        raise FathomsError(f"{whose}expected a token of 16 to 200 characters, found {len(token)}")
+    if not re.fullmatch(r"[A-Za-z0-9._~-]+", token):
+        raise FathomsError(f"{whose}expected a token of letters, digits and - . _ ~ alone, found other characters")
     if len(set(token)) < LEAST_DIFFERENT:
         raise FathomsError(
             f"{whose}expected a token with {LEAST_DIFFERENT} different characters or more, found {len(set(token))}: it "
@@ -129,7 +130,11 @@ class Address:
 
     @property
     def scheme(self) -> str:
-        return urlsplit(self.public).scheme if self.public else "https" if self.tls else "http"
+        return urlsplit(self.public).scheme if self.public else self._own_scheme
+
+    @property
+    def _own_scheme(self) -> str:
+        return "https" if self.tls else "http"
 
     @property
     def is_secure(self) -> bool:
@@ -166,16 +171,19 @@ class Address:
 
     def is_at(self, host: str) -> bool:
         """Whether a request's host is ours: the public one, or this machine with the right port."""
-        try:
-            parts = urlsplit(f"//{host}")
-            name, port = parts.hostname or "", parts.port
-        except ValueError:
+        if not HOST.fullmatch(host):
             return False
-        if self.public:
-            public = urlsplit(self.public)
-            if name == public.hostname and (port or PORTS[public.scheme]) == (public.port or PORTS[public.scheme]):
-                return True
-        return (port or PORTS["https" if self.tls else "http"]) == self.port and self.knows(name)
+        try:
+            is_public = self.public is not None and _place(f"//{host}", urlsplit(self.public).scheme) == _place(
+                self.public
+            )
+            return is_public or self._is_local(host)
+        except ValueError:  # no port is so great
+            return False
+
+    def _is_local(self, host: str) -> bool:
+        name, port = _place(f"//{host}", self._own_scheme)
+        return port == self.port and self.knows(name)
 
     def knows(self, name: str) -> bool:
         """Whether this is a name of this machine. Who binds to all addresses has any number, and a few names."""
@@ -190,12 +198,24 @@ class Address:
         return True
 
     def is_own(self, origin: str, host: str) -> bool:
-        """Whether a page of this origin is ours, where the request is for this host."""
-        if self.public:
-            parts = urlsplit(self.public)
-            if origin.lower() == f"{parts.scheme}://{parts.netloc}".lower():
-                return True
-        return origin.lower().partition("://")[2] == host.lower()
+        """Whether a page of this origin is ours, where the request is for this host: one of those that `is_at`."""
+        origin = origin.lower()
+        if self.public and origin == _origin(self.public):
+            return True
+        return self._is_local(host) and origin == _origin(f"{self._own_scheme}://{host}")
+
+
+def _place(url: str, scheme: str = "") -> tuple[str, int]:
+    """Name and port of a good address."""
+    parts = urlsplit(url, scheme)
+    return parts.hostname or "", parts.port or PORTS[parts.scheme]
+
+
+def _origin(url: str) -> str:
+    """As browsers write it: the port only where it is not the usual one."""
+    parts = urlsplit(url.lower())
+    netloc = parts.netloc.removesuffix(f":{PORTS[parts.scheme]}")
+    return f"{parts.scheme}://{netloc}"
 
 
 def check_public_url(url: str) -> None:
@@ -249,6 +269,13 @@ def kept_tokens(log: Log, wanted: Mapping[str, str | None] | None) -> dict[str, 
     return tokens
 
 
+def kept_shared_token(log: Log, chosen: str | None) -> str:
+    """The token that assessors share, the same each time unless another one is chosen."""
+    if chosen is not None and log.meta().get("token") != chosen:
+        log.change("token", chosen)
+    return _kept(log, "token", new_token)
+
+
 def kept_organiser_token(log: Log) -> str:
     """The organiser's token of a session, the same each time."""
     return _kept(log, "organiser", new_token)
@@ -280,13 +307,11 @@ def read_token(path: str) -> str:
 def write_links(path: Path, address: Address) -> None:
     """A line for each link, in a file that nobody else can read."""
     lines = [f"{name}\t{address.url(name)}\n" for name in address.people] or [f"assessors\t{address.url()}\n"]
-    try:
+    with blamed_on(path):
         number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(number, "w", encoding="utf-8") as file:
             os.chmod(path, 0o600)  # it may have been there before
             file.writelines([f"organiser\t{address.organiser_url}\n", *lines])
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", str(path)) from None
 
 
 def check_certificate(certificate: str, key: str) -> None:

@@ -23,7 +23,15 @@ async function ask(path, body) {
 
 const AGAIN = [500, 1500, 3000]; // waits before it is sent again
 const pending = new Map(); // keys of answers of which it is not known what became of them
-const UNKNOWN = "No answer from the server, so it is not known whether this was saved. Press again: nothing is saved twice.";
+const UNKNOWN = "The server did not answer, so your grade may or may not have been saved. Press it again; it will not be saved twice.";
+let unsure = null; // sends the last of these again, as soon as the server answers
+
+function forget() {
+  // The server has said where things stand, so what comes next is a new answer.
+  pending.clear();
+  unsure = null;
+}
+
 const isLost = (error) => !error.status || [502, 503, 504].includes(error.status); // on the way there, or the way back
 
 async function save(path, body) {
@@ -47,8 +55,15 @@ async function enter() {
   // A link has its token behind the #, which browsers keep to themselves; here it becomes a cookie. Whether it did.
   const found = /^#token=(.*)$/.exec(location.hash);
   if (!found) return false;
-  history.replaceState(null, "", location.pathname + location.search);
-  await ask("api/enter", { page: location.pathname.endsWith("/organise") ? "organise" : "judge", token: found[1] });
+  const page = location.pathname.endsWith("/organise") ? "organise" : "judge";
+  const strip = () => history.replaceState(null, "", location.pathname + location.search);
+  try {
+    await ask("api/enter", { page, token: found[1] });
+  } catch (error) {
+    if (error.status === 401) strip(); // else it can be tried again by loading the page again
+    throw error;
+  }
+  strip();
   location.reload(); // as whoever the link is for
   return true;
 }
@@ -75,6 +90,12 @@ function lose(text) {
   // Gone when the connection is back.
   complain(text);
   $("alert").dataset.lost = "yes";
+}
+
+async function reconnected() {
+  // The connection is back.
+  if (unsure) await unsure();
+  else if ($("alert").dataset.lost) complain("");
 }
 
 function report(error, lost) {
@@ -123,7 +144,7 @@ function putDocument(task, title, label, body) {
   else title.textContent = task.document.id;
   paragraphs(body, task.document);
   if (task.document.body === null) {
-    const why = task.document.failed ? "This text cannot be shown." : "No text available.";
+    const why = task.document.failed ? "This document cannot be shown." : "No text available.";
     body.append(element("p", `${why} You can still grade it if you know it, or skip it.`, "none"));
   } else if (!task.document.body.length) {
     body.append(element("p", "The text is empty.", "none"));

@@ -88,6 +88,15 @@ class Connections:
             del self._open[address]
 
 
+@dataclass
+class _Kind:
+    """Lines of a kind in this minute."""
+
+    since: float
+    said: int = 0
+    unsaid: int = 0
+
+
 class Talk(logging.Handler):
     """Lines on standard error, ours and the server's: the first few of each kind, then once a minute how many more
     there were."""
@@ -95,18 +104,23 @@ class Talk(logging.Handler):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(logging.WARNING)
         self._clock, self._guard = clock, threading.Lock()
-        self._kinds: dict[str, tuple[float, int]] = {}  # since when, and how many
+        self._kinds: dict[str, _Kind] = {}
 
-    def say(self, kind: str, text: str) -> None:
+    def say(self, kind: str, text: str, first: int = FIRST) -> None:
         with self._guard:
-            since, n = self._kinds.setdefault(kind, (self._clock(), 0))
-            self._kinds[kind] = (since, n + 1)
-        if n < FIRST:
+            found = self._kinds.setdefault(kind, _Kind(self._clock()))
+            is_said = found.said < first
+            if is_said:
+                found.said += 1
+            else:
+                found.unsaid += 1
+        if is_said:
             say(text)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Messages of the server are few, each with a text of its own; those of asyncio are not."""
-        self.say(str(record.msg) if record.name.startswith("uvicorn") else record.name, self.format(record))
+        if "WebSocket" not in str(record.msg):  # advice to install a library that is of no use here
+            self.say(str(record.msg) if record.name.startswith("uvicorn") else record.name, self.format(record))
 
     @contextmanager
     def hearing(self, *loggers: str) -> Iterator[None]:
@@ -127,8 +141,8 @@ class Talk(logging.Handler):
     def tell_counts(self, at_once: bool = False) -> None:
         """Of each kind whose minute is over, what was not shown."""
         with self._guard:
-            over = [kind for kind, (since, _) in self._kinds.items() if at_once or since + MINUTE <= self._clock()]
-            counts = {kind: self._kinds.pop(kind)[1] - FIRST for kind in over}
+            over = [kind for kind, one in self._kinds.items() if at_once or one.since + MINUTE <= self._clock()]
+            counts = {kind: self._kinds.pop(kind).unsaid for kind in over}
         for kind, n in counts.items():
             if n > 0:
                 say(f"{n:,} more of: {kind.strip()}")

@@ -12,7 +12,7 @@ async function poll() {
       if (!about) about = await ask("api/about");
       show((await ask("api/organise")).state);
       await list();
-      if ($("alert").dataset.lost) complain("");
+      await reconnected();
     } catch (error) {
       report(error, "No connection to the server; trying again.");
     }
@@ -127,16 +127,22 @@ async function list() {
 async function settle(one, grade) {
   if (busy) return;
   busy = true;
+  unsure = null;
   try {
     const name = $("settler-name").value.trim() || "organiser";
     const answer = await save("api/settle", { name, topic: one.topic, document: one.document, grade });
+    forget();
     show(answer.state);
     complain("");
     $("live").textContent = `Final grade ${answer.already ? answer.already.grade : grade} saved.`;
     await list();
   } catch (error) {
-    if (isLost(error)) lose(UNKNOWN);
-    else complain(sentence(error.message));
+    if (isLost(error)) {
+      lose(UNKNOWN);
+      unsure = () => settle(one, grade);
+    } else {
+      complain(sentence(error.message));
+    }
   } finally {
     busy = false;
   }

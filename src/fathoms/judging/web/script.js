@@ -12,21 +12,29 @@ let active = true; // whether anybody did anything since the last poll
 
 // -- talking to the server
 
-async function change(path, body, done) {
-  // What the server answered, or null.
-  if (busy) return null;
+async function change(path, body, tell, done = show) {
+  // Have it saved, and tell what became of it.
+  if (busy) return;
+  await send(path, { name, ...body }, tell, done, false);
+}
+
+async function send(path, body, tell, done, isAgain) {
   busy = true;
+  unsure = null;
   for (const one of document.querySelectorAll("#bar button")) one.disabled = true;
   try {
-    const answer = await save(path, { name, ...body });
+    const answer = await save(path, body);
     complain("");
-    (done || show)(answer);
-    return answer;
+    done(answer);
+    tell(answer.already, isAgain);
   } catch (error) {
-    if (isLost(error)) lose(UNKNOWN);
-    else complain(sentence(error.message));
+    if (isLost(error)) {
+      lose(UNKNOWN);
+      unsure = () => send(path, body, tell, done, true);
+    } else {
+      complain(sentence(error.message));
+    }
     if (error.status === 409) await renew();
-    return null;
   } finally {
     busy = false;
     for (const one of document.querySelectorAll("#bar button")) one.disabled = false;
@@ -45,7 +53,7 @@ async function renew() {
 
 async function poll() {
   if (!busy && !document.hidden) {
-    const waits = name && current === null;
+    const waits = name && current === null && !unsure;
     busy = waits;
     try {
       if (waits) {
@@ -55,7 +63,8 @@ async function poll() {
         show(active && name ? await ask("api/keep", { name }) : await ask(idle));
       }
       active = false;
-      if ($("alert").dataset.lost) complain("");
+      if (waits) busy = false;
+      if (!busy) await reconnected();
     } catch (error) {
       report(error, "No connection to the server; trying again.");
     } finally {
@@ -72,6 +81,7 @@ const key = (task) => (task ? JSON.stringify([task.topic.id, task.document.id]) 
 function show(answer) {
   state = answer.state;
   if (answer.document !== undefined) {
+    forget();
     const isNew = key(answer.document) !== key(current) || (answer.document === null && $("pause").hidden);
     current = answer.document;
     if (isNew && !revising) showDocument();
@@ -212,8 +222,8 @@ function showStandings(all) {
 
 async function settle(one, grade) {
   const body = { topic: one.topic, document: one.document, grade };
-  const done = await change("api/settle", body, (answer) => show({ state: { ...state, standings: answer.state } }));
-  if (done) $("live").textContent = `Final grade ${done.already ? done.already.grade : grade} saved.`;
+  const tell = (already) => { $("live").textContent = `Final grade ${already ? already.grade : grade} saved.`; };
+  await change("api/settle", body, tell, (answer) => show({ state: { ...state, standings: answer.state } }));
 }
 
 // -- grades
@@ -286,15 +296,11 @@ async function give(grade) {
   const pressed = $("grades").children[grade];
   if (pressed) pressed.classList.add("pressed");
   const body = { topic: topic.id, document: shown.id, grade, note: $("note-text").value };
-  tell(await change("api/grade", body), shown.id, `Saved: ${shown.id} as ${grade}`);
-}
-
-function tell(answer, id, words) {
-  // Of an answer that was sent again, what was saved the first time.
-  if (!answer) return;
-  const { already } = answer;
-  const kept = already && (already.kind === "skip" ? `Skipped already: ${id}` : `Saved already: ${id} as ${already.grade}`);
-  said(kept || words);
+  await change("api/grade", body, (already, isAgain) => {
+    const saved = already ? already.grade : grade; // of an answer that was sent again, what was saved the first time
+    if (isAgain) said(`Your grade ${saved} was saved.`);
+    else said(`Saved${already ? " already" : ""}: ${shown.id} as ${saved}`);
+  });
 }
 
 async function revise(grade) {
@@ -305,21 +311,24 @@ async function revise(grade) {
     return;
   }
   const body = { topic: task.topic.id, document: task.document.id, grade, note: $("note-text").value };
-  const answer = await change("api/revise", body);
-  if (!answer) return;
-  leaveRevising();
-  tell(answer, task.document.id, `Changed: ${task.document.id} ${before === null ? "" : `from ${before} `}to ${grade}`);
+  await change("api/revise", body, (already) => {
+    if (revising && revising.task === task) leaveRevising();
+    const words = `Changed: ${task.document.id} ${before === null ? "" : `from ${before} `}to ${grade}`;
+    said(already ? `Saved already: ${task.document.id} as ${already.grade}` : words);
+  });
 }
 
 async function skip() {
   if (!current || revising) return;
   const { topic, document: shown } = current;
   const note = [$("note-text").value, $("skip-text").value].map((text) => text.trim()).filter(Boolean).join(" ");
-  tell(await change("api/skip", { topic: topic.id, document: shown.id, note }), shown.id, `Skipped: ${shown.id}`);
+  await change("api/skip", { topic: topic.id, document: shown.id, note }, (already) => {
+    said(`Skipped${already ? " already" : ""}: ${shown.id}`);
+  });
 }
 
 async function undo() {
-  if (!revising && await change("api/undo", {})) said("Taken back.");
+  if (!revising) await change("api/undo", {}, (already) => said(already ? "Taken back already." : "Taken back."));
 }
 
 function said(text) {

@@ -11,6 +11,7 @@ for the organiser, who has another token; assessors get them only where that was
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import re
 import signal
@@ -18,7 +19,6 @@ import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -39,23 +39,24 @@ from fathoms.judging.export import provenance_bytes, qrels_bytes
 from fathoms.judging.guidelines import GradeName, blocks
 from fathoms.judging.log import Event
 from fathoms.judging.session import Session, Task
+from fathoms.judging.session_file import LogError
 from fathoms.judging.texts import Entry, Texts, marked, passages, printable, terms
 from fathoms.judging.web.access import Address, PageName, Visitor
 from fathoms.judging.web.connections import GuardedProtocol
 from fathoms.judging.web.limits import ConnectionLimits, Connections, Talk, WrongTokens
+from fathoms.judging.web.readers import READING_SECONDS, Readers
 from fathoms.judging.web.service import JudgingService, Refused, name_of
 
-PATIENCE = 0.1  # seconds that an assessor waits for the engine to take the last answer in, at most
-LONGER = 10.0  # and where no document is left that was chosen before
-LARGEST = 32_768  # bytes of a request
-LONGEST = 400_000  # characters of a document that are shown
+ENGINE_WAIT = 0.1  # seconds that an assessor waits for the engine to take the last answer in, at most
+LONGEST_WAIT = 10.0  # and where no document is left that was chosen before
+LARGEST_REQUEST = 32_768  # bytes of a request's body
+LARGEST_HEADERS = 32_768  # and of its headers
+LONGEST_TEXT = 400_000  # characters of a document that are shown
 LONGEST_NOTE = 2_000
 SWITCH = 0.0005  # seconds after which the engine's thread lets others in; every call of SQLite waits for it
 LONGEST_TITLE = 160
 MOST_PARAGRAPHS = 10_000
-READERS = 4  # threads that read texts
-READING = 10.0  # seconds that a text may take, before it counts as one that cannot be shown
-TITLES = 2.0  # seconds for the titles of a list; those that were not read by then come the next time
+TITLES_SECONDS = 2.0  # seconds for the titles of a list; those that were not read by then come the next time
 PAGES = {
     "/style.css": "text/css",
     **dict.fromkeys(("/common.js", "/standings.js", "/script.js", "/organise.js", "/entrance.js"), "text/javascript"),
@@ -82,8 +83,13 @@ class PageOptions:
     show_standings: bool = False
 
 
+CANNOT_SAVE = "Nothing can be saved at the moment. Please tell whoever organises the judging; your document stays here."
+NO_TOKEN = "Open this page with the full link you were given; it ends in #token= followed by letters and digits."
+NOT_VALID = "This link is not valid (any more). Ask whoever organises the judging for a new one."
+NO_LONGER_VALID = "This link no longer works. Ask whoever organises the judging for a new one."
 NO_TEXT: dict[str, Any] = {"title": [], "body": None, "cut": 0, "passages": []}
 CANNOT_BE_SHOWN = {**NO_TEXT, "failed": True}
+CANNOT_BE_READ: Any = object()
 
 
 class _Offer(NamedTuple):
@@ -118,7 +124,7 @@ class Page:
         self.options = options or PageOptions()
         self.talk = Talk()
         self._wrong_tokens = WrongTokens(address.is_shared)
-        self._readers = ThreadPoolExecutor(READERS, "texts")
+        self._readers = Readers()
         folder = files("fathoms.judging.web")
         self._files = {path: (folder / path[1:]).read_bytes() for path in PAGES}
         self._html = {page: (folder / f"{page}.html").read_bytes() for page in ("judge", "organise", "entrance")}
@@ -157,14 +163,15 @@ class Page:
                 )
             ),
         ]
-        return _WithHeaders(_Beneath(Starlette(routes=routes), self.address.path))
+        routed = Starlette(routes=routes)
+        routed.router.redirect_slashes = False  # its redirects go by what the request says of host and scheme
+        return _WithHeaders(_ForUs(_Beneath(routed, self.address.path), self.address))
 
     # -- who may
 
     def _guarded(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def guarded(request: Request) -> Response:
             try:
-                self._check_host(request)
                 self._check_origin(request)
                 response = await answer(request)
             except Denied as error:
@@ -173,20 +180,17 @@ class Page:
             except Refused as error:
                 response = _json({"error": str(error)}, 409)
             except InputError as error:  # the session's file
-                self.talk.say("the session's file", str(error))
-                response = _json({"error": str(error)}, 500)
+                self.talk.say("the session's file", str(error), 1)
+                response = _json({"error": CANNOT_SAVE}, 500)
             except FathomsError as error:
                 response = _json({"error": str(error)}, 400)
             except ClientDisconnect:  # nobody will read it
-                response = _json({"error": "the request was not sent to its end"}, 400)
+                response = _json({"error": "the request was incomplete"}, 400)
+            except asyncio.CancelledError:  # by the server, which ends
+                response = _json({"error": "the page is closing"}, 503)
             return response
 
         return guarded
-
-    def _check_host(self, request: Request) -> None:
-        found = request.headers.get("host", "")
-        if not self.address.is_at(found):
-            raise Denied(421, f"this page is not at {printable(found)!r}; expected {self.address.base}")
 
     def _check_origin(self, request: Request) -> None:
         """Other pages may not have this browser change anything here."""
@@ -194,15 +198,15 @@ class Page:
         if request.method == "GET":
             return
         if origin is None:
-            if "authorization" not in request.headers:  # a browser says where it comes from
+            if _bearer(request) is None:  # a browser says where it comes from
                 raise Denied(403, "the request does not say which page it comes from")
         elif not self.address.is_own(origin, request.headers.get("host", "")):
             raise Denied(403, f"requests from {printable(origin)!r} are not accepted")
 
     def _visitor(self, request: Request, page: PageName) -> Visitor | None:
         """Who sends this: by the token of a program, or the cookie of a browser, of which there is one a page."""
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer":
+        given = _bearer(request)
+        if given is not None:
             found: Visitor | None = self._admitted(request, given, "judge", "organise")
         else:
             found = self.address.by_cookie(page, request.cookies.get(self.address.cookie(page), ""))
@@ -221,12 +225,14 @@ class Page:
             if found is not None:
                 return found
         self._wrong_tokens.count(client)
-        raise Denied(401, "this token is not the right one; ask whoever organises the judging for a new link")
+        raise Denied(401, NOT_VALID)
 
     def _assessor(self, request: Request) -> Visitor:
         found = self._visitor(request, "judge")
         if found is None:
-            raise Denied(401, "open the page by the link with a token that `fathoms judge` printed")
+            pages: tuple[PageName, ...] = ("judge", "organise")
+            was_in = any(self.address.cookie(page) in request.cookies for page in pages)
+            raise Denied(401, NO_LONGER_VALID if was_in else NO_TOKEN)
         return found
 
     def _check_organiser(self, request: Request) -> None:
@@ -273,6 +279,8 @@ class Page:
         """TREC's lines, or CSV where these cannot hold the ids."""
         try:
             return await self._file(request, partial(qrels_bytes, path=Path("qrels.txt")), "qrels.txt")
+        except LogError:  # of the session, whatever the form
+            raise
         except InputError:
             return await self._file(request, partial(qrels_bytes, path=Path("qrels.csv")), "qrels.csv")
 
@@ -338,14 +346,12 @@ class Page:
     async def _list(self, assessor: str | None, topic: str | None) -> Response:
         """Answers with titles, which are read elsewhere: the writer has other things to do."""
         rows, topics = await self._ask(self._listed, assessor, topic)
-        titles = await self._read_elsewhere(
-            self._titles_of, [row["document"] for row in rows], [*topics, *(row["topic"] for row in rows)]
-        )
-        of_document, of_topic = titles or ({}, {})
+        documents, of_rows = [row["document"] for row in rows], [row["topic"] for row in rows]
+        await self._read("the titles of a list", self._find_titles, documents, [*topics, *of_rows])
         for row in rows:
-            row["title"] = of_document.get(row["document"], "")
-            row["topic_title"] = of_topic.get(row["topic"], "")
-        return _json({"judgments": rows, "topics": [[one, of_topic.get(one, "")] for one in topics]})
+            row["title"] = self._titles.get((False, row["document"]), "")
+            row["topic_title"] = self._titles.get((True, row["topic"]), "")
+        return _json({"judgments": rows, "topics": [[one, self._titles.get((True, one), "")] for one in topics]})
 
     def _listed(self, assessor: str | None, topic: str | None) -> tuple[list[dict[str, Any]], list[str]]:
         session = self.service.session
@@ -366,58 +372,56 @@ class Page:
 
     # -- texts, which are read in threads of their own
 
-    async def _read_elsewhere(self, work: Callable[..., Any], *args: Any) -> Any:
-        """What a reader makes of texts; None where it fails or takes too long."""
-        reading = asyncio.get_running_loop().run_in_executor(self._readers, work, *args)
+    async def _read(self, what: str, work: Callable[..., Any], *args: Any) -> Any:
+        """What a reader makes of texts; CANNOT_BE_READ where it fails or takes too long."""
         try:
-            return await asyncio.wait_for(reading, READING)
+            return await self._readers.read(work, *args)
         except Exception as error:  # whatever is wrong with a text, its document can be judged or skipped
-            self._say_unreadable(error)
-            return None
+            self._say_unreadable(what, error)
+            return CANNOT_BE_READ
 
-    def _say_unreadable(self, error: Exception) -> None:
-        why = f"it was not read within {READING:g} seconds" if isinstance(error, TimeoutError) else repr(error)
-        text = str(error) if isinstance(error, InputError) else f"a text cannot be shown: {why:.200}"
-        self.talk.say("texts that cannot be shown", f"warning: {text}")
+    def _say_unreadable(self, what: str, error: Exception) -> None:
+        if isinstance(error, TimeoutError):
+            why = f"not read within {READING_SECONDS:g} seconds"
+        else:
+            why = str(error) if isinstance(error, InputError) else f"{error!r:.200}"
+        self.talk.say("texts that cannot be shown", f"warning: {printable(what)} cannot be shown: {why}")
 
-    def _titles_of(self, documents: Iterable[str], topics: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-        end = time.monotonic() + TITLES
-        return (
-            {name: self._title(self.documents, name, end) for name in documents},
-            {name: self._title(self.topics, name, end) for name in topics},
-        )
-
-    def _title(self, texts: Texts | None, name: str, end: float) -> str:
-        known = (texts is self.topics, name)
-        if texts is not None and known not in self._titles and time.monotonic() < end:
-            self._titles[known] = ""
-            try:
-                entry = texts.get(name)
-                self._titles[known] = "" if entry is None else printable(entry.title[:LONGEST_TITLE])
-            except Exception as error:
-                self._say_unreadable(error)
-        return self._titles.get(known, "")
+    def _find_titles(self, documents: Iterable[str], topics: Iterable[str]) -> None:
+        end = time.monotonic() + TITLES_SECONDS
+        for texts, names in ((self.documents, documents), (self.topics, topics)):
+            for name in names:
+                known = (texts is self.topics, name)
+                if texts is not None and known not in self._titles and time.monotonic() < end:
+                    self._titles[known] = ""  # it may hang, and is not tried again
+                    try:
+                        entry = texts.get(name)
+                        self._titles[known] = "" if entry is None else printable(entry.title[:LONGEST_TITLE])
+                    except Exception as error:
+                        self._say_unreadable(f"the title of {name}", error)
 
     async def _with_text(self, task: Task) -> dict[str, Any]:
-        parts = await self._read_elsewhere(self._texts_of, task) or (CANNOT_BE_SHOWN, CANNOT_BE_SHOWN)
-        topic, document = parts
+        """Topic and document; where one cannot be read, the other is there all the same."""
+        topic, document = await asyncio.gather(
+            self._entry(self.topics, f"topic {task.topic}", task.topic),
+            self._entry(self.documents, f"document {task.document}", task.document),
+        )
+        wanted = set() if topic is CANNOT_BE_READ else terms(topic)
         return {
-            "topic": {"id": task.topic, **topic},
-            "document": {"id": task.document, **document},
+            "topic": {"id": task.topic, **await self._shown(f"topic {task.topic}", topic, set())},
+            "document": {"id": task.document, **await self._shown(f"document {task.document}", document, wanted)},
             "lease": self.service.seconds,
         }
 
-    def _texts_of(self, task: Task) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Topic and document; where one cannot be read, the other is there all the same."""
-        shown, wanted = [CANNOT_BE_SHOWN, CANNOT_BE_SHOWN], set[str]()
-        for i, (texts, name) in enumerate(((self.topics, task.topic), (self.documents, task.document))):
-            try:
-                entry = None if texts is None else texts.get(name)
-                shown[i] = _parts(entry, wanted)
-                wanted = terms(entry)  # of the topic, for the document
-            except Exception as error:
-                self._say_unreadable(error)
-        return shown[0], shown[1]
+    async def _entry(self, texts: Texts | None, what: str, name: str) -> Any:
+        return None if texts is None else await self._read(what, texts.get, name)
+
+    async def _shown(self, what: str, entry: Any, wanted: set[str]) -> dict[str, Any]:
+        """A long text takes a while to mark."""
+        if entry is None:
+            return NO_TEXT
+        parts = entry if entry is CANNOT_BE_READ else await self._read(what, _parts, entry, wanted)
+        return CANNOT_BE_SHOWN if parts is CANNOT_BE_READ else parts
 
     async def _next(self, request: Request) -> Response:
         _, name = await self._body(request, name=str)
@@ -450,7 +454,7 @@ class Page:
         )
         answer = asked["topic"], asked["document"], asked["grade"], asked["key"]
         done = await self._ask(self.service.settle, name, *answer)
-        await self._patiently(PATIENCE)
+        await self._patiently(ENGINE_WAIT)
         return _json_text(f'{{{_already(done)}"state":{await self._ask(self.service.state)}}}')
 
     async def _keep(self, request: Request) -> Response:
@@ -474,7 +478,7 @@ class Page:
         """Do it, and answer with the next document."""
         asked = self.service.submit(work, name, *args, then=lambda done: (done, self._offer_at_once(name)))
         done, offer = await asyncio.wrap_future(asked)
-        for seconds in (PATIENCE, LONGER):
+        for seconds in (ENGINE_WAIT, LONGEST_WAIT):
             if offer is None or not offer.is_final:
                 await self._patiently(seconds)
                 offer = await self._ask(self._offer, name)
@@ -503,8 +507,8 @@ class Page:
         raw = b""
         async for part in request.stream():
             raw += part
-            if len(raw) > LARGEST:
-                raise Denied(413, f"expected a request of at most {LARGEST:,} bytes")
+            if len(raw) > LARGEST_REQUEST:
+                raise Denied(413, f"expected a request of at most {LARGEST_REQUEST:,} bytes")
         try:
             found = json.loads(raw)
         except (ValueError, RecursionError):
@@ -529,6 +533,12 @@ class Page:
         return visitor.name
 
 
+def _bearer(request: Request) -> str | None:
+    """The token of a program; no page can have a browser send one."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    return given if scheme.lower() == "bearer" else None
+
+
 def is_key(given: Any) -> bool:
     return given is None or (isinstance(given, str) and re.fullmatch(r"[A-Za-z0-9_-]{16,64}", given) is not None)
 
@@ -544,21 +554,19 @@ def _note(text: str) -> str:
     return text
 
 
-def _parts(entry: Entry | None, wanted: set[str]) -> dict[str, Any]:
-    """Title and paragraphs in pieces, every second of which is marked; no paragraphs at all where there is no text.
+def _parts(entry: Entry, wanted: set[str]) -> dict[str, Any]:
+    """Title and paragraphs in pieces, every second of which is marked.
 
     Of a long text, the passages that have most of the wanted words: each as paragraph, start and end.
     """
-    if entry is None:
-        return NO_TEXT
-    room, body = LONGEST, []
+    room, body = LONGEST_TEXT, []
     for paragraph in entry.body[:MOST_PARAGRAPHS]:
         body.append(paragraph[: max(room, 0)])
         room -= len(paragraph)
         if room <= 0:
             break
     return {
-        "title": marked(entry.title[:LONGEST], wanted),
+        "title": marked(entry.title[:LONGEST_TEXT], wanted),
         "body": [marked(paragraph, wanted) for paragraph in body],
         "cut": sum(map(len, entry.body)) - sum(map(len, body)),
         "passages": [
@@ -599,6 +607,26 @@ class _WithHeaders:
             await send(message)
 
         await self._app(scope, receive, sending)
+
+
+class _ForUs:
+    """Nothing else is answered, be it with an error: requests for other hosts, and headers that are too large."""
+
+    def __init__(self, app: ASGIApp, address: Address) -> None:
+        self._app, self._address = app, address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else None
+        await (response or self._app)(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> Response | None:
+        host = headers.get("host", "")
+        if sum(len(name) + len(value) for name, value in headers.raw) > LARGEST_HEADERS:
+            return _json({"error": f"expected headers of at most {LARGEST_HEADERS:,} bytes"}, 431)
+        if not self._address.is_at(host):
+            expected = self._address.base
+            return _json({"error": f"this page is not at {printable(host)!r:.200}; expected {expected}"}, 421)
+        return None
 
 
 class _Beneath:
@@ -647,6 +675,7 @@ class PageServer(uvicorn.Server):
                 lifespan="off",
                 http="h11",
                 ws="none",
+                h11_max_incomplete_event_size=LARGEST_HEADERS,
                 timeout_graceful_shutdown=3,
                 ssl_certfile=certificate,
                 ssl_keyfile=key,
@@ -701,8 +730,10 @@ def bound(address: Address) -> socket.socket:
     except (OSError, OverflowError) as error:
         listener.close()
         why = getattr(error, "strerror", None) or error
+        is_host = isinstance(error, socket.gaierror) or getattr(error, "errno", None) == errno.EADDRNOTAVAIL
         raise FathomsError(
-            f"cannot listen on {address.host}, port {address.port}: {why}; choose another with --port"
+            f"cannot listen on {address.host}, port {address.port}: {why}; choose another with "
+            f"{'--host' if is_host else '--port'}"
         ) from None
     return listener
 

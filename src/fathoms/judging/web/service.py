@@ -483,7 +483,7 @@ class JudgingService:
     def grade(
         self, name: str, topic: str, document: str, grade: int, note: str, key: str | None = None
     ) -> Event | None:
-        done = self._done(name, key, topic, document)
+        done = self._done("grade", name, key, topic, document)
         if done is None:
             self._mine(name, topic, document)
             self.session.grade(topic, document, grade, name, note, key)
@@ -492,7 +492,7 @@ class JudgingService:
         return done
 
     def skip(self, name: str, topic: str, document: str, note: str, key: str | None = None) -> Event | None:
-        done = self._done(name, key, topic, document)
+        done = self._done("skip", name, key, topic, document)
         if done is None:
             self._mine(name, topic, document)
             self.session.skip(topic, document, name, note, key)
@@ -500,12 +500,20 @@ class JudgingService:
             del self._leases[name]
         return done
 
-    def _done(self, name: str, key: str | None, topic: str | None = None, document: str | None = None) -> Event | None:
+    def _done(
+        self, kind: str, name: str, key: str | None, topic: str | None = None, document: str | None = None
+    ) -> Event | None:
         found = None if key is None else self.session.with_key(key)
         if found is None:
             return None
-        if found.assessor != name or topic not in (None, found.topic) or document not in (None, found.document):
-            raise Refused("the key of this answer is that of another one; nothing was saved")
+        is_other = topic not in (None, found.topic) or document not in (None, found.document)
+        if found.assessor != name or _kind(found) != kind or is_other:
+            raise Refused("this key was already used for another answer; nothing was saved")
+        if kind != "undo" and found not in self.session.standing:
+            raise Refused(
+                "the answer with this key was changed or taken back in the meantime; nothing was saved, and a new "
+                "answer needs a new key"
+            )
         self._come(name)
         return found
 
@@ -514,18 +522,17 @@ class JudgingService:
         self._come(name)
         index = self.session.find(topic, document)
         about = f"topic {topic}, document {document}"
-        holder = self._with_others(name).get(index)
-        if holder is not None:
-            raise Refused(f"{about} is with {holder} now; your answer was not saved")
+        if index in self._with_others(name):
+            raise Refused(f"{about} is with somebody else now; your answer was not saved")
         mine = self._leases.get(name)
         if mine is None or mine.task.candidate != index:
-            raise Refused(f"{about} is not in your hands; the answer was not saved")
+            raise Refused(f"{about} is no longer assigned to you; your answer was not saved")
         if not self.session.may_grade(index, name):  # while time was up
-            raise Refused(f"somebody else has answered {about} meanwhile; your answer was not saved")
+            raise Refused(f"somebody else has judged {about} in the meantime; your answer was not saved")
 
     def undo(self, name: str, key: str | None = None) -> Event | None:
         """Take the last answer back; its document comes again, unless somebody else has it now."""
-        done = self._done(name, key)
+        done = self._done("undo", name, key)
         if done is not None:
             return done
         self._come(name)
@@ -542,7 +549,7 @@ class JudgingService:
         self, name: str, topic: str, document: str, grade: int, note: str, key: str | None = None
     ) -> Event | None:
         """Another grade for a document that this assessor judged before; what is in hand stays there."""
-        done = self._done(name, key, topic, document)
+        done = self._done("revision", name, key, topic, document)
         if done is None:
             self._come(name)
             self.session.revise(topic, document, grade, name, note, key)
@@ -550,7 +557,7 @@ class JudgingService:
         return done
 
     def settle(self, name: str, topic: str, document: str, grade: int, key: str | None = None) -> Event | None:
-        done = self._done(name, key, topic, document)
+        done = self._done("final", name, key, topic, document)
         if done is None:
             self.session.settle(topic, document, grade, name, key=key)
             self._wrote(name)
@@ -671,6 +678,11 @@ class JudgingService:
         """The same for assessors."""
         why = self.why_ended()
         return "All that is needed has been judged." if why is not None and self.view.settled else why
+
+
+def _kind(event: Event) -> str:
+    """As requests tell them apart."""
+    return "revision" if event.kind == "grade" and event.undone is not None else event.kind
 
 
 def thinned(points: list[Point]) -> list[Point]:
