@@ -116,6 +116,14 @@ def test_a_document_of_one_run_does_not_widen_those_of_all(monkeypatch: pytest.M
 
 
 def test_the_kernel_and_numpy_have_the_same_limits() -> None:
+    source = (Path(kernel.__file__).parent / "_kernel.c").read_text(encoding="utf-8")
+    for name, value in (
+        ("MOST_ID", f"{widths.MOST_ID}"),
+        ("TIMES", f"{widths.TIMES}"),
+        ("ALWAYS", f"((size_t)1 << {widths.ALWAYS.bit_length() - 1})"),
+    ):
+        assert f"\n#define {name} {value}\n" in source
+    assert widths.ALWAYS.bit_count() == 1
     if kernel.compiled is None:
         pytest.skip("no compiled kernel")
     assert kernel.list_ids([LONG]) is not None
