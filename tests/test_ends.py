@@ -48,7 +48,7 @@ WRITING, WORKING, STORING = ("Path.write_text", "write"), ("Scoring.part", "wait
 def begun(
     folder: Path, place: tuple[str, str], *words: str, hang_up: signal.Handlers = signal.SIG_DFL
 ) -> subprocess.Popen[str]:
-    """The command at that place, in a session of its own. What SIGHUP does is inherited; the tests may run under nohup."""
+    """The command at that place, in a session of its own, whatever the tests inherit for SIGHUP (nohup ignores it)."""
     code = COMMAND.format(place=place[0], function=place[1])
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", code, *words]

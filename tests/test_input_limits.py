@@ -69,7 +69,7 @@ def both_kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 def test_the_longest_id_is_read_and_a_longer_one_is_an_error(tmp_path: Path, form: str) -> None:
     run = fm.read_run(given(tmp_path, RUN_FORMS[form](LONG)))
     assert LONG in [*run.topics, *(document.decode(errors="replace") for document in run.documents.tolist())]
-    with pytest.raises(fm.InputError, match=r"holds as (topic|document) an id of 8,193 bytes, expected at most 8,192"):
+    with pytest.raises(fm.InputError, match=r"(topic|document) id has 8,193 bytes; the limit is 8,192"):
         fm.read_run(given(tmp_path, RUN_FORMS[form](LONGER)))
 
 
@@ -77,7 +77,7 @@ def test_the_line_of_an_id_that_is_too_long(fathoms: Command) -> None:
     Path("long.run").write_bytes(RUN + f"2 Q0 {LONGER} 3 1 t\n2 Q0 b 4 1 t\n".encode())
     done = fathoms("eval", "qrels.txt", "long.run")
     assert done.status == 2
-    assert done.err.startswith("fathoms: long.run:6: holds as document an id of 8,193 bytes, expected at most 8,192")
+    assert done.err.startswith("fathoms: long.run:6: document id has 8,193 bytes; the limit is 8,192")
     done = fathoms("eval", "qrels.txt", "long.run", "-m", "AP", "--lenient")
     assert done.status == 0
     assert "skipped 1 bad line: line 6" in done.err
@@ -375,7 +375,7 @@ def test_the_page_of_limits_has_the_numbers_of_the_code() -> None:
     mebi = widths.ALWAYS >> 30, files.UNPACKED >> 20, metadata.MOST_HEAD >> 20
     expected = {
         "length of a topic's or document's id": f"{widths.MOST_ID:,} bytes",
-        "one long id among many short ones": f"longest: {widths.TIMES} times the size of the file, or {mebi[0]} GiB",
+        "one long id among many short ones": f"at most {widths.TIMES} times the file's size, or {mebi[0]} GiB",
         "ids that are numbers (JSON, parquet, frames)": f"up to 2^{columns.MOST_WHOLE.bit_length() - 1}",
         "different grades": f"{MOST_LEVELS:,}",
         "grades with `gain=exp` and ERR": f"grades up to {LARGEST_EXPONENT:,}",
@@ -387,7 +387,7 @@ def test_the_page_of_limits_has_the_numbers_of_the_code() -> None:
         "headers of a request, TLS handshake": f"{limits.headers:g} s",
         "body of a request": f"{limits.body:g} s, {server.LARGEST:,} bytes",
         "time between requests": f"{limits.idle:g} s",
-        "an answer that waits to be read": f"{page_limits.LEAST_READ >> 10} KiB in {limits.unread:g} s",
+        "a response the client is slow to read": f"{page_limits.LEAST_READ >> 10} KiB in {limits.unread:g} s",
         "wrong tokens in a minute": f"{page_limits.WRONG_OF_ONE} from one address, {page_limits.WRONG_OF_ALL} in all",
         "lines of a kind on the terminal": f"{page_limits.FIRST} in a minute",
         "text of a document": f"{texts.LONGEST >> 20} MiB are read, {server.LONGEST:,} characters",

@@ -26,8 +26,8 @@ def width_for(longest: int) -> int:
     return max(8, -(-longest // 8) * 8)
 
 
-def too_long(length: int) -> str:
-    return f"an id of {length:,} bytes, expected at most {MOST_ID:,}; give it a shorter one"
+def too_long(name: str, length: int) -> str:
+    return f"{name} id has {length:,} bytes; the limit is {MOST_ID:,}; give it a shorter one"
 
 
 def room_for(size: int, whole: int | None = None) -> int:
@@ -35,15 +35,15 @@ def room_for(size: int, whole: int | None = None) -> int:
     return int(max(ALWAYS if whole is None else ALWAYS * size / max(whole, 1), TIMES * size))
 
 
-def too_wide(rows: int, longest: int, room: int) -> str:
+def too_wide(name: str, rows: int, longest: int, room: int) -> str:
     """What to say of the ids of so many rows; nothing where they fit."""
     if longest > MOST_ID:
-        return too_long(longest)
+        return too_long(name, longest)
     if rows * width_for(longest) <= room:
         return ""
     return (
-        f"an id of {longest:,} bytes among {rows:,} rows of much shorter ones; each would take as much memory as the "
-        f"longest, {rows * width_for(longest) / 1e9:.1f} GB in all; give it a shorter id, or put its topic into "
+        f"holds as {name} an id of {longest:,} bytes among {rows:,} rows of much shorter ones; each would take "
+        f"as much memory as the longest, {rows * width_for(longest) / 1e9:.1f} GB in all; give it a shorter id, or put its topic into "
         "a file of its own"
     )
 
