@@ -103,7 +103,7 @@ def test_a_long_id_among_many_short_ones_is_refused_before_all_are_as_wide(
         "ltr": "".join(f"1 qid:1 1:0.5 # {id}\n" for id in ids),
         "dict": {"1": dict.fromkeys(ids, 1)},
     }
-    with pytest.raises(fm.InputError, match=r"an id of 9\d\d bytes among \d+ rows of much shorter ones") as found:
+    with pytest.raises(fm.InputError, match=r"document id has 9\d\d bytes among \d+ rows of much shorter ones") as found:
         fm.read_qrels(given(tmp_path, forms[form]))
     assert found.value.line in (61, 62) or "row 61" in str(found.value)
 
@@ -111,7 +111,7 @@ def test_a_long_id_among_many_short_ones_is_refused_before_all_are_as_wide(
 def test_a_document_of_one_run_does_not_widen_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(widths, "ALWAYS", 1 << 14)
     runs = {"A": {"1": {f"d{i}": 1.0 for i in range(100)}}, "B": {"1": {"x" * 900: 1.0}}}
-    with pytest.raises(fm.FathomsError, match="among the documents of all runs together there is an id of 9"):
+    with pytest.raises(fm.FathomsError, match="in all runs together: document id has 9"):
         fm.Experiment(None, runs).pool(depth=100)
 
 
@@ -161,7 +161,7 @@ def test_a_corpus_with_an_id_that_is_too_long(fathoms: Command) -> None:
     for name, text in {"list": f"a\n{LONGER}\n", "tsv": f"docno\ttext\na\tx\n{LONGER}\ty\n"}.items():
         Path(name).write_text(text)
         done = fathoms("check", "qrels.txt", "good.run", "--corpus-ids", name)
-        assert "an id of 8,193 bytes" in done.out + done.err, name
+        assert "document id has 8,193 bytes" in done.out + done.err, name
 
 
 # -- compressed files -------------------------------------------------------------------------------------------------

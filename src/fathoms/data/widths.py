@@ -42,17 +42,17 @@ def too_wide(name: str, rows: int, longest: int, room: int) -> str:
     if rows * width_for(longest) <= room:
         return ""
     return (
-        f"holds as {name} an id of {longest:,} bytes among {rows:,} rows of much shorter ones; each would take "
-        f"as much memory as the longest, {rows * width_for(longest) / 1e9:.1f} GB in all; give it a shorter id, or put its topic into "
-        "a file of its own"
+        f"{name} id has {longest:,} bytes among {rows:,} rows of much shorter ones; each would take as much memory as "
+        f"the longest, {rows * width_for(longest) / 1e9:.1f} GB in all; give it a shorter id, or put its topic into a "
+        "file of its own"
     )
 
 
 def of_bytes(ids: Sequence[bytes], name: str, source: str, lines: Sequence[int]) -> Text:
     """Ids one by one as an array; `lines` says where each stands."""
     longest = max(range(len(ids)), key=lambda i: len(ids[i]))
-    if message := too_wide(len(ids), len(ids[longest]), room_for(sum(map(len, ids)))):
-        raise InputError(f"holds as {name} {message}", source, lines[longest])
+    if message := too_wide(name, len(ids), len(ids[longest]), room_for(sum(map(len, ids)))):
+        raise InputError(message, source, lines[longest])
     return np.array(ids, dtype=f"S{width_for(len(ids[longest]))}")
 
 
@@ -64,6 +64,6 @@ def lengths_of(ids: Text) -> NDArray[np.int64]:
 def joined(parts: Sequence[Text]) -> Text:
     """The ids of several arrays in one, which is as wide as the widest of them."""
     rows, widest = sum(map(len, parts)), max(part.dtype.itemsize for part in parts)
-    if message := too_wide(rows, widest, room_for(sum(part.nbytes for part in parts))):
-        raise FathomsError(f"among the documents of all runs together there is {message}")
+    if message := too_wide("document", rows, widest, room_for(sum(part.nbytes for part in parts))):
+        raise FathomsError(f"in all runs together: {message}")
     return np.concatenate(parts)
