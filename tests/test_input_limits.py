@@ -103,7 +103,7 @@ def test_a_long_id_among_many_short_ones_is_refused_before_all_are_as_wide(
         "ltr": "".join(f"1 qid:1 1:0.5 # {id}\n" for id in ids),
         "dict": {"1": dict.fromkeys(ids, 1)},
     }
-    with pytest.raises(fm.InputError, match=r"document id has 9\d\d bytes among \d+ rows of much shorter ones") as found:
+    with pytest.raises(fm.InputError, match=r"id has 9\d\d bytes among \d+ rows of much shorter ones") as found:
         fm.read_qrels(given(tmp_path, forms[form]))
     assert found.value.line in (61, 62) or "row 61" in str(found.value)
 
