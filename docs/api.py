@@ -54,7 +54,7 @@ SECTIONS = {
     "Measures": ("Measure", "parse_measure"),
     "Data": (
         *("read_qrels", "Qrels", "read_runs", "scan_runs", "read_run", "Runs", "Run"),
-        *("read_mteb", "read_scores", "roll_up", "simulate", "to_pandas"),
+        *("read_mteb", "read_scores", "roll_up", "simulate", "salvage", "to_pandas"),
     ),
     "Errors and warnings": ("FathomsError", "InputError", "FathomsWarning"),
 }
@@ -147,6 +147,13 @@ print(run.name, run.tag, run.topics, run.scores[:2])
 collection = fm.simulate(systems=3, n_topics=4, n_docs=300, depth=50)
 print(list(collection.runs), collection.pooled, len(collection.qrels) < len(collection.truth))
 print([round(score, 4) for score in fm.evaluate(collection.truth, collection.runs, "AP")["score"]])
+""",
+    "salvage": """
+session = fm.Experiment("sim/qrels.txt", "sim/runs", pooled="sim/pooled.txt").judge("answers.db", depth=20)
+task = session.next()
+session.grade(task.topic, task.document, 1, assessor="me")
+session.close()
+print(*fm.salvage("answers.db").sentences)
 """,
     "FathomsError": """
 try:

@@ -12,15 +12,19 @@ import io
 import json
 import os
 import re
+import subprocess
+import sys
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
 
 import fathoms as fm
+from fathoms import charts
 from fathoms.cli.app import COMMANDS
 from fathoms.data.convert import content as written
 from fathoms.data.formats import registry
@@ -501,3 +505,24 @@ def test_nesting_in_other_files_of_json(fathoms: Command) -> None:
         done = fathoms(*words.split())
         assert done.status == 2
         assert "deep.json" in done.err
+
+
+@pytest.mark.skipif(not charts.available(), reason="needs the extra report")
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux alone")
+@pytest.mark.parametrize("words", ["report -o x.html", "rank -o x.svg", "papers ties -o x"])
+def test_pictures_of_names_that_xml_cannot_hold(words: str, tmp_path: Path) -> None:
+    """What draws them would end the process, which is therefore one of its own."""
+    topics = ["1\x1b[31m", "2\ufffe", "3"]
+    (tmp_path / "qrels.json").write_text(json.dumps({topic: {"a": 1, "b": 0} for topic in topics}))
+    (tmp_path / "runs").mkdir()
+    for i, name in enumerate((b"x\x1b[31m\xe9.json", b"y\xef\xbf\xbf.json")):
+        ranking = {topic: {"a": i, "b": (i + t) % 2, "c": 0.5} for t, topic in enumerate(topics)}
+        Path(os.fsdecode(bytes(tmp_path / "runs") + b"/" + name)).write_text(json.dumps(ranking))
+    command, *rest = re.sub("(?= -o)", " qrels.json runs", words).split()
+    done = subprocess.run([sys.executable, "-m", "fathoms", command, *rest], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr[-500:]
+    made = [tmp_path / "x.html"] if command == "report" else [*tmp_path.rglob("*.svg")]
+    drawn = [svg for file in made for svg in re.findall(r"<svg.*?</svg>", file.read_text(encoding="utf-8"), re.DOTALL)]
+    for svg in drawn:
+        ElementTree.fromstring(svg)
+    assert any(r"x\x1b[31m\xe9" in svg and r"y\uffff" in svg for svg in drawn)

@@ -120,8 +120,8 @@ TABLE = [
     Bad(
         "an id of more than 8,192 bytes",
         run=RUN + b"2 Q0 " + b"x" * 8193 + b" 3 1 t\n",
-        error="bad.run:6: holds as document an id of 8,193 bytes, expected at most 8,192",
-        warning="bad.run: skipped 1 bad line: line 6: holds as document an id of 8,193 bytes, expected at most 8,192",
+        error="bad.run:6: document id has 8,193 bytes; the limit is 8,192",
+        warning="bad.run: skipped 1 bad line: line 6: document id has 8,193 bytes; the limit is 8,192",
     ),
     Bad(
         "an id that is a fraction, infinite, a boolean, a list or a date",

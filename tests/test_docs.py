@@ -27,7 +27,8 @@ from fathoms.cli.app import RENAMED
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+FROM_ABOVE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")  # as in docs/site.py
+TEXTS = [*PAGES, *(ROOT / page for page in FROM_ABOVE)]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)(?: +\"[^\"]*\")?\)|^\[[^\]]+\]: +(\S+)|\b(?:href|src)=\"([^\"]+)\"", re.MULTILINE)
 MOST_WORDS = 1000
@@ -150,7 +151,8 @@ def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     pages = {page.relative_to(ROOT / "docs").with_suffix(".html") for page in (ROOT / "docs").rglob("*.md")}
     assert all(
-        (tmp_path / "site" / page).exists() for page in [*pages, Path("CHANGELOG.html"), Path("CONTRIBUTING.html")]
+        (tmp_path / "site" / page).exists()
+        for page in [*pages, *(Path(page).with_suffix(".html") for page in FROM_ABOVE)]
     )
     parts = re.findall(r"<(?:script|link|img)[^>]* (?:src|href)=\"(\S+)\"", (tmp_path / "site/index.html").read_text())
     assert parts
@@ -160,7 +162,7 @@ def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
 def test_the_site_has_every_page_once() -> None:
     listed = re.findall(r"^ +- .*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     pages = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES if page != ROOT / "README.md"]
-    assert sorted(listed) == sorted([*pages, "CHANGELOG.md", "CONTRIBUTING.md"])  # docs/site.py adds these two
+    assert sorted(listed) == sorted([*pages, *FROM_ABOVE])
 
 
 def test_the_page_on_versions_has_every_old_flag() -> None:

@@ -46,13 +46,18 @@ app.main(sys.argv[1:])
 WRITING, WORKING, STORING = ("Path.write_text", "write"), ("Scoring.part", "wait"), ("Path.write_bytes", "write")
 
 
-def begun(folder: Path, place: tuple[str, str], *words: str) -> subprocess.Popen[str]:
-    """The command at that place, in a session of its own."""
+def begun(
+    folder: Path, place: tuple[str, str], *words: str, hang_up: signal.Handlers = signal.SIG_DFL
+) -> subprocess.Popen[str]:
+    """The command at that place, in a session of its own, whatever the tests inherit for SIGHUP (nohup ignores it)."""
     code = COMMAND.format(place=place[0], function=place[1])
     pipe = subprocess.PIPE
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *words], cwd=folder, stdout=pipe, stderr=pipe, text=True, start_new_session=True
-    )
+    command = [sys.executable, "-c", code, *words]
+    before = signal.signal(signal.SIGHUP, hang_up)
+    try:
+        process = subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+    finally:
+        signal.signal(signal.SIGHUP, before)
     assert process.stdout is not None
     assert process.stdout.readline() == "there\n"
     return process
@@ -107,11 +112,7 @@ def test_a_signal_ends_a_command_and_leaves_nothing(where: str, number: signal.S
 
 @LINUX
 def test_a_signal_that_is_ignored_stays_ignored_as_under_nohup(folder: Path) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        process = begun(folder, WRITING, *EVAL)
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    process = begun(folder, WRITING, *EVAL, hang_up=signal.SIG_IGN)
     process.send_signal(signal.SIGHUP)
     process.send_signal(signal.SIGTERM)
     assert process.communicate(timeout=30)[1] == "fathoms: ended by SIGTERM\n"

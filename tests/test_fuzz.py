@@ -105,7 +105,7 @@ def test_what_fails_is_counted_and_kept_with_the_command_that_repeats_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(KINDS, "bad", "tests.test_fuzz")
-    monkeypatch.setattr(runner, "SECONDS", 1.0)
+    monkeypatch.setattr(runner, "SECONDS", 5.0)
     monkeypatch.setattr(runner, "GRACE", 1.0)
     ways = [made("bad", EACH_ONCE, number).files["way"].decode() for number in range(5)]
     assert sorted(ways) == sorted(WAYS)

@@ -69,7 +69,7 @@ def both_kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 def test_the_longest_id_is_read_and_a_longer_one_is_an_error(tmp_path: Path, form: str) -> None:
     run = fm.read_run(given(tmp_path, RUN_FORMS[form](LONG)))
     assert LONG in [*run.topics, *(document.decode(errors="replace") for document in run.documents.tolist())]
-    with pytest.raises(fm.InputError, match=r"holds as (topic|document) an id of 8,193 bytes, expected at most 8,192"):
+    with pytest.raises(fm.InputError, match=r"(topic|document) id has 8,193 bytes; the limit is 8,192"):
         fm.read_run(given(tmp_path, RUN_FORMS[form](LONGER)))
 
 
@@ -77,7 +77,7 @@ def test_the_line_of_an_id_that_is_too_long(fathoms: Command) -> None:
     Path("long.run").write_bytes(RUN + f"2 Q0 {LONGER} 3 1 t\n2 Q0 b 4 1 t\n".encode())
     done = fathoms("eval", "qrels.txt", "long.run")
     assert done.status == 2
-    assert done.err.startswith("fathoms: long.run:6: holds as document an id of 8,193 bytes, expected at most 8,192")
+    assert done.err.startswith("fathoms: long.run:6: document id has 8,193 bytes; the limit is 8,192")
     done = fathoms("eval", "qrels.txt", "long.run", "-m", "AP", "--lenient")
     assert done.status == 0
     assert "skipped 1 bad line: line 6" in done.err
@@ -103,7 +103,7 @@ def test_a_long_id_among_many_short_ones_is_refused_before_all_are_as_wide(
         "ltr": "".join(f"1 qid:1 1:0.5 # {id}\n" for id in ids),
         "dict": {"1": dict.fromkeys(ids, 1)},
     }
-    with pytest.raises(fm.InputError, match=r"an id of 9\d\d bytes among \d+ rows of much shorter ones") as found:
+    with pytest.raises(fm.InputError, match=r"id has 9\d\d bytes among \d+ rows of much shorter ones") as found:
         fm.read_qrels(given(tmp_path, forms[form]))
     assert found.value.line in (61, 62) or "row 61" in str(found.value)
 
@@ -111,11 +111,19 @@ def test_a_long_id_among_many_short_ones_is_refused_before_all_are_as_wide(
 def test_a_document_of_one_run_does_not_widen_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(widths, "ALWAYS", 1 << 14)
     runs = {"A": {"1": {f"d{i}": 1.0 for i in range(100)}}, "B": {"1": {"x" * 900: 1.0}}}
-    with pytest.raises(fm.FathomsError, match="among the documents of all runs together there is an id of 9"):
+    with pytest.raises(fm.FathomsError, match="in all runs together: document id has 9"):
         fm.Experiment(None, runs).pool(depth=100)
 
 
 def test_the_kernel_and_numpy_have_the_same_limits() -> None:
+    source = (Path(kernel.__file__).parent / "_kernel.c").read_text(encoding="utf-8")
+    for name, value in (
+        ("MOST_ID", f"{widths.MOST_ID}"),
+        ("TIMES", f"{widths.TIMES}"),
+        ("ALWAYS", f"((size_t)1 << {widths.ALWAYS.bit_length() - 1})"),
+    ):
+        assert f"\n#define {name} {value}\n" in source
+    assert widths.ALWAYS.bit_count() == 1
     if kernel.compiled is None:
         pytest.skip("no compiled kernel")
     assert kernel.list_ids([LONG]) is not None
@@ -153,7 +161,7 @@ def test_a_corpus_with_an_id_that_is_too_long(fathoms: Command) -> None:
     for name, text in {"list": f"a\n{LONGER}\n", "tsv": f"docno\ttext\na\tx\n{LONGER}\ty\n"}.items():
         Path(name).write_text(text)
         done = fathoms("check", "qrels.txt", "good.run", "--corpus-ids", name)
-        assert "an id of 8,193 bytes" in done.out + done.err, name
+        assert "document id has 8,193 bytes" in done.out + done.err, name
 
 
 # -- compressed files -------------------------------------------------------------------------------------------------
@@ -367,7 +375,7 @@ def test_the_page_of_limits_has_the_numbers_of_the_code() -> None:
     mebi = widths.ALWAYS >> 30, files.UNPACKED >> 20, metadata.MOST_HEAD >> 20
     expected = {
         "length of a topic's or document's id": f"{widths.MOST_ID:,} bytes",
-        "one long id among many short ones": f"longest: {widths.TIMES} times the size of the file, or {mebi[0]} GiB",
+        "one long id among many short ones": f"at most {widths.TIMES} times the file's size, or {mebi[0]} GiB",
         "ids that are numbers (JSON, parquet, frames)": f"up to 2^{columns.MOST_WHOLE.bit_length() - 1}",
         "different grades": f"{MOST_LEVELS:,}",
         "grades with `gain=exp` and ERR": f"grades up to {LARGEST_EXPONENT:,}",
@@ -379,7 +387,7 @@ def test_the_page_of_limits_has_the_numbers_of_the_code() -> None:
         "headers of a request, TLS handshake": f"{limits.headers:g} s",
         "body of a request": f"{limits.body:g} s, {server.LARGEST_REQUEST:,} bytes",
         "time between requests": f"{limits.idle:g} s",
-        "an answer that waits to be read": f"{page_limits.LEAST_READ >> 10} KiB in {limits.unread:g} s",
+        "a response the client is slow to read": f"{page_limits.LEAST_READ >> 10} KiB in {limits.unread:g} s",
         "wrong tokens in a minute": f"{page_limits.WRONG_OF_ONE} from one address, {page_limits.WRONG_OF_ALL} in all",
         "lines of a kind on the terminal": f"{page_limits.FIRST} in a minute",
         "text of a document": f"{texts.LONGEST >> 20} MiB are read, {server.LONGEST_TEXT:,} characters",

@@ -334,11 +334,10 @@ def test_all_workers_gone_is_said_and_work_goes_on_with_new_ones(
 ) -> None:
     """The new worker is started once the line is there that says that somebody waits for it."""
     first = own.worker()
-    say = errors.say
     killed: list[int] = []
 
     def said(line: str) -> None:
-        say(line)
+        errors.say(line)
         own.worker()
 
     def kill() -> None:
@@ -421,3 +420,8 @@ def test_an_error_of_one_item_is_that_of_the_call_and_progress_counts_items() ->
     assert local.each_on_forks(work, list(range(77)), 2, done.append) == done == list(range(77))
     with pytest.raises(FathomsError, match="seventy-seven"):
         local.each_on_forks(work, list(range(100)), 2, lambda item: None)
+
+
+def test_patience_is_checked_without_a_scheduler_too() -> None:
+    with pytest.raises(FathomsError, match="patience"):
+        fm.Experiment({"1": {"a": 1}}, {"x": {"1": {"a": 1.0}}}, patience=-3)

@@ -395,21 +395,23 @@ class TestForks:
 
     def test_a_second_interrupt_does_not_keep_it_from_ending(self) -> None:
         done = forked(
-            "import signal, time\n"
-            "here = os.getpid()\n"
+            "import multiprocessing, signal, time\n"
+            "from fathoms.parallel.local import _Fork\n"
+            "end = _Fork.end\n"
+            "def interrupted(fork):\n"
+            "    os.kill(os.getpid(), signal.SIGINT)\n"
+            "    end(fork)\n"
+            "_Fork.end = interrupted\n"
             "def work(i):\n"
-            "    if i == 1:\n"
-            "        time.sleep(0.3)\n"
-            "        os.kill(here, signal.SIGINT)\n"
-            "    time.sleep(0.7 if i else 0)\n"
+            "    time.sleep(10 if i else 0)\n"
             "def stop(i):\n"
             "    raise KeyboardInterrupt\n"
             "try:\n"
             "    parallel_map(work, range(40), workers=2, progress=stop)\n"
             "except KeyboardInterrupt:\n"
-            "    print('interrupted')"
+            "    print('interrupted', multiprocessing.active_children())"
         )
-        assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
+        assert (done.stdout, done.returncode) == ("interrupted []\n", 0), done.stderr
 
     @pytest.mark.parametrize("killed_by", [signal.SIGTERM, signal.SIGKILL])
     def test_no_fork_outlives_the_process(self, killed_by: signal.Signals) -> None:

@@ -127,7 +127,7 @@ def test_parts_that_somebody_else_wrote_are_not_opened(sim: Path, capsys: pytest
     assert not Path("owned").exists()
     said = capsys.readouterr().err.splitlines()
     assert sorted(said) == [
-        f"fathoms: {path} is damaged, or was not written by you; it is worked for again" for path in paths[:3]
+        f"fathoms: {path} is damaged, or was not written by you; it will be computed again" for path in paths[:3]
     ]
     pickle.loads(pl.read_parquet(bad)["result"][0])
     assert Path("owned").exists()  # so it would have been found out
@@ -157,5 +157,5 @@ def test_a_damaged_part_is_worked_for_again(damage: str, tmp_path: Path, capsys:
     path.write_bytes(broken)
     rows = parallel.run_batches(squares, BATCHES, workers=1, folder=tmp_path)
     assert rows["square"].to_list() == EXPECTED
-    assert capsys.readouterr().err == f"fathoms: {path} is damaged; it is worked for again\n"
+    assert capsys.readouterr().err == f"fathoms: {path} is damaged; it will be computed again\n"
     assert path.read_bytes() != broken

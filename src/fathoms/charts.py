@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fathoms.errors import FathomsError
+from fathoms.text import in_xml
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,9 +51,36 @@ PRINTED = {  # what figures on paper have, whatever font a reader's program puts
 }
 
 
+def _whole(chart: Any) -> dict[str, Any]:
+    """A chart's specification with all rows."""
+    import altair as alt
+
+    with alt.data_transformers.enable("default", max_rows=None):
+        spec: dict[str, Any] = chart.to_dict()
+    return spec
+
+
+def _in_xml(part: Any) -> Any:
+    """A part of a specification with all its text as XML holds it: vl-convert ends the process over anything else."""
+    if isinstance(part, str):
+        return in_xml(part)
+    if isinstance(part, dict):
+        return {_in_xml(key): _in_xml(value) for key, value in part.items()}
+    return list(map(_in_xml, part)) if isinstance(part, list) else part
+
+
+def drawable(chart: Any) -> Any:
+    """The chart itself, or, where names have characters that no picture can hold, one that has them escaped."""
+    import altair as alt
+
+    spec = _whole(chart)
+    shown = _in_xml(spec)
+    return chart if shown == spec else alt.Chart.from_dict(shown)
+
+
 def to_print(chart: Any) -> dict[str, Any]:
     """The specification of a figure with room around its text, so that a wider font than ours is not cut off."""
-    spec: dict[str, Any] = chart.to_dict()
+    spec: dict[str, Any] = _in_xml(_whole(chart))
     config = spec.setdefault("config", {})
     padding = PRINTED["padding"]
     spec["padding"] = padding
@@ -605,11 +633,9 @@ def svg(chart: Any, name: str) -> str:
     colour of the text around it."""
     import re
 
-    import altair as alt
     import vl_convert
 
-    with alt.data_transformers.enable("default", max_rows=None):
-        spec = chart.to_dict()
+    spec = _in_xml(_whole(chart))
     spec.pop("title", None)
     spec["config"] = {**spec.get("config", {}), **ON_PAGE}
     spec["padding"] = {"left": 24, "right": 16, "top": 5, "bottom": 5}  # the reader's font may be wider than ours
@@ -631,11 +657,11 @@ def _places(names: Sequence[str], what: str, *, slanted: bool = True) -> dict[st
     few = n <= NAMED
     axis = alt.Axis(grid=False)
     if few:
-        # Written as JSON, names are strings of Vega's expressions too.
+        # Written as JSON, names are strings of Vega's expressions too, which undo JSON's escapes.
         axis = alt.Axis(
             grid=False,
             values=list(range(1, n + 1)),
-            labelExpr=f"{json.dumps(list(names))}[datum.value - 1]",
+            labelExpr=f"{json.dumps(_in_xml(list(names)))}[datum.value - 1]",
             labelLimit=110,
             labelOverlap=False,
             ticks=False,

@@ -28,6 +28,26 @@ def shown_safely(text: str) -> str:
     return text.translate(CONTROLS)
 
 
+def in_xml(text: str) -> str:
+    r"""Text that XML, and so a picture, can hold: what it has no way to write is escaped as on a terminal.
+
+    >>> in_xml("a\x1b\udce9\uffff\n")
+    'a\\x1b\\xe9\\uffff\n'
+    """
+    return text if text.isprintable() else "".join(map(_xml_character, text))
+
+
+def _xml_character(character: str) -> str:
+    if character in "\t\n":
+        return character
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    if 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF):
+        return f"\\u{code:04x}"
+    return CONTROLS.get(code, character)
+
+
 def p_words(p: float) -> str:
     """A p-value in a sentence.
 
@@ -99,11 +119,11 @@ LATEX_ACCENTS = dict(
 
 
 def latex_escape(text: str) -> str:
-    r"""Text as LaTeX sets it, in ASCII, so that it compiles in any document and with any engine. What LaTeX has no
-    name for is written as its code.
+    r"""Text as LaTeX sets it: in ASCII where LaTeX has a name for it. Other letters stay as they are, for XeLaTeX or
+    LuaLaTeX with a font that has them; what cannot be printed is written as its code.
 
-    >>> latex_escape("a_b & 5%"), latex_escape("Järvelin"), latex_escape("文")
-    ('a\\_b \\& 5\\%', 'J\\"{a}rvelin', '{[}U+6587]')
+    >>> latex_escape("a_b & 5%"), latex_escape("Järvelin"), latex_escape("文"), latex_escape("\x1b")
+    ('a\\_b \\& 5\\%', 'J\\"{a}rvelin', '文', '{[}U+001B]')
     """
     import re
 
@@ -122,4 +142,4 @@ def _latex_character(character: str) -> str:
         return rf"\{LATEX_ACCENTS[parts[1]]}{{{parts[0]}}}"
     if "\udc80" <= character <= "\udcff":  # a byte that is no UTF-8
         return f"{{[}}0x{ord(character) - 0xDC00:02X}]"
-    return f"{{[}}U+{ord(character):04X}]"
+    return character if character.isprintable() else f"{{[}}U+{ord(character):04X}]"

@@ -247,7 +247,7 @@ class DepthAnalysis(Result):
         measures. `scores`: of each run by depth, the first ones in colour."""
         if kind == "scores":
             means = self.found.means(measure)[-1]
-            first = [self.found.runs[place] for place in (-means).argsort(kind="stable")[:EMPHASISED]]
+            first = [valid_text(self.found.runs[place]) for place in (-means).argsort(kind="stable")[:EMPHASISED]]
             return charts.depth_lines(self.found.score_points(measure), first, measure, self.found.pooled)
         if kind == "cross":
             return volatility_chart(self.volatility(cross=True), self.found.pooled)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from fathoms.comparison.ranges import Universe
 from fathoms.experiment.result import Result
-from fathoms.text import p_words, pluralise
+from fathoms.text import in_xml, p_words, pluralise
 
 OUTCOMES = ("passes", "fails", "cannot tell")
 EXIT_CODES = {"passes": 0, "fails": 1, "cannot tell": 3}  # 2 is bad input
@@ -331,12 +331,12 @@ def junit(gate: Gate) -> str:
     from xml.sax.saxutils import escape, quoteattr
 
     def attribute(text: str) -> str:
-        return quoteattr(_xml(text))
+        return quoteattr(in_xml(text))
 
     cases = []
     for row in gate.found:
         head = f'  <testcase classname="fathoms.gate" name={attribute(_named(row))} time="0">'
-        text = escape(_xml(sentence(gate, row)))
+        text = escape(in_xml(sentence(gate, row)))
         if row.outcome == "fails":
             body = (
                 f'<failure type="drop" message={attribute(f"{_named(row)} drops by {-row.diff:.4f}")}>{text}</failure>'
@@ -355,9 +355,3 @@ def junit(gate: Gate) -> str:
     counts = f'tests="{len(gate.found)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
     suite = [f"<testsuite name={name} {counts}>", *cases, "</testsuite>"]
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + "\n".join(suite) + "\n"
-
-
-def _xml(text: str) -> str:
-    """Without what XML 1.0 has no way to write."""
-    valid = text.encode(errors="surrogateescape").decode(errors="backslashreplace")
-    return "".join(c if c in "\t\n\r" or (c >= " " and c not in "\ufffe\uffff") else "\ufffd" for c in valid)

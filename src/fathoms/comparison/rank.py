@@ -18,6 +18,7 @@ from fathoms.comparison.differences import comparable
 from fathoms.comparison.observed import Observed, estimates_if_quick, observe
 from fathoms.comparison.ranges import NOTHING, Ranges, Universe
 from fathoms.comparison.rank_sets import letters, rank_sets, ranks, significantly_better
+from fathoms.data.topics import valid_text
 from fathoms.errors import FathomsError
 from fathoms.estimate.calibrated import Estimate, Estimates, aggregated
 from fathoms.estimate.names import LEVEL
@@ -120,9 +121,10 @@ class Ranking(Result):
         found = self.of(measure)
         names = ("run", *(name for name in COLUMNS if "rank" in name))
         points = {name: [getattr(one, name) for one in found] for name in names}
+        points["run"] = list(map(valid_text, points["run"]))
         types = {name: pl.String if name == "run" else pl.Int64 for name in names}
         frame = pl.DataFrame(points, schema=types)
-        return frame.with_columns(tooltip=pl.Series([described(one) for one in found], dtype=pl.String))
+        return frame.with_columns(tooltip=pl.Series([valid_text(described(one)) for one in found], dtype=pl.String))
 
 
 def run_ranking(

@@ -271,8 +271,8 @@ def _ids(column: pl.Series, source: str) -> pl.Series:
 def check_lengths(name: str, column: pl.Series, source: str) -> None:
     lengths = byte_lengths(column)
     longest = int(lengths.max(initial=0))
-    if message := too_wide(len(lengths), longest, room_for(int(lengths.sum(dtype=np.int64)))):
-        raise InputError(f"row {int(lengths.argmax()) + 1}: holds as {name} {message}", source)
+    if message := too_wide(name, len(lengths), longest, room_for(int(lengths.sum(dtype=np.int64)))):
+        raise InputError(f"row {int(lengths.argmax()) + 1}: {message}", source)
 
 
 def byte_lengths(column: pl.Series) -> NDArray[np.uint32]:

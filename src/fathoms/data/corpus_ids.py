@@ -103,8 +103,8 @@ def _lines(piece: bytes, source: str) -> Text:
         ends = ends - blank
     used = ends > starts
     starts, lengths = starts[used], (ends - starts)[used]
-    if message := too_wide(len(lengths), int(lengths.max(initial=0)), room_for(len(piece))):
-        raise InputError(f"holds {message}", source)
+    if message := too_wide("document", len(lengths), int(lengths.max(initial=0)), room_for(len(piece))):
+        raise InputError(message, source)
     return byte_strings(piece + bytes(ZERO_BYTES), starts, lengths)
 
 

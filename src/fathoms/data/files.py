@@ -90,7 +90,7 @@ def most_unpacked(packed: int) -> int:
 def unpacks_to_too_much(packed: int, limit: int, source: str) -> InputError:
     return InputError(
         f"unpacks to more than {limit:,} bytes, from {packed:,}; if it is sound and there is memory for it, "
-        f"--max-unpacked 8GB (or {MAX_UNPACKED}=8GB in the environment) lets it unpack to as much",
+        f"--max-unpacked 8GB (or {MAX_UNPACKED}=8GB in the environment) raises the limit",
         source,
     )
 

@@ -30,7 +30,7 @@ def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool, spar
         return _explained(data, layout, source, lenient, sparse)
     topics = ids_of(found.topics)
     room = room_for(found.document.nbytes)
-    if topics is None or too_wide(len(found.number), topics.dtype.itemsize, room):
+    if topics is None or too_wide("topic", len(found.number), topics.dtype.itemsize, room):
         return _explained(data, layout, source, lenient, sparse)
     return Table(
         topic=np.repeat(topics, found.counts),
@@ -135,7 +135,7 @@ def _joined_ids(ids: list[Any]) -> Text | None:
         lengths = [len(id.encode()) for id in ids]
     size = np.array(lengths, dtype=np.int64)
     longest = int(size.max(initial=0))
-    if 0 in joined or not size.all() or too_wide(len(size), longest, room_for(len(joined))):
+    if 0 in joined or not size.all() or too_wide("document", len(size), longest, room_for(len(joined))):
         return None
     width = width_for(longest)
     out = np.zeros((len(size), width), dtype=np.uint8)

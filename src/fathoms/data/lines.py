@@ -124,9 +124,9 @@ def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> 
     def ids(name: str) -> Text:
         parts: list[Text] = [getattr(piece, name) for piece in pieces]
         widest = max(range(len(parts)), key=lambda i: parts[i].dtype.itemsize)
-        if message := too_wide(rows, parts[widest].dtype.itemsize, room_for(len(raw))):
+        if message := too_wide(name, rows, parts[widest].dtype.itemsize, room_for(len(raw))):
             row = int(lengths_of(parts[widest]).argmax())
-            raise InputError(f"holds as {name} {message}", source, int(pieces[widest].row_lines()[row]))
+            raise InputError(message, source, int(pieces[widest].row_lines()[row]))
         return column(name)
 
     return Table(
@@ -267,7 +267,7 @@ class _Piece:
             length = fields.length_of(columns.index(name))
             for row in np.flatnonzero(length > MOST_ID):
                 bad[row] = True
-                self._complain(self._line_of(int(row)), f"holds as {name} {too_long(int(length[row]))}")
+                self._complain(self._line_of(int(row)), too_long(name, int(length[row])))
         if not bad.any():
             return fields
         self.complaints.sort()
@@ -284,9 +284,9 @@ class _Piece:
         def ids(name: str) -> Text:
             column = columns.index(name)
             length = fields.length_of(column)
-            if message := too_wide(len(length), int(length.max(initial=0)), self.room):
+            if message := too_wide(name, len(length), int(length.max(initial=0)), self.room):
                 line = lines_before + self._line_of(int(length.argmax()))
-                raise InputError(f"holds as {name} {message}", source, line)
+                raise InputError(message, source, line)
             return byte_strings(padded, fields.start_of(column), length)
 
         def numbers(name: str) -> Floats:

@@ -26,8 +26,8 @@ def width_for(longest: int) -> int:
     return max(8, -(-longest // 8) * 8)
 
 
-def too_long(length: int) -> str:
-    return f"an id of {length:,} bytes, expected at most {MOST_ID:,}; give it a shorter one"
+def too_long(name: str, length: int) -> str:
+    return f"{name} id has {length:,} bytes; the limit is {MOST_ID:,}; give it a shorter one"
 
 
 def room_for(size: int, whole: int | None = None) -> int:
@@ -35,24 +35,24 @@ def room_for(size: int, whole: int | None = None) -> int:
     return int(max(ALWAYS if whole is None else ALWAYS * size / max(whole, 1), TIMES * size))
 
 
-def too_wide(rows: int, longest: int, room: int) -> str:
+def too_wide(name: str, rows: int, longest: int, room: int) -> str:
     """What to say of the ids of so many rows; nothing where they fit."""
     if longest > MOST_ID:
-        return too_long(longest)
+        return too_long(name, longest)
     if rows * width_for(longest) <= room:
         return ""
     return (
-        f"an id of {longest:,} bytes among {rows:,} rows of much shorter ones; each would take as much memory as the "
-        f"longest, {rows * width_for(longest) / 1e9:.1f} GB in all; give it a shorter id, or put its topic into "
-        "a file of its own"
+        f"{name} id has {longest:,} bytes among {rows:,} rows of much shorter ones; each would take as much memory as "
+        f"the longest, {rows * width_for(longest) / 1e9:.1f} GB in all; give it a shorter id, or put its topic into a "
+        "file of its own"
     )
 
 
 def of_bytes(ids: Sequence[bytes], name: str, source: str, lines: Sequence[int]) -> Text:
     """Ids one by one as an array; `lines` says where each stands."""
     longest = max(range(len(ids)), key=lambda i: len(ids[i]))
-    if message := too_wide(len(ids), len(ids[longest]), room_for(sum(map(len, ids)))):
-        raise InputError(f"holds as {name} {message}", source, lines[longest])
+    if message := too_wide(name, len(ids), len(ids[longest]), room_for(sum(map(len, ids)))):
+        raise InputError(message, source, lines[longest])
     return np.array(ids, dtype=f"S{width_for(len(ids[longest]))}")
 
 
@@ -64,6 +64,6 @@ def lengths_of(ids: Text) -> NDArray[np.int64]:
 def joined(parts: Sequence[Text]) -> Text:
     """The ids of several arrays in one, which is as wide as the widest of them."""
     rows, widest = sum(map(len, parts)), max(part.dtype.itemsize for part in parts)
-    if message := too_wide(rows, widest, room_for(sum(part.nbytes for part in parts))):
-        raise FathomsError(f"among the documents of all runs together there is {message}")
+    if message := too_wide("document", rows, widest, room_for(sum(part.nbytes for part in parts))):
+        raise FathomsError(f"in all runs together: {message}")
     return np.concatenate(parts)

@@ -155,8 +155,8 @@ class BaseExperiment:
         names
             name runs by their `file` or by their `tag`
         workers, scheduler, patience
-            how many runs are worked on at a time; the address of a Dask cluster, and for how many seconds to wait where
-            it has no workers
+            how many runs are worked on at a time; the address of a Dask cluster, and for how many seconds to wait while
+            it has no workers: one setting for the whole process, so the last one given counts
         seed
             seed of everything drawn at random
         memory_mb
@@ -181,8 +181,9 @@ class BaseExperiment:
             seed=checked("seed", choices.whole_number, seed, 0),
             scheduler=None if scheduler is None else check_scheduler(str(scheduler)),
         )
+        seconds = checked("patience", choices.at_least_zero, patience)
         if scheduler is not None:
-            set_patience(checked("patience", choices.at_least_zero, patience))
+            set_patience(seconds)
         if options.band is not None and options.ties == "rank":
             raise FathomsError("band: bands tie documents by score, and ties=rank does not go by scores")
         if not isinstance(qrels, Qrels) and choices.is_path(qrels):

@@ -67,7 +67,7 @@ class Result:
         chosen = self.charts[0] if kind is None else checked("kind", choices.one_of, self.charts, kind)
         names = self._charted()
         name = next(iter(names), "") if measure is None else checked("measure", choices.one_of, names, str(measure))
-        return self._draw(chosen, name)
+        return charts.drawable(self._draw(chosen, name))
 
     def _charted(self) -> list[str]:
         """The measures that charts can be of."""

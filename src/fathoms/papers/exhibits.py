@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fathoms.data.qrels import Qrels
+from fathoms.data.topics import valid_text
 from fathoms.papers.printing import Best, Column, Printed, printed
 
 
@@ -36,7 +37,8 @@ class Drawing:
         from fathoms import charts
 
         def frame(data: Sequence[Sequence[Any]]) -> pl.DataFrame:
-            return pl.DataFrame(list(data), schema=list(self.columns), orient="row")
+            valid = [[valid_text(cell) if isinstance(cell, str) else cell for cell in row] for row in data]
+            return pl.DataFrame(valid, schema=list(self.columns), orient="row")
 
         points = {"points": frame(self.points)} if self.points else {}
         return getattr(charts, self.kind)(frame(self.rows), **self.how, **points)

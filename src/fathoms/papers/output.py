@@ -83,13 +83,11 @@ def _draw(drawings: dict[str, Drawing | Panes], workers: int) -> dict[str, dict[
 
 
 def _drawn(drawing: Drawing | Panes) -> dict[str, bytes]:
-    import altair as alt
     import vl_convert
 
     from fathoms import charts
 
-    with alt.data_transformers.enable("default", max_rows=None):
-        spec = charts.to_print(drawing.chart())
+    spec = charts.to_print(drawing.chart())
     return {
         "svg": vl_convert.vegalite_to_svg(spec).encode(),
         "pdf": vl_convert.vegalite_to_pdf(spec),

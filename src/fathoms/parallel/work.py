@@ -213,7 +213,7 @@ def _read_part(path: Path, sealed: bool) -> pl.DataFrame | None:
     if hmac.compare_digest(_mark(content, path.name, sealed).encode(), mark):
         return pl.read_parquet(content)
     who = ", or was not written by you" if sealed else ""
-    print(f"fathoms: {shown_safely(str(path))} is damaged{who}; it is worked for again", file=sys.stderr)
+    print(f"fathoms: {shown_safely(str(path))} is damaged{who}; it will be computed again", file=sys.stderr)
     return None
 
 

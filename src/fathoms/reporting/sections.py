@@ -21,6 +21,7 @@ from fathoms.comparison.rank import Standing
 from fathoms.comparison.rank_sentences import outlook, ranks_over, span
 from fathoms.comparison.sentences import MANY, outside_sentences, range_sentence, sentences_of
 from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
+from fathoms.data.topics import valid_text
 from fathoms.experiment.evaluate import Likely, RunScores
 from fathoms.experiment.remarks import range_sentences
 from fathoms.experiment.topics import some
@@ -337,7 +338,7 @@ def depth(report: Report, i: int, measure: Measure) -> str:
     moved = swaps(means[depths.depths.index(reference)], means[-1])
     body = paragraphs(story.depth_sentences(report, measure))
     least = float(np.nanmin(matrix))
-    chosen = [run.run for run in report.ranked(measure)[:EMPHASISED]]
+    chosen = [valid_text(run.run) for run in report.ranked(measure)[:EMPHASISED]]
     pair = (
         '<div class="two">'
         + figure(
