@@ -18,6 +18,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -446,8 +447,9 @@ def test_texts_that_hang_give_their_places_back(monkeypatch: pytest.MonkeyPatch)
         assert await asyncio.to_thread(wait_until, lambda: not any(one.is_alive() for one in here._abandoned))
         assert await here.read(lambda: 8) == 8
 
-    try:
-        asyncio.run(use())
+    try:  # in a thread, since tests in a browser have a loop of their own in this one
+        with ThreadPoolExecutor(1) as elsewhere:
+            elsewhere.submit(asyncio.run, use()).result(30)
     finally:
         go_on.set()
 
