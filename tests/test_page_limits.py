@@ -444,7 +444,7 @@ def test_texts_that_hang_give_their_places_back(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(TimeoutError):  # too many: not even begun
             await here.read(lambda: pytest.fail("begun"))
         go_on.set()
-        assert await asyncio.to_thread(wait_until, lambda: not any(one.is_alive() for one in here._abandoned))
+        assert await asyncio.to_thread(wait_until, lambda: all(one.is_idle for one in here._abandoned))
         assert await here.read(lambda: 8) == 8
 
     try:  # in a thread, since tests in a browser have a loop of their own in this one

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any
 
 AT_ONCE = 4  # texts that are read
@@ -14,35 +15,51 @@ MOST_ABANDONED = 50  # threads that still wait for a text that nobody waits for;
 
 
 class Readers:
-    """A thread for each text, a few at once. One that takes too long is abandoned and gives its place back; as a
-    daemon it does not keep the process from ending."""
+    """Threads that read texts, a few at once. One that takes too long is abandoned, and another has its place; as
+    daemons they do not keep the process from ending."""
 
     def __init__(self) -> None:
         self._places = asyncio.Semaphore(AT_ONCE)
-        self._abandoned: list[threading.Thread] = []
+        self._idle: list[_Reader] = []
+        self._abandoned: list[_Reader] = []
 
     async def read(self, work: Callable[..., Any], *args: Any) -> Any:
         """What the work returns or raises; TimeoutError where it, or those before it, take too long."""
-        self._abandoned = [thread for thread in self._abandoned if thread.is_alive()]
+        self._idle += [reader for reader in self._abandoned if reader.is_idle]
+        self._abandoned = [reader for reader in self._abandoned if not reader.is_idle]
         if len(self._abandoned) >= MOST_ABANDONED:
             raise TimeoutError
         await asyncio.wait_for(self._places.acquire(), READING_SECONDS)
+        reader = self._idle.pop() if self._idle else _Reader()
         try:
-            future: Future[Any] = Future()
-            thread = threading.Thread(target=_run, args=(future, work, *args), name="text", daemon=True)
-            thread.start()
-            try:
-                return await asyncio.wait_for(asyncio.wrap_future(future), READING_SECONDS)
-            finally:
-                if not future.done():
-                    self._abandoned.append(thread)
+            return await asyncio.wait_for(asyncio.wrap_future(reader.begin(work, *args)), READING_SECONDS)
         finally:
+            (self._idle if reader.is_idle else self._abandoned).append(reader)
             self._places.release()
 
 
-def _run(future: Future[Any], work: Callable[..., Any], *args: Any) -> None:
-    future.set_running_or_notify_cancel()  # from now on nobody can cancel it, so that its result can be set
-    try:
-        future.set_result(work(*args))
-    except BaseException as error:
-        future.set_exception(error)
+class _Reader:
+    """A thread, for one thing after another."""
+
+    def __init__(self) -> None:
+        self._tasks: SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]] = SimpleQueue()
+        self._last: Future[Any] | None = None
+        threading.Thread(target=self._run, name="text", daemon=True).start()
+
+    @property
+    def is_idle(self) -> bool:
+        return self._last is None or self._last.done()
+
+    def begin(self, work: Callable[..., Any], *args: Any) -> Future[Any]:
+        self._last = Future()
+        self._last.set_running_or_notify_cancel()  # nobody can cancel it, so that its result can be set
+        self._tasks.put((self._last, work, args))
+        return self._last
+
+    def _run(self) -> None:
+        while True:
+            future, work, args = self._tasks.get()
+            try:
+                future.set_result(work(*args))
+            except BaseException as error:
+                future.set_exception(error)

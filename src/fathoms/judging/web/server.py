@@ -56,6 +56,7 @@ LONGEST_NOTE = 2_000
 SWITCH = 0.0005  # seconds after which the engine's thread lets others in; every call of SQLite waits for it
 LONGEST_TITLE = 160
 MOST_PARAGRAPHS = 10_000
+MARKED_AT_ONCE = 5_000  # characters of a text whose words are marked without a thread of its own
 TITLES_SECONDS = 2.0  # seconds for the titles of a list; those that were not read by then come the next time
 PAGES = {
     "/style.css": "text/css",
@@ -420,6 +421,8 @@ class Page:
         """A long text takes a while to mark."""
         if entry is None:
             return NO_TEXT
+        if isinstance(entry, Entry) and len(entry.title) + sum(map(len, entry.body)) < MARKED_AT_ONCE:
+            return _parts(entry, wanted)
         parts = entry if entry is CANNOT_BE_READ else await self._read(what, _parts, entry, wanted)
         return CANNOT_BE_SHOWN if parts is CANNOT_BE_READ else parts
 
