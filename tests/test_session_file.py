@@ -498,6 +498,15 @@ def test_a_view_without_end_is_not_asked(tmp_path: Path) -> None:
     assert len(salvage(tmp_path / "s.db").events) == 40
 
 
+def test_a_session_that_cannot_be_written_whole_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged(tmp_path / "s.db")
+    found = salvage(tmp_path / "s.db")
+    monkeypatch.setattr(Log, "take_over", lambda self, events: self.check_place() or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        found.write_session(tmp_path / "new.db")
+    assert not (tmp_path / "new.db").exists()
+
+
 def test_settings_that_were_changed_are_named(tmp_path: Path) -> None:
     judged(tmp_path / "s.db")
     damaged(tmp_path / "s.db", "UPDATE meta SET value = '3' WHERE name = 'seed'")

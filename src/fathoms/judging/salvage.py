@@ -55,8 +55,13 @@ class Salvaged:
             raise FathomsError("the settings of the session cannot be read, so it cannot go on")
         settings = {name: value for name, value in self.meta.items() if name not in ("format", "identity")}
         log = Log.create(Path(path), {**settings, "lost": _ranges(self.lost)})
-        log.take_over(self.events)
-        log.close()
+        try:
+            log.take_over(self.events)
+        except BaseException:  # a session with none of them would look like one that was just begun
+            Path(path).unlink()
+            raise
+        finally:
+            log.close()
 
     def write_judgments(self, path: str | os.PathLike[str]) -> Path:
         """The judgments made, and beside them who made them; returns that file's name. What the session was begun with
