@@ -153,6 +153,7 @@ def test_order_of_lines_does_not_matter(run: str, tmp_path: Path) -> None:
     assert as_given.equals(mixed)
 
 
+@pytest.mark.slow
 def test_scores_of_trec8_lie_in_their_ranges() -> None:
     folder = collection("trec8-adhoc")
     measures = [

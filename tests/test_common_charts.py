@@ -115,7 +115,7 @@ KINDS = [
     if inspect.isfunction(function)
     and function.__module__ == charts.__name__
     and not name.startswith("_")
-    and name not in ("available", "require", "svg", "to_print")
+    and name not in ("available", "drawable", "require", "svg", "to_print")
 ]
 # Those of the constants at the top of the module, not just any that its functions write.
 CONSTANTS = repr([value for name, value in vars(charts).items() if name.isupper()])

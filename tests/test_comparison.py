@@ -20,7 +20,10 @@ from tests.commands import status
 # -- significance ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("topics", "steps"), [(20, 0), (20, 5), (60, 0), (60, 7), (10, 5), (10, 0), (13, 3)])
+@pytest.mark.parametrize(
+    ("topics", "steps"),
+    [(20, 0), (20, 5), (60, 0), (60, 7), (10, 5), (10, 0), pytest.param(13, 3, marks=pytest.mark.slow)],
+)
 def test_wilcoxon_is_scipys(topics: int, steps: int) -> None:
     scores = np.random.default_rng(topics).random((6, topics))
     exact = np.round(scores * steps) if steps else scores  # whole numbers: their ties and zeros are scipy's too

@@ -116,7 +116,7 @@ def test_a_document_of_one_run_does_not_widen_those_of_all(monkeypatch: pytest.M
 
 
 def test_the_kernel_and_numpy_have_the_same_limits() -> None:
-    source = (Path(kernel.__file__).parent / "_kernel.c").read_text(encoding="utf-8")
+    source = (Path(__file__).parent.parent / "src" / "fathoms" / "_kernel.c").read_text(encoding="utf-8")
     for name, value in (
         ("MOST_ID", f"{widths.MOST_ID}"),
         ("TIMES", f"{widths.TIMES}"),
@@ -319,7 +319,7 @@ main(sys.argv[2:])
     [
         ("eval q {} -m AP", "gz"),
         ("report q {} good.run -o page.html", "run"),
-        ("convert {} --to parquet -o page.html", "gz"),
+        pytest.param("convert {} --to parquet -o page.html", "gz", marks=pytest.mark.slow),
     ],
 )
 def test_where_memory_runs_out_it_is_said_for_what(tmp_path: Path, words: str, form: str) -> None:

@@ -1000,7 +1000,7 @@ def test_no_acknowledged_answer_is_lost_whenever_the_process_is_killed(judge: Co
     assert heard.count("Saved: ") + heard.count("Taken back: ") == len(expected) == len(answers)
 
     kills = session = 0
-    most = int(os.environ.get("FATHOMS_KILLS", "10"))
+    most = int(os.environ.get("FATHOMS_KILLS", "5"))
     while kills < most:
         session += 1
         name = f"{session}.db"

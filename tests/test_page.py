@@ -876,7 +876,7 @@ def test_bad_usage_of_the_page(
 
 # -- killed -------------------------------------------------------------------------------------------------------
 
-KILLS = int(os.environ.get("FATHOMS_KILLS", "6"))  # a long run: FATHOMS_KILLS=200 pytest tests/test_page.py -k killed
+KILLS = int(os.environ.get("FATHOMS_KILLS", "4"))  # a long run: FATHOMS_KILLS=200 pytest tests/test_page.py -k killed
 Row = tuple[str, str, str, int | None, bool]  # kind, topic, document, grade, and whether it revises another
 
 

@@ -65,7 +65,11 @@ class Made:
 
 @pytest.fixture(
     scope="module",
-    params=[(name, seed) for name in CONDITIONS for seed in (1, 2, 3)],
+    params=[
+        pytest.param((name, seed), marks=pytest.mark.slow if seed == 2 else ())
+        for name in CONDITIONS
+        for seed in (1, 2, 3)
+    ],
     ids=lambda one: f"{one[0]} {one[1]}",
 )
 def made(request: pytest.FixtureRequest) -> Made:

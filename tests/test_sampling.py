@@ -332,7 +332,9 @@ def test_unbiased_over_many_samples(simulated_truth: tuple[dict[str, Any], Grade
                 assert abs(error) < 4 * found[:, number, place].std() / np.sqrt(n), (measure.name, run)
 
 
-@pytest.mark.parametrize(("design", "taken"), [("uniform", 0), ("depth", 0), ("probe", 5)])
+@pytest.mark.parametrize(
+    ("design", "taken"), [pytest.param("uniform", 0, marks=pytest.mark.slow), ("depth", 0), ("probe", 5)]
+)
 def test_intervals_cover(simulated_truth: tuple[dict[str, Any], Grades], design: str, taken: int) -> None:
     """Of 40 samples, means of six runs and their differences: 95% intervals cover most often, and say something."""
     runs, grades = simulated_truth

@@ -134,7 +134,7 @@ def blocks(draw: Any) -> Floats:
 
 @pytest.mark.parametrize("correction", CORRECTION_METHODS)
 @pytest.mark.parametrize("test", TESTS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(blocks(), st.sampled_from([0.01, 0.05, 0.2, 0.5]))
 def test_the_interval_excludes_zero_exactly_where_p_is_small(
     test: Any, correction: Any, scores: Floats, alpha: float

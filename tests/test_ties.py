@@ -481,6 +481,7 @@ def test_expectations_are_means_of_shuffles_on_trec8(name: str) -> None:
         assert abs(float(expected[0]) - drawn.mean()) <= 4 * error, measure
 
 
+@pytest.mark.slow
 def test_the_pool_of_trec8_followed_trec_evals_rule() -> None:
     """Run-topics of the contributing runs with an unjudged document in their top 100, and with another top 100."""
     folder = collection("trec8-adhoc")
