@@ -917,7 +917,9 @@ class Hand:
             self.sent = ("undo", "", "", None, False)
             done = self.post(connection, "undo")
         else:
-            task = (self.post(connection, "next") or {})["document"]
+            task = (self.post(connection, "next") or {"document": None})["document"]
+            if task is None:  # all are judged
+                return
             about = {"topic": task["topic"]["id"], "document": task["document"]["id"], "note": ""}
             grade = self.rng.randint(0, 2)
             self.sent = (kind, about["topic"], about["document"], grade if kind == "grade" else None, False)
