@@ -168,6 +168,7 @@ def test_a_paper_is_the_same_everywhere(paper: str, sim: Path, tmp_path: Path, m
     assert files["one"] == files["three"] == files["dask"]
 
 
+@pytest.mark.slow
 def test_a_report_is_the_same_everywhere(sim: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fathoms.charts.available", lambda: False)
     measures = prepare_measures(["AP", "P@5"])

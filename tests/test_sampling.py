@@ -333,7 +333,12 @@ def test_unbiased_over_many_samples(simulated_truth: tuple[dict[str, Any], Grade
 
 
 @pytest.mark.parametrize(
-    ("design", "taken"), [pytest.param("uniform", 0, marks=pytest.mark.slow), ("depth", 0), ("probe", 5)]
+    ("design", "taken"),
+    [
+        pytest.param("uniform", 0, marks=pytest.mark.slow),
+        pytest.param("depth", 0, marks=pytest.mark.slow),
+        ("probe", 5),
+    ],
 )
 def test_intervals_cover(simulated_truth: tuple[dict[str, Any], Grades], design: str, taken: int) -> None:
     """Of 40 samples, means of six runs and their differences: 95% intervals cover most often, and say something."""

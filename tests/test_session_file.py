@@ -257,7 +257,7 @@ needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="there 
 
 @needs_strace
 def test_nothing_acknowledged_is_lost_when_the_power_goes() -> None:
-    done = power_cuts.run(int(os.environ.get("FATHOMS_POWER_CUTS", "200")), seed=1)
+    done = power_cuts.run(int(os.environ.get("FATHOMS_POWER_CUTS", "100")), seed=1)
     assert done.before < done.cuts / 2
 
 
