@@ -704,7 +704,7 @@ def test_nothing_is_written_over_the_session_or_what_is_read(judge: Command, fla
     before = [path.read_bytes() for path in files]
     done = judge("--session", "s.db", "--resume", "--topic-texts", "more.provenance.tsv", *flags)
     assert done.status == 2
-    assert "and written over; choose another name" in done.err
+    assert "; choose another name to write to" in done.err
     assert [path.read_bytes() for path in files] == before
 
 

@@ -225,12 +225,12 @@ def check_not_read(target: str | os.PathLike[str], sources: Iterable[str]) -> No
 
 def check_apart(targets: Iterable[str | os.PathLike[str]], sources: Iterable[str | os.PathLike[str]]) -> None:
     """No file may be written twice, nor in the place of one that is read, whatever names lead there."""
-    known = {_identity(source): "read" for source in sources}
+    known = {_identity(source): "is one of the files to read" for source in sources}
     for target in targets:
         found = _identity(target)
         if found in known and not _is_device(Path(target)):
-            raise InputError(f"would be {known[found]} and written over; choose another name", os.fspath(target))
-        known[found] = "written"
+            raise InputError(f"{known[found]}; choose another name to write to", os.fspath(target))
+        known[found] = "would be written twice"
 
 
 def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | str:
