@@ -23,7 +23,7 @@ from typing import NamedTuple
 from eval import PEERS
 from timing import HEADER
 
-from fathoms import kernel
+from fathoms.base import kernel
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("fathoms", "numpy", "scipy", "polars", "pytrec-eval-terrier", "ir_measures", "ranx", "pandas", "pyarrow")
@@ -126,8 +126,8 @@ def section(benchmark: Benchmark, output: str) -> str:
     """A benchmark's rows as a table, what else it printed below."""
     rows, rest = [], []
     for line in output.splitlines():
-        if found := ROW.fullmatch(line):
-            rows.append(found.groups())
+        if row := ROW.fullmatch(line):
+            rows.append(row.groups())
         elif line.strip() and line.split() != " ".join(HEADER).split():
             rest.append(line.strip())
     lines = [f"## {benchmark.title}", "", benchmark.about, ""]
@@ -144,7 +144,7 @@ FIGURES = re.compile(r"\s([\d.]+)(?=[,;]|$)")
 
 def notes(rest: list[str]) -> list[str]:
     """What a benchmark said beside its rows: a list, with what holds of several cases once, and a table of steps."""
-    said: dict[str, list[str]] = {}
+    notes_of: dict[str, list[str]] = {}
     steps = []
     for line in rest:
         case, _, words = line.rpartition(": ")
@@ -152,8 +152,8 @@ def notes(rest: list[str]) -> list[str]:
         if len(figures) == len(STEPS) - 1:
             steps.append([case, *figures])
         else:
-            said.setdefault(words, []).append(case)
-    lines = [f"- {', '.join(filter(None, cases))}: {words}".replace("- : ", "- ") for words, cases in said.items()]
+            notes_of.setdefault(words, []).append(case)
+    lines = [f"- {', '.join(filter(None, cases))}: {words}".replace("- : ", "- ") for words, cases in notes_of.items()]
     if steps:
         lines += ["", "| " + " | ".join(STEPS) + " |", "|---|" + "--:|" * (len(STEPS) - 1)]
         lines += ["| " + " | ".join(step) + " |" for step in steps]
@@ -165,7 +165,7 @@ def machine() -> dict[str, str]:
     cpuinfo = Path("/proc/cpuinfo")
     cpu = re.search(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.exists() else None
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    found = {
+    facts = {
         "machine": f"{cpu[1] if cpu else platform.processor()}, {os.cpu_count()} cores, {memory:.0f} GB",
         "system": f"{platform.system()}, Python {platform.python_version()}",
     }
@@ -175,7 +175,7 @@ def machine() -> dict[str, str]:
             versions.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             continue
-    return found | {"versions": ", ".join(versions), "kernel": kernel.description()}
+    return facts | {"versions": ", ".join(versions), "kernel": kernel.description()}
 
 
 def main() -> int:
@@ -185,7 +185,7 @@ def main() -> int:
     parser.add_argument("--only", help="names of benchmarks, separated by commas; printed, not written")
     parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "fathoms-bench")
     args = parser.parse_args()
-    chosen = [one for one in benchmarks(args) if not args.only or one.script in args.only.split(",")]
+    chosen = [bench for bench in benchmarks(args) if not args.only or bench.script in args.only.split(",")]
     sections = []
     for benchmark in chosen:
         print(f"-- {benchmark.title}", file=sys.stderr, flush=True)

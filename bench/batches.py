@@ -69,8 +69,8 @@ def main() -> None:
                     batch = batch_of(engine, world.candidates, made, n, way)
                     if not batch:
                         break
-                    for one in batch:
-                        made.append((one, float(world.relevant[one])))
+                    for document in batch:
+                        made.append((document, float(world.relevant[document])))
                         engine.judge(*made[-1])
                 chance, still_open = engine.confidence(), set(engine.open_pairs())
                 done = [pair for pair in engine.pairs() if pair not in still_open]

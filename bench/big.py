@@ -42,7 +42,7 @@ def topics_of(rankings: list[bytes], topics: range) -> Iterator[bytes]:
 
 def judgments(rankings: list[bytes], topics: range, rng: random.Random) -> Iterator[bytes]:
     """Every fifth document of the first ones of each ranking."""
-    documents = [[line.split()[2] for line in one.splitlines()[: 5 * JUDGED : 5]] for one in rankings]
+    documents = [[line.split()[2] for line in text.splitlines()[: 5 * JUDGED : 5]] for text in rankings]
     for topic in topics:
         for document in documents[topic % len(documents)]:
             yield b"%d 0 %b %d\n" % (topic, document, rng.choice((0, 0, 1, 2)))

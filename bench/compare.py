@@ -16,8 +16,8 @@ import numpy as np
 from scipy.stats import kendalltau, ttest_rel
 from timing import show, show_header
 
-from fathoms.comparison.correlation import correlation_matrix
-from fathoms.comparison.significance import paired_t
+from fathoms.inference.correlation import correlation_matrix
+from fathoms.inference.significance import paired_t
 
 SAMPLE = 2_000
 
@@ -32,16 +32,16 @@ def main() -> None:
     total = len(pairs) * args.measures * args.depths
 
     start = time.perf_counter()
-    found = [[paired_t(at_depth) for at_depth in measure] for measure in scores]
+    results = [[paired_t(at_depth) for at_depth in measure] for measure in scores]
     ours = time.perf_counter() - start
     sample = pairs[:: max(1, len(pairs) // SAMPLE)]
     start = time.perf_counter()
     expected = [ttest_rel(scores[0, 0, i], scores[0, 0, j]).pvalue for i, j in sample]
-    theirs = (time.perf_counter() - start) / len(sample) * total
-    worst = max(abs(found[0][0][i, j] - p) for (i, j), p in zip(sample, expected, strict=True))
+    loop_seconds = (time.perf_counter() - start) / len(sample) * total
+    worst = max(abs(results[0][0][i, j] - p) for (i, j), p in zip(sample, expected, strict=True))
     show_header()
     show(f"{total:,} t-tests", "fathoms", ours, ours)
-    show(f"{total:,} t-tests", "a loop of scipy's", theirs, ours)
+    show(f"{total:,} t-tests", "a loop of scipy's", loop_seconds, ours)
     notes = [f"greatest difference of a p-value on {len(sample):,} pairs: {worst:.1e}"]
 
     means = scores.mean(axis=3)
@@ -51,11 +51,11 @@ def main() -> None:
     cells = [(i, j) for i in range(0, args.depths, 7) for j in range(0, args.depths, 7)]
     start = time.perf_counter()
     expected = [kendalltau(means[0, i], means[0, j])[0] for i, j in cells]
-    theirs = (time.perf_counter() - start) / len(cells) * args.measures * args.depths**2
+    loop_seconds = (time.perf_counter() - start) / len(cells) * args.measures * args.depths**2
     worst = max(abs(matrices[0][i, j] - tau) for (i, j), tau in zip(cells, expected, strict=True))
     case = f"{args.measures} volatility matrices"
     show(case, "fathoms", ours, ours)
-    show(case, "a loop of scipy's", theirs, ours)
+    show(case, "a loop of scipy's", loop_seconds, ours)
     print(*notes, f"greatest difference of a tau on {len(cells)} cells: {worst:.1e}", sep="\n")
 
 

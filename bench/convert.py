@@ -47,7 +47,7 @@ def make(folder: Path, topics: int, depth: int) -> None:
 
 
 def readers(folder: Path) -> dict[str, Callable[[], Any]]:
-    found: dict[str, Callable[[], Any]] = {
+    by_name: dict[str, Callable[[], Any]] = {
         "fathoms, text": lambda: fm.read_run(folder / "run.txt"),
         "fathoms, gz": lambda: fm.read_run(folder / "run.gz"),
         "fathoms, parquet": lambda: fm.read_run(folder / "run.parquet"),
@@ -56,9 +56,9 @@ def readers(folder: Path) -> dict[str, Callable[[], Any]]:
         import pandas as pd
 
         kinds: dict[str, Any] = {"topic": str, "document": str, "tag": str}
-        found["pandas, text"] = lambda: pd.read_csv(folder / "run.txt", sep=" ", names=NAMES, dtype=kinds)
+        by_name["pandas, text"] = lambda: pd.read_csv(folder / "run.txt", sep=" ", names=NAMES, dtype=kinds)
         if find_spec("pyarrow"):
-            found["pandas, parquet"] = lambda: pd.read_parquet(folder / "run.parquet")
+            by_name["pandas, parquet"] = lambda: pd.read_parquet(folder / "run.parquet")
     if find_spec("pyarrow"):
         import pyarrow.csv as arrow_csv
         import pyarrow.parquet as arrow_parquet
@@ -67,9 +67,9 @@ def readers(folder: Path) -> dict[str, Callable[[], Any]]:
             "read_options": arrow_csv.ReadOptions(column_names=NAMES),
             "parse_options": arrow_csv.ParseOptions(delimiter=" "),
         }
-        found["pyarrow, text"] = lambda: arrow_csv.read_csv(folder / "run.txt", **options)
-        found["pyarrow, parquet"] = lambda: arrow_parquet.read_table(folder / "run.parquet")
-    return found
+        by_name["pyarrow, text"] = lambda: arrow_csv.read_csv(folder / "run.txt", **options)
+        by_name["pyarrow, parquet"] = lambda: arrow_parquet.read_table(folder / "run.parquet")
+    return by_name
 
 
 def main() -> None:

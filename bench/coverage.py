@@ -30,9 +30,11 @@ import numpy as np
 import fathoms as fm
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.simulate import simulate
-from fathoms.estimate.calibrated import interval
-from fathoms.estimate.predict import Prediction
+from fathoms.estimate.backtest_fit import Margins
+from fathoms.estimate.estimates import Estimate
+from fathoms.estimate.self_check import SelfCheck, interval
 from fathoms.evidence.pool import judged_depths
+from fathoms.questions.predict.result import Prediction
 
 MEASURES = ["P@10", "nDCG@10", "RBP(p=0.95)", "nDCG", "AP"]
 ADDITIVE = ("P@10", "RBP(p=0.95)")
@@ -57,6 +59,13 @@ for measures that add up; and the share of cases in which the model was used, no
 STATED = """## Which run is better
 
 By `p_better` of the run named: how often that run is ahead by all judgments, of how many pairs.
+"""
+CHECKED = """## What the check says, and what is so
+
+Each line is a case and a measure. Error: that of runs' means, as the check on the collection states it and as it is, on
+a logarithmic scale. Coverage: of the scores of topics that can still change. Widened: the check found intervals too
+narrow and widened them; rightly if, without that, fewer than 90% of the means or of the topic scores would have been
+covered.
 """
 BINS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0 + 1e-9)
 
@@ -86,7 +95,7 @@ def _files(folder: Path) -> dict[str, Any]:
 
 def _names(path: Path, runs: dict[str, Any]) -> list[str]:
     listed = [line.strip() for line in path.read_text().splitlines()]
-    return [name for name in runs if name in listed or any(one.startswith(name + ".") for one in listed)]
+    return [name for name in runs if name in listed or any(entry.startswith(name + ".") for entry in listed)]
 
 
 def _teams(path: Path) -> dict[str, str]:
@@ -223,6 +232,8 @@ class Outcome:
     squares: dict[str, tuple[float, float]]  # by method: mean square error of topics, of means
     stated: list[tuple[float, bool]]  # probability that the run named is better, and whether it is
     used: str  # model, or score where that did better in the backtests
+    check: SelfCheck | None
+    unwidened: tuple[float, float]  # share of means and of topic scores covered without what the check widened
 
 
 def outcomes(trial: Trial) -> list[Outcome]:
@@ -236,26 +247,26 @@ def outcomes(trial: Trial) -> list[Outcome]:
 def _outcome(trial: Trial, result: Prediction, points: Any, whole: Any, measure: str) -> Outcome:
     estimates = result.calibrated
     assert estimates is not None
-    found = estimates[fm.parse_measure(measure)]
+    estimate = estimates[fm.parse_measure(measure)]
     runs, topics = estimates.runs, estimates.topics
     truth = _table(whole, measure, runs, topics, "score")
     about = np.isin(runs, trial.about or runs)
     a, b = np.triu_indices(len(runs), 1)
     use = about[a] | about[b]
     a, b = a[use], b[use]
-    draws, means, center = found.draws, found.draws.mean(axis=2), found.point.mean(axis=1)
+    draws, means, center = estimate.draws, estimate.draws.mean(axis=2), estimate.point.mean(axis=1)
     of_means = interval(means[:, about], center[about])
     of_differences = interval(means[:, a] - means[:, b], center[a] - center[b])
-    of_topics = interval(draws[:, about], found.point[about])
+    of_topics = interval(draws[:, about], estimate.point[about])
     true = truth.mean(axis=1)
-    can_change = (of_topics[1] - of_topics[0] > 1e-9) | (np.abs(truth - found.score)[about] > NEAR)
+    can_change = (of_topics[1] - of_topics[0] > 1e-9) | (np.abs(truth - estimate.score)[about] > NEAR)
     difference = means[:, a] - means[:, b]
     better = ((difference > 1e-12) + 0.5 * (np.abs(difference) <= 1e-12)).mean(axis=0)
     actual = true[a] - true[b]
     stated = [
         (max(p, 1 - p), (d > 0) == (p > 0.5)) for p, d in zip(better.tolist(), actual.tolist(), strict=True) if d != 0
     ]
-    squares = {"score": _squares(found.score, truth, about), "calibrated": _squares(found.point, truth, about)}
+    squares = {"score": _squares(estimate.score, truth, about), "calibrated": _squares(estimate.point, truth, about)}
     if measure in ADDITIVE:
         for method in OTHERS:
             rows = points.filter(points["method"] == method)
@@ -272,18 +283,32 @@ def _outcome(trial: Trial, result: Prediction, points: Any, whole: Any, measure:
         float((of_means[1] - of_means[0]).mean()),
         squares,
         stated,
-        found.method,
+        estimate.method,
+        estimate.check,
+        _unwidened(estimate, truth, about, can_change),
     )
+
+
+def _unwidened(estimate: Estimate, truth: Any, about: Any, can_change: Any) -> tuple[float, float]:
+    """The coverage that intervals would have if the check had widened none of them."""
+    margins = Margins() if estimate.check is None else estimate.check.margins
+    draws = Margins(1 / margins.of_means, 1 / margins.of_topics)(estimate.draws)
+    means = _covered(
+        interval(draws.mean(axis=2)[:, about], estimate.point.mean(axis=1)[about]), truth.mean(axis=1)[about]
+    )
+    ends = interval(draws[:, about], estimate.point[about])
+    topics = _covered([end[can_change] for end in ends], truth[about][can_change])
+    return tuple(part / whole if whole else 1.0 for part, whole in (means, topics))  # type: ignore[return-value]
 
 
 def _table(frame: Any, measure: str, runs: list[str], topics: list[str], column: str) -> Any:
     of_run, of_topic = {run: i for i, run in enumerate(runs)}, {topic: i for i, topic in enumerate(topics)}
-    found = np.zeros((len(runs), len(topics)))
+    table = np.zeros((len(runs), len(topics)))
     rows = frame.filter((frame["measure"] == measure) & (frame["topic"] != "all"))
     for run, topic, value in rows.select("run", "topic", column).iter_rows():
         if topic in of_topic:
-            found[of_run[run], of_topic[topic]] = value
-    return found
+            table[of_run[run], of_topic[topic]] = value
+    return table
 
 
 def _squares(values: Any, truth: Any, about: Any) -> tuple[float, float]:
@@ -312,33 +337,36 @@ def rmse(cases: Sequence[Outcome], method: str, place: int) -> float:
     return float(np.sqrt(np.mean([case.squares[method][place] for case in cases])))
 
 
-def summary(found: Sequence[Outcome]) -> list[str]:
+def summary(results: Sequence[Outcome]) -> list[str]:
     """All collections together, by kind of condition: coverage, and the errors of means."""
     rng = np.random.default_rng(0)
     lines = ["| condition | measure | cases | means | differences | topics | error of a mean | of the plain score |"]
     lines.append("|---|---|---|---|---|---|---|---|")
-    kinds = {one.condition: "pool cut" if one.condition.startswith("pool cut") else one.condition for one in found}
+    kinds = {
+        outcome.condition: "pool cut" if outcome.condition.startswith("pool cut") else outcome.condition
+        for outcome in results
+    }
     for kind in dict.fromkeys(kinds.values()):
         for measure in MEASURES:
-            cases = [c for c in found if kinds[c.condition] == kind and c.measure == measure]
+            cases = [c for c in results if kinds[c.condition] == kind and c.measure == measure]
             row = [share(cases, what, rng) for what in ("means", "differences", "topics")]
             row += [f"{rmse(cases, method, 1):.4f}" for method in ("calibrated", "score")]
             lines.append(f"| {kind} | {measure} | {len(cases)} | {' | '.join(row)} |")
     return lines
 
 
-def tables(found: Sequence[Outcome]) -> str:
+def tables(results: Sequence[Outcome]) -> str:
     rng = np.random.default_rng(0)
-    lines = ["## All collections together", "", *summary(found), ""]
+    lines = ["## All collections together", "", *summary(results), ""]
     lines += [
         COVERED,
         "| condition | collection | measure | cases | means | differences | topics | width of a mean's |",
     ]
     lines.append("|---|---|---|---|---|---|---|---|")
-    groups = dict.fromkeys((one.condition, one.collection) for one in found)
+    groups = dict.fromkeys((outcome.condition, outcome.collection) for outcome in results)
     for condition, collection in sorted(groups):
         for measure in MEASURES:
-            cases = [c for c in found if (c.condition, c.collection, c.measure) == (condition, collection, measure)]
+            cases = [c for c in results if (c.condition, c.collection, c.measure) == (condition, collection, measure)]
             row = [share(cases, what, rng) for what in ("means", "differences", "topics")]
             width = np.mean([case.width for case in cases])
             lines.append(f"| {condition} | {collection} | {measure} | {len(cases)} | {' | '.join(row)} | {width:.4f} |")
@@ -350,7 +378,7 @@ def tables(found: Sequence[Outcome]) -> str:
     lines.append("|---|---|---|---|---|---|---|---|")
     for condition, collection in sorted(groups):
         for measure in MEASURES:
-            cases = [c for c in found if (c.condition, c.collection, c.measure) == (condition, collection, measure)]
+            cases = [c for c in results if (c.condition, c.collection, c.measure) == (condition, collection, measure)]
             methods = ("calibrated", "score", *(OTHERS if measure in ADDITIVE else ()))
             cells = [f"{rmse(cases, m, 0):.4f} / {rmse(cases, m, 1):.4f}" for m in methods]
             cells += [""] * (4 - len(cells))
@@ -361,17 +389,42 @@ def tables(found: Sequence[Outcome]) -> str:
     for circular in (False, True):
         for measure in MEASURES:
             stated = [
-                one
-                for case in found
+                outcome
+                for case in results
                 if case.measure == measure and ("circular" in case.condition) == circular
-                for one in case.stated
+                for outcome in case.stated
             ]
             cells = []
             for low, high in _bins():
                 here = [right for p, right in stated if low <= p < high]
                 cells.append(f"{100 * np.mean(here):.0f}% of {len(here):,}" if here else "")
             lines.append(f"| {measure} | {'with the circular run' if circular else 'others'} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *checked_table(results)]) + "\n"
+
+
+def checked_table(results: Sequence[Outcome]) -> list[str]:
+    """What the checks state against the truth, by measure and over all."""
+    columns = "lines", "error: stated", "is", "correlation", "topics covered: stated", "are", "correlation"
+    lines = [CHECKED, f"| measure | {' | '.join(columns)} | widened | rightly | should be widened |"]
+    lines.append("|---" * (len(columns) + 4) + "|")
+    for measure in (*MEASURES, "all"):
+        cases = [c for c in results if measure in (c.measure, "all") and c.check is not None]
+        checks = [c.check for c in cases if c.check is not None]
+        cells = [f"{len(cases)}"]
+        stated = np.array([[check.error, check.covered] for check in checks])
+        topics = [c.covered["topics"] for c in cases]
+        true = np.array(
+            [[np.sqrt(c.squares["calibrated"][1]), x / max(1, n)] for c, (x, n) in zip(cases, topics, strict=True)]
+        )
+        for place, scale in ((0, np.log), (1, np.asarray)):
+            use = (np.array([n for _, n in topics]) > 0) & (stated[:, place] > 0) & (true[:, place] > 0)
+            a, b = stated[use, place], true[use, place]
+            cells += [f"{a.mean():.4f}", f"{b.mean():.4f}", f"{np.corrcoef(scale(a), scale(b))[0, 1]:.2f}"]
+        widened = np.array([check.failed for check in checks])
+        narrow = np.array([min(c.unwidened) < 0.9 for c in cases])
+        cells += [f"{widened.sum()}", f"{(widened & narrow).sum()}", f"{narrow.sum()}"]
+        lines.append(f"| {measure} | {' | '.join(cells)} |")
+    return lines
 
 
 def _bins() -> list[tuple[float, float]]:
@@ -387,16 +440,16 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     data = os.environ.get("FATHOMS_DATA")
-    found: list[Outcome] = []
+    results: list[Outcome] = []
     folder = None if data is None else Path(data)
     if args.labels_only and folder is not None:
         chosen = labelled(folder / "llmjudge-dl23-labels", args.samples)
     else:
         chosen = trials(folder, args.samples, args.quick)
     for trial in chosen:
-        found += outcomes(trial)
-        print(f"{trial.collection}, {trial.condition}: {len(found) // len(MEASURES)} cases", flush=True)
-    text = tables(found)
+        results += outcomes(trial)
+        print(f"{trial.collection}, {trial.condition}: {len(results) // len(MEASURES)} cases", flush=True)
+    text = tables(results)
     print(text)
     if args.output is not None:
         args.output.write_text(f"{HEAD}\n{text}")

@@ -65,13 +65,13 @@ def main() -> None:
     for name in MEASURES:
         measure = parse_measure(f"{name}@{args.depth}")
         for evidence in evidences:
-            found = depth_scores(measure, evidence, depths)[:, -1]
-            np.testing.assert_allclose(found, at_one(measure, evidence), atol=1e-12)
+            last = depth_scores(measure, evidence, depths)[:, -1]
+            np.testing.assert_allclose(last, at_one(measure, evidence), atol=1e-12)
         best = np.full(2, np.inf)
         for _ in range(args.repeat):
-            one = sum(seconds(at_one, measure, fresh(e)) for e in evidences)
+            single = sum(seconds(at_one, measure, fresh(e)) for e in evidences)
             every = sum(seconds(depth_scores, measure, fresh(e), depths) for e in evidences)
-            best = np.minimum(best, (one, every))
+            best = np.minimum(best, (single, every))
         totals += best
         both(name, best / len(names), args.depth)
     both(f"{len(MEASURES)} measures", totals / len(names), args.depth)
@@ -79,9 +79,9 @@ def main() -> None:
 
 
 def both(case: str, times: np.ndarray[tuple[int], np.dtype[np.float64]], depth: int) -> None:
-    one, every = times.tolist()
-    show(case, f"depth {depth:,} alone", one, one)
-    show(case, f"depths 1 to {depth:,}", every, one)
+    single, every = times.tolist()
+    show(case, f"depth {depth:,} alone", single, single)
+    show(case, f"depths 1 to {depth:,}", every, single)
 
 
 if __name__ == "__main__":

@@ -135,14 +135,14 @@ def workload(case: str, folder: Path, timeout: float) -> Path:
     return target
 
 
-def disagreement(ours: Path, theirs: dict[str, float]) -> float:
+def disagreement(ours: Path, expected: dict[str, float]) -> float:
     """The greatest difference of a run's mean AP between our output file and theirs."""
     with ours.open(encoding="utf-8", newline="") as f:
         rows = csv.DictReader(f, delimiter="\t")
         means = {r["run"]: float(r["score"]) for r in rows if r["topic"] == "all" and r["measure"] == "AP"}
-    if means.keys() != theirs.keys():
-        raise RuntimeError(f"runs differ: {len(means)} with a mean AP in {ours.name}, {len(theirs)} expected")
-    return max(abs(means[run] - theirs[run]) for run in means)
+    if means.keys() != expected.keys():
+        raise RuntimeError(f"runs differ: {len(means)} with a mean AP in {ours.name}, {len(expected)} expected")
+    return max(abs(means[run] - expected[run]) for run in means)
 
 
 def show_all(case: str, tools: list[str], timings: dict[str, Timing]) -> None:
@@ -171,10 +171,10 @@ def main() -> int:
         programs["trec_eval"] = built(Path(programs["trec_eval"]), args.dir)
 
     start = {tool: starting(tool, program) for tool, program in programs.items()}
-    found, _ = best_of(start, 1, args.timeout)
-    for tool in programs.keys() - found.keys():
+    timing, _ = best_of(start, 1, args.timeout)
+    for tool in programs.keys() - timing.keys():
         print(f"{tool}: not installed")
-    start = {"fathoms": [*OURS, "--help"]} | {tool: start[tool] for tool in programs if tool in found}
+    start = {"fathoms": [*OURS, "--help"]} | {tool: start[tool] for tool in programs if tool in timing}
     tools = list(start)
 
     show_header()
@@ -206,8 +206,8 @@ def main() -> int:
             notes.append(f"case {case}: mean AP {verdict}, pytrec_eval's is at most {worst:.1e} away")
         elif case in CHECKED:
             notes.append(f"case {case}: mean AP not checked, for that takes both fathoms and pytrec_eval")
-        if "without" in (said := timings["ir_measures"].output if "ir_measures" in timings else ""):
-            notes.append(f"case {case}: ir_measures {said.strip()}, which its environment cannot compute")
+        if "without" in (text := timings["ir_measures"].output if "ir_measures" in timings else ""):
+            notes.append(f"case {case}: ir_measures {text.strip()}, which its environment cannot compute")
     print(*notes, sep="\n")
     return int(any("FAILED" in note for note in notes))
 

@@ -14,8 +14,8 @@ import numpy as np
 import fathoms as fm
 from fathoms.data.qrels import UNJUDGED
 from fathoms.estimate.distribution import Moments, confidence, mean_of_topics
-from fathoms.estimate.draws import drawn_scores, pairs
 from fathoms.estimate.probabilities import RelevanceProbabilities
+from fathoms.estimate.score_draws import drawn_scores, pairs
 from fathoms.evidence.candidates import candidates
 
 TOPICS, DOCUMENTS, SHORTER, DRAWS = 25, 50, 40, 4000
@@ -31,19 +31,21 @@ def main() -> None:
         }
     )
     qrels = fm.read_qrels({str(topic): {"other": 0} for topic in range(TOPICS)})
-    found = candidates(runs, None, "trec", "float32", qrels.topics)
-    rank = np.array([first.index(document.decode()) for document in found.documents])
+    documents = candidates(runs, None, "trec", "float32", qrels.topics)
+    rank = np.array([first.index(document.decode()) for document in documents.documents])
     measure = fm.parse_measure("AP")
-    codes = np.full(len(found), UNJUDGED, dtype=np.int16)
+    codes = np.full(len(documents), UNJUDGED, dtype=np.int16)
     print("| expected R | P(R = 0) | E[S] / E[R] | drawn | P(better), normal | P(better), drawn |")
     print("|---|---|---|---|---|---|")
     for expected in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0):
         shape = 1 / (np.arange(DOCUMENTS) + 5)
         p = (shape / shape.sum() * expected)[rank]
-        block = found.block()
+        block = documents.block()
         mean, covariance = mean_of_topics(Moments(block, np.append(p, 0.0)[block.number]))
-        scores = drawn_scores(RelevanceProbabilities(qrels, found, codes, p, []), list(runs), [measure], DRAWS)[measure]
-        none = np.prod(1 - p[found.topic == 0])
+        scores = drawn_scores(RelevanceProbabilities(qrels, documents, codes, p, []), list(runs), [measure], DRAWS)[
+            measure
+        ]
+        none = np.prod(1 - p[documents.topic == 0])
         drawn = pairs(measure, scores).p_better[0, 1]
         print(
             f"| {expected:g} | {none:.2f} | {mean[0]:.3f} | {scores[:, 0].mean():.3f} "

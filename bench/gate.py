@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fathoms as fm
-from fathoms.comparison.non_inferiority import p_above
-from fathoms.comparison.significance import corrected
-from fathoms.parallel import parallel_map
+from fathoms.base.parallel import parallel_map
+from fathoms.inference.non_inferiority import p_above
+from fathoms.inference.significance import corrected
 
 POPULATION, DEPTH, TOPICS = 800, 20, 100
 SYSTEMS = 12  # of which two are taken whose scores go together, as a change of one system does
@@ -70,9 +70,9 @@ def population(measures: list[str], seed: int) -> Population:
         str(topic): dict(zip(f["doc"], f["grade"], strict=True))
         for (topic,), f in made.truth.partition_by("topic", as_dict=True).items()
     }
-    found = [{str(topic): docs for topic, docs in of.items()} for of in lists]
-    pools = [set(found[2][t][:10]) | set(found[3][t][:10]) for t in topics]
-    return Population([(found[0][t], found[1][t]) for t in topics], pools, [grades[t] for t in topics], scores)
+    judged = [{str(topic): docs for topic, docs in of.items()} for of in lists]
+    pools = [set(judged[2][t][:10]) | set(judged[3][t][:10]) for t in topics]
+    return Population([(judged[0][t], judged[1][t]) for t in topics], pools, [grades[t] for t in topics], scores)
 
 
 def a_topic() -> Any:
@@ -153,9 +153,9 @@ def one_of_groups(made: Population, broken: float, trial: int) -> tuple[bool, bo
             run[name] = {doc: float(DEPTH - i) for i, doc in enumerate(docs)}
     experiment = fm.Experiment(qrels, runs, workers=1, topic_groups=groups)
     experiment.warn = False
-    found = experiment.gate("nDCG@10", max_drop=LIMIT, alpha=ALPHA, draws=0)
-    failed = {row.group for row in found.found if row.outcome == "fails"}
-    drop = next(-row.diff for row in found.found if row.group == "group=g0")
+    outcome = experiment.gate("nDCG@10", max_drop=LIMIT, alpha=ALPHA, draws=0)
+    failed = {row.group for row in outcome.measured if row.outcome == "fails"}
+    drop = next(-row.diff for row in outcome.measured if row.group == "group=g0")
     return "group=g0" in failed, bool(failed - {"group=g0", "all"}), drop
 
 
@@ -167,7 +167,7 @@ def false_alarms(made: Population, trials: int = 20_000) -> float:
         rows = [drawn.ravel(), *drawn]
         p = np.array([float(p_above(-row, 0.0)) for row in rows])
         p = 2 * np.concatenate([p[:1], corrected(p[1:], "holm")])  # as the gate corrects
-        alarms += any(one < ALPHA <= float(p_above(row, -LIMIT)) for one, row in zip(p, rows, strict=True))
+        alarms += any(p_value < ALPHA <= float(p_above(row, -LIMIT)) for p_value, row in zip(p, rows, strict=True))
     return alarms / trials
 
 
@@ -176,8 +176,8 @@ def study_of_groups(made: Population, trials: int, workers: int) -> None:
     print("| topics broken | drop in the group | group found | any other group fails |")
     print("|---|---|---|---|")
     for broken in (0.1, 0.25, 0.5):
-        found = parallel_map(partial(one_of_groups, made, broken), range(trials), workers=workers)
-        planted, others, drop = (float(np.mean(column)) for column in zip(*found, strict=True))
+        outcomes = parallel_map(partial(one_of_groups, made, broken), range(trials), workers=workers)
+        planted, others, drop = (float(np.mean(column)) for column in zip(*outcomes, strict=True))
         print(f"| {broken:.0%} | {drop:.4f} | {planted:.1%} | {others:.1%} |", flush=True)
 
 
@@ -200,12 +200,12 @@ def main() -> None:
         for drop in (0.0, LIMIT, 0.05 * level, 0.1 * level):
             for unjudged, how in CONDITIONS if drop <= LIMIT else CONDITIONS[::3]:
                 cases = [Case(measure, drop, unjudged, how, trial) for trial in range(args.trials)]
-                found = parallel_map(lambda case: one(made, case), cases, workers=args.workers)
-                counts = Counter(outcome for outcome, _, _ in found)
-                certain = sum(basis == "certain" for _, basis, _ in found)
-                share = np.mean([share for _, _, share in found])
-                cells = [f"{counts[outcome] / len(found):.1%}" for outcome in ("passes", "fails", "cannot tell")]
-                cells += [f"{certain / len(found):.1%}", f"{power(made, measure, drop):.1%}"]
+                results = parallel_map(lambda case: one(made, case), cases, workers=args.workers)
+                counts = Counter(outcome for outcome, _, _ in results)
+                certain = sum(basis == "certain" for _, basis, _ in results)
+                share = np.mean([share for _, _, share in results])
+                cells = [f"{counts[outcome] / len(results):.1%}" for outcome in ("passes", "fails", "cannot tell")]
+                cells += [f"{certain / len(results):.1%}", f"{power(made, measure, drop):.1%}"]
                 print(f"| {measure} | {drop:.4f} | {share:.0%} | {how} | {' | '.join(cells)} |", flush=True)
 
 

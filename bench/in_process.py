@@ -20,7 +20,7 @@ import numpy as np
 from timing import show, show_header
 
 import fathoms as fm
-from fathoms import kernel
+from fathoms.base import kernel
 
 CASES = "10x10,50x100,1000x100,50x1000,1000x1000"
 MEASURES = {"AP": "map", "nDCG@10": "ndcg_cut_10", "P@10": "P_10", "RR": "recip_rank"}
@@ -47,15 +47,15 @@ def collection(topics: int, depth: int, seed: int = 0) -> tuple[Nested, Nested]:
 
 def best(calls: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:
     """The least seconds a call takes, all taking turns."""
-    found = dict.fromkeys(calls, float("inf"))
+    seconds = dict.fromkeys(calls, float("inf"))
     for _ in range(repeat):
         for name, call in calls.items():
             number, start = 0, time.perf_counter()
             while number == 0 or (time.perf_counter() - start < SECONDS / repeat and number < 100):
                 call()
                 number += 1
-            found[name] = min(found[name], (time.perf_counter() - start) / number)
-    return found
+            seconds[name] = min(seconds[name], (time.perf_counter() - start) / number)
+    return seconds
 
 
 def without_kernel(call: Callable[[], object]) -> Callable[[], object]:
@@ -84,11 +84,11 @@ def dicts(case: str, qrels: Nested, run: Nested, args: argparse.Namespace) -> st
     except ImportError:
         pass
     else:
-        theirs = pytrec_eval.RelevanceEvaluator(qrels, set(MEASURES.values()))
-        calls["pytrec_eval"] = lambda: theirs.evaluate(run)
-        found, expected = ours.evaluate(run), theirs.evaluate(run)
+        evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(MEASURES.values()))
+        calls["pytrec_eval"] = lambda: evaluator.evaluate(run)
+        scores, expected = ours.evaluate(run), evaluator.evaluate(run)
         worst = max(
-            abs(float(found[topic][name] or 0.0) - values[other])
+            abs(float(scores[topic][name] or 0.0) - values[other])
             for topic, values in expected.items()
             for name, other in MEASURES.items()
         )
@@ -104,8 +104,8 @@ def frames(case: str, qrels: Nested, run: Nested, args: argparse.Namespace) -> N
     import polars as pl
 
     def rows(data: Nested, number: str) -> pl.DataFrame:
-        found = [(topic, document, n) for topic, ranking in data.items() for document, n in ranking.items()]
-        return pl.DataFrame(found, schema=["query_id", "doc_id", number], orient="row")
+        triples = [(topic, document, n) for topic, ranking in data.items() for document, n in ranking.items()]
+        return pl.DataFrame(triples, schema=["query_id", "doc_id", number], orient="row")
 
     judgments, ranked = rows(qrels, "relevance"), rows(run, "score")
     ours = fm.Evaluator(judgments, list(MEASURES))
@@ -118,9 +118,9 @@ def frames(case: str, qrels: Nested, run: Nested, args: argparse.Namespace) -> N
     else:
         theirs_in = pd.DataFrame(judgments.to_dict(as_series=False))
         frame = pd.DataFrame(ranked.to_dict(as_series=False))
-        theirs = ir_measures.evaluator([ir_measures.parse_measure(name) for name in MEASURES], theirs_in)
+        evaluator = ir_measures.evaluator([ir_measures.parse_measure(name) for name in MEASURES], theirs_in)
         calls["fathoms, pandas"] = lambda: ours.evaluate(frame)
-        calls["ir_measures, pandas"] = lambda: list(theirs.iter_calc(frame))
+        calls["ir_measures, pandas"] = lambda: list(evaluator.iter_calc(frame))
     timings = best(calls, min(3, args.repeat))
     for name, seconds in timings.items():
         show(f"{case}, frames", name, seconds, timings.get("fathoms, pandas", timings["fathoms, polars"]))

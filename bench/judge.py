@@ -32,12 +32,12 @@ SMALL = 300  # documents for the triple sum
 
 def seconds(work: Callable[[], object], least: float = 1.0) -> float:
     """The median of as many runs as take that long, three at least."""
-    found: list[float] = []
-    while len(found) < 3 or sum(found) < least:
+    times: list[float] = []
+    while len(times) < 3 or sum(times) < least:
         start = time.perf_counter()
         work()
-        found.append(time.perf_counter() - start)
-    return float(np.median(found))
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))
 
 
 def topic_of(documents: int, seed: int = 0) -> tuple[Candidates, Floats, Floats]:
@@ -45,8 +45,8 @@ def topic_of(documents: int, seed: int = 0) -> tuple[Candidates, Floats, Floats]
     rng = np.random.default_rng(seed)
     orders = np.stack([rng.permutation(documents) for _ in range(2)]).astype(np.int32)
     names = np.array([f"d{doc:08}" for doc in range(documents)], dtype=bytes)
-    found = Candidates(["a", "b"], ["1"], np.zeros(documents, dtype=np.int32), names, orders[:, None, :])
-    return found, 1.0 / (1 + np.argsort(orders, axis=1)), rng.uniform(0.01, 0.99, documents)
+    documents_of_topic = Candidates(["a", "b"], ["1"], np.zeros(documents, dtype=np.int32), names, orders[:, None, :])
+    return documents_of_topic, 1.0 / (1 + np.argsort(orders, axis=1)), rng.uniform(0.01, 0.99, documents)
 
 
 def by_pairs(inverse: Floats, p: Floats) -> tuple[float, float]:
@@ -73,8 +73,8 @@ def by_triples(inverse: Floats, p: Floats) -> float:
 
 
 def moments(documents: int) -> None:
-    found, inverse, p = topic_of(documents)
-    block = found.block()
+    documents_of_topic, inverse, p = topic_of(documents)
+    block = documents_of_topic.block()
     start = time.perf_counter()
     kept = Moments(block, p[None])
     first = time.perf_counter() - start
@@ -103,14 +103,14 @@ def moments(documents: int) -> None:
     print(f"one judgment takes {1e3 * seconds(judge):.2f} ms")
 
 
-def steps(found: Candidates, relevant: NDArray[np.bool_], n: int) -> None:
+def steps(documents: Candidates, relevant: NDArray[np.bool_], n: int) -> None:
     print(
-        f"one step, {len(found.names)} systems, {len(found.topics)} topics, depth {found.depth:,}, "
-        f"{len(found):,} candidates, {n} steps, ms:"
+        f"one step, {len(documents.names)} systems, {len(documents.topics)} topics, depth {documents.depth:,}, "
+        f"{len(documents):,} candidates, {n} steps, ms:"
     )
     for strategy in STRATEGIES:
         start = time.perf_counter()
-        engine = Engine(found, strategy)
+        engine = Engine(documents, strategy)
         begun = time.perf_counter() - start
         times: dict[bool, list[float]] = {False: [], True: []}
         for _ in range(n):
@@ -136,8 +136,8 @@ def main() -> None:
     args = parser.parse_args()
     moments(args.documents)
     collection = simulate(systems=args.systems, n_topics=args.topics, depth=args.depth, max_grade=1)
-    found = candidates(read_runs(collection.runs), None, "trec", "float32")
-    steps(found, found.judged_by(read_qrels(collection.truth))[1], args.steps)
+    documents = candidates(read_runs(collection.runs), None, "trec", "float32")
+    steps(documents, documents.judged_by(read_qrels(collection.truth))[1], args.steps)
 
 
 if __name__ == "__main__":

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fathoms as fm
-from fathoms.comparison.correlation import correlation
 from fathoms.data.qrels import JUDGED, PADDING
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Evidence, Floats, Ints
+from fathoms.inference.correlation import correlation
 from fathoms.judging.engine import Engine
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
@@ -56,30 +56,30 @@ def make_world(qrels: Any, runs: Any, depth: int) -> World:
     qrels, runs = fm.read_qrels(qrels), fm.read_runs(runs)
     positive = qrels.counts[:, qrels.levels > 0].sum(axis=1) > 0
     topics = [topic for topic, some in zip(qrels.topics, positive, strict=True) if some]
-    found = candidates(runs, depth, "trec", "float64", topics)
+    documents = candidates(runs, depth, "trec", "float64", topics)
     levels = np.unique(np.append(0.0, np.maximum(qrels.levels, 0)))
-    rows, _, number = found.judgments(qrels)
-    level = np.zeros(len(found), dtype=np.int64)
+    rows, _, number = documents.judgments(qrels)
+    level = np.zeros(len(documents), dtype=np.int64)
     level[number[number >= 0]] = np.searchsorted(levels, qrels.grades[rows[number >= 0]])
     counts = np.zeros((len(topics), len(levels)), dtype=np.int64)
     counts[:, np.searchsorted(levels, np.maximum(qrels.levels, 0))] = qrels.counts[positive]
-    return World(found, level, levels, counts)
+    return World(documents, level, levels, counts)
 
 
 def scores(world: World, measure: Measure, known: Ints | None = None) -> Floats:
     """[system, topic] under all judgments, or where only some candidates are `known`."""
-    found, n_topics = world.candidates, len(world.candidates.topics)
+    documents, n_topics = world.candidates, len(world.candidates.topics)
     level, counts = world.level, world.counts
     if known is not None:
         level = np.zeros_like(level)
         level[known] = world.level[known]
-        cells = found.topic[known].astype(np.int64) * len(world.levels) + level[known]
+        cells = documents.topic[known].astype(np.int64) * len(world.levels) + level[known]
         counts = np.bincount(cells, minlength=counts.size).reshape(counts.shape)
     codes = np.append(JUDGED + level, PADDING).astype(np.int16)
     values = []
-    for place in found.place:
+    for place in documents.place:
         evidence = Evidence(
-            topics=found.topics,
+            topics=documents.topics,
             codes=codes[place],
             tied=np.zeros(place.shape, dtype=bool),
             lengths=(place >= 0).sum(axis=1),
@@ -140,7 +140,9 @@ def trial(world: World, names: Sequence[str], strategies: Sequence[str], k: int,
                 budget = n_judged if budget is None else budget
                 if engine.settled():
                     ahead = bool(engine.confidence()[0, 1] > 0.5)
-                    right = [bool(one[0] != one[1] and ahead == (one[0] > one[1])) for one in (of_pair, truth)]
+                    right = [
+                        bool(means[0] != means[1] and ahead == (means[0] > means[1])) for means in (of_pair, truth)
+                    ]
                 whole = Engine(world.candidates, strategy, systems=systems, judgments=made, **about)
                 expected = whole.expected()
                 sure = whole.confidence()[first, second]
@@ -151,9 +153,13 @@ def trial(world: World, names: Sequence[str], strategies: Sequence[str], k: int,
     return rows
 
 
-def _some(found: Candidates, systems: list[int]) -> Candidates:
+def _some(documents: Candidates, systems: list[int]) -> Candidates:
     return Candidates(
-        [found.names[i] for i in systems], found.topics, found.topic, found.documents, found.place[systems]
+        [documents.names[i] for i in systems],
+        documents.topics,
+        documents.topic,
+        documents.documents,
+        documents.place[systems],
     )
 
 
@@ -206,7 +212,7 @@ def main() -> None:
         rows = [row for number in numbers for row in work(number)]
     else:
         with ProcessPoolExecutor(args.workers) as pool:
-            rows = [row for found in pool.map(work, numbers, chunksize=5) for row in found]
+            rows = [row for of_trial in pool.map(work, numbers, chunksize=5) for row in of_trial]
     report(rows, args.m, args.strategy)
 
 

@@ -43,7 +43,7 @@ def needed(share: Floats, kappa: float, error: float) -> dict[str, int]:
 
 def coverage(share: Floats, kappa: float, judged: int, error: float, rng: np.random.Generator) -> str:
     chances = kappa * np.eye(len(share)) + (1 - kappa) * share
-    found: list[tuple[float, ...]] = []
+    intervals: list[tuple[float, ...]] = []
     for _ in range(SESSIONS):
         first = rng.choice(len(share), size=judged, p=share)
         second = (rng.random(judged)[:, None] > np.cumsum(chances, axis=1)[first]).sum(axis=1).tolist()
@@ -61,8 +61,8 @@ def coverage(share: Floats, kappa: float, judged: int, error: float, rng: np.ran
         plain = agreement([(("ann", a), ("bob", b)) for a, b in pairs])
         around = None if plain is None else plain.kappa
         low2, high2 = SecondGrades(of_first, pairs).interval(around=around) or (-1.0, 1.0)
-        found.append((len(seen), low <= true <= high, (high - low) / 2, low2 <= kappa <= high2, (high2 - low2) / 2))
-    n, covers, width, covers_random, width_random = np.mean(found, axis=0)
+        intervals.append((len(seen), low <= true <= high, (high - low) / 2, low2 <= kappa <= high2, (high2 - low2) / 2))
+    n, covers, width, covers_random, width_random = np.mean(intervals, axis=0)
     return f"{n:.0f} twice: {covers:.1%} +-{width:.3f}; as many at random: {covers_random:.1%} +-{width_random:.3f}"
 
 

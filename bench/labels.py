@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 import fathoms as fm
-from fathoms.comparison import label_agreement as agreement
-from fathoms.comparison.label_audit import agreement_figures
-from fathoms.comparison.label_budget import NORMAL, budget
-from fathoms.comparison.label_circularity import Following, followings, topic_correlations
-from fathoms.comparison.label_runs import TOP
 from fathoms.evidence.evidence import Floats, Ints
 from fathoms.experiment.base import BaseExperiment
+from fathoms.inference import grade_agreement as agreement
+from fathoms.questions.labels.analysis import agreement_figures
+from fathoms.questions.labels.budget import NORMAL, budget
+from fathoms.questions.labels.circularity import Following, followings, topic_correlations
+from fathoms.questions.labels.runs import TOP
 
 Ranking = tuple[Ints, Floats]  # rows of the judgments, and their ranks
 ALIKE = 0.6  # correlation, at the same human grade, from which labels of two teams are taken for one judge's
@@ -61,12 +61,12 @@ class Judged:
         return row[np.lexsort((-score, self.topic[row]))], rank[places]
 
     def followings(self, runs: list[Ranking], label: Floats) -> list[Following]:
-        found = [
+        residuals = [
             topic_correlations(self.topic[row], rank, self.grade[row].astype(np.int64), label[row], self.n_topics)
             for row, rank in runs
         ]
         names = [str(i) for i in range(len(runs))]
-        return followings(names, np.stack([one[0] for one in found]), np.stack([one[1] for one in found]))
+        return followings(names, np.stack([pair[0] for pair in residuals]), np.stack([pair[1] for pair in residuals]))
 
 
 def judged(folder: Path, file: str, rng: np.random.Generator) -> tuple[Judged, Any]:
@@ -76,15 +76,15 @@ def judged(folder: Path, file: str, rng: np.random.Generator) -> tuple[Judged, A
 
 def all_labels(folder: Path, qrels: Any) -> dict[str, Floats]:
     rows = {(qrels.topics[t], d): i for i, (t, d) in enumerate(zip(qrels.topic, qrels.documents.tolist(), strict=True))}
-    found = {}
+    by_name = {}
     for path in sorted((folder / "llm_labels").glob("*.txt")):
-        one = fm.read_qrels(path)
+        labels = fm.read_qrels(path)
         label = np.zeros(len(qrels))
-        for t, document, grade in zip(one.topic, one.documents.tolist(), one.grades, strict=True):
-            if (one.topics[t], document) in rows:
-                label[rows[one.topics[t], document]] = grade
-        found[path.stem] = label
-    return found
+        for t, document, grade in zip(labels.topic, labels.documents.tolist(), labels.grades, strict=True):
+            if (labels.topics[t], document) in rows:
+                label[rows[labels.topics[t], document]] = grade
+        by_name[path.stem] = label
+    return by_name
 
 
 # -- intervals --------------------------------------------------------------------------------------------------------
@@ -96,16 +96,16 @@ def coverage(data: Judged, labels: dict[str, Floats], trials: int) -> None:
     names = list(labels)
     hits: dict[str, list[bool]] = {}
     for trial in range(trials):
-        found = agreement.counted(data.topic, data.grade, labels[names[trial % len(names)]])
-        relevant, positive = found.grades >= 1, found.labels >= 1
-        drawn = found.counts[data.rng.integers(0, data.n_topics, data.n_topics)]
-        sample = agreement.Labelled(found.grades, found.labels, drawn)
+        counts = agreement.counted(data.topic, data.grade, labels[names[trial % len(names)]])
+        relevant, positive = counts.grades >= 1, counts.labels >= 1
+        drawn = counts.counts[data.rng.integers(0, data.n_topics, data.n_topics)]
+        sample = agreement.Labelled(counts.grades, counts.labels, drawn)
         draws = agreement.resampled(data.n_topics, trial)
-        truth = agreement_figures(found, relevant, positive, draws[:2])
-        for name, one in agreement_figures(sample, relevant, positive, draws).items():
+        truth = agreement_figures(counts, relevant, positive, draws[:2])
+        for name, figure in agreement_figures(sample, relevant, positive, draws).items():
             wanted = truth[name].value
-            if one.low is not None and one.high is not None and wanted is not None:
-                hits.setdefault(name, []).append(one.low <= wanted <= one.high)
+            if figure.low is not None and figure.high is not None and wanted is not None:
+                hits.setdefault(name, []).append(figure.low <= wanted <= figure.high)
     for name, found_in in hits.items():
         print(f"| {name} | {np.mean(found_in):.1%} of {len(found_in)} |")
 
@@ -115,15 +115,15 @@ def coverage(data: Judged, labels: dict[str, Floats], trials: int) -> None:
 
 def report(name: str, family: Callable[[int, int, float], list[Following]], trials: int) -> None:
     for n in (6, 10, 20, 50):
-        alarms = [any(one.suspect for one in family(n, 0, 0.0)) for _ in range(trials)]
+        alarms = [any(run.suspect for run in family(n, 0, 0.0)) for _ in range(trials)]
         print(f"| {name} | {n} | 0 | | {np.mean(alarms):.1%} | |")
     for n, circular, noise in ((9, 1, 0.0), (9, 1, 1.0), (19, 1, 0.0), (19, 1, 1.0), (19, 1, 2.0), (16, 4, 1.0)):
-        alarms, found = [], []
+        alarms, suspects = [], []
         for _ in range(trials // 2):
             runs = family(n, circular, noise)
-            alarms.append(any(one.suspect for one in runs[:n]))
-            found += [one.suspect for one in runs[n:]]
-        print(f"| {name} | {n} | {circular} | {noise:g} | {np.mean(alarms):.1%} | {np.mean(found):.1%} |")
+            alarms.append(any(run.suspect for run in runs[:n]))
+            suspects += [run.suspect for run in runs[n:]]
+        print(f"| {name} | {n} | {circular} | {noise:g} | {np.mean(alarms):.1%} | {np.mean(suspects):.1%} |")
 
 
 def made_runs(data: Judged, labels: dict[str, Floats], trials: int) -> None:
@@ -131,7 +131,7 @@ def made_runs(data: Judged, labels: dict[str, Floats], trials: int) -> None:
     rng = data.rng
     cell = data.topic * 4 + data.grade.astype(np.int64)
     size = np.maximum(np.bincount(cell), 1)
-    left = np.stack([one - (np.bincount(cell, one) / size)[cell] for one in labels.values()])
+    left = np.stack([values - (np.bincount(cell, values) / size)[cell] for values in labels.values()])
     alike = np.asarray(np.corrcoef(left))
 
     def family(share: float) -> Callable[[int, int, float], list[Following]]:
@@ -202,8 +202,8 @@ def judgments(data: Judged, labels: dict[str, Floats], trials: int) -> None:
             row = row[rank <= 10]
             y, f = (data.grade[row] >= 1).astype(np.float64), label[row]
             table = agreement.counted(np.zeros(len(y), dtype=np.int64), y, f)
-            found = budget(table.total, table.grades >= 1, len(y))
-            assert found is not None
+            needed = budget(table.total, table.grades >= 1, len(y))
+            assert needed is not None
             rest = np.sqrt((1 / n) * (1 - n / len(y)))
             errors, alone = [], []
             for _ in range(trials):
@@ -215,8 +215,8 @@ def judgments(data: Judged, labels: dict[str, Floats], trials: int) -> None:
                 errors.append(estimate - y.mean())
                 alone.append(y[seen].mean() - y.mean())
                 covered.append(abs(errors[-1]) <= NORMAL * spread * rest)
-            ratios.append(np.std(errors) / (found.with_labels_sd * rest))
-            plain.append(np.std(alone) / (found.without_sd * rest))
+            ratios.append(np.std(errors) / (needed.with_labels_sd * rest))
+            plain.append(np.std(alone) / (needed.without_sd * rest))
         print(f"| {n} of 250 | {np.mean(ratios):.2f} | {np.mean(plain):.2f} | {np.mean(covered):.1%} |")
 
 

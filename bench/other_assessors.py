@@ -39,12 +39,15 @@ def world(rng: np.random.Generator) -> tuple[fm.Runs, NDArray[np.int64]]:
 def main() -> None:
     rng = np.random.default_rng(3)
     runs, grade = world(rng)
-    found = candidates(runs, DEPTH, "trec", "float32")
-    truth = [float(grade[int(found.topics[t]), int(d[1:])]) for t, d in zip(found.topic, found.documents, strict=True)]
+    documents = candidates(runs, DEPTH, "trec", "float32")
+    truth = [
+        float(grade[int(documents.topics[t]), int(d[1:])])
+        for t, d in zip(documents.topic, documents.documents, strict=True)
+    ]
     for name in MEASURES:
         measure = parse_measure(name)
-        engine = Engine(found, measures=[measure], grades=(0, 1, 2))
-        order = rng.permutation(len(found))[:JUDGED].tolist()
+        engine = Engine(documents, measures=[measure], grades=(0, 1, 2))
+        order = rng.permutation(len(documents))[:JUDGED].tolist()
         engine.load([(i, truth[i]) for i in order])
         before, own, chance = engine.expected().copy(), engine.beliefs[0], engine.beliefs[0].chance
         n = len(chance)
@@ -67,20 +70,20 @@ def main() -> None:
         place = {int(number): at for at, number in np.ndenumerate(engine.block.number) if number >= 0}
         for _ in range(FITS):
             level = drawn(after)
-            again = Engine(found, measures=[measure], grades=(0, 1, 2))
+            again = Engine(documents, measures=[measure], grades=(0, 1, 2))
             again.load([(i, float(level[place[i]])) for i in order])
             refitted.append(again.expected() - before)
         for a, b in itertools.islice(itertools.combinations(range(3), 2), 0, 3, 2):
-            one, other, fits = (
+            first, other, fits = (
                 part[:, a] - part[:, b] for part in (as_judged, by_others, np.array(refitted).reshape(FITS, 3))
             )
-            error = float(np.hypot(one.std(), other.std())) / DRAWS**0.5
+            error = float(np.hypot(first.std(), other.std())) / DRAWS**0.5
             added = doubt.covariance[a, a] + doubt.covariance[b, b] - 2 * doubt.covariance[a, b]
             print(
-                f"{name:24s} shift {doubt.shift[a] - doubt.shift[b]:+.4f}, drawn {other.mean() - one.mean():+.4f} "
+                f"{name:24s} shift {doubt.shift[a] - doubt.shift[b]:+.4f}, drawn {other.mean() - first.mean():+.4f} "
                 f"(error {error:.4f}), fitted anew {fits.mean():+.4f} (error {fits.std() / FITS**0.5:.4f}); "
-                f"variance added {added:.6f}, drawn {other.var() - one.var():.6f}; "
-                f"SD by others {(one.var() + added) ** 0.5:.4f}, drawn {other.std():.4f}"
+                f"variance added {added:.6f}, drawn {other.var() - first.var():.6f}; "
+                f"SD by others {(first.var() + added) ** 0.5:.4f}, drawn {other.std():.4f}"
             )
 
 

@@ -27,11 +27,11 @@ def command(source: Path, paper: str, folder: Path, target: Path, trials: int) -
     return ["env", f"PYTHONPATH={source}", sys.executable, "-m", "fathoms", *words]
 
 
-def different(one: Path, other: Path) -> list[str]:
+def different(folder: Path, other: Path) -> list[str]:
     """Names of the files that only one of the folders has, or that are not the same in both."""
-    found = filecmp.dircmp(one, other)
-    _, mismatch, errors = filecmp.cmpfiles(one, other, found.common_files, shallow=False)
-    return sorted([*found.left_only, *found.right_only, *mismatch, *errors])
+    compared = filecmp.dircmp(folder, other)
+    _, mismatch, errors = filecmp.cmpfiles(folder, other, compared.common_files, shallow=False)
+    return sorted([*compared.left_only, *compared.right_only, *mismatch, *errors])
 
 
 def main() -> None:

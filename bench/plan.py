@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 import fathoms as fm
-from fathoms.comparison.plan_pairs import TopicScores, significant_share
-from fathoms.comparison.topic_set_size import power_of_t_test
+from fathoms.inference.topic_set_size import power_of_t_test
+from fathoms.questions.plan.known_scores import TopicScores, significant_share
 
 MEASURES = ("AP", "nDCG@10", "P@10", "RBP(p=0.8)")
 DIFFERENCES = (0.03, 0.05, 0.1)
@@ -31,14 +31,14 @@ DRAWS = 2000
 def main(folder: Path, measures: list[str]) -> None:
     exp = fm.Experiment(folder / "qrels.txt", folder / "runs")
     exp.warn = False
-    found = exp.evaluate(measures or list(MEASURES), scores_only=True)
+    evaluation = exp.evaluate(measures or list(MEASURES), scores_only=True)
     rng = np.random.default_rng(0)
     heads = ("measure", "difference", "topics", "pairs", "achieved", "pair by pair", "off", "halves", "off")
     print(f"| {' | '.join((*heads, 'mean variance', 'off'))} |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     worst = {"pair by pair": 0.0, "halves": 0.0, "mean variance": 0.0}
-    for measure in found.measures:
-        values = np.stack([run.scores[measure].score for run in found.runs])
+    for measure in evaluation.measures:
+        values = np.stack([run.scores[measure].score for run in evaluation.runs])
         a, b = np.triu_indices(len(values), 1)
         differences = values[a] - values[b]
         size = np.abs(differences.mean(axis=1))
@@ -50,14 +50,14 @@ def main(folder: Path, measures: list[str]) -> None:
                 continue
             for n in TOPICS:
                 achieved = significant_share(near, n, ALPHA, 1, DRAWS)
-                said = {
+                words = {
                     "pair by pair": whole.power(n, d, ALPHA),
                     "halves": float(np.mean([half.power(n, d, ALPHA) for half in halves])),
                     "mean variance": float(power_of_t_test(n, d, whole.variance, ALPHA)),
                 }
-                cells = " | ".join(f"{power:.3f} | {100 * (power - achieved):+.1f}" for power in said.values())
+                cells = " | ".join(f"{power:.3f} | {100 * (power - achieved):+.1f}" for power in words.values())
                 print(f"| {measure.name} | {d:g} | {n} | {len(near):,} | {achieved:.3f} | {cells} |")
-                for name, power in said.items():
+                for name, power in words.items():
                     worst[name] = max(worst[name], abs(100 * (power - achieved)))
     print("\nFurthest off, in points: " + ", ".join(f"{name} {points:.1f}" for name, points in worst.items()))
 

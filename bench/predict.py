@@ -18,8 +18,9 @@ import polars as pl
 import fathoms as fm
 from fathoms.data.simulate import Collection, simulate
 from fathoms.estimate.gain_models import Hybrid
-from fathoms.estimate.predict import METHODS, empirical_gains
 from fathoms.evidence.align import Alignment
+from fathoms.questions.predict.analysis import METHODS
+from fathoms.questions.predict.gain_curves import empirical_gains
 
 MEASURES = ["P@10", "P@100", "RBP(p=0.95)", "SDCG@100", "ERR@20", "AP", "nDCG@100", "Q@100"]
 
@@ -28,9 +29,11 @@ def errors(collection: Collection) -> pl.DataFrame:
     """Estimate and truth of every run, topic, measure and method."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fm.FathomsWarning)
-        found = fm.predict(collection.qrels, collection.runs, MEASURES, "all", by_topic=True, pooled=collection.pooled)
+        prediction = fm.predict(
+            collection.qrels, collection.runs, MEASURES, "all", by_topic=True, pooled=collection.pooled
+        )
         truth = fm.evaluate(collection.truth, collection.runs, MEASURES, by_topic=True)
-    both = found.join(truth.select("run", "topic", "measure", truth="score"), on=["run", "topic", "measure"])
+    both = prediction.join(truth.select("run", "topic", "measure", truth="score"), on=["run", "topic", "measure"])
     return both.filter(pl.col("topic") != "all").with_columns(
         error=pl.col("estimate") - pl.col("truth"),
         runs=pl.when(pl.col("run").is_in(collection.pooled)).then(pl.lit("pooled")).otherwise(pl.lit("others")),

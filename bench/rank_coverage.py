@@ -22,10 +22,10 @@ import numpy as np
 import polars as pl
 
 import fathoms as fm
-from fathoms.comparison.rank_sets import rank_sets, ranks, significantly_better
-from fathoms.comparison.significance import corrected, paired_t
 from fathoms.data.simulate import simulate
 from fathoms.evidence.evidence import Bools, Floats
+from fathoms.inference.rank_sets import rank_sets, ranks, significantly_better
+from fathoms.inference.significance import corrected, paired_t
 
 MEASURES = ["AP", "nDCG@10", "P@10", "RR"]
 
@@ -75,8 +75,8 @@ def drawn(population: Floats, runs: int, topics: int, how: str, seed: int = 1) -
 
 
 def scores_by_topic(qrels: object, runs: object, measure: str) -> Floats:
-    found = fm.Experiment(qrels, runs).evaluate(measure, by_topic=True, scores_only=True)
-    return np.stack([one.scores[found.measures[0]].score for one in found.runs])
+    evaluation = fm.Experiment(qrels, runs).evaluate(measure, by_topic=True, scores_only=True)
+    return np.stack([run.scores[evaluation.measures[0]].score for run in evaluation.runs])
 
 
 def topics_study(qrels: str, runs: list[str], repeats: int, repeats_all: int) -> None:
@@ -111,17 +111,17 @@ def simulated_study(repeats: int) -> None:
 def likely_study(collections: int) -> None:
     print("| measure | pool | runs | covered | width |\n|---|---|---|---|---|")
     for depth, systems in ((5, 8), (10, 20)):
-        found: dict[str, list[tuple[bool, int]]] = {measure: [] for measure in MEASURES}
+        counted: dict[str, list[tuple[bool, int]]] = {measure: [] for measure in MEASURES}
         for seed in range(collections):
             made = simulate(systems=systems, n_topics=25, n_docs=2000, depth=200, pool_depth=depth, seed=seed)
             result = fm.Experiment(made.qrels, made.runs).rank(MEASURES)
             for measure, to_depth in result.to_depth.items():
                 true = true_ranks(made, measure, to_depth)
-                for one in result.of(measure):
-                    if one.likely_rank_low is not None and one.likely_rank_high is not None:
-                        inside = one.likely_rank_low <= true[one.run] <= one.likely_rank_high
-                        found[measure].append((inside, one.likely_rank_high - one.likely_rank_low + 1))
-        for measure, cases in found.items():
+                for standing in result.of(measure):
+                    if standing.likely_rank_low is not None and standing.likely_rank_high is not None:
+                        inside = standing.likely_rank_low <= true[standing.run] <= standing.likely_rank_high
+                        counted[measure].append((inside, standing.likely_rank_high - standing.likely_rank_low + 1))
+        for measure, cases in counted.items():
             covered, width = np.mean([inside for inside, _ in cases]), np.mean([wide for _, wide in cases])
             print(f"| {measure} | {depth} | {len(cases)} of {systems} | {covered:.1%} | {width:.1f} |", flush=True)
 

@@ -35,31 +35,31 @@ def stopping(world: World, systems: list[int], seed: int) -> tuple[list[tuple[fl
     total = int(world.relevant[engine.block.number[engine.block.present]].sum())
     reached: list[tuple[float, float]] = []
     held: list[tuple[bool, bool]] = []
-    found = 0
+    n_found = 0
     while len(reached) < len(TARGETS) and (number := engine.next()) is not None:
-        found += int(world.relevant[number])
+        n_found += int(world.relevant[number])
         engine.judge(number, float(world.relevant[number]))
         estimate = engine.recall_estimate() if last_fit(engine.judged) == engine.judged else None
         if estimate is None:
             continue
-        if found >= 0.3 * total:
-            left = total - found
+        if n_found >= 0.3 * total:
+            left = total - n_found
             held.append((np.floor(estimate.left_low) <= left, left <= np.ceil(estimate.left_high)))
         while len(reached) < len(TARGETS) and estimate.recall_low >= TARGETS[len(reached)]:
-            reached.append((found / total, engine.judged / engine.size))
+            reached.append((n_found / total, engine.judged / engine.size))
     return reached + [(1.0, 1.0)] * (len(TARGETS) - len(reached)), held
 
 
 def finding(world: World, strategy: str, systems: list[int], seed: int) -> list[float]:
     engine = Engine(world.candidates, strategy, systems=systems, seed=seed)
     total = int(world.relevant[engine.block.number[engine.block.present]].sum())
-    shares, found = [], 0
+    shares, n_found = [], 0
     while engine.judged < BUDGETS[-1] and (number := engine.next()) is not None:
-        found += int(world.relevant[number])
+        n_found += int(world.relevant[number])
         engine.judge(number, float(world.relevant[number]))
         if engine.judged in BUDGETS:
-            shares.append(found / total)
-    return shares + [found / total] * (len(BUDGETS) - len(shares))
+            shares.append(n_found / total)
+    return shares + [n_found / total] * (len(BUDGETS) - len(shares))
 
 
 def main() -> None:
@@ -84,7 +84,7 @@ def main() -> None:
         recall, judged = np.array([reached[place] for reached, _ in results]).T
         share = 100 * np.mean(recall >= target)
         print(f"| {target} | {recall.mean():.3f} | {recall.min():.3f} | {share:.0f} | {100 * judged.mean():.0f} |")
-    held = np.array([one for _, some in results for one in some])
+    held = np.array([value for _, some in results for value in some])
     low, high, both = 100 * held[:, 0].mean(), 100 * held[:, 1].mean(), 100 * held.all(axis=1).mean()
     print(f"\nintervals held: {both:.1f}% of {len(held)} (lower end {low:.1f}%, upper end {high:.1f}%)")
 

@@ -69,8 +69,8 @@ def main() -> None:
             counted = command(source, args.folder, target, 1, "-c", COUNT)
             done = subprocess.run(counted, check=False, capture_output=True, text=True)
             counts: dict[str, int] = json.loads(done.stderr.splitlines()[-1])
-            said = ", ".join(f"{what} {number / n:.1f} times" for what, number in sorted(counts.items()))
-            print(f"{name}: each run is {said}")
+            words = ", ".join(f"{what} {number / n:.1f} times" for what, number in sorted(counts.items()))
+            print(f"{name}: each run is {words}")
             pages.add(hashlib.sha256(target.read_bytes()).hexdigest())
         if len(trees) > 1:
             print("the pages are the same" if len(pages) == 1 else "THE PAGES DIFFER")

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import fathoms as fm
-from fathoms.estimate.drawing import run_sample
-from fathoms.estimate.sampled_prediction import SampledScores, sampled_prediction
+from fathoms.estimate.sample_design import run_sample
+from fathoms.questions.predict.sampled_prediction import SampledScores, sampled_prediction
 
 MEASURES = ("P@10", "nDCG@10", "RBP(p=0.95)", "nDCG", "AP")
 HEADER = (
@@ -64,20 +64,20 @@ class Errors:
         self.width: list[float] = []
         self.covered: dict[str, list[bool]] = {"means": [], "differences": [], "topics": []}
 
-    def add(self, one: SampledScores, truth: np.ndarray) -> None:
+    def add(self, estimate: SampledScores, truth: np.ndarray) -> None:
         """`truth` is [run, topic]."""
         for run, score in enumerate(truth.mean(axis=1)):
-            value, low, high = one.mean_interval(run, 0.95)
+            value, low, high = estimate.mean_interval(run, 0.95)
             self.error.append(value - score)
-            self.plain.append(float(one.scores[run].score.mean()) - score)
+            self.plain.append(float(estimate.scores[run].score.mean()) - score)
             self.width.append(high - low)
             self.covered["means"].append(low - 1e-9 <= score <= high + 1e-9)
-            _, lows, highs = one.topic_intervals(run, 0.95)
+            _, lows, highs = estimate.topic_intervals(run, 0.95)
             uncertain = highs - lows > 1e-12  # elsewhere no document that matters is left to judge
             inside = (lows - 1e-9 <= truth[run]) & (truth[run] <= highs + 1e-9)
             self.covered["topics"] += inside[uncertain].tolist()
         for a, b in combinations(range(len(truth)), 2):
-            _, low, high, _ = one.difference(a, b, 0.95)
+            _, low, high, _ = estimate.difference(a, b, 0.95)
             score = float((truth[a] - truth[b]).mean())
             self.covered["differences"].append(low - 1e-9 <= score <= high + 1e-9)
 
@@ -107,7 +107,7 @@ def main() -> None:
     scored = fm.Experiment(grades, runs).evaluate(MEASURES, by_topic=True)
     scores = {row[:3]: row[3] for row in scored.rows()}
     first = {t: {d: g for d, g in of.items() if least[t, d] <= args.taken} for t, of in grades.items()}
-    found: dict[tuple[str, str], Errors] = {}
+    errors_of: dict[tuple[str, str], Errors] = {}
     seconds = 0.0
     for seed in range(args.times):
         before = fm.Experiment(first if args.taken else None, runs, pooled=names, seed=seed)
@@ -121,13 +121,13 @@ def main() -> None:
         result = sampled_prediction(exp, exp.measures(MEASURES), drawn.design, assist=True)
         seconds += time.perf_counter() - start
         topics = result.sample.candidates.topics
-        for one in result.found:
-            truth = np.array([[scores[run, topic, one.measure.name] for topic in topics] for run in names])
-            found.setdefault((one.measure.name, one.method), Errors()).add(one, truth)
+        for estimate in result.by_method:
+            truth = np.array([[scores[run, topic, estimate.measure.name] for topic in topics] for run in names])
+            errors_of.setdefault((estimate.measure.name, estimate.method), Errors()).add(estimate, truth)
     if not args.no_header:
         print(HEADER)
     taken = f"top {args.taken}" if args.taken else "-"
-    for (measure, method), errors in found.items():
+    for (measure, method), errors in errors_of.items():
         print(f"| {args.design} | {taken} | {args.sample} | {measure} | {method} | {errors.row()} |", flush=True)
     print(f"<!-- {len(names)} runs, pool of {sum(map(len, grades.values())):,}, {seconds / args.times:.2f} s each -->")
 

@@ -21,12 +21,12 @@ import numpy as np
 import polars as pl
 
 import fathoms as fm
-from fathoms.comparison.correlation import correlation
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
-from fathoms.estimate.draws import SAMPLES, drawn_scores, pairs
 from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
 from fathoms.estimate.relevance import RELEVANCE_MODELS
+from fathoms.estimate.score_draws import SAMPLES, drawn_scores, pairs
+from fathoms.inference.correlation import correlation
 
 METHODS = ("simplistic", "smoothed", "weibull", "hybrid", "experts", "fusion")
 EDGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
@@ -36,9 +36,9 @@ def errors(
     shallow: Qrels, full: Qrels, runs: Runs, pooled: list[str], measures: list[str], to_depth: int | None
 ) -> str:
     """Markdown: a row a measure and kind of run, `bias / rmse` (tau of the means) for each method."""
-    found = fm.predict(shallow, runs, measures, METHODS, by_topic=True, pooled=pooled, to_depth=to_depth)
+    prediction = fm.predict(shallow, runs, measures, METHODS, by_topic=True, pooled=pooled, to_depth=to_depth)
     truth = fm.evaluate(full, runs, measures, by_topic=True).select("run", "topic", "measure", truth="score")
-    both = found.join(truth, on=["run", "topic", "measure"]).with_columns(
+    both = prediction.join(truth, on=["run", "topic", "measure"]).with_columns(
         error=pl.col("estimate") - pl.col("truth"), pooled=pl.col("run").is_in(pooled)
     )
     lines = ["| measure | runs | " + " | ".join(METHODS) + " |", "|" + "---|" * (len(METHODS) + 2)]
@@ -55,11 +55,15 @@ def errors(
     return "\n".join(lines)
 
 
-def accuracy(full: Qrels, runs: Runs, measure: str, found: RelevanceProbabilities, method: str, draws: int) -> str:
+def accuracy(
+    full: Qrels, runs: Runs, measure: str, probabilities: RelevanceProbabilities, method: str, draws: int
+) -> str:
     """How often the run with the greater chance is the better one by all judgments, by confidence."""
     parsed = fm.parse_measure(measure)
-    names = found.candidates.names
-    better = pairs(parsed, drawn_scores(found, names, [parsed], draws)[parsed], len(found.samples)).p_better
+    names = probabilities.candidates.names
+    better = pairs(
+        parsed, drawn_scores(probabilities, names, [parsed], draws)[parsed], len(probabilities.samples)
+    ).p_better
     score = dict(fm.evaluate(full, runs, measure).select("run", "score").iter_rows())
     sure, right = [], []
     for a, b in combinations(range(len(names)), 2):
@@ -93,12 +97,14 @@ def main() -> None:
     print(errors(shallow, full, runs, pooled, measures, args.to_depth), flush=True)
     for method in RELEVANCE_MODELS:
         start = time.perf_counter()
-        found = relevance_probabilities(fm.Experiment(shallow, runs), method, to_depth=args.to_depth, samples=SAMPLES)
+        probabilities = relevance_probabilities(
+            fm.Experiment(shallow, runs), method, to_depth=args.to_depth, samples=SAMPLES
+        )
         seconds = time.perf_counter() - start
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(f"{method}: {len(found.candidates):,} documents, {seconds:.1f} s, at most {most:.1f} GB so far\n")
+        print(f"{method}: {len(probabilities.candidates):,} documents, {seconds:.1f} s, at most {most:.1f} GB so far\n")
         for measure in measures:
-            print(accuracy(full, runs, measure, found, method, args.draws), flush=True)
+            print(accuracy(full, runs, measure, probabilities, method, args.draws), flush=True)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from fathoms.data.simulate import simulate
 from fathoms.estimate.distribution import Moments
 from fathoms.experiment.base import BaseExperiment
 from fathoms.judging.engine import Engine
-from fathoms.judging.staying import PATIENCE, topic_to_stay_on
+from fathoms.judging.topic_batches import PATIENCE, topic_to_stay_on
 from fathoms.papers.rtc_trials import World, make_world
 
 BUDGETS = (50, 100, 200, 400)
@@ -89,27 +89,27 @@ def study(
     most: int,
     strategy: str,
 ) -> dict[int, list[Trial]]:
-    found: dict[int, list[Trial]] = {stay: [] for stay in stays}
+    trials_by_stay: dict[int, list[Trial]] = {stay: [] for stay in stays}
     for number in range(trials):
         rng = np.random.default_rng([0, number])
         drawn = rng.choice(len(world.candidates.names), systems, replace=False)
         moments = Moments(world.candidates.block(drawn.tolist()))
         for stay in stays:
             engine = Engine(world.candidates, strategy, moments=moments, seed=number)
-            found[stay].append(one_trial(world, engine, world.map[drawn].tolist(), stay, patience, most))
+            trials_by_stay[stay].append(one_trial(world, engine, world.map[drawn].tolist(), stay, patience, most))
         print(f"\r{number + 1} of {trials} trials", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    return found
+    return trials_by_stay
 
 
-def table(found: dict[int, list[Trial]]) -> str:
+def table(trials_by_stay: dict[int, list[Trial]]) -> str:
     budgets = " | ".join(f"right after {n}, %" for n in BUDGETS)
     lines = [
         f"| stay | median judged | ratio | mean | ratio | changes of topic | settled, % | right, % | {budgets} |",
         "|---" * (8 + len(BUDGETS)) + "|",
     ]
-    first = np.array([trial.judged for trial in next(iter(found.values()))])
-    for stay, trials in found.items():
+    first = np.array([trial.judged for trial in next(iter(trials_by_stay.values()))])
+    for stay, trials in trials_by_stay.items():
         judged = np.array([trial.judged for trial in trials])
         settled, right = sum(trial.settled for trial in trials), sum(trial.right for trial in trials)
         pairs = sum(trial.pairs for trial in trials)

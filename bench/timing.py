@@ -54,7 +54,7 @@ def timed(command: list[str], timeout: float, *, watched: bool = True) -> Timing
 def _watch(pid: int, ended: threading.Event, peak: list[float]) -> None:
     """The greatest sum over a process and its children, pages that several have counted once; on Linux."""
     while not ended.wait(1 / SAMPLES_A_SECOND):
-        peak[0] = max(peak[0], sum(_megabytes(one) for one in (pid, *_children(pid))))
+        peak[0] = max(peak[0], sum(_megabytes(process) for process in (pid, *_children(pid))))
 
 
 def _children(pid: int) -> list[int]:

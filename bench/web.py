@@ -111,23 +111,24 @@ def main() -> None:
         assert server.stderr is not None
         port = 0
         for line in server.stderr:
-            found = re.search(r":(\d+)/#token", line)
-            port = int(found[1]) if found else port
+            match = re.search(r":(\d+)/#token", line)
+            port = int(match[1]) if match else port
             if "Ctrl-C" in line:
                 break
         todo = threading.Semaphore(args.grades)
         assessors = [Assessor(f"assessor {i}", port, todo, truth) for i in range(args.assessors)]
         start = time.perf_counter()
-        for one in assessors:
-            one.think = args.think
-            one.start()
-        for one in assessors:
-            one.join()
+        for assessor in assessors:
+            assessor.think = args.think
+            assessor.start()
+        for assessor in assessors:
+            assessor.join()
         took = time.perf_counter() - start
         server.send_signal(signal.SIGINT)
         server.wait()
-        seconds = np.array([value for one in assessors for value in one.seconds])
-        acknowledged = [answer for one in assessors for answer in one.acknowledged]
+        seconds = np.array([value for assessor in assessors for value in assessor.seconds])
+        acknowledged = [answer for assessor in assessors for answer in assessor.acknowledged]
+        refused = sum(len(assessor.refused) for assessor in assessors)
         connection = sqlite3.connect(log)
         logged = connection.execute("SELECT topic, document, grade FROM event WHERE kind = 'grade'").fetchall()
         connection.close()
@@ -140,7 +141,7 @@ def main() -> None:
     print(
         f"acknowledged {len(acknowledged):,}, in the log {len(logged):,}, the same: "
         f"{sorted(acknowledged) == sorted(logged)}, documents judged twice: "
-        f"{len(logged) - len({row[:2] for row in logged})}, refused: {sum(len(one.refused) for one in assessors)}"
+        f"{len(logged) - len({row[:2] for row in logged})}, refused: {refused}"
     )
 
 

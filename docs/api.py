@@ -13,9 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
+from stubs import WORDS, shown_parameters
+
 import fathoms
+from fathoms import signatures
+from fathoms.signatures import Questions
 
 PAGE = Path(__file__).resolve().parent / "api.md"
 START = """# The Python API
@@ -84,7 +89,7 @@ MEMBERS = {
     "Result": ("frame", "answer", "remarks", "sentences", "to_pandas", "chart", "notes"),
     "TieReport": ("measures", "depth", "table", "anomalies", "scores", "pairs", "places"),
     "Audit": (
-        *("measures", "depth", "depth_asked", "contributing", "others", "groups", "in_pool", "found", "steps"),
+        *("measures", "depth", "depth_asked", "contributing", "others", "groups", "in_pool", "relevant", "steps"),
         *("pooling", "run_out", "group_out", "shares", "extended", "guidelines", "share"),
     ),
     "Plan": ("topics", "depths", "level", "confidence", "chart", "depth_chart", "power_points", "depth_points"),
@@ -92,17 +97,20 @@ MEMBERS = {
     "Check": ("findings", "files", "count"),
 }
 MADE_BY_OTHERS = ("Qrels", "Run", "Runs", "Measure")  # nobody needs to call the class itself
-OLD_NAMES = ("evidence",)  # parameters that go in the next version; docs/versions.md lists them
-NAMED_TYPES = {
-    "Ties": "evidence.order",
-    "Precision": "evidence.order",
-    "Topics": "experiment.base",
-    "Names": "data.runs",
-    "Test": "comparison.significance",
-    "Correction": "comparison.significance",
-    "Correlation": "comparison.correlation",
-    "PrefixOrder": "evidence.pool",
-}
+NAMED_TYPES = (
+    "Ties",
+    "Precision",
+    "Topics",
+    "Names",
+    "Bounds",
+    "Ranges",
+    "Test",
+    "Correction",
+    "Correlation",
+    "PrefixOrder",
+    "Design",
+    "JudgedTopics",
+)
 EXAMPLES = {
     "Measure": """
 ap = fm.parse_measure("AP(variant=b)")
@@ -216,8 +224,9 @@ def described(name: str, found: Any) -> list[str]:
 
 
 def methods(found: type) -> list[Any]:
-    """Those a class defines itself, in the order of the code."""
-    return [each for name, each in vars(found).items() if inspect.isfunction(each) and not name.startswith("_")]
+    """Those a class defines itself, or as an experiment has them, in the order of the code."""
+    home = Questions if issubclass(found, Questions) else found
+    return [each for name, each in vars(home).items() if inspect.isfunction(each) and not name.startswith("_")]
 
 
 def method(name: str, found: Any) -> str:
@@ -240,7 +249,7 @@ def keywords(found: type) -> list[str]:
 
 def results() -> str:
     """What the methods of an experiment give back."""
-    from fathoms.experiment.result import Result
+    from fathoms.base.result import Result
 
     parts = ["### Results\n", "What the methods of an experiment return. Each has:\n", *members("Result", Result)]
     rows = ["| method | result | columns of `.frame` | `.answer` | `.charts` |", "|---|---|---|---|---|"]
@@ -256,7 +265,7 @@ def results() -> str:
 
 def own(found: type, member: str) -> bool:
     """Whether a result has more than the base class gives it."""
-    from fathoms.experiment.result import Result
+    from fathoms.base.result import Result
 
     return getattr(found, member) is not getattr(Result, member)
 
@@ -268,10 +277,11 @@ def _without_mark(text: str) -> str:
 def result_classes(function: Any) -> list[type]:
     """The classes that a function says it returns."""
     found = []
-    for name in function.__annotations__["return"].split(" | "):
-        imports = re.search(rf"from (fathoms\S+) import .*\b{name}\b", inspect.getsource(inspect.getmodule(function)))
-        module = import_module(imports[1]) if imports else inspect.getmodule(function)
-        found.append(getattr(module, name))
+    own = inspect.getmodule(function)
+    source = inspect.getsource(own) + inspect.getsource(signatures)
+    for name in inspect.signature(function).return_annotation.split(" | "):
+        imports = re.search(rf"from (fathoms\S+) import .*\b{name}\b", source)
+        found.append(getattr(import_module(imports[1]) if imports else own, name))
     return found
 
 
@@ -280,27 +290,12 @@ def signature(found: Any, name: str) -> str:
     if inspect.isclass(found) and issubclass(found, Exception) and "__init__" not in vars(found):
         return ""
     known = inspect.signature(found)
-    shown, starred = [], False
-    for parameter in known.parameters.values():
-        if parameter.name == "self" or parameter.name in OLD_NAMES:
-            continue
-        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
-            shown.append("*")
-            starred = True
-        shown.append(shown_parameter(parameter))
+    shown = shown_parameters(known)
     returns = "" if known.return_annotation in (known.empty, "None", None) else f" -> {known.return_annotation}"
     line = f"({', '.join(shown)}){returns}"
     if len(name) + len(line) <= 100:
         return line
     return "(\n" + "".join(f"    {part},\n" for part in shown) + f"){returns}"
-
-
-def shown_parameter(parameter: inspect.Parameter) -> str:
-    if parameter.kind is parameter.VAR_KEYWORD:  # its type is the keywords of Experiment, which are listed there
-        return f"**{parameter.name}"
-    if inspect.isfunction(parameter.default):
-        return f"{parameter.name}: {parameter.annotation} = {parameter.default.__name__}"
-    return str(parameter).replace("'", "", 2) if isinstance(parameter.annotation, str) else str(parameter)
 
 
 def text_of(found: Any) -> list[str]:
@@ -334,10 +329,8 @@ def members(name: str, found: type) -> list[str]:
 
 def types() -> str:
     """Names of types in the signatures above that stand for a few words."""
-    lines = [
-        f"- `{name}`: {', '.join(f'`{word}`' for word in get_args(getattr(import_module(f'fathoms.{home}'), name)))}"
-        for name, home in NAMED_TYPES.items()
-    ]
+    words = {name: get_args(literal) for literal, (name, _) in WORDS.items()}
+    lines = [f"- `{name}`: {', '.join(f'`{word}`' for word in words[name])}" for name in NAMED_TYPES]
     lines.append("- `Progress`: a function, called with the name of each run when it is done")
     return "## Types in signatures\n\n" + "\n".join(lines) + "\n"
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from fathoms.cli.measures import CUTOFFS, other_ranges, plain, summary
 from fathoms.measures.base import Measure
 from fathoms.measures.gains import Graded
 from fathoms.measures.params import show_value
 from fathoms.measures.registry import MEASURES
+from fathoms.questions.measures.command import CUTOFFS, other_ranges, plain, summary
 
 PAGE = Path(__file__).resolve().parent / "measures.md"
 SHARED = ("rel", "gain", "gains", "max_grade", "judged_only", "bounds", "universe")  # explained once for all

@@ -13,7 +13,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.test_docs import PAGES, examples, printed
+from tests.docs.test_docs import PAGES, examples, printed
 
 
 def refresh(page: Path) -> None:

@@ -42,26 +42,10 @@ from fathoms.version import __version__
 
 if TYPE_CHECKING:
     from fathoms.api import Experiment as Experiment
-    from fathoms.api import audit as audit
-    from fathoms.api import check as check
-    from fathoms.api import compare as compare
-    from fathoms.api import confidence as confidence
-    from fathoms.api import depth as depth
-    from fathoms.api import diff as diff
-    from fathoms.api import evaluate as evaluate
-    from fathoms.api import evaluate_depths as evaluate_depths
-    from fathoms.api import gate as gate
-    from fathoms.api import labels as labels
-    from fathoms.api import plan as plan
-    from fathoms.api import pool as pool
-    from fathoms.api import predict as predict
-    from fathoms.api import probabilities as probabilities
-    from fathoms.api import rank as rank
-    from fathoms.api import report as report
-    from fathoms.api import ties as ties
-    from fathoms.comparison.external_scores import compare_scores as compare_scores
-    from fathoms.comparison.external_scores import read_scores as read_scores
-    from fathoms.data.arrays import to_pandas as to_pandas
+    from fathoms.base.arrays import to_pandas as to_pandas
+    from fathoms.base.errors import FathomsError as FathomsError
+    from fathoms.base.errors import FathomsWarning as FathomsWarning
+    from fathoms.base.errors import InputError as InputError
     from fathoms.data.mteb import read_mteb as read_mteb
     from fathoms.data.qrels import Qrels as Qrels
     from fathoms.data.qrels import read_qrels as read_qrels
@@ -71,20 +55,35 @@ if TYPE_CHECKING:
     from fathoms.data.runs import read_runs as read_runs
     from fathoms.data.runs import scan_runs as scan_runs
     from fathoms.data.simulate import simulate as simulate
-    from fathoms.errors import FathomsError as FathomsError
-    from fathoms.errors import FathomsWarning as FathomsWarning
-    from fathoms.errors import InputError as InputError
     from fathoms.evidence.chunks import roll_up as roll_up
-    from fathoms.experiment.evaluator import Evaluator as Evaluator
+    from fathoms.experiment.score_files import read_scores as read_scores
+    from fathoms.functions import audit as audit
+    from fathoms.functions import check as check
+    from fathoms.functions import compare as compare
+    from fathoms.functions import confidence as confidence
+    from fathoms.functions import depth as depth
+    from fathoms.functions import diff as diff
+    from fathoms.functions import evaluate as evaluate
+    from fathoms.functions import evaluate_depths as evaluate_depths
+    from fathoms.functions import gate as gate
+    from fathoms.functions import labels as labels
+    from fathoms.functions import plan as plan
+    from fathoms.functions import pool as pool
+    from fathoms.functions import predict as predict
+    from fathoms.functions import probabilities as probabilities
+    from fathoms.functions import rank as rank
+    from fathoms.functions import report as report
+    from fathoms.functions import ties as ties
     from fathoms.judging.salvage import salvage as salvage
     from fathoms.measures.base import Measure as Measure
     from fathoms.measures.parse import parse_measure as parse_measure
+    from fathoms.questions.compare.score_files import compare_scores as compare_scores
+    from fathoms.questions.eval.evaluator import Evaluator as Evaluator
 
 # Names are found when first used, so that `fathoms --help` does not wait for numpy.
 _HOMES = {
     **dict.fromkeys(
         (
-            "Experiment",
             "audit",
             "check",
             "compare",
@@ -103,15 +102,16 @@ _HOMES = {
             "report",
             "ties",
         ),
-        "api",
+        "functions",
     ),
-    "Evaluator": "experiment.evaluator",
+    "Experiment": "api",
+    "Evaluator": "questions.eval.evaluator",
     "roll_up": "evidence.chunks",
     "salvage": "judging.salvage",
-    "compare_scores": "comparison.external_scores",
-    "read_scores": "comparison.external_scores",
+    "compare_scores": "questions.compare.score_files",
+    "read_scores": "questions.compare.score_files",
     "read_mteb": "data.mteb",
-    "to_pandas": "data.arrays",
+    "to_pandas": "base.arrays",
     "Qrels": "data.qrels",
     "read_qrels": "data.qrels",
     "Run": "data.runs",
@@ -120,9 +120,9 @@ _HOMES = {
     "read_runs": "data.runs",
     "scan_runs": "data.runs",
     "simulate": "data.simulate",
-    "FathomsError": "errors",
-    "FathomsWarning": "errors",
-    "InputError": "errors",
+    "FathomsError": "base.errors",
+    "FathomsWarning": "base.errors",
+    "InputError": "base.errors",
     "Measure": "measures.base",
     "parse_measure": "measures.parse",
 }

@@ -1,6 +1,6 @@
 """`python -m fathoms` is the command `fathoms`."""
 
-from fathoms.cli.app import main
+from fathoms.command import run
 
 if __name__ == "__main__":
-    main()
+    run()

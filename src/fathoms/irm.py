@@ -31,11 +31,11 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from fathoms.base.errors import FathomsError, warn
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Run, Runs, read_run
-from fathoms.errors import FathomsError, warn
 from fathoms.experiment.base import BaseExperiment
-from fathoms.experiment.evaluate import Scoring
+from fathoms.experiment.run_scores import Scoring
 from fathoms.measures.base import Measure as OurMeasure
 from fathoms.measures.base import Scores
 from fathoms.measures.parse import parse_measure

@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from fathoms import choices
 from fathoms.api import two_runs
-from fathoms.choices import checked
-from fathoms.comparison.names import GATE_MEASURES, GATE_RUNS
-from fathoms.experiment.base import ReadingOptions
+from fathoms.base import choices
+from fathoms.base.choices import checked
+from fathoms.experiment.reading import ReadingOptions
+from fathoms.inference.names import GATE_MEASURES, GATE_RUNS
 
 if TYPE_CHECKING:
-    from fathoms.comparison.gate_result import Gate
+    from fathoms.questions.gate.result import Gate
 
 UNSURE = ("fail", "warn", "pass")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import fathoms as fm
-from fathoms.errors import FathomsError, FathomsWarning
+from fathoms.base.errors import FathomsError, FathomsWarning
 
 Result = TypeVar("Result")
 Plain = dict[str, dict[str, float]]

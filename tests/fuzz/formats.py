@@ -7,14 +7,14 @@ from functools import cache
 from typing import Any
 
 import fathoms as fm
+from fathoms.base.errors import FathomsError
 from fathoms.data.column_names import Kind
 from fathoms.data.convert import content
 from fathoms.data.document_values import read_values
 from fathoms.data.formats import registry
-from fathoms.errors import FathomsError
+from tests.data.test_common_formats import GRADES, SCORES, example
 from tests.fuzz.case import Case, attempt, try_to_read
 from tests.fuzz.mutations import changed
-from tests.test_common_formats import GRADES, SCORES, example
 
 JUDGMENTS = b"".join(f"{t} 0 {d} {g}\n".encode() for t, of in GRADES.items() for d, g in of.items())
 RUN = b"".join(f"{t} Q0 {d} 1 {s} tag\n".encode() for t, of in SCORES.items() for d, s in of.items())

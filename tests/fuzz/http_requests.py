@@ -20,8 +20,8 @@ from fathoms.judging.web.limits import ConnectionLimits
 from fathoms.judging.web.server import HEADERS
 from tests.fuzz.case import Case, Failure
 from tests.fuzz.mutations import changed
-from tests.test_page_limits import Running
-from tests.test_web import DOCUMENTS, TOKEN, Place
+from tests.judging.web.test_page_limits import Running
+from tests.judging.web.test_web import DOCUMENTS, TOKEN, Place
 
 PATHS = ("/", "/organise", "/style.css", "/qrels.txt", "/provenance.tsv", "/nothing", "/../../etc/passwd", "//x", "*")
 ASK = ("about", "state", "organise", "judgments", "grade", "nothing")

@@ -15,12 +15,13 @@ from unittest.mock import patch
 import fathoms as fm
 from fathoms.judging import session as session_module
 from fathoms.judging import session_file
-from fathoms.judging.log import Event, KeptLease, Log, Point
+from fathoms.judging.events import Event
+from fathoms.judging.log import KeptLease, Log, Point
 from fathoms.judging.salvage import salvage
 from fathoms.judging.session import Session
 from tests.fuzz.case import Case, Failure, attempt
-from tests.test_judge import Arithmetic, begin, small
-from tests.test_session_file import BEFORE, old_session
+from tests.judging.test_judge import Arithmetic, begin, small
+from tests.judging.test_session_file import BEFORE, old_session
 
 PAGE, SECTOR = 4096, 512
 NAME = "session.db"

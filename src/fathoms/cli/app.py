@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
-from fathoms.errors import MORE_MEMORY, FathomsError, say
-from fathoms.text import shown_safely
+from fathoms.base.errors import MORE_MEMORY, FathomsError, say
+from fathoms.base.text import shown_safely
 from fathoms.version import __version__
 
 GROUPS = {
@@ -58,12 +58,6 @@ GROUPS = {
 }
 COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 READ_NOTHING = ("measures", "demo", "simulate", "completion")
-# Old spellings of flags, by command ("" for all); they go on working for a version, with a note.
-RENAMED = {
-    "": {"--junk": "--nonrelevant-grade"},
-    "predict": {"--evidence": "--labels"},
-    "judge": {"--until": "--confidence", "--double": "--judge-twice"},
-}
 ABOUT = """Evaluate search systems when judgments are incomplete: every score with the
 range it could have once unjudged documents are judged and ties are broken
 another way.
@@ -98,11 +92,11 @@ class Parser(argparse.ArgumentParser):
         """Name the arguments and the flags that are needed, and leave the others to the list of them."""
         formatter = self._get_formatter()
         words = [
-            f"{one.option_strings[0]} {one.metavar}"
-            if one.option_strings
-            else formatter._format_args(one, formatter._get_default_metavar_for_positional(one))
-            for one in sorted(self._actions, key=lambda one: not one.option_strings)
-            if one.required or not one.option_strings
+            f"{action.option_strings[0]} {action.metavar}"
+            if action.option_strings
+            else formatter._format_args(action, formatter._get_default_metavar_for_positional(action))
+            for action in sorted(self._actions, key=lambda action: not action.option_strings)
+            if action.required or not action.option_strings
         ]
         self.usage = " ".join([self.prog, "[flags]", *words])
         self._positionals.title = "arguments"
@@ -120,10 +114,10 @@ def _reflowed(text: str) -> str:
         for item in items:
             word = re.match(r"  \S.*?  +(?=\S)|", item)
             start = word.group() if word else ""
-            rest = " ".join(item[len(start) :].split())
+            text_after = " ".join(item[len(start) :].split())
             lines.append(
                 textwrap.fill(
-                    rest, width, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False
+                    text_after, width, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False
                 )
             )
         paragraphs.append("\n".join(lines))
@@ -159,13 +153,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 _open_output()
                 status, message = _run(words), ""
             finally:
-                if "fathoms.parallel" in sys.modules:  # may have started a cluster
-                    sys.modules["fathoms.parallel"].disconnect()
+                if "fathoms.base.parallel" in sys.modules:  # may have started a cluster
+                    sys.modules["fathoms.base.parallel"].disconnect()
         except BaseException as error:
             status, message = _meaning(error, words)
         finally:
-            if "fathoms.data.files" in sys.modules:
-                sys.modules["fathoms.data.files"].remove_unfinished()
+            if "fathoms.base.files" in sys.modules:
+                sys.modules["fathoms.base.files"].remove_unfinished()
         if message:
             say(message)
     sys.exit(status)
@@ -173,6 +167,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _meaning(error: BaseException, words: Sequence[str]) -> tuple[int, str]:
     """The status of a command that ends with an exception, and what to say; raises what nobody expected again."""
+    if isinstance(error, ImportError) and _heard:  # libraries in C make of Ctrl-C that something could not be imported
+        return 128 + signal.SIGINT, "interrupted"
     for reason in _with_contexts(error):
         if isinstance(reason, Stopped):
             return reason.status, f"ended by {reason.name}"
@@ -188,9 +184,9 @@ def _meaning(error: BaseException, words: Sequence[str]) -> tuple[int, str]:
         where = error.filename or ("standard output" if error.errno in OF_OUTPUT else "cannot go on")
         return 2, f"{where}: {error.strerror or error}"
     if not isinstance(error, SystemExit) and _lacks_memory(error):
-        found = f" ({shown_safely(str(error))})" if isinstance(error, MemoryError) and str(error) else ""
+        detail = f" ({shown_safely(str(error))})" if isinstance(error, MemoryError) and str(error) else ""
         what = f"fathoms {words[0]}" if words else "fathoms"
-        return 2, f"not enough memory for {what}{found}; {MORE_MEMORY}"
+        return 2, f"not enough memory for {what}{detail}; {MORE_MEMORY}"
     raise error
 
 
@@ -233,22 +229,34 @@ class Stopped(SystemExit):
         super().__init__(self.status)
 
 
+_heard: list[int] = []  # whether Ctrl-C was pressed
+
+
+def _interrupt(number: int, frame: object) -> None:
+    _heard.append(number)
+    raise KeyboardInterrupt
+
+
 @contextmanager
 def _signals_raise() -> Iterator[None]:
     """SIGTERM and SIGHUP are exceptions in the block: the first one that comes, so that no other disturbs the clean-up.
-    One that is ignored, as under `nohup`, stays so."""
+    One that is ignored, as under `nohup`, stays so. That there was a SIGINT is remembered."""
+    _heard.clear()
+    hears = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in numbers}
 
     def stop(number: int, frame: object) -> None:
-        for one in before:
-            signal.signal(one, signal.SIG_IGN)
+        for previous in before:
+            signal.signal(previous, signal.SIG_IGN)
         raise Stopped(number)
 
     try:
         for number, handler in before.items():
             if handler == signal.SIG_DFL:
                 signal.signal(number, stop)
+        if hears:
+            signal.signal(signal.SIGINT, _interrupt)
     except ValueError:  # not in the main thread, which alone hears signals
         yield
         return
@@ -257,6 +265,8 @@ def _signals_raise() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        if hears:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _open_output() -> None:
@@ -279,7 +289,7 @@ def _drop_output() -> None:
 def _run(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
         name = words[0]
-        module = import_module(f"fathoms.cli.{name}")
+        module = import_module(f"fathoms.questions.{name}.command")
         parser = Parser(
             prog=f"fathoms {name}",
             description=module.__doc__,
@@ -291,9 +301,9 @@ def _run(words: list[str]) -> int:
         add_arguments(name, parser)
         parser.shorten_usage()
         _settle_libraries()
-        args = parser.parse_intermixed_args(_renamed(name, words[1:]))
+        args = parser.parse_intermixed_args(words[1:])
         if getattr(args, "max_unpacked", None) is not None:
-            from fathoms.data.files import MAX_UNPACKED
+            from fathoms.base.files import MAX_UNPACKED
 
             os.environ[MAX_UNPACKED] = str(args.max_unpacked)
         status: int = module.run(args)
@@ -314,7 +324,7 @@ def _run(words: list[str]) -> int:
     overview.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     known = overview.parse_args(words[:1])
     if known.version:
-        from fathoms import kernel
+        from fathoms.base import kernel
 
         print(f"fathoms {__version__} ({kernel.description()})")
         return 0
@@ -328,22 +338,9 @@ def add_arguments(command: str, parser: argparse.ArgumentParser) -> None:
     """Those of a command, and what all have that read files."""
     from fathoms.cli import options
 
-    import_module(f"fathoms.cli.{command}").add_arguments(parser)
+    import_module(f"fathoms.questions.{command}.command").add_arguments(parser)
     if command not in READ_NOTHING:
         options.add_max_unpacked(parser)
-
-
-def _renamed(command: str, words: list[str]) -> list[str]:
-    """The same words with old spellings of flags replaced, and a note for each that was found."""
-    names = RENAMED[""] | RENAMED.get(command, {})
-    found = []
-    for place, word in enumerate(words):
-        flag, equals, value = word.partition("=")
-        if flag in names and "--" not in words[:place]:
-            print(f"fathoms: note: {flag} is now called {names[flag]}", file=sys.stderr)
-            word = names[flag] + equals + value
-        found.append(word)
-    return found
 
 
 def _settle_libraries() -> None:

@@ -5,21 +5,33 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fathoms import choices
-from fathoms.choices import one_of
+from fathoms.base import choices
+from fathoms.base.choices import one_of
+from fathoms.base.options import Parameter, parameters
+from fathoms.experiment.reading import FILES, Reading
+from fathoms.signatures import Questions, measures_option
 
 if TYPE_CHECKING:
     from fathoms.api import Experiment
 
 Result = TypeVar("Result")
 
+# Keywords of `Experiment` that commands take together.
+READ = ("lenient", "junk", "names")
+ORDER = ("ties", "score_precision")
+POOL = ("topics", "pooled")
+RANGES = ("bounds", "universe", "universe_depth", *POOL)
+GROUPS = ("topic_groups", "group_by")
+WORK = ("workers", "scheduler", "patience", "seed")
+
 
 def group(parser: ArgumentParser, title: str) -> Any:
     """The flags under one heading of a command's help."""
-    there = next((one for one in parser._action_groups if one.title == title), None)
+    there = next((known for known in parser._action_groups if known.title == title), None)
     return there or parser.add_argument_group(title)
 
 
@@ -34,39 +46,63 @@ def add_files(parser: ArgumentParser, *, runs: str = "+") -> None:
     )
 
 
-def add_measures(parser: ArgumentParser, which: str = "such as AP, nDCG@10 or 'RBP(p=0.8)'") -> None:
-    parser.add_argument(
-        "-m",
-        "--measure",
-        metavar="MEASURE",
-        dest="measures",
-        action="append",
-        help=f"{which}; may be repeated",
-    )
+def add_measures(parser: ArgumentParser, which: str) -> None:
+    add_flag(parser, Parameter("measures", Any, measures_option(which), None))
 
 
-def add_reading(parser: ArgumentParser) -> None:
-    """How files are read."""
-    flags = group(parser, "reading files")
-    flags.add_argument("--lenient", action="store_true", help="skip bad lines and later duplicates, and say how many")
-    flags.add_argument(
-        "--nonrelevant-grade",
-        metavar="GRADE",
-        dest="junk",
-        type=checker(choices.nonrelevant_grade),
-        help="a negative grade that means judged and not relevant, such as -2 for spam",
-    )
-    add_choice(
-        flags,
-        "--names",
-        choices=choices.NAMES,
-        default="file",
-        help="name runs by their file (default) or by their tag",
-    )
+def add_question(parser: ArgumentParser, question: str, *without: str) -> None:
+    """The flags of a method of `Experiment`, or all but some."""
+    for name, parameter in parameters(getattr(Questions, question)).items():
+        if parameter.is_flag and name not in without:
+            add_flag(parser, parameter)
+
+
+def add_reading(parser: ArgumentParser, *names: str) -> None:
+    """The flags of some keywords of `Experiment`."""
+    declared = parameters(Reading.__init__)
+    for name in names:
+        add_flag(parser, declared[name])
+
+
+def add_flag(parser: ArgumentParser, parameter: Parameter) -> None:
+    """A flag as the signature of a method declares it; what Python takes as a tuple, a flag has as a list."""
+    option = parameter.option
+    assert option is not None
+    how: dict[str, Any] = {"dest": parameter.name, "help": parameter.help.replace("%", "%%")}
+    if parameter.is_switch:
+        how |= {"action": "store_true", "default": parameter.default}
+    else:
+        how |= {"action": "append"} if option.many else {"nargs": option.values}
+        how["default"] = parameter.default
+        if isinstance(parameter.default, tuple | range) or option.many:
+            how["default"] = [] if parameter.default == () else None
+        how |= {"choices": parameter.words} if parameter.words else {"metavar": option.metavar}
+        check = partial(one_of, parameter.words) if parameter.words else option.parse or option.check
+        how |= {} if check is None else {"type": checker(check)}
+    (group(parser, option.heading) if option.heading else parser).add_argument(*parameter.flags, **how)
+
+
+def arguments(args: Namespace, question: str) -> dict[str, Any]:
+    """The arguments of a method as the flags have them; what no flag says is as by default."""
+    return arguments_of(args, getattr(Questions, question))
+
+
+def arguments_of(args: Namespace, function: Callable[..., Any]) -> dict[str, Any]:
+    named = {name: getattr(args, name, None) for name, declared in parameters(function).items() if declared.option}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def changed(args: Namespace, function: Callable[..., Any], *without: str) -> list[str]:
+    """The flags of a method that are not as by default."""
+    return [
+        parameter.flags[0]
+        for name, parameter in parameters(function).items()
+        if parameter.is_flag and name not in without and getattr(args, name, None) not in (None, [], parameter.default)
+    ]
 
 
 def add_max_unpacked(parser: ArgumentParser) -> None:
-    group(parser, "reading files").add_argument(
+    group(parser, FILES).add_argument(
         "--max-unpacked",
         metavar="SIZE",
         type=checker(choices.size),
@@ -75,149 +111,11 @@ def add_max_unpacked(parser: ArgumentParser) -> None:
     )
 
 
-def add_order(parser: ArgumentParser) -> None:
-    """Which order of the documents counts."""
-    flags = group(parser, "order of documents")
-    add_choice(
-        flags,
-        "--ties",
-        choices=choices.TIES,
-        default="trec",
-        help="order of equal scores: trec (default; document id descending, as trec_eval), run (file order), "
-        "score-rank (by the rank column), expected (mean over all orders; for eval, compare and audit); or rank (that "
-        "column instead of scores)",
-    )
-    add_choice(
-        flags,
-        "--score-precision",
-        choices=choices.PRECISIONS,
-        help="how scores are compared; default float32, as trec_eval, under trec and expected, else float64",
-    )
-
-
-def add_band(parser: ArgumentParser) -> None:
-    group(parser, "order of documents").add_argument(
-        "--band",
-        metavar="RHO",
-        help="tie the documents of geometric bands of ranks that grow by this factor, such as 1.4",
-    )
-
-
-def add_ranges(parser: ArgumentParser) -> None:
-    """What the ranges range over."""
-    flags = group(parser, "unjudged documents, topics, pool")
-    add_choice(
-        flags,
-        "--bounds",
-        choices=choices.BOUNDS,
-        help="how ranges of AP, nDCG and Q are made: exact (default), or Ravana and Moffat's approximation",
-    )
-    flags.add_argument(
-        "--universe",
-        metavar="auto|run|pair|all|N|inf",
-        type=checker(choices.universe),
-        help="unjudged documents that ranges are over: auto (default), those of the runs a statement is about; run, "
-        "each run's own; pair, those of both runs (compare only); all, those of all given runs; N, those and N unseen "
-        "ones per topic; inf, those and any number of unseen ones",
-    )
-    flags.add_argument(
-        "--universe-depth",
-        metavar="D",
-        type=at_least_one,
-        help="count only documents that some given run has in its first D ranks (default: at any rank)",
-    )
-    add_pooled(parser)
-
-
-def add_pooled(parser: ArgumentParser) -> None:
-    """What of the collection counts: the runs that made the pool, and the topics."""
-    flags = group(parser, "unjudged documents, topics, pool")
-    add_topics(parser)
-    flags.add_argument(
-        "--pooled",
-        metavar="FILE",
-        type=Path,
-        help="names of the runs that contributed to the pool, one per line (default: those whose "
-        "first documents are judged)",
-    )
-
-
-def add_topics(parser: ArgumentParser) -> None:
-    flags = group(parser, "unjudged documents, topics, pool")
-    add_choice(
-        flags,
-        "--topics",
-        choices=choices.TOPICS,
-        default="all",
-        help="all topics of the qrels, where one that a run lacks counts 0 (default), or those that runs answer: in "
-        "eval each run's own, as trec_eval does, elsewhere those of any run",
-    )
-
-
-def add_topic_groups(parser: ArgumentParser) -> None:
-    flags = group(parser, "unjudged documents, topics, pool")
-    flags.add_argument(
-        "--topic-groups",
-        metavar="FILE",
-        help="groups of topics to look at too: a topic and its group (or several columns of them) per line, with tabs "
-        "or commas between, or JSON; a topics file with such a column will do",
-    )
-    flags.add_argument(
-        "--group-by",
-        metavar="COLUMN",
-        action="append",
-        help="the column of --topic-groups that counts (default: all that hold no text); may be repeated",
-    )
-
-
-def add_estimates(parser: ArgumentParser, *, intervals: bool = True) -> None:
-    """What the default estimate is of, and what it may use; and the level of its intervals where they are shown."""
-    from fathoms.estimate.names import LEVEL
-
-    flags = group(parser, "estimates")
-    flags.add_argument(
-        "--to-depth",
-        metavar="D",
-        type=at_least_one,
-        help="judging will reach the top D of every given run, and what lies deeper counts as not relevant (default: "
-        "as deep as the pool and the measure suggest, which the output says)",
-    )
-    flags.add_argument(
-        "--labels",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="lines `topic document value`, such as labels of a language model or scores of a classifier; a run or a "
-        "qrels file will do; may be repeated",
-    )
-    if intervals:
-        flags.add_argument("--level", metavar="L", type=share, default=LEVEL, help=f"of the intervals ({LEVEL:g})")
-
-
-def add_work(parser: ArgumentParser) -> None:
-    flags = group(parser, "work")
-    flags.add_argument("--workers", metavar="N", type=at_least_one, default=2, help="runs worked on at a time (2)")
-    flags.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        type=scheduler,
-        help="work on a Dask cluster: its scheduler's tcp://host:port, or local:N for one of N processes here",
-    )
-    flags.add_argument(
-        "--patience",
-        metavar="SECONDS",
-        type=at_least_zero,
-        default=choices.PATIENCE,
-        help=f"how long to wait for workers of a cluster that has none ({choices.PATIENCE})",
-    )
-    flags.add_argument("--seed", metavar="N", type=at_least_zero, default=0, help="seed of all random draws (0)")
-    add_talk(parser)
-
-
 def add_talk(parser: ArgumentParser) -> None:
-    flags = group(parser, "output")
     add_quiet(parser)
-    flags.add_argument("--verbose", action="store_true", help="list all warnings, not only the first few")
+    group(parser, "output").add_argument(
+        "--verbose", action="store_true", help="list all warnings, and all runs taken as contributors to the pool"
+    )
 
 
 def add_quiet(parser: ArgumentParser) -> None:
@@ -242,10 +140,10 @@ def add_output(parser: ArgumentParser, formats: tuple[str, ...]) -> None:
 
 
 def checker(check: Callable[..., Result], *args: Any) -> Callable[[str], Result]:
-    """A check of `fathoms.choices` as the type of a flag, with the same message."""
+    """A check of `fathoms.base.choices` as the type of a flag, with the same message."""
 
     def convert(text: str) -> Result:
-        from fathoms.errors import FathomsError
+        from fathoms.base.errors import FathomsError
 
         try:
             return check(*args, text)
@@ -260,21 +158,15 @@ def add_choice(parser: Any, *names: str, choices: Sequence[str], **more: Any) ->
     parser.add_argument(*names, choices=tuple(choices), type=checker(one_of, choices), **more)
 
 
-def scheduler(text: str) -> str:
-    from fathoms.parallel import check_scheduler
-
-    return checker(check_scheduler)(text)
-
-
 share = checker(choices.share)
 at_least_one = checker(choices.whole_number)
 at_least_zero = checker(lambda text: choices.whole_number(text, 0))
 
 
 def check_sources(args: Namespace) -> None:
-    from fathoms.data.files import check_not_read
+    from fathoms.base.errors import FathomsError
+    from fathoms.base.files import check_not_read
     from fathoms.data.runs import expand
-    from fathoms.errors import FathomsError
 
     if args.qrels == "-" and "-" in (args.runs or ()):
         raise FathomsError("QRELS and RUN cannot both be standard input")
@@ -285,14 +177,14 @@ def check_sources(args: Namespace) -> None:
 
 def check_different(files: Sequence[str], expected: str) -> None:
     """One file by two names, or twice by one, is a slip where runs are set against each other."""
-    from fathoms.errors import FathomsError
+    from fathoms.base.errors import FathomsError
 
     seen: dict[str, str] = {}
     for path in files:
         other = seen.get(os.path.realpath(path))
         if other is not None and os.path.isfile(path):
-            said = f"{path} is given twice" if other == path else f"{other} and {path} are the same file"
-            raise FathomsError(f"{said}; {expected}")
+            problem = f"{path} is given twice" if other == path else f"{other} and {path} are the same file"
+            raise FathomsError(f"{problem}; {expected}")
         seen[os.path.realpath(path)] = path
 
 
@@ -313,33 +205,12 @@ def experiment(
     `into_folder` has looked at that itself."""
     from fathoms.api import Experiment
     from fathoms.cli.output import check_target
-    from fathoms.experiment.base import MEMORY_MB
 
     check_sources(args)
     if not into_folder:
         check_target(getattr(args, "format", "tsv"), args.output)
-    found = Experiment(
-        args.qrels,
-        run_files(args) if runs is None else runs,
-        pooled=getattr(args, "pooled", None),
-        groups=getattr(args, "groups", None),
-        topic_groups=getattr(args, "topic_groups", None),
-        group_by=getattr(args, "group_by", None),
-        topics=getattr(args, "topics", "all"),
-        ties=getattr(args, "ties", "trec"),
-        score_precision=getattr(args, "score_precision", None),
-        bounds=getattr(args, "bounds", None),
-        universe=getattr(args, "universe", None),
-        universe_depth=getattr(args, "universe_depth", None),
-        lenient=getattr(args, "lenient", False),
-        junk=args.junk,
-        band=getattr(args, "band", None),
-        names=getattr(args, "names", "file"),
-        workers=getattr(args, "workers", 2),
-        scheduler=getattr(args, "scheduler", None),
-        patience=getattr(args, "patience", choices.PATIENCE),
-        seed=getattr(args, "seed", 0),
-        memory_mb=MEMORY_MB if memory_mb is None else memory_mb,
-    )
-    found.warn = False
-    return found
+    kept: dict[str, Any] = {} if memory_mb is None else {"memory_mb": memory_mb}
+    sources = run_files(args) if runs is None else runs
+    experiment = Experiment(args.qrels, sources, **kept, **arguments_of(args, Reading.__init__))
+    experiment.warn = False
+    return experiment

@@ -16,23 +16,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathoms.choices import is_path
+from fathoms.base.arrays import frame_of_rows
+from fathoms.base.choices import is_path
+from fathoms.base.errors import FathomsError
+from fathoms.base.files import check_writable, whole_file
+from fathoms.base.result import Result
+from fathoms.base.text import latex_escape, pluralise, shown_safely
 from fathoms.cli import screen
 from fathoms.cli.screen import Block, Column, Size, drawing
-from fathoms.data.arrays import frame_of_rows
-from fathoms.data.files import check_writable, whole_file
 from fathoms.data.qrels import Qrels
-from fathoms.errors import FathomsError
 from fathoms.experiment.base import BaseExperiment
-from fathoms.experiment.evaluate import COLUMNS, Evaluation, RunScores
-from fathoms.experiment.result import Result
+from fathoms.experiment.run_scores import RunScores
 from fathoms.experiment.topics import IN_NO_RUN
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import trec_eval_name
-from fathoms.text import latex_escape, pluralise, shown_safely
+from fathoms.questions.eval.analysis import COLUMNS, Evaluation
 
 if TYPE_CHECKING:
     import polars as pl
+
+PICTURES = (".svg", ".png", ".pdf", ".html")  # what a chart is saved as
 
 # What no screen leaves out: over which documents ranges are, and which pool is assumed.
 ESSENTIAL = ("Ranges", "Possible ranks", "Assumed pool", "Pool", "No pool")
@@ -80,8 +83,8 @@ def present(
     experiment.
     """
     sentences = result.sentences
-    found = [*result.notes, *([] if experiment is None else experiment.notes), *notes]
-    warnings = [note for note in dict.fromkeys(found) if not _is_said(note, sentences)]
+    all_notes = [*result.notes, *([] if experiment is None else experiment.notes), *notes]
+    warnings = [note for note in dict.fromkeys(all_notes) if not _is_said(note, sentences)]
     urgent = [note for note in warnings if note.startswith(IN_NO_RUN)]
     files = {} if experiment is None else _short_names(experiment)
     before = [] if args.quiet else warning_lines(urgent, args, files)
@@ -102,6 +105,14 @@ def present(
             (put_data or put_result)(result, args)
         say([] if args.quiet else [f"fathoms: {sentence}" for sentence in sentences])
     say(after)
+    if getattr(args, "verbose", False) and experiment is not None:
+        say(_contributors(experiment))
+
+
+def _contributors(experiment: BaseExperiment) -> list[str]:
+    """All runs taken as contributors to the pool, where the result rests on that."""
+    pool = experiment.pool_used
+    return [] if pool is None else [f"fathoms: taken as contributors: {', '.join(pool.names)}"]
 
 
 def say(lines: Iterable[str]) -> None:
@@ -121,8 +132,8 @@ def warning_lines(notes: Iterable[str], args: Namespace, files: Mapping[str, str
     notes = list(dict.fromkeys(notes))
     alike: dict[str, list[str]] = {}
     for note in notes:
-        source, colon, rest = note.partition(": ")
-        alike.setdefault(re.sub(r"\d[\d,.]*", "0", rest) if colon and " " not in source else note, []).append(note)
+        source, colon, message = note.partition(": ")
+        alike.setdefault(re.sub(r"\d[\d,.]*", "0", message) if colon and " " not in source else note, []).append(note)
     lines = [same[0] if len(same) == 1 else f"{len(same):,} files, such as {same[0]}" for same in alike.values()]
     more = len(lines) - FEW if len(lines) > FEW + 1 else 0
     if getattr(args, "verbose", False):
@@ -143,7 +154,9 @@ def _short_names(experiment: BaseExperiment) -> dict[str, str]:
         return {}
     source = experiment.qrels_source
     paths = [os.fspath(source)] if is_path(source) else []
-    return short_names([*paths, *(experiment.runs.file_of(name) for name in experiment.runs)])
+    if experiment.has_runs:
+        paths += [experiment.runs.file_of(name) for name in experiment.runs]
+    return short_names(paths)
 
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:
@@ -164,8 +177,10 @@ def shortened(line: str, files: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def progress(total: int, quiet: bool, what: str = "runs") -> Iterator[Callable[[str], None]]:
-    """A bar on a terminal where there is something to wait for; nothing elsewhere."""
+def progress(
+    total: int, quiet: bool, what: str = "runs", more: Callable[[], int] = lambda: 0
+) -> Iterator[Callable[[str], None]]:
+    """A bar on a terminal where there is something to wait for; nothing elsewhere. `more` steps follow the first."""
     if quiet or total < 5 or not sys.stderr.isatty():
         yield lambda name: None
         return
@@ -174,7 +189,7 @@ def progress(total: int, quiet: bool, what: str = "runs") -> Iterator[Callable[[
 
     # Drawn when something is done, for a thread that draws would keep the work from being shared with forks.
     with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
-        task = bar.add_task(what, total=total)
+        task = bar.add_task(what, total=total + more())
         yield lambda name: bar.update(task, advance=1, refresh=True)
 
 

@@ -10,9 +10,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from fathoms.text import CONTROLS, pluralise, shown_safely
+from fathoms.base.text import CONTROLS, pluralise, shown_safely
 
 FIRST, LAST = 20, 3  # rows of a long table that a terminal shows from either end
 LEAST_NOTES = 5  # lines that tables leave for notes
@@ -59,6 +59,21 @@ class Column:
         return replace(self, cells=[self.cells[i] for i in rows], draw=kept)
 
 
+def cell(value: Any, form: str = ".4f", whole: str = "") -> str:
+    """A value as a cell of a table, numbers in a form of their own; empty where there is none.
+
+    >>> cell(0.12345, ".3f"), cell(None), cell(12345, whole=","), cell(True), cell("AP", whole=",")
+    ('0.123', '', '12,345', 'yes', 'AP')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return format(value, form)
+    return format(value, whole) if isinstance(value, int) else str(value)
+
+
 def drawing(draw: Callable[[int], list[str]], level: int, widths: tuple[int, ...] = (24, 16, 10)) -> Column:
     name, *cells = draw(widths[0])
     return Column(name, cells, level, words=True, draw=draw, widths=widths)
@@ -85,27 +100,27 @@ def terminal() -> Size | None:
     if not sys.stdout.isatty():
         return None
     try:
-        found = os.get_terminal_size(sys.stdout.fileno())
+        size = os.get_terminal_size(sys.stdout.fileno())
     except (AttributeError, ValueError, OSError):
         return Size(80, 24)
     given = os.environ.get("COLUMNS", "")
-    columns = int(given) if given.isdecimal() and int(given) else found.columns
-    return Size(columns or 80, max(24, found.lines))
+    columns = int(given) if given.isdecimal() and int(given) else size.columns
+    return Size(columns or 80, max(24, size.lines))
 
 
 def page(answer: Sequence[str], blocks: Sequence[Block], notes: Sequence[str], size: Size | None) -> str:
     """Everything, or with the size of a terminal what fits there; columns without a single value are no loss."""
     blocks = [
-        replace(one, columns=[column for column in one.columns if any(column.cells) or not column.cells])
-        for one in blocks
+        replace(block, columns=[column for column in block.columns if any(column.cells) or not column.cells])
+        for block in blocks
     ]
-    answer, notes = [shown_safely(one) for one in answer], [shown_safely(one) for one in notes]
+    answer, notes = [shown_safely(sentence) for sentence in answer], [shown_safely(note) for note in notes]
     if size is not None:
         return _fitted(answer, blocks, notes, size)
-    said = ["\n".join(answer)] if answer else []
+    answers = ["\n".join(answer)] if answer else []
     tables = ["\n".join(_lines(block, SHOWN)) for block in blocks]
-    told = ["\n".join(notes)] if notes else []
-    return "\n\n".join([*said, *tables, *told]) + "\n"
+    remarks = ["\n".join(notes)] if notes else []
+    return "\n\n".join([*answers, *tables, *remarks]) + "\n"
 
 
 def table(
@@ -147,9 +162,9 @@ def wrapped(text: str, width: int, indent: str = GAP) -> list[str]:
             line = indent
         line = f"{line}{' ' if line.strip() else ''}{word}"
         while cells_of(line) > width:  # a word longer than a line
-            first, *rest = _chopped(line, width)
+            first, *pieces = _chopped(line, width)
             lines.append(first)
-            line = indent + "".join(rest)
+            line = indent + "".join(pieces)
     return [*lines, line]
 
 
@@ -177,9 +192,21 @@ def _styled(lines: Iterable[str], style: str) -> list[str]:
 
 def _lines(block: Block, shown: dict[int, str]) -> list[str]:
     """A whole table as text: title, header, rows."""
-    columns = [replace(one, cells=[cell.translate(shown) for cell in one.cells]) for one in block.columns]
-    rows = _flat(_rows(columns, [one.width for one in columns]))
+    columns = [
+        _padded_column([column.name, *(cell.translate(shown) for cell in column.cells)], column.words)
+        for column in block.columns
+    ]
+    rows = [GAP.join(cells).rstrip() for cells in zip(*columns, strict=True)]
     return [*filter(None, [block.title]), *rows, *filter(None, [block.under])]
+
+
+def _padded_column(cells: Sequence[str], left: bool) -> list[str]:
+    """Cells, all as wide as the widest."""
+    if "".join(cells).isascii():  # a letter is a cell
+        width = max(map(len, cells))
+        return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
+    width = max(map(cells_of, cells))
+    return [_padded(cell, width, left) for cell in cells]
 
 
 def _flat(rows: Iterable[list[str]]) -> list[str]:
@@ -189,16 +216,16 @@ def _flat(rows: Iterable[list[str]]) -> list[str]:
 def _rows(columns: Sequence[Column], widths: Sequence[int]) -> list[list[str]]:
     """The header and each row as lines; words that are wider than their column go on in the next line."""
     rows = []
-    for cells in zip(*((one.name, *one.cells) for one in columns), strict=True):
+    for cells in zip(*((column.name, *column.cells) for column in columns), strict=True):
         parts = [
-            wrapped(cell, width, "") if one.words and cells_of(cell) > width else [cell]
-            for one, cell, width in zip(columns, cells, widths, strict=True)
+            wrapped(cell, width, "") if column.words and cells_of(cell) > width else [cell]
+            for column, cell, width in zip(columns, cells, widths, strict=True)
         ]
         lines = []
         for i in range(max(map(len, parts))):
             line = (
-                _padded(part[i] if i < len(part) else "", width, one.words)
-                for one, part, width in zip(columns, parts, widths, strict=True)
+                _padded(part[i] if i < len(part) else "", width, column.words)
+                for column, part, width in zip(columns, parts, widths, strict=True)
             )
             lines.append(GAP.join(line).rstrip())
         rows.append(lines)
@@ -211,30 +238,37 @@ def _total(widths: Sequence[int]) -> int:
 
 def _narrowed(columns: Sequence[Column], width: int) -> tuple[list[Column], list[str]]:
     """The columns that fit in a width, level by level, and the names of those that do not."""
-    kept = {i: one for i, one in enumerate(columns) if one.level == 0}
+    kept = {i: column for i, column in enumerate(columns) if column.level == 0}
     left_out: list[str] = []
-    for level in sorted({one.level for one in columns} - {0}):
-        more = {i: one for i, one in enumerate(columns) if one.level == level}
-        sizes = next((one.widths for one in more.values() if one.draw is not None), (0,))
-        tried = ({i: one.drawn(size) if size else one for i, one in more.items()} for size in sizes)
-        fits = next((one for one in tried if _total([c.width for c in (kept | one).values()]) <= width), None)
+    for level in sorted({column.level for column in columns} - {0}):
+        more = {i: column for i, column in enumerate(columns) if column.level == level}
+        sizes = next((column.widths for column in more.values() if column.draw is not None), (0,))
+        tried = ({i: of_level.drawn(size) if size else of_level for i, of_level in more.items()} for size in sizes)
+        fits = next(
+            (
+                level_columns
+                for level_columns in tried
+                if _total([c.width for c in (kept | level_columns).values()]) <= width
+            ),
+            None,
+        )
         if fits is not None:
             kept |= fits
         elif sizes == (0,):
-            left_out += [one.name for one in more.values()]
+            left_out += [column.name for column in more.values()]
     return [kept[i] for i in sorted(kept)], left_out
 
 
 def _widths(columns: Sequence[Column], width: int) -> list[int]:
     """As wide as their cells; columns of words give way if that is too much, the widest first."""
-    widths = [one.width for one in columns]
+    widths = [column.width for column in columns]
     while (over := _total(widths) - width) > 0:
-        words = [i for i, one in enumerate(columns) if one.words and widths[i] > LEAST_WORDS]
+        words = [i for i, column in enumerate(columns) if column.words and widths[i] > LEAST_WORDS]
         if not words:
             break
         widest = max(words, key=lambda i: widths[i])
         others = [widths[i] for i in words if i != widest]
-        floor = max([LEAST_WORDS, *(one for one in others if one < widths[widest])])
+        floor = max([LEAST_WORDS, *(other for other in others if other < widths[widest])])
         widths[widest] = max(floor, widths[widest] - over) if floor < widths[widest] else widths[widest] - 1
     return widths
 
@@ -244,9 +278,9 @@ def _widths(columns: Sequence[Column], width: int) -> list[int]:
 
 def _fitted(answer: Sequence[str], blocks: Sequence[Block], notes: Sequence[str], size: Size) -> str:
     width, height = size.columns, size.lines - 1  # the last line is for the prompt
-    said, unsaid = _within([wrapped(sentence, width) for sentence in answer], height // 2 if blocks else height)
-    lines = [*said, *_counted(unsaid, "sentence")]
-    told = [wrapped(note, width) for note in notes]
+    lines_shown, unsaid = _within([wrapped(sentence, width) for sentence in answer], height // 2 if blocks else height)
+    lines = [*lines_shown, *_counted(unsaid, "sentence")]
+    note_lines = [wrapped(note, width) for note in notes]
     if blocks:
         narrow = [_on_terminal(block.brief or block, width) for block in blocks]
         left_out = list(dict.fromkeys(name for _, names in narrow for name in names))
@@ -254,12 +288,14 @@ def _fitted(answer: Sequence[str], blocks: Sequence[Block], notes: Sequence[str]
         shown = [block for block, _ in narrow]
         room = height - len(lines) - 1 - len(hint)
         full = sum(_head(block) + _height(block, width) for block in shown) + len(shown) - 1
-        first = len(told[0]) + 1 + (len(told) > 1) if told else 0  # with a blank line and the count of the others
-        kept = min(sum(map(len, told)) + 1, max(LEAST_NOTES, first, room - full)) if told else 0
+        first = (
+            len(note_lines[0]) + 1 + (len(note_lines) > 1) if note_lines else 0
+        )  # with a blank line and the count of the others
+        kept = min(sum(map(len, note_lines)) + 1, max(LEAST_NOTES, first, room - full)) if note_lines else 0
         lines += ["", *_tables(shown, width, room - kept), *_styled(hint, DIM)]
-    if told:
-        found, more = _within(told, height - len(lines) - 1)
-        lines += ["", *found, *_counted(more, "note")]
+    if note_lines:
+        note_shown, more = _within(note_lines, height - len(lines) - 1)
+        lines += ["", *note_shown, *_counted(more, "note")]
     return "\n".join(lines) + "\n"
 
 
@@ -292,8 +328,10 @@ def _on_terminal(block: Block, width: int) -> tuple[Block, list[str]]:
     columns, more = block.columns, max(0, block.height - FIRST - LAST)
     if more:
         rows = [*range(FIRST), *range(block.height - LAST, block.height)]
-        columns = [one.of_rows(rows) for one in columns]
-    columns = [replace(one, name=safe(one.name), cells=[safe(cell) for cell in one.cells]) for one in columns]
+        columns = [column.of_rows(rows) for column in columns]
+    columns = [
+        replace(column, name=safe(column.name), cells=[safe(cell) for cell in column.cells]) for column in columns
+    ]
     columns, left_out = _narrowed(columns, width)
     return replace(block, columns=columns, title=safe(block.title), more=more), left_out
 
@@ -334,7 +372,7 @@ def _in_line(blocks: Sequence[Block], width: int) -> list[Block]:
         first, *others = block.columns
         name = first.name + " " * (most - cells_of(first.name))
         wider = replace(block, columns=[replace(first, name=name), *others])
-        return block if block.title or _total([one.width for one in wider.columns]) > width else wider
+        return block if block.title or _total([column.width for column in wider.columns]) > width else wider
 
     return [of_width(block) for block in blocks]
 
@@ -353,21 +391,21 @@ def _cut(block: Block, width: int, room: int) -> list[str]:
     first, last = _ends(room - 1) if block.more or block.height > room else (block.height, 0)
     while True:
         rows = [*range(first), *range(block.height - last, block.height)]
-        columns = [one.of_rows(rows) for one in block.columns]
-        head, *found = _rows(columns, _widths(columns, width))
+        columns = [column.of_rows(rows) for column in block.columns]
+        head, *body = _rows(columns, _widths(columns, width))
         more = block.more + block.height - len(rows)
-        if sum(map(len, found)) + bool(more) <= room or len(rows) == 1:
+        if sum(map(len, body)) + bool(more) <= room or len(rows) == 1:
             break
         first, last = _ends(len(rows) - 1)
     between = _styled([f"… {_more(more, block.noun)}"], DIM) if more else []
     title = _styled([_clipped(block.title, width)], BOLD) if block.title else []
     under = _styled([_clipped(block.under, width)], DIM) if block.under else []
-    return [*title, *_styled(head, BOLD), *_flat(found[:first]), *between, *_flat(found[first:]), *under]
+    return [*title, *_styled(head, BOLD), *_flat(body[:first]), *between, *_flat(body[first:]), *under]
 
 
 def _clipped(text: str, width: int) -> str:
-    first, *rest = _chopped(text, width)
-    return f"{first[:-1]}…" if rest else first
+    first, *cut_off = _chopped(text, width)
+    return f"{first[:-1]}…" if cut_off else first
 
 
 def _ends(rows: int) -> tuple[int, int]:

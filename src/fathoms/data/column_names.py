@@ -26,7 +26,10 @@ NAMES = {
 }
 # Taken where there is nothing better, and no surprise if left: the words of a query beside its id, an address.
 SPARE = {"query", "query_text", "keywords", "url"}
-KNOWN = {name for names in NAMES.values() for name in names} | {"run", "tag"}
+# The same in all rows of one run.
+RUN_COLUMNS = ("run", "run_id", "run_name", "runid", "snapshot_name", "snapshot_time", "system", "tag")
+KNOWN = {name for names in NAMES.values() for name in names} | set(RUN_COLUMNS)
+SHOWN = 3  # runs of a table that are named
 # What a table has to have: a topic, a document and some number.
 NEEDED = (
     frozenset(NAMES["topic"]),
@@ -49,39 +52,71 @@ def is_known(name: str) -> bool:
 
 def column_for(wanted: str, names: Iterable[str]) -> str | None:
     """The first of the columns, as they are called, that holds what is wanted."""
-    found = _by_plain_name(names)
-    return next((found[name] for name in NAMES[wanted] if name in found), None)
+    by_name = _by_plain_name(names)
+    return next((by_name[name] for name in NAMES[wanted] if name in by_name), None)
+
+
+def twins(number: str, names: Iterable[str]) -> list[str]:
+    """Columns of one name, where one that is read stands there twice."""
+    names = list(names)
+    read = ("topic", "document", number, *(("rank",) if number == "score" else ()))
+    for name in filter(None, (column_for(column, names) for column in read)):
+        same = [other for other in names if plain(str(other)) == plain(str(name))]
+        if len(same) > 1:
+            return same
+    return []
+
+
+def two_of_a_name(names: Iterable[str], columns: Iterable[str]) -> str:
+    """What to say where `twins` finds some."""
+    same = " and ".join(f"`{name}`" for name in names)
+    return f"has two columns of the same name, {same}: rename one; its columns are {', '.join(map(str, columns))}"
+
+
+def run_columns(names: Iterable[str]) -> list[str]:
+    """The columns, as they are called, that say which run a row is of."""
+    return [name for name in names if plain(str(name)) in RUN_COLUMNS]
+
+
+def several_runs(column: str, values: Iterable[object]) -> str:
+    """What to say where a column of those holds more than one value."""
+    distinct = list(dict.fromkeys(map(str, values)))
+    shown = ", ".join(distinct[:SHOWN]) + (", ..." if len(distinct) > SHOWN else "")
+    return (
+        f"holds {len(distinct):,} runs by its column `{column}` ({shown}), expected one; write each to a file of its "
+        "own (from Python, fm.read_runs splits a frame by its column `run`)"
+    )
 
 
 def rivals(wanted: str, names: Iterable[str]) -> list[str]:
     """All columns that might hold it, the one that is taken first; only that one where the others are but spare."""
-    found = _by_plain_name(names)
-    first, *others = [name for name in NAMES[wanted] if name in found] or [""]
-    return [found[name] for name in (first, *others) if name and (name == first or name not in SPARE)]
+    by_name = _by_plain_name(names)
+    first, *others = [name for name in NAMES[wanted] if name in by_name] or [""]
+    return [by_name[name] for name in (first, *others) if name and (name == first or name not in SPARE)]
 
 
 def _by_plain_name(names: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for name in names:
-        found.setdefault(plain(str(name)), name)
-    return found
+        by_name.setdefault(plain(str(name)), name)
+    return by_name
 
 
 def choice_note(number: str, names: Iterable[str], source: str) -> list[str]:
     """Which columns were taken as what, said where there were several to choose from."""
     names = list(names)
-    said = [
-        f"`{found[0]}` is taken as the {wanted} and not {' or '.join(f'`{name}`' for name in found[1:])}"
+    choices = [
+        f"`{able[0]}` is taken as the {wanted} and not {' or '.join(f'`{name}`' for name in able[1:])}"
         for wanted in ("topic", "document", number)
-        if len(found := rivals(wanted, names)) > 1
+        if len(able := rivals(wanted, names)) > 1
     ]
-    return [f"{source}: of its columns {'; '.join(said)}"] if said else []
+    return [f"{source}: of its columns {'; '.join(choices)}"] if choices else []
 
 
 def kinds_by_names(names: Iterable[str]) -> frozenset[Kind]:
     """Run or qrels, or both where the names of the columns leave it open."""
-    found = set(map(plain, names))
-    run, qrels = bool(found & RUN_NAMES), bool(found & QRELS_NAMES)
+    plain_names = set(map(plain, names))
+    run, qrels = bool(plain_names & RUN_NAMES), bool(plain_names & QRELS_NAMES)
     if run == qrels:
         return frozenset({"run", "qrels"})
     return frozenset({"run"}) if run else frozenset({"qrels"})

@@ -9,13 +9,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathoms import kernel
-from fathoms.data.column_names import NAMES, column_for, is_known, missing_column, plain
+from fathoms.base import kernel
+from fathoms.base.errors import InputError
+from fathoms.base.text import pluralise, valid_text
+from fathoms.data.column_names import (
+    NAMES,
+    column_for,
+    is_known,
+    missing_column,
+    plain,
+    run_columns,
+    several_runs,
+    twins,
+    two_of_a_name,
+)
 from fathoms.data.lines import Layout, Table, Text
-from fathoms.data.topics import valid_text
 from fathoms.data.widths import room_for, too_wide, width_for
-from fathoms.errors import InputError
-from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
@@ -27,8 +36,8 @@ EXPECTED_ID = "expected text or whole numbers"
 MOST_WHOLE = 1 << 53  # beyond it a float does not say which whole number it is
 
 
-def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool, sparse: bool = False) -> Table:
-    """Rows from {topic: {document: number}}."""
+def checked_table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool, sparse: bool = False) -> Table:
+    """Rows from {topic: {document: number}}, with a look at each: slow, and says what is wrong."""
     try:
         return table_of_frame(_from_dict(data, layout, source), layout, source, lenient=lenient, sparse=sparse)
     except UnicodeEncodeError as error:
@@ -61,12 +70,12 @@ def frame_of(data: Any, source: str) -> pl.DataFrame:
 
 def short_columns(frame: pl.DataFrame) -> dict[str, Any]:
     """The columns whose names are known, as lists of text and arrays of numbers; what is neither stays a column."""
-    found: dict[str, Any] = {}
+    known: dict[str, Any] = {}
     for column in frame:
         if is_known(column.name):
             text, number = column.dtype == pl.String, column.dtype.is_numeric()
-            found[column.name] = column.to_list() if text else column.to_numpy() if number else column
-    return found
+            known[column.name] = column.to_list() if text else column.to_numpy() if number else column
+    return known
 
 
 def pandas_columns(data: Any, source: str) -> dict[str, Any]:
@@ -77,7 +86,8 @@ def pandas_columns(data: Any, source: str) -> dict[str, Any]:
 
 
 def _repeated_names(names: Iterable[Any], source: str) -> NoReturn:
-    raise InputError(f"has two columns of the same name; its columns are {', '.join(map(str, names))}", source)
+    names = list(map(str, names))
+    raise InputError(two_of_a_name([name for name in names if names.count(name) > 1], names), source)
 
 
 def _pandas_values(column: Any) -> Any:
@@ -105,8 +115,8 @@ def frame_of_columns(columns: Mapping[str, Any], source: str) -> pl.DataFrame:
                 _not_unicode(error, source)
     if columns and not series:
         raise InputError(f"has no column that is known; its columns are {', '.join(columns)}", source)
-    if len({len(one) for one in series}) > 1:
-        lengths = ", ".join(f"{one.name} {len(one):,}" for one in series)
+    if len({len(column) for column in series}) > 1:
+        lengths = ", ".join(f"{column.name} {len(column):,}" for column in series)
         raise InputError(f"has columns of different lengths: {lengths}", source)
     return pl.DataFrame(series)
 
@@ -117,12 +127,20 @@ def _any_text(value: Any, name: str, source: str) -> str | None:
 
 def _id_text(value: Any, name: str, source: str) -> str | None:
     """An id that stands among others of other types; what is no id is refused, and not made one by its spelling."""
-    if isinstance(value, bool | np.bool_ | Mapping | list | tuple | set):
-        raise InputError(f"column {name!r} holds {value!r:.60}, {EXPECTED_ID}", source)
     if isinstance(value, float | np.floating):
         if value != value:
             return None
         return str(int(_whole(float(value), name, source)))
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise InputError(
+                f"column {name!r} holds {value!r:.60}, which is not UTF-8; a frame with ids of bytes alone may hold it",
+                source,
+            ) from None
+    if isinstance(value, bool) or not isinstance(value, str | int | np.integer | None):
+        raise InputError(f"column {name!r} holds {value!r:.60}, {EXPECTED_ID}", source)
     return _any_text(value, name, source)
 
 
@@ -167,13 +185,15 @@ def _from_dict(data: Any, layout: Layout, source: str) -> pl.DataFrame:
 
 def given_columns(layout: Layout, names: Sequence[str], source: str) -> dict[str, str]:
     """What the columns for topic, document and number are called; ranks do where there are no scores."""
-    found: dict[str, str] = {}
+    given: dict[str, str] = {}
+    if same := twins(layout.number, names):
+        raise InputError(two_of_a_name(same, names), source)
     for wanted in ("topic", "document", layout.number):
         name = column_for(wanted, names) or (column_for("rank", names) if wanted == "score" else None)
         if name is None:
             raise InputError(missing_column(wanted, names), source)
-        found[wanted] = name
-    return found
+        given[wanted] = name
+    return given
 
 
 def table_of_frame(
@@ -190,6 +210,9 @@ def table_of_frame(
     if frame.is_empty():
         raise InputError(f"has no rows; expected a {layout.kind}", source)
     named = given_columns(layout, frame.columns, source)
+    if layout.kind == "run":
+        for part in (frame, tag) if tag is not None else (frame,):
+            _check_one_run(part, source)
     columns = {wanted: frame[name] for wanted, name in named.items()}
     ranked = column_for("rank", frame.columns)
     if "rank" in layout.columns and ranked is not None and not _is_empty(frame[ranked]):
@@ -208,13 +231,13 @@ def table_of_frame(
         number = -number
     rank = _ranks_of(columns["rank"]) if "rank" in columns else None
 
-    found = columns[layout.number]
+    given = columns[layout.number]
     complaints = {
         row: f"topic {_shown(ids['topic'][row])}, document {_shown(ids['document'][row])}: {layout.expected_number}, "
-        f"found {found[row]!r}"
+        f"found {given[row]!r}"
         for row in np.flatnonzero(layout.bad(number)).tolist()
     }
-    unrated = _unrated(found) if sparse and layout.kind != "run" else set()
+    unrated = _unrated(given) if sparse and layout.kind != "run" else set()
     for name, column in ids.items():
         for row in () if proper[name] else _no_ids(column, text[name]):
             complaints[row] = f"expected a {name}, found {_shown(column[row])}"
@@ -251,6 +274,12 @@ def table_of_frame(
         skipped=skipped,
         unit="row",
     )
+
+
+def _check_one_run(frame: pl.DataFrame, source: str) -> None:
+    for name in run_columns(frame.columns):
+        if frame[name].dtype != pl.Object and frame[name].n_unique() > 1:
+            raise InputError(several_runs(name, frame[name].unique(maintain_order=True)), source)
 
 
 def _ids(column: pl.Series, source: str) -> pl.Series:
@@ -397,7 +426,7 @@ def nested(data: Run | Qrels) -> dict[str, dict[str, float]]:
     if data.kind == "qrels":
         values = [int(value) if value.is_integer() else value for value in values]
     ends = np.cumsum(np.bincount(data.topic, minlength=len(data.topics))).tolist()
-    found = {}
+    by_topic = {}
     for topic, start, end in zip(data.topics, [0, *ends], ends, strict=False):
-        found[valid_text(topic)] = dict(zip(documents[start:end], values[start:end], strict=True))
-    return found
+        by_topic[valid_text(topic)] = dict(zip(documents[start:end], values[start:end], strict=True))
+    return by_topic

@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fathoms.base.errors import FathomsError
+from fathoms.base.files import read_bytes
 from fathoms.data import metadata
-from fathoms.data.files import read_bytes
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import RUN_PARTS, Content, Match
 from fathoms.data.formats.trec import TREC
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run, RunFile
-from fathoms.errors import FathomsError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,9 +47,9 @@ def losses(data: Run | Qrels, to: str) -> list[str]:
     format = registry.by_name(to)
     source = data.source
     if data.kind == "qrels":
-        found = _iteration(source)
-        said = f"{source}: the iteration column is not kept (found {found}); {format.name} {format.no_iteration}"
-        return [said] if found else []
+        iteration = _iteration(source)
+        note = f"{source}: the iteration column is not kept (found {iteration}); {format.name} {format.no_iteration}"
+        return [note] if iteration else []
     missing = {"ranks": data.ranks is None, "tag": not data.tag}
     lost = [part for part in RUN_PARTS if part not in format.carries and not missing.get(part)]
     if "metadata" in lost and not metadata.header(data.path):
@@ -71,8 +71,8 @@ def _iteration(path: str) -> str:
     line = content.line
     if line is None or registry.recognise(content, ["qrels"]) != (TREC, Match.LIKELY):
         return ""
-    found = re.compile(_ITERATION).search(content.raw, line.start())
-    return found[1].decode(errors="replace") if found else ""
+    other = re.compile(_ITERATION).search(content.raw, line.start())
+    return other[1].decode(errors="replace") if other else ""
 
 
 def _listed(parts: Sequence[str]) -> str:

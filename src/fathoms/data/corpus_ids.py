@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import distinct
+from fathoms.base.arrays import distinct
+from fathoms.base.errors import InputError
+from fathoms.base.files import opened
 from fathoms.data.column_names import NAMES
 from fathoms.data.columns import check_lengths, fixed_width
-from fathoms.data.files import opened
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import BOM, HEAD, Content, Match
 from fathoms.data.keys import Keys, document_keys
@@ -26,7 +27,6 @@ from fathoms.data.lines import QRELS, RUN, ZERO_BYTES, Text, byte_strings
 from fathoms.data.load import load
 from fathoms.data.sniff import kind_of
 from fathoms.data.widths import room_for, too_wide
-from fathoms.errors import InputError
 
 COLUMNS = (*NAMES["document"], "_id", "id", "did")
 PIECE = 1 << 24  # bytes, or rows of a parquet file, that are looked at together
@@ -42,19 +42,19 @@ class CorpusIds:
         return len(self._keys)
 
     def has(self, documents: Keys) -> NDArray[np.bool_]:
-        asked, inverse = np.unique(documents, return_inverse=True)  # keys in order are found many times as fast
-        place = np.minimum(np.searchsorted(self._keys, asked), len(self._keys) - 1)
-        return np.asarray((self._keys[place] == asked)[inverse])
+        wanted, inverse = np.unique(documents, return_inverse=True)  # keys in order are found many times as fast
+        place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        return np.asarray((self._keys[place] == wanted)[inverse])
 
 
 def read_corpus_ids(path: str | os.PathLike[str]) -> CorpusIds:
-    source, found, first = os.fspath(path), [], ""
+    source, keys, first = os.fspath(path), [], ""
     for ids in _pieces(source):
         first = first or (ids[0].decode(errors="surrogateescape") if len(ids) else "")
-        found.append(distinct(document_keys(ids)))
+        keys.append(distinct(document_keys(ids)))
     if not first:
         raise InputError("holds no ids; expected one document id per line, or a column of them", source)
-    return CorpusIds(source, distinct(np.concatenate(found)), first)
+    return CorpusIds(source, distinct(np.concatenate(keys)), first)
 
 
 def _pieces(source: str) -> Iterator[Text]:

@@ -17,13 +17,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fathoms.base.errors import InputError
+from fathoms.base.text import pluralise
 from fathoms.data import in_memory
-from fathoms.data.column_names import choice_note, column_for, missing_column, plain
+from fathoms.data.column_names import (
+    choice_note,
+    column_for,
+    missing_column,
+    plain,
+    run_columns,
+    several_runs,
+    twins,
+    two_of_a_name,
+)
 from fathoms.data.formats.base import BOM
 from fathoms.data.lines import Floats, Layout, Table, Text, number_of, report
 from fathoms.data.widths import of_bytes
-from fathoms.errors import InputError
-from fathoms.text import pluralise
 
 QUOTES = 'a field that starts with a quote (") has to end with one, and quotes inside it are doubled ("")'
 
@@ -47,13 +56,16 @@ def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, sourc
         line = raw.count(b"\n", 0, raw.index(b"\0")) + 1
         raise InputError(f"holds binary data (byte 0x00), expected a {layout.kind} file", source, line)
     rows = _rows(raw, start, separator, source)
-    names = [name.strip() for name in next(rows)[1]]
+    first_line, names = next(rows)
+    names = [name.strip() for name in names]
+    if same := twins(layout.number, names):
+        raise InputError(two_of_a_name(same, names), source, first_line)
     at = _places(names, layout, source)
     good: list[tuple[int, list[str]]] = []
     numbers: list[float] = []
     complaints: list[tuple[int, str]] = []
     unrated = 0
-    number_in = _number_with_comma if separator == ";" else _number
+    number_in = _number_with_comma if separator == ";" else _plain_number
     for line, fields in rows:
         # Queries without a rating stand alone in CSV; between tabs, blanks in place of them are more likely.
         if len(fields) > len(names) or (separator == "\t" and len(fields) < len(names)):
@@ -70,6 +82,8 @@ def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, sourc
         good.append((line, fields))
         numbers.append(number)
     skipped = report(complaints, len(good), source, lenient)
+    for column in run_columns(names) if layout.kind == "run" else ():
+        _check_one_run(column, [fields[names.index(column)] for _, fields in good], [line for line, _ in good], source)
     if not good:
         rated = f" with a {layout.number}" if unrated else " after the names of its columns"
         raise InputError(f"has no row{rated}; expected a {layout.kind} file", source)
@@ -95,16 +109,22 @@ def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, sourc
 
 def _places(names: list[str], layout: Layout, source: str) -> _Places:
     ranked = column_for("rank", names) if "rank" in layout.columns else None
-    found = []
+    places = []
     for wanted in ("topic", "document", layout.number):
         name = column_for(wanted, names) or (ranked if wanted == "score" else None)
         if name is None:
             raise InputError(missing_column(wanted, names), source)
-        found.append(names.index(name))
+        places.append(names.index(name))
     has_tag = "tag" in layout.columns and "tag" in map(plain, names)
     tag = [plain(name) for name in names].index("tag") if has_tag else -1
-    topic, document, number = found
+    topic, document, number = places
     return _Places(topic, document, number, -1 if ranked is None else names.index(ranked), tag)
+
+
+def _check_one_run(column: str, values: list[str], lines: list[int], source: str) -> None:
+    other = next((i for i, value in enumerate(values) if value != values[0]), None)
+    if other is not None:
+        raise InputError(several_runs(column, values), source, lines[other])
 
 
 def _wrong(fields: list[str], number: float, at: _Places, layout: Layout, names: list[str]) -> str:
@@ -114,8 +134,8 @@ def _wrong(fields: list[str], number: float, at: _Places, layout: Layout, names:
             return f"expected a {what}, found none"
     if math.isfinite(number) if layout.finite else number == number:
         return ""
-    found = fields[at.number].strip() or "none"
-    return f"{layout.expected_number} in the column {names[at.number]}, found {found}"
+    number_text = fields[at.number].strip() or "none"
+    return f"{layout.expected_number} in the column {names[at.number]}, found {number_text}"
 
 
 def rows_of(raw: bytes, separator: str, source: str) -> Iterator[tuple[int, list[str]]]:
@@ -143,20 +163,20 @@ def _rows(raw: bytes, start: int, separator: str, source: str) -> Iterator[tuple
         line = reader.line_num + 1
 
 
-def _number(field: str) -> float:
+def _plain_number(field: str) -> float:
     return number_of(field.encode(errors="replace"))
 
 
 def _number_with_comma(field: str) -> float:
     """Where semicolons separate fields, a comma is the decimal point of half of Europe."""
-    return _number(field.replace(",", ".") if _DECIMAL_COMMA.fullmatch(field.strip()) else field)
+    return _plain_number(field.replace(",", ".") if _DECIMAL_COMMA.fullmatch(field.strip()) else field)
 
 
 def _decimal_commas(numbers: list[str], source: str) -> list[str]:
-    found = [field.strip() for field in numbers if "," in field]
-    if not found:
+    with_comma = [field.strip() for field in numbers if "," in field]
+    if not with_comma:
         return []
-    return [f"{source}: decimal commas are read as points: {found[0]} as {found[0].replace(',', '.')}"]
+    return [f"{source}: decimal commas are read as points: {with_comma[0]} as {with_comma[0].replace(',', '.')}"]
 
 
 def _not_utf8(ids: list[str], source: str) -> list[str]:
@@ -166,17 +186,17 @@ def _not_utf8(ids: list[str], source: str) -> list[str]:
     except UnicodeEncodeError:
         first = next(id for id in ids if any("\ud800" <= character <= "\udfff" for character in id))
         shown = first.encode(errors="surrogateescape").decode(errors="replace")
-        said = f"has ids that are not valid UTF-8, such as {shown}, and match only the same bytes; save it as UTF-8"
-        return [f"{source}: {said}"]
+        note = f"has ids that are not valid UTF-8, such as {shown}, and match only the same bytes; save it as UTF-8"
+        return [f"{source}: {note}"]
     return []
 
 
 def byte_ids(ids: list[str], name: str, source: str, lines: list[int]) -> Text:
     """Ids as tables have them."""
-    found = in_memory.ids_of(ids)
-    if found is None:  # some are no UTF-8, or too long
-        found = of_bytes([id.encode(errors="surrogateescape") for id in ids], name, source, lines)
-    return found
+    plain_ids = in_memory.ids_of(ids)
+    if plain_ids is None:  # some are no UTF-8, or too long
+        plain_ids = of_bytes([id.encode(errors="surrogateescape") for id in ids], name, source, lines)
+    return plain_ids
 
 
 def write_delimited(names: Sequence[str], rows: Iterable[Sequence[str]], separator: str) -> bytes:

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from fathoms.base.text import pluralise
 from fathoms.data import keys
 from fathoms.data.file_names import stem
 from fathoms.data.lines import VALUES, Table
 from fathoms.data.load import load
 from fathoms.data.runs import expand
 from fathoms.data.topics import topics_of
-from fathoms.text import pluralise
 
 
 def read_values(source: Any, *, lenient: bool = False, name: str = "labels") -> Table:
@@ -56,16 +56,16 @@ def named_sources(labels: Any) -> dict[str, Any]:
     dict of them by name."""
     if isinstance(labels, Mapping) and all(map(_is_source, labels.values())):
         return {str(name): source for name, source in labels.items()}
-    found: list[tuple[str | None, Any]] = []
+    sources: list[tuple[str | None, Any]] = []
     for source in labels if isinstance(labels, list | tuple) else [labels]:
         if isinstance(source, str | os.PathLike):
-            found += [("standard input" if path == "-" else path, path) for path in expand([os.fspath(source)])]
+            sources += [("standard input" if path == "-" else path, path) for path in expand([os.fspath(source)])]
         else:
-            found.append((None, source))
-    short = [None if path is None else stem(path) for path, _ in found]
+            sources.append((None, source))
+    short = [None if path is None else stem(path) for path, _ in sources]
     unnamed = short.count(None)
     named: dict[str, Any] = {}
-    for i, ((path, source), name) in enumerate(zip(found, short, strict=True)):
+    for i, ((path, source), name) in enumerate(zip(sources, short, strict=True)):
         plain = "labels" if unnamed == 1 else f"labels {i + 1}"
         # The folder tells two files of one name apart.
         named[plain if name is None else name if short.count(name) == 1 else str(path)] = source

@@ -239,10 +239,10 @@ def subjects(n: int, rng: np.random.Generator) -> list[Subject]:
     return [Subject(THINGS[i], ISSUES[j], PLACES[k]) for i, j, k in zip(thing, issue, place, strict=True)]
 
 
-def descriptions(asked: Sequence[Subject], rng: np.random.Generator) -> list[str]:
+def descriptions(needs: Sequence[Subject], rng: np.random.Generator) -> list[str]:
     """A question for each subject."""
-    picks = rng.integers(len(QUESTIONS), size=len(asked))
-    return [subject.fill(QUESTIONS[i]) for subject, i in zip(asked, picks, strict=True)]
+    picks = rng.integers(len(QUESTIONS), size=len(needs))
+    return [subject.fill(QUESTIONS[i]) for subject, i in zip(needs, picks, strict=True)]
 
 
 def astray(subject: Subject, pick: int) -> Subject:
@@ -252,16 +252,16 @@ def astray(subject: Subject, pick: int) -> Subject:
     return subject._replace(issue=issue, place=PLACES[pick // others % len(PLACES)])
 
 
-def document(told: Sequence[Subject], picks: npt.NDArray[np.int64]) -> tuple[str, str]:
+def document(topics: Sequence[Subject], picks: npt.NDArray[np.int64]) -> tuple[str, str]:
     """Title and text made by a row of random numbers: 2 to 5 sentences, more only if there are more subjects."""
     numbers = cycle(picks.tolist())
 
     def pick(options: Sequence[str]) -> str:
         return options[next(numbers) % len(options)]
 
-    title = told[0].fill(pick(HEADLINES))
+    title = topics[0].fill(pick(HEADLINES))
     length = 2 + next(numbers) % (LONGEST - 1)
-    sentences = [subject.fill(pick(ABOUT)) for subject in told]
+    sentences = [subject.fill(pick(ABOUT)) for subject in topics]
     for _ in range(length - len(sentences)):
         words = {"body": pick(BODIES), "act": pick(ACTS), "month": pick(MONTHS), "number": 2 + next(numbers) % 97}
         sentences.append(pick(AROUND).format(**words))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from fathoms.data.files import PACKED_ENDINGS
+from fathoms.base.files import PACKED_ENDINGS
 from fathoms.data.formats import registry
 
 

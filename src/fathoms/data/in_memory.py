@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from fathoms import kernel
-from fathoms.data.column_names import column_for
+from fathoms.base import kernel
+from fathoms.base.errors import InputError
+from fathoms.data.column_names import column_for, run_columns, twins
 from fathoms.data.lines import Floats, Layout, Table, Text
 from fathoms.data.widths import room_for, too_wide, width_for
-from fathoms.errors import InputError
 
 DICTS = (dict, defaultdict)  # others may have an order of their own, or make up what they hold
 NUMBERS = (np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32)
@@ -25,20 +25,20 @@ NUMBERS = (np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.
 
 def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool, sparse: bool = False) -> Table:
     """The rows of {topic: {document: number}}."""
-    found = kernel.dict_columns(data, DICTS, NUMBERS) or _dict_columns(data)
-    if found is None or not len(found.number) or layout.bad(found.number).any():
+    parts = kernel.dict_columns(data, DICTS, NUMBERS) or _dict_columns(data)
+    if parts is None or not len(parts.number) or layout.bad(parts.number).any():
         return _explained(data, layout, source, lenient, sparse)
-    topics = ids_of(found.topics)
-    room = room_for(found.document.nbytes)
-    if topics is None or too_wide("topic", len(found.number), topics.dtype.itemsize, room):
+    topics = ids_of(parts.topics)
+    room = room_for(parts.document.nbytes)
+    if topics is None or too_wide("topic", len(parts.number), topics.dtype.itemsize, room):
         return _explained(data, layout, source, lenient, sparse)
     return Table(
-        topic=np.repeat(topics, found.counts),
-        document=found.document,
-        number=found.number,
+        topic=np.repeat(topics, parts.counts),
+        document=parts.document,
+        number=parts.number,
         source=source,
         unit="row",
-        numbered=(found.topics, np.repeat(np.arange(len(found.topics), dtype=np.int32), found.counts)),
+        numbered=(parts.topics, np.repeat(np.arange(len(parts.topics), dtype=np.int32), parts.counts)),
         distinct=True,
     )
 
@@ -47,7 +47,7 @@ def _explained(data: Any, layout: Layout, source: str, lenient: bool, sparse: bo
     """By way of a frame, where it is said what is wrong."""
     from fathoms.data import columns
 
-    return columns.table_of_dict(data, layout, source, lenient=lenient, sparse=sparse)
+    return columns.checked_table_of_dict(data, layout, source, lenient=lenient, sparse=sparse)
 
 
 def _dict_columns(data: Any) -> kernel.DictColumns | None:
@@ -67,8 +67,8 @@ def table_of_rankings(data: Mapping[Any, Any], layout: Layout, source: str, *, l
     """The rows of {topic: [document, ...]}, best first: of n documents the first has score n, the last 1."""
     for topic, ranking in data.items():
         if not isinstance(ranking, list | tuple | np.ndarray):
-            found = f"found {type(ranking).__name__} for {topic!r}"
-            raise InputError(f"expected {{topic: [document, ...]}}, {found}", source)
+            other = f"found {type(ranking).__name__} for {topic!r}"
+            raise InputError(f"expected {{topic: [document, ...]}}, {other}", source)
     lengths = [len(ranking) for ranking in data.values()]
     columns = {
         "topic": [topic for topic, n in zip(data, lengths, strict=True) for _ in range(n)],
@@ -79,21 +79,26 @@ def table_of_rankings(data: Mapping[Any, Any], layout: Layout, source: str, *, l
     return table_of_columns(columns, layout, source, lenient=lenient)
 
 
-def table_of_columns(data: Mapping[str, Any], layout: Layout, source: str, *, lenient: bool) -> Table:
+def table_of_columns(
+    data: Mapping[str, Any], layout: Layout, source: str, *, lenient: bool, sparse: bool = False
+) -> Table:
     """Rows from columns by their names, each a list or an array."""
-    return plain_table(data, layout, source) or _frame_table(data, layout, source, lenient)
+    return plain_table(data, layout, source) or _frame_table(data, layout, source, lenient, sparse)
 
 
-def _frame_table(data: Mapping[str, Any], layout: Layout, source: str, lenient: bool) -> Table:
+def _frame_table(data: Mapping[str, Any], layout: Layout, source: str, lenient: bool, sparse: bool) -> Table:
     from fathoms.data import columns
 
-    return columns.table_of_frame(columns.frame_of_columns(data, source), layout, source, lenient=lenient)
+    frame = columns.frame_of_columns(data, source)
+    return columns.table_of_frame(frame, layout, source, lenient=lenient, sparse=sparse)
 
 
 def plain_table(data: Mapping[str, Any], layout: Layout, source: str) -> Table | None:
     """The same where all ids and numbers are plain, and None elsewhere."""
     names = [column_for(wanted, data) for wanted in ("topic", "document", layout.number)]
-    if None in names:
+    if None in names or twins(layout.number, data):
+        return None
+    if layout.kind == "run" and any(len(set(map(str, data[name]))) > 1 for name in run_columns(data)):
         return None
     topic, document = (ids_of(data[name or ""]) for name in names[:2])
     number = _numbers(data[names[2] or ""])

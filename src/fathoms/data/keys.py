@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import kernel
+from fathoms.base import kernel
 from fathoms.data.lines import Table, Text
 
 Keys = NDArray[np.uint64]
@@ -25,9 +25,9 @@ def words(text: Text) -> NDArray[np.uint64]:
 
 def document_keys(documents: Text) -> Keys:
     """One key a document, the same however wide the array is in which it stands."""
-    found = kernel.document_keys(documents)
-    if found is not None:
-        return found
+    keys = kernel.document_keys(documents)
+    if keys is not None:
+        return keys
     parts = words(documents)
     key = _mix(parts[:, 0])
     for i in range(1, parts.shape[1]):
@@ -83,23 +83,23 @@ class Lookup:
         if not len(self._keys):
             return np.full(len(keys), -1, dtype=np.int32)
         place = self._place(keys)
-        found = self._slots[place]
+        row = self._slots[place]
         # Most queries end at the first slot: it is empty, or holds their key.
-        pending = np.flatnonzero((found >= 0) & (self._keys[found] != keys))
+        pending = np.flatnonzero((row >= 0) & (self._keys[row] != keys))
         place = place[pending]
         while pending.size:
             place = (place + 1) & self._mask
             candidate = self._slots[place]
-            found[pending] = candidate
+            row[pending] = candidate
             on = (candidate >= 0) & (self._keys[candidate] != keys[pending])
             pending, place = pending[on], place[on]
-        hits = np.flatnonzero(found >= 0)
-        theirs = documents[hits if rows is None else rows[hits]]
-        same = theirs == self._documents[found[hits]]
+        hits = np.flatnonzero(row >= 0)
+        known = documents[hits if rows is None else rows[hits]]
+        same = known == self._documents[row[hits]]
         for miss in np.flatnonzero(~same):  # one key for two documents: about never, and settled by the strings
             twins = np.flatnonzero(self._keys == keys[hits[miss]])
-            found[hits[miss]] = next((i for i in twins if self._documents[i] == theirs[miss]), -1)
-        return found
+            row[hits[miss]] = next((i for i in twins if self._documents[i] == known[miss]), -1)
+        return row
 
     def _place(self, keys: Keys) -> NDArray[np.int64]:
         return (keys >> self._shift).astype(np.int64)

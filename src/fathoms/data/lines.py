@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import kernel
+from fathoms.base import kernel
+from fathoms.base.errors import InputError
+from fathoms.base.text import pluralise
 from fathoms.data import widths
 from fathoms.data.column_names import Kind
 from fathoms.data.widths import MOST_ID, lengths_of, room_for, too_long, too_wide, width_for
-from fathoms.errors import InputError
-from fathoms.text import pluralise
 
 Text = widths.Text  # ids as fixed-width byte strings; the width is a multiple of eight
 Ints = NDArray[np.signedinteger]
@@ -184,12 +184,12 @@ class _Piece:
         topic, document, number = (columns.index(name) for name in ("topic", "document", layout.number))
         rank = columns.index("rank") if "rank" in columns else -1
         wanted = (topic, document, number, rank)
-        found = kernel.parse_lines(raw, start, stop, len(columns), layout.rest_in_last, wanted, self.room)
-        if found is None or not len(found.number) or layout.bad(found.number).any():
+        parts = kernel.parse_lines(raw, start, stop, len(columns), layout.rest_in_last, wanted, self.room)
+        if parts is None or not len(parts.number) or layout.bad(parts.number).any():
             return False
-        self.topic, self.document, self.number, self.rank = found[:4]
+        self.topic, self.document, self.number, self.rank = parts[:4]
         self.n_lines = len(self.number)
-        self.tag = _tag(raw, found.tag_at) if "tag" in columns else ""
+        self.tag = _tag(raw, parts.tag_at) if "tag" in columns else ""
         return True
 
     def _parse(self, raw: bytes, start: int, stop: int, source: str) -> None:
@@ -206,8 +206,8 @@ class _Piece:
             if control.any():
                 at = int(end[control.argmax()])
                 line = raw.count(b"\n", 0, start + at) + 1
-                found = f"holds binary data (byte {data[at]:#04x})"
-                raise InputError(f"{found}, expected a {self.layout.kind} file", source, line)
+                what = f"holds binary data (byte {data[at]:#04x})"
+                raise InputError(f"{what}, expected a {self.layout.kind} file", source, line)
         fields = self._plain_fields(data, end, separators) or self._any_fields(padded, data, blank)
         self.lines = fields.lines
         self._take(padded, self._short_enough(fields), source, raw.count(b"\n", 0, start))
@@ -245,12 +245,12 @@ class _Piece:
         used[used] = data[start[first[used]]] != ord("#")
         good = used & (count >= width if self.layout.rest_in_last else count == width)
         for line in np.flatnonzero(used & ~good):
-            found = int(count[line])
+            n = int(count[line])
             hint = {("run", 4): "; this looks like a qrels file", ("qrels", 6): "; this looks like a run"}
             self._complain(
                 self.first_line + int(line),
-                f"{self.layout.expected}, found {found}: {_shown(padded, line_ends, int(line))}"
-                + hint.get((self.layout.kind, found), ""),
+                f"{self.layout.expected}, found {n}: {_shown(padded, line_ends, int(line))}"
+                + hint.get((self.layout.kind, n), ""),
             )
         lines = np.flatnonzero(good)
         places = first[lines][:, None] + np.arange(width)
@@ -306,9 +306,9 @@ class _Piece:
             column = columns.index(self.layout.number)
             starts, lengths = fields.start_of(column), fields.length_of(column)
             for row in np.flatnonzero(bad):
-                found = _shortened(padded[starts[row] : starts[row] + lengths[row]])
+                text = _shortened(padded[starts[row] : starts[row] + lengths[row]])
                 expected = f"{self.layout.expected_number} (column {column + 1})"
-                self._complain(int(row_lines[row]), f"{expected}, found {found}")
+                self._complain(int(row_lines[row]), f"{expected}, found {text}")
             self.complaints.sort()
             self.lines = row_lines[~bad]
             self.number, self.topic, self.document = self.number[~bad], self.topic[~bad], self.document[~bad]
@@ -347,8 +347,8 @@ class _Fields:
         return start
 
     def length_of(self, column: int) -> Ints:
-        found: Ints = self.end[:, column] - self.start_of(column)
-        return found
+        length: Ints = self.end[:, column] - self.start_of(column)
+        return length
 
 
 LONGEST_NUMBER = 40  # characters that are looked at for all lines at once
@@ -358,10 +358,10 @@ def _number_column(padded: bytes, start: Ints, length: Ints) -> Floats:
     """Numbers from where they start and how long they are. Very long ones, which would make the array of all as wide,
     are read one by one."""
     short = np.minimum(length, LONGEST_NUMBER)
-    found = _numbers(byte_strings(padded, start, short), short)
+    numbers = _numbers(byte_strings(padded, start, short), short)
     for row in np.flatnonzero(length > LONGEST_NUMBER):
-        found[row] = number_of(padded[start[row] : start[row] + length[row]])
-    return found
+        numbers[row] = number_of(padded[start[row] : start[row] + length[row]])
+    return numbers
 
 
 _KEEP = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype="<u8")  # masks for the first n bytes of a word
@@ -442,7 +442,7 @@ def _numbers(text: Text, length: Ints) -> Floats:
         numbers[negative] *= -1
     if not fits.all():
         hard = np.flatnonzero(~fits)
-        numbers[hard] = [number_of(one) for one in text[hard].tolist()]
+        numbers[hard] = [number_of(number) for number in text[hard].tolist()]
     return numbers
 
 

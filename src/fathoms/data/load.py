@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from fathoms.data.files import read_bytes
+from fathoms.base.errors import InputError, memory_for
+from fathoms.base.files import read_bytes
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import Content, Match
 from fathoms.data.formats.text import unclear_header
-from fathoms.errors import InputError, memory_for
 
 if TYPE_CHECKING:
     from fathoms.data.column_names import Kind

@@ -17,8 +17,8 @@ import re
 import textwrap
 from typing import Any
 
-from fathoms.data.files import opened
-from fathoms.errors import FathomsError, InputError
+from fathoms.base.errors import FathomsError, InputError
+from fathoms.base.files import opened
 
 BLOCK = re.compile(rb"#\s*ir_metadata\.start[ \t\r]*\n(.*?\n)??#\s*ir_metadata\.end[^\n]*\n?", re.DOTALL)
 COMMENTS = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*(?:#[^\n]*)?\n)*")
@@ -41,8 +41,8 @@ def header(path: str | None) -> bytes:
     except Exception:  # each codec has exceptions of its own
         return b""  # whoever reads the run itself says what is wrong with it
     comments = COMMENTS.match(head)
-    found = BLOCK.search(comments[0]) if comments else None
-    return found[0].rstrip(b"\r\n") + b"\n" if found else b""
+    block = BLOCK.search(comments[0]) if comments else None
+    return block[0].rstrip(b"\r\n") + b"\n" if block else b""
 
 
 def parse(block: bytes, source: str) -> dict[str, Any]:
@@ -58,19 +58,19 @@ def parse(block: bytes, source: str) -> dict[str, Any]:
     lines = block.decode(errors="replace").splitlines()[1:-1]
     text = textwrap.dedent("\n".join(line.lstrip().removeprefix("#") for line in lines))
     try:
-        found = yaml.safe_load(text)
+        value = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise InputError(f"its ir_metadata is not valid YAML: {' '.join(str(error).split())}", source) from None
-    if found is not None and not isinstance(found, dict):
-        raise InputError(f"its ir_metadata holds {type(found).__name__}, expected keys and values", source)
-    return found or {}
+    if value is not None and not isinstance(value, dict):
+        raise InputError(f"its ir_metadata holds {type(value).__name__}, expected keys and values", source)
+    return value or {}
 
 
-def summary(found: dict[str, Any]) -> str:
+def summary(metadata: dict[str, Any]) -> str:
     """One line for people: who, with what, and which of the six parts of an experiment are described."""
-    actor = found.get("actor")
+    actor = metadata.get("actor")
     team = actor.get("team") if isinstance(actor, dict) else None
-    parts = [f"tag {found['tag']}"] if found.get("tag") else []
+    parts = [f"tag {metadata['tag']}"] if metadata.get("tag") else []
     parts += [f"team {team}"] if team else []
-    described = [key for key in found if key != "tag"]
+    described = [key for key in metadata if key != "tag"]
     return ", ".join([*parts, f"describes {', '.join(map(str, described))}" if described else "describes nothing"])

@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from fathoms.base.errors import InputError
+from fathoms.base.files import read_bytes
 from fathoms.data.file_names import stem
-from fathoms.data.files import read_bytes
 from fathoms.data.formats.json import parsed
 from fathoms.data.formats.mteb import ranking
 from fathoms.data.runs import Run, read_run
-from fathoms.errors import InputError
 
 
 def read_mteb(source: Any, *, subset: str | None = None, split: str | None = None, name: str | None = None) -> Run:

@@ -10,15 +10,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import kernel
+from fathoms.base import kernel
+from fathoms.base.arrays import distinct, identity_of
+from fathoms.base.errors import FathomsError, InputError
+from fathoms.base.text import pluralise
 from fathoms.data import keys
-from fathoms.data.arrays import distinct, identity_of
 from fathoms.data.export import Exported
 from fathoms.data.lines import QRELS, Text
 from fathoms.data.load import load
 from fathoms.data.topics import topic_order, topics_of
-from fathoms.errors import FathomsError, InputError
-from fathoms.text import pluralise
 
 # Codes of documents without a usable grade; codes from JUDGED on are places in the table of grades.
 # EXCLUDED: unjudged too, but outside the universe that ranges range over.

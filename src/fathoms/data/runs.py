@@ -13,20 +13,20 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.base.arrays import identity_of
+from fathoms.base.choices import Names
+from fathoms.base.errors import FathomsError, InputError
+from fathoms.base.files import PACKED_ENDINGS, is_packed
+from fathoms.base.text import pluralise
 from fathoms.data import keys
-from fathoms.data.arrays import identity_of
 from fathoms.data.export import Exported
 from fathoms.data.file_names import stem
-from fathoms.data.files import PACKED_ENDINGS, is_packed
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import HEAD, Content, Match
 from fathoms.data.lines import RUN, Table, Text
 from fathoms.data.load import load
 from fathoms.data.topics import topics_of
-from fathoms.errors import FathomsError, InputError
-from fathoms.text import pluralise
 
-Names = Literal["file", "tag"]
 BYTES_A_LINE = 100  # that a line of a run takes in memory once it is read and ranked
 PLAIN_LINE, PACKED_LINE = 40, 8  # bytes that a line takes on disk, in plain text and compressed
 
@@ -287,8 +287,8 @@ def scan_runs(source: Any, *, names: Names = "file", lenient: bool = False) -> R
     if isinstance(source, Mapping) and source and all(_is_run_like(value) for value in source.values()):
         return Runs(
             {
-                str(name): value if isinstance(value, Run) else read_run(value, name=str(name), lenient=lenient)
-                for name, value in source.items()
+                name: value if isinstance(value, Run) else read_run(value, name=name, lenient=lenient)
+                for name, value in zip(_names(source), source.values(), strict=True)
             }
         )
     if hasattr(source, "collect"):  # a lazy frame
@@ -297,7 +297,13 @@ def scan_runs(source: Any, *, names: Names = "file", lenient: bool = False) -> R
         from fathoms.data.columns import frame_of
 
         parts = frame_of(source, "runs").partition_by("run", as_dict=True, maintain_order=True, include_key=False)
-        return Runs({str(name): read_run(part, name=str(name), lenient=lenient) for (name,), part in parts.items()})
+        names_of_parts = _names([name for (name,) in parts])
+        return Runs(
+            {
+                name: read_run(part, name=name, lenient=lenient)
+                for name, part in zip(names_of_parts, parts.values(), strict=True)
+            }
+        )
     if isinstance(source, Sequence) and source:
         if all(isinstance(item, str | os.PathLike) for item in source):
             return _scan_files([os.fspath(item) for item in source], names, lenient)
@@ -309,6 +315,14 @@ def scan_runs(source: Any, *, names: Names = "file", lenient: bool = False) -> R
             return Runs({run.name: run for run in source})
     run = read_run(source, lenient=lenient)
     return Runs({run.name: run})
+
+
+def _names(names: Iterable[Any]) -> list[str]:
+    """Names of runs as text; bytes are read as UTF-8, and two that are then the same are an error."""
+    texts = [name.decode(errors="surrogateescape") if isinstance(name, bytes) else str(name) for name in names]
+    for name in _repeated(texts):
+        raise FathomsError(f"two of the runs have the same name {name!r}")
+    return texts
 
 
 def _is_run_like(value: Any) -> bool:
@@ -341,11 +355,11 @@ def expand(patterns: Sequence[str]) -> list[str]:
         else:
             import glob
 
-            found = sorted(path for path in _matching(pattern) if Path(path).is_file())
-            if not found:
+            matching = sorted(path for path in _matching(pattern) if Path(path).is_file())
+            if not matching:
                 kind = "no file matches this pattern" if glob.has_magic(pattern) else "no such file or folder"
                 raise InputError(kind, pattern)
-            paths += found
+            paths += matching
     return list(dict.fromkeys(paths))
 
 
@@ -379,7 +393,7 @@ def _folders(start: str) -> Iterator[str]:
             continue
         seen.add((stat.st_dev, stat.st_ino))
         yield folder
-        waiting.extend(f"{folder}{one.name}{os.sep}" for one in inside if one.is_dir() and one.name[0] != ".")
+        waiting.extend(f"{folder}{child.name}{os.sep}" for child in inside if child.is_dir() and child.name[0] != ".")
 
 
 def _scan_files(patterns: Sequence[str], names: Names, lenient: bool) -> Runs:

@@ -12,16 +12,19 @@ The constants were chosen so that 129 systems and 50 topics come near TREC-8 ad 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from fathoms import choices
-from fathoms.choices import checked
-from fathoms.data.files import whole_folder
-from fathoms.errors import FathomsError
+from fathoms.base import choices
+from fathoms.base.choices import checked
+from fathoms.base.errors import FathomsError
+from fathoms.base.files import whole_folder
+from fathoms.base.rounding import order, rounded
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -40,7 +43,7 @@ MANUAL, MANUAL_CLEARNESS = 0.12, 0.24
 # What is seen has a gamma distribution of this shape: with a normal tail, top tens would hardly have any overlap.
 SEEN_SHAPE = 1.25
 # Each grade is held by this part of the documents that reach the grade below.
-GRADE_PART = 0.4
+GRADE_PART = Fraction(2, 5)
 
 # -- systems
 RUNS_A_TEAM = 3
@@ -190,9 +193,9 @@ def _systems(
     late = (team == teams - 1) & (teams > 1)
     pooled = (turn < POOLED_A_TEAM) & ~late
     if unpooled is not None:
-        order = np.lexsort((team, turn, late))
+        in_turn = np.lexsort((team, turn, late))
         pooled = np.zeros(n, bool)
-        pooled[order[: n - unpooled]] = True
+        pooled[in_turn[: n - unpooled]] = True
 
     own = np.sqrt(1 - SKILL_OF_TEAM**2)
     skill = SKILL + SKILL_SPREAD * (SKILL_OF_TEAM * _normal(teams, rng)[team] + own * _normal(n, rng))
@@ -216,7 +219,7 @@ def _team_sizes(n: int, teams: int) -> Ints:
     if teams == 1:
         return np.array([n])
     share = np.arange(teams) / (teams * (teams - 1) / 2)
-    return 1 + np.diff(np.rint(np.cumsum(share) * (n - teams)), prepend=0).astype(np.int64)
+    return 1 + np.diff(np.rint(rounded(np.cumsum(share) * (n - teams))), prepend=0).astype(np.int64)
 
 
 def _tie_rates(n: int, ties: float, rng: np.random.Generator) -> Floats:
@@ -225,7 +228,7 @@ def _tie_rates(n: int, ties: float, rng: np.random.Generator) -> Floats:
         return np.zeros(n)
     power = min((1 - ties) / ties, MOST_UNEVEN)
     rates = ((rng.permutation(n) + 0.5) / n) ** power
-    return np.minimum(rates * (ties / rates.mean()), 1.0)
+    return np.minimum(rounded(rates * (ties / rates.mean())), 1.0)
 
 
 def _topics(n: int, n_docs: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
@@ -235,7 +238,7 @@ def _topics(n: int, n_docs: int, rng: np.random.Generator) -> tuple[Ints, Floats
     relevant = np.clip(RELEVANT * np.exp(RELEVANT_SPREAD * many), min(RELEVANT_LEAST, most), most)
     own = np.sqrt(1 - CLEARNESS_OF_RARE**2)
     spread = own * _normal(n, rng) - CLEARNESS_OF_RARE * many
-    return np.rint(relevant).astype(np.int64), CLEARNESS + CLEARNESS_SPREAD * spread
+    return np.rint(rounded(relevant)).astype(np.int64), CLEARNESS + CLEARNESS_SPREAD * spread
 
 
 def _lengths(cast: _Systems, n_topics: int, depth: int, rng: np.random.Generator) -> Ints:
@@ -243,7 +246,7 @@ def _lengths(cast: _Systems, n_topics: int, depth: int, rng: np.random.Generator
     part = np.ones((len(cast), n_topics))
     # Some topics of a short run have all documents, as where a threshold on the score cuts it.
     part[cast.short] = np.minimum(rng.uniform(SHORT_LEAST, 1.6, size=(cast.short.sum(), n_topics)), 1)
-    return np.maximum(np.rint(part * depth), 1).astype(np.int64)
+    return np.maximum(np.rint(rounded(part * depth)), 1).astype(np.int64)
 
 
 def _normal(n: int, rng: np.random.Generator) -> Floats:
@@ -272,9 +275,9 @@ def _seen(n: int, rng: np.random.Generator) -> Floats:
 def _grades(relevance: Floats, relevant: int, max_grade: int) -> Ints:
     """Grades of a topic's documents: those of greatest relevance, ever fewer of them for each higher grade."""
     # Rounded up: every topic has a document of each grade.
-    sizes = np.ceil(relevant * GRADE_PART ** np.arange(max_grade))
+    sizes = np.array([ceil(int(relevant) * GRADE_PART**grade) for grade in range(max_grade)])
     place = np.empty(len(relevance), np.int64)
-    place[np.argsort(-relevance)] = np.arange(len(relevance))
+    place[order(-relevance)] = np.arange(len(relevance))
     return np.asarray((place[:, None] < sizes).sum(axis=1), np.int64)
 
 
@@ -301,14 +304,15 @@ def _values(relevance: Floats, clearness: float, cast: _Systems, rng: np.random.
 
 def _retrieve(values: Floats, depth: int, ties: Floats, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """The top documents of each system (a row of `values`) in the order of its run, and their scores in steps."""
-    docs = np.argpartition(values, values.shape[1] - depth, axis=1)[:, -depth:]
+    # Sorted before they are ordered by value: a partition leaves them in an order that depends on the processor.
+    docs = np.sort(np.argpartition(values, values.shape[1] - depth, axis=1)[:, -depth:], axis=1)
     top = np.take_along_axis(values, docs, axis=1)
-    order = np.argsort(-top, axis=1)
-    docs = np.take_along_axis(docs, order, axis=1)
-    top = np.take_along_axis(top, order, axis=1)
+    by_value = order(-top, axis=1)
+    docs = np.take_along_axis(docs, by_value, axis=1)
+    top = np.take_along_axis(top, by_value, axis=1)
 
     # Counted in whole steps, downwards by one at least: two scores are equal where a tie is meant, only there.
-    steps = np.rint(5 * np.logaddexp(0, top) / SCORE_STEP).astype(np.int64)
+    steps = np.rint(rounded(5 * np.logaddexp(0, top) / SCORE_STEP)).astype(np.int64)
     drops = np.maximum(steps[:, :-1] - steps[:, 1:], 1)
     drops[rng.random(drops.shape) < ties[:, None]] = 0
     below = np.cumsum(drops[:, ::-1], axis=1)[:, ::-1]
@@ -316,16 +320,16 @@ def _retrieve(values: Floats, depth: int, ties: Floats, rng: np.random.Generator
     steps = np.hstack([last + below, last])
 
     # The order inside a tie says nothing about relevance: shuffle it, or file order would favour the system.
-    shuffled = np.argsort(rng.random(steps.shape) - steps, axis=1)
+    shuffled = np.argsort(rng.random(steps.shape) - steps, axis=1, kind="stable")
     return np.take_along_axis(docs, shuffled, axis=1), steps
 
 
 def _pool(docs: Ints, steps: Ints, present: Bools, depth: int) -> Ints:
     """The first `depth` documents of all runs as trec_eval orders them: ties by document, descending."""
     bound = docs.max() + 1
-    order = np.argsort(np.where(present, -(steps * bound + docs), 1), axis=1)[:, :depth]
-    top = np.take_along_axis(docs, order, axis=1)
-    return np.unique(top[np.take_along_axis(present, order, axis=1)])
+    first = np.argsort(np.where(present, -(steps * bound + docs), 1), axis=1, kind="stable")[:, :depth]
+    top = np.take_along_axis(docs, first, axis=1)
+    return np.unique(top[np.take_along_axis(present, first, axis=1)])
 
 
 # -- frames -------------------------------------------------------------------------------------------------------
@@ -335,7 +339,7 @@ def _ranks(depth: int, n_topics: int, contradicting: bool, rng: np.random.Genera
     """The rank column of a run with all documents, [topic, place]."""
     places = np.tile(np.arange(depth), (n_topics, 1))
     if contradicting:
-        moved = np.argsort(places + ASTRAY * rng.random(places.shape), axis=1)
+        moved = np.argsort(places + ASTRAY * rng.random(places.shape), axis=1, kind="stable")
         places = np.argsort(moved, axis=1)
     return places + 1
 
@@ -398,8 +402,8 @@ def _with_texts(collection: Collection, seed: int) -> Collection:
     picks = rng.integers(2**30, size=(len(known), fake_text.PICKS))
     written = []
     for (_, relevant, first), row in zip(known.iter_rows(), picks, strict=True):
-        told = [subjects[i] for i in relevant] or [fake_text.astray(subjects[first], int(row[-1]))]
-        written.append(fake_text.document(told, row))
+        about = [subjects[i] for i in relevant] or [fake_text.astray(subjects[first], int(row[-1]))]
+        written.append(fake_text.document(about, row))
     titles, words = zip(*written, strict=True)
     return replace(
         collection, topics=topic_frame, docs=pl.DataFrame({"id": known["doc"], "title": titles, "text": words})

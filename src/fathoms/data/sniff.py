@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fathoms.data.files import opened, read_bytes
+from fathoms.base.files import opened, read_bytes
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import HEAD, Content, Match
 from fathoms.data.formats.values import VALUES
@@ -38,5 +38,5 @@ def _kind(content: Content) -> Kind | None:
     if content.line is None:
         return None
     format, _ = registry.recognise(content, ("run", "qrels"))
-    found = format.kinds(content) & {"run", "qrels"}
-    return next(iter(found)) if len(found) == 1 else None
+    kinds = format.kinds(content) & {"run", "qrels"}
+    return next(iter(kinds)) if len(kinds) == 1 else None

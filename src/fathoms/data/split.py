@@ -51,8 +51,8 @@ def _next_topic(file: BinaryIO, start: int) -> int | None:
             # Blank lines and comments belong to the topic above them. A byte order mark means nothing but at the start
             # of a file, so no part may start with one.
             other = re.compile(rb"\n(?!" + re.escape(first[1]) + rb"[ \t]|\s|#|\xef\xbb\xbf|\Z)")
-        found = other.search(b"\n" + chunk)  # the chunk starts where a line does
-        if found is not None:
-            return at + found.start()
+        next_line = other.search(b"\n" + chunk)  # the chunk starts where a line does
+        if next_line is not None:
+            return at + next_line.start()
         at += len(chunk)
     return None

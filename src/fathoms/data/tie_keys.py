@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.files import read_bytes
+from fathoms.base.errors import InputError
+from fathoms.base.files import read_bytes
 from fathoms.data.runs import Run
-from fathoms.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class TieKey:
         topics = [topic.encode(errors="surrogateescape") for topic in run.topics]
         documents = run.documents.tolist()
         if self.by_topic:
-            found = [
+            values = [
                 self.values.get((topics[topic], document))
                 for topic, document in zip(run.topic.tolist(), documents, strict=True)
             ]
         else:
-            found = [self.values.get(document) for document in documents]
-        return np.array([np.inf if value is None else -value for value in found])
+            values = [self.values.get(document) for document in documents]
+        return np.array([np.inf if value is None else -value for value in values])
 
 
 def read_tie_key(path: str | os.PathLike[str]) -> TieKey:
@@ -56,25 +56,25 @@ def read_tie_key(path: str | os.PathLike[str]) -> TieKey:
                 source,
             )
         key = words[0] if width == 2 else (words[0], words[1])
-        values.setdefault(key, _number(words[-1], number, source))
+        values.setdefault(key, _number_or_time(words[-1], number, source))
     if not values:
         raise InputError("has no line; expected `topic document value` or `document value`", source)
     return TieKey(values, width == 3, source)
 
 
-def _number(word: bytes, line: int, source: str) -> float:
+def _number_or_time(word: bytes, line: int, source: str) -> float:
     """A number, or a date as its time."""
     try:
-        found = float(word)
+        number = float(word)
     except ValueError:
         try:
             date = datetime.fromisoformat(word.decode())
-            found = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+            number = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
         except ValueError:
             raise InputError(
                 f"line {line}: expected a number or a date such as 2020-03-01, found {word.decode(errors='replace')!r}",
                 source,
             ) from None
-    if found != found:
+    if number != number:
         raise InputError(f"line {line}: nan orders nothing", source)
-    return found
+    return number

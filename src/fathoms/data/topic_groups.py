@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import choices
+from fathoms.base import choices
+from fathoms.base.errors import FathomsError, InputError
+from fathoms.base.files import read_bytes
+from fathoms.base.text import pluralise
 from fathoms.data.column_names import NAMES
-from fathoms.data.files import read_bytes
 from fathoms.data.formats.json import reason
-from fathoms.errors import FathomsError, InputError
-from fathoms.text import pluralise
 
 TOPIC_NAMES = (*NAMES["topic"], "id", "_id", "number", "num")
 # Columns of a topics file that say what a topic asks, and no group.
@@ -33,8 +33,8 @@ class TopicGroups:
 
     def masks(self, topics: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
         """Which of these topics are in each group, for the groups that have any of them."""
-        found = {name: np.array([topic in of for topic in topics], dtype=bool) for name, of in self.topics.items()}
-        return {name: mask for name, mask in found.items() if mask.any()}
+        masks = {name: np.array([topic in of for topic in topics], dtype=bool) for name, of in self.topics.items()}
+        return {name: mask for name, mask in masks.items() if mask.any()}
 
     def notes(self, topics: Sequence[str]) -> list[str]:
         """What of the groups and the topics does not fit together. It is an error where nothing does."""
@@ -73,24 +73,24 @@ def read_topic_groups(source: Any, columns: Sequence[str] | str | None = None) -
         rows = list(_of_file(read_bytes(name).decode("utf-8-sig", errors="surrogateescape"), name))
     else:
         raise FathomsError(f"topic_groups: expected a file or a dict of groups by topic, found {source!r}")
-    found: dict[str, dict[str, dict[str, None]]] = {}  # column, group, topics
+    by_column: dict[str, dict[str, dict[str, None]]] = {}  # column, group, topics
     for topic, of in rows:
         for column, value in of.items():
             if value:
-                found.setdefault(column, {}).setdefault(value, {})[topic] = None
-    chosen = _chosen(found, wanted, name)
-    groups = {f"{column}={value}": frozenset(of) for column in chosen for value, of in found[column].items()}
+                by_column.setdefault(column, {}).setdefault(value, {})[topic] = None
+    chosen = _chosen(by_column, wanted, name)
+    groups = {f"{column}={value}": frozenset(of) for column in chosen for value, of in by_column[column].items()}
     return TopicGroups(groups, name)
 
 
-def _chosen(found: Mapping[str, Mapping[str, Any]], wanted: Sequence[str] | None, source: str) -> list[str]:
+def _chosen(by_column: Mapping[str, Mapping[str, Any]], wanted: Sequence[str] | None, source: str) -> list[str]:
     if wanted is not None:
-        absent = [column for column in wanted if column not in found]
+        absent = [column for column in wanted if column not in by_column]
         if absent:
-            raise InputError(f"has no column {absent[0]!r}; it has {', '.join(found) or 'none'}", source)
+            raise InputError(f"has no column {absent[0]!r}; it has {', '.join(by_column) or 'none'}", source)
         return list(wanted)
-    columns = [column for column in found if column.lower() not in TEXTS]
-    shared = [column for column in columns if any(len(topics) > 1 for topics in found[column].values())]
+    columns = [column for column in by_column if column.lower() not in TEXTS]
+    shared = [column for column in columns if any(len(topics) > 1 for topics in by_column[column].values())]
     if not columns:
         raise InputError("has no column of groups; expected a topic and its group on each line", source)
     return shared or columns
@@ -116,7 +116,7 @@ def _of_file(text: str, source: str) -> Iterator[Row]:
     import io
 
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), text)
-    separator = next((one for one in "\t;," if one in first), None)
+    separator = next((character for character in "\t;," if character in first), None)
     lines: Iterator[tuple[int, list[str]]]
     if separator is None:
         numbered = enumerate(text.splitlines(), 1)

@@ -24,11 +24,6 @@ def number_topics(column: Text) -> tuple[list[str], NDArray[np.int32]]:
     return list(numbers), of_block[np.cumsum(new) - 1]
 
 
-def valid_text(name: str) -> str:
-    """The name with bytes that are no UTF-8 as `\\xe9`, for frames and other places that take valid text only."""
-    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
-
-
 def topic_order(topics: list[str]) -> list[int]:
     """An order that does not depend on the file: by number where all topics are numbers, else by their bytes."""
     if all(topic.isascii() and topic.isdigit() for topic in topics):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.errors import FathomsError, InputError
+from fathoms.base.errors import FathomsError, InputError
 
 MOST_ID = 8192  # bytes of an id
 TIMES = 16
@@ -57,8 +57,8 @@ def of_bytes(ids: Sequence[bytes], name: str, source: str, lines: Sequence[int])
 
 
 def lengths_of(ids: Text) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = np.char.str_len(ids)
-    return found
+    lengths: NDArray[np.int64] = np.char.str_len(ids)
+    return lengths
 
 
 def joined(parts: Sequence[Text]) -> Text:

@@ -15,9 +15,9 @@ import numpy as np
 from fathoms.estimate.documents import Documents
 from fathoms.estimate.mixed_logistic import MixedPrior, fit_mixed
 from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.text import pluralise
 
 DEEPER = "those deeper than rank "
+LEFT_OUT = "those found only by runs left out one by one"
 LEVELS = (0.25, 0.5, 0.7)  # of the pool's depth, from which its deeper part is predicted
 FOLDS = 3
 FEWEST_RELEVANT = 3  # known documents to learn from, in a backtest
@@ -72,8 +72,7 @@ def hidings(
         for fold in _folds(contributing, teams, seed):
             rest = _least_rank(documents, contributing & ~fold)
             hidden = judged & (documents.pooled <= pool_depth) & (rest > pool_depth)
-            runs = pluralise(int(fold.sum()), "held-out run")
-            found.append(_hiding(f"those that only {runs} brought in", judged, hidden, pool_depth))
+            found.append(_hiding(LEFT_OUT, judged, hidden, pool_depth))
     if not found:
         rows = np.flatnonzero(judged)
         third = np.random.default_rng((seed, len(rows))).permutation(len(rows)) % FOLDS
@@ -91,7 +90,7 @@ def _hiding(name: str, judged: Bools, hidden: Bools, depth: int) -> Hiding:
 
 def _folds(contributing: Bools, teams: Sequence[str], seed: int) -> list[Bools]:
     """Contributing runs in a few groups, those of one team together; none where only one team contributed."""
-    names = sorted({team for team, one in zip(teams, contributing, strict=True) if one})
+    names = list(dict.fromkeys(team for team, one in zip(teams, contributing, strict=True) if one))
     if len(names) < 2:
         return []
     folds = min(FOLDS, len(names))
@@ -121,18 +120,37 @@ class Drift:
     spread: float  # of that mean
     of_topics: float  # standard deviation over topics
 
-    def shift(self, documents: Documents, rows: Ints, depth: int, seed: int, i: int) -> Floats:
-        """What draw i adds to the logits of these documents: the drift, all of a topic alike, and the error of what a
-        single run brings in."""
-        rng = np.random.default_rng((seed, i, 1))
-        slopes = self.slopes(documents.n_topics, rng)[documents.topic[rows]]
-        owners = OWNER_SPREAD * rng.standard_normal(documents.n_runs)
-        return slopes * log_distance(documents.reach[rows], depth) + owners[documents.owner[rows]]
+    def shifts(self, documents: Documents, rows: Ints, depth: int, seed: int, draws: range) -> Shifts:
+        """What each draw adds to the logits of these documents: the drift, all of a topic alike, and the error of what
+        a single run brings in."""
+        slopes, owners = np.empty((len(draws), documents.n_topics)), np.empty((len(draws), documents.n_runs))
+        for place, i in enumerate(draws):
+            rng = np.random.default_rng((seed, i, 1))
+            slopes[place] = self.slopes(documents.n_topics, rng)
+            owners[place] = OWNER_SPREAD * rng.standard_normal(documents.n_runs)
+        distance = log_distance(documents.reach[rows], depth)
+        return Shifts(slopes, owners, documents.topic[rows], distance, documents.owner[rows])
 
     def slopes(self, n_topics: int, rng: np.random.Generator) -> Floats:
         """The drift of each topic, drawn."""
         shared = self.mean + self.spread * rng.standard_normal()
         return shared + self.of_topics * rng.standard_t(HEAVY, n_topics) * np.sqrt((HEAVY - 2) / HEAVY)
+
+
+@dataclass(frozen=True, eq=False)
+class Shifts:
+    """What some draws add to the logits of some documents."""
+
+    slopes: Floats  # [draw, topic]
+    owners: Floats  # [draw, run]
+    topic: Ints  # one a document
+    distance: Floats
+    owner: Ints
+
+    def __call__(self, part: slice) -> Floats:
+        """[draw, document] of some of the documents."""
+        moved = np.take(self.slopes, self.topic[part], axis=1) * self.distance[part]
+        return np.asarray(moved + np.take(self.owners, self.owner[part], axis=1))
 
 
 def fit_drift(documents: Documents, cases: Sequence[tuple[Hiding, Floats]]) -> Drift:

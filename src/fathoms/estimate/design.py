@@ -15,17 +15,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import choices
+from fathoms.base import choices
+from fathoms.base.errors import FathomsError, InputError
+from fathoms.base.files import read_bytes
 from fathoms.data import keys
 from fathoms.data.column_names import column_for
 from fathoms.data.delimited import byte_ids, rows_of
-from fathoms.data.files import read_bytes
 from fathoms.data.formats.base import BOM, Content, as_utf8, split_names
 from fathoms.data.formats.text import check_ids, more_than_words
 from fathoms.data.lines import Layout, Table, Text, number_of, parse
 from fathoms.data.qrels import Qrels
 from fathoms.data.topics import number_topics, topic_order, topics_of
-from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.evidence import Bools, Floats
 
 UNIFORM = "uniform"

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import ratio
+from fathoms.base.arrays import ratio
+from fathoms.base.tolerances import ROUNDING
 from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Floats, Ints
 
 MOST_SHARED = 400_000  # documents of all pairs of systems together for which covariances of order two are kept
-SAME = 1e-12  # expectations that differ by less are the same but for rounding
 
 
 def influence(block: Block, p: Floats) -> Floats:
@@ -209,7 +209,7 @@ def confidence(expectation: Floats, covariance: Floats) -> Floats:
     difference = expectation[:, None] - expectation
     with np.errstate(divide="ignore", invalid="ignore"):
         z = difference / np.sqrt(variance)
-    z[np.abs(difference) < SAME] = 0.0
+    z[np.abs(difference) < ROUNDING] = 0.0
     return ndtr(z)
 
 

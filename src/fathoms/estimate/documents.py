@@ -17,7 +17,6 @@ from fathoms.data.qrels import JUDGED
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 
-NOWHERE = 1 << 30  # the rank of a document in runs that do not have it
 SHARE_OF_RANKED = 0.5  # of a document's height in a run that is for being there at all
 OWN = 3  # features before those of single runs: share, height, intercept
 SLOPED = (2, 1)  # features whose coefficients topics have of their own: intercept, height
@@ -82,8 +81,8 @@ def documents_of(
     """The judged candidates and those with a rank of at most `to_depth` in some run. `labels` are by candidate."""
     from scipy.sparse import csr_matrix
 
-    reach, owner = _least_ranks(found)
-    pooled, _ = _least_ranks(found, contributing)
+    reach, owner = found.least_ranks()
+    pooled, _ = found.least_ranks(contributing)
     number = np.flatnonzero((codes >= JUDGED) | (reach <= to_depth))
     row = np.full(len(found) + 1, -1)
     row[number] = np.arange(len(number))
@@ -109,17 +108,3 @@ def documents_of(
         len(found.topics),
         levels,
     )
-
-
-def _least_ranks(found: Candidates, systems: Bools | None = None) -> tuple[Ints, Ints]:
-    """For each candidate its least rank in these systems, all by default, and the first system that has it there."""
-    least = np.full(len(found) + 1, NOWHERE, dtype=np.int64)
-    owner = np.zeros(len(found) + 1, dtype=np.int64)
-    ranks = np.arange(1, found.depth + 1)
-    for system, place in enumerate(found.place):
-        if systems is not None and not systems[system]:
-            continue
-        better = ranks[None, :] < least[place]
-        rank = np.broadcast_to(ranks, place.shape)[better]
-        least[place[better]], owner[place[better]] = rank, system
-    return least[:-1], owner[:-1]

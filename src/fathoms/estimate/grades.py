@@ -33,8 +33,9 @@ TOPIC_SPREAD, FURTHER_TOPIC_SPREAD = 0.5, 0.3  # variances
 MOST_DOCUMENTS = 12_000  # that a regression learns from; of more, a part of the documents that are not relevant
 MOST_STEPS = 8  # grades told apart; of more, neighbours share a step
 BLOCK = 20_000_000  # features held in memory at a time
+CELLS = 1 << 17  # documents times draws that a core's cache holds
 
-Shift = Callable[[int], Floats]  # of the first step's logits in one draw
+Shift = Callable[[slice], Floats]  # [draw, document]: of the first step's logits, for some of the documents
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +57,11 @@ class GradeModel:
         fit = self.fits[0]
         return _logits(self.documents.features(rows), self.documents.topic[rows], fit.coefficients, fit.effects)
 
-    def sampler(self, rows: Ints, n: int, seed: int) -> GradeSampler:
-        """What draws the levels of some documents, n times."""
+    def sampler(self, rows: Ints, n: int, seed: int, draws: range | None = None) -> GradeSampler:
+        """What draws the levels of some documents, n times, or some of these times."""
         rng = np.random.default_rng((seed, n))
-        return GradeSampler(self, rows, [fit.samples(n, rng) for fit in self.fits], seed)
+        chosen = range(n) if draws is None else draws
+        return GradeSampler(self, rows, [fit.samples(n, rng, chosen) for fit in self.fits], seed, chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,33 +70,59 @@ class GradeSampler:
 
     model: GradeModel
     rows: Ints
-    samples: list[tuple[Floats, Floats]]
+    samples: list[tuple[Floats, Floats]]  # of each step: coefficients and effects in each draw
     seed: int
+    draws: range
 
-    def levels(self, draws: range, shift: Shift | None = None) -> NDArray[np.int16]:
+    def levels(self, shift: Shift | None = None) -> NDArray[np.int16]:
         """[draw, document]: levels, 0 for not relevant. `shift` moves the logits of being relevant."""
-        documents, rows = self.model.documents, self.rows
-        found = np.zeros((len(draws), len(rows)), dtype=np.int16)
-        moved = None if shift is None else [shift(i) for i in draws]
-        lots = [np.random.default_rng((self.seed, i)).random(len(rows)) for i in draws]
+        documents = self.model.documents
+        levels = np.zeros((len(self.draws), len(self.rows)), dtype=np.int16)
+        lots = [np.random.default_rng((self.seed, i)) for i in self.draws]
+        effects = [np.ascontiguousarray(np.moveaxis(of_topics, 2, 0)) for _, of_topics in self.samples]
         width = OWN + documents.n_runs + documents.labels.shape[1]
-        part = max(1, BLOCK // max(width, len(draws)))
-        for first in range(0, len(rows), part):
-            here = slice(first, first + part)
-            features, topic = documents.features(rows[here]), documents.topic[rows[here]]
-            chance = np.ones((len(draws), len(topic)))
-            for step, (coefficients, effects) in enumerate(self.samples):
-                chosen = coefficients[draws.start : draws.stop].astype(np.float32)
-                logits = (features @ chosen.T).T.astype(np.float64)
-                of_topics = effects[draws.start : draws.stop]
-                for column, feature in enumerate(SLOPED):
-                    logits += of_topics[:, topic, column] * features[:, feature]
-                if step == 0 and moved is not None:
-                    logits += np.stack([one[here] for one in moved])
-                chance *= expit(logits)
-                for i, lot in enumerate(lots):
-                    found[i, here][lot[here] < chance[i]] = self.model.levels[step]
-        return found
+        part = max(1, BLOCK // max(width, len(self.draws)))
+        step = max(1, CELLS // len(self.draws))
+        for first in range(0, len(self.rows), part):
+            rows = self.rows[first : first + part]
+            features = documents.features(rows)
+            shared = [
+                np.ascontiguousarray((features @ coefficients.astype(np.float32).T).T)
+                for coefficients, _ in self.samples
+            ]
+            for start in range(0, len(rows), step):
+                here = slice(start, min(start + step, len(rows)))
+                topic, sloped = documents.topic[rows[here]], features[here, SLOPED].T
+                lot = np.empty((len(lots), len(topic)))
+                for of_draw, generator in zip(lot, lots, strict=True):
+                    generator.random(out=of_draw)
+                logits = shared[0][:, here].astype(np.float64)
+                for of_topics, feature in zip(effects[0], sloped, strict=True):
+                    logits += np.take(of_topics, topic, axis=1) * feature
+                if shift is not None:
+                    logits += shift(slice(first + here.start, first + here.stop))
+                chance = _chances(logits)
+                drawn = levels[:, first + here.start : first + here.stop]
+                # Who is not at one step is at no further one, so that only the others are looked at again.
+                draw, document = np.divmod(np.flatnonzero(lot < chance), len(topic))
+                chance, lot = chance[draw, document], lot[draw, document]
+                drawn[draw, document] = self.model.levels[0]
+                for place, level in enumerate(self.model.levels[1:], 1):
+                    further = shared[place][draw, start + document].astype(np.float64)
+                    for of_topics, feature in zip(effects[place], sloped, strict=True):
+                        further += of_topics[draw, topic[document]] * feature[document]
+                    chance = chance * _chances(further)
+                    reached = np.flatnonzero(lot < chance)
+                    draw, document, chance, lot = draw[reached], document[reached], chance[reached], lot[reached]
+                    drawn[draw, document] = level
+        return levels
+
+
+def _chances(logits: Floats) -> Floats:
+    """As `expit`, which is slow, in place."""
+    np.exp(np.negative(logits, out=logits), out=logits)
+    logits += 1.0
+    return np.divide(1.0, logits, out=logits)
 
 
 def fit_grades(

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.errors import FathomsError
-from fathoms.estimate.predict import scaled_range
+from fathoms.base.errors import FathomsError
+from fathoms.estimate.predictors import scaled_range
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.evidence.pool import NEVER, judged_depths, with_judgments

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import expit
 
 from fathoms.evidence.evidence import Floats, Ints
@@ -43,10 +44,11 @@ class MixedFit:
     coupling: Floats  # [T, q, P]: how a topic's effects follow the coefficients
     own: Floats  # [T, q, q]: covariance of a topic's effects, given the coefficients
 
-    def samples(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Coefficients [n, P] and effects [n, T, q], drawn."""
-        away = rng.standard_normal((n, len(self.coefficients))) @ np.linalg.cholesky(self.shared).T
-        lots = rng.standard_normal((n, *self.effects.shape))
+    def samples(self, n: int, rng: np.random.Generator, draws: range | None = None) -> tuple[Floats, Floats]:
+        """Coefficients [draw, P] and effects [draw, T, q] of n draws, or of some of them."""
+        part = slice(None) if draws is None else slice(draws.start, draws.stop)
+        away = (rng.standard_normal((n, len(self.coefficients))) @ np.linalg.cholesky(self.shared).T)[part]
+        lots = rng.standard_normal((n, *self.effects.shape))[part]
         own = np.einsum("tjk,ntk->ntj", np.linalg.cholesky(self.own), lots)
         return self.coefficients + away, self.effects + own - np.einsum("tjp,np->ntj", self.coupling, away)
 
@@ -113,15 +115,9 @@ def _curvature(
     root = X * np.sqrt(curve)[:, None]
     shared = root.T @ root
     shared[np.diag_indices(len(shared))] += prior.precision
-    q = Z.shape[1]
-    start = np.searchsorted(topic, np.arange(n_topics + 1))
-    blocks = np.empty((n_topics, q, q))
-    mixed = np.zeros((n_topics, q, X.shape[1]))
-    for t in range(n_topics):  # as many as there are topics, each a small product of matrices
-        here = slice(start[t], start[t + 1])
-        weighted = Z[here].T * curve[here]
-        blocks[t] = weighted @ Z[here]
-        mixed[t] = weighted @ X[here]
+    start, documents = np.searchsorted(topic, np.arange(n_topics + 1)), np.arange(len(topic))
+    weighted = [csr_array((z * curve, documents, start), shape=(n_topics, len(topic))) for z in Z.T]
+    blocks, mixed = (np.stack([of_topics @ features for of_topics in weighted], axis=1) for features in (Z, X))
     own = _inverse(blocks + inverse)
     coupling = np.einsum("tjk,tkp->tjp", own, mixed)
     return shared - np.einsum("tjp,tjr->pr", mixed, coupling), coupling, own

@@ -1,6 +1,6 @@
 """Names of the methods of `predict`, for the command line, which must not wait for the methods themselves.
 
-tests/test_common_registries.py sees that they are those of the registries.
+tests/cli/test_common_registries.py sees that they are those of the registries.
 """
 
 MEASURES = ("P@10", "RBP(p=0.8)", "AP")  # that are estimated by default

@@ -13,9 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fathoms.data.arrays import ratio
-from fathoms.errors import FathomsError
-from fathoms.evidence.evidence import Floats
+from fathoms.base.arrays import ratio
+from fathoms.base.errors import FathomsError
+from fathoms.evidence.evidence import Evidence, Floats
+from fathoms.measures.base import Measure, Scores
 
 Predictor = Literal["simplistic", "background", "interpolated", "smoothed"]
 PREDICTORS: tuple[Predictor, ...] = ("simplistic", "background", "interpolated", "smoothed")
@@ -144,3 +145,23 @@ def given_constants(constants: Sequence[Any] | None) -> Constants | None:
     except (TypeError, ValueError):
         raise FathomsError(f"constants: expected two numbers such as (0.42, 0.01), found {constants!r}") from None
     return Constants(*numbers, alpha=chosen_alpha(alpha[0]) if alpha else PAPERS_ALPHA)
+
+
+def scaled_range(measure: Measure, evidence: Evidence, scores: Scores) -> tuple[Floats, Floats, Floats] | None:
+    """B, delta and the scale they were divided by, for RM's predictors, which think of scores from 0 to 1.
+
+    AP, nDCG and Q take T from `bounds=rm`. Weighted sums, whose unit is that of the gains, and whatever else can exceed
+    1, are divided by the most they could be, as the paper does with DCG (RM section 3).
+    """
+    if scores.high is None:
+        return None
+    B, T = scores.score, scores.high
+    if "bounds" in measure.params:
+        rough: Floats | None = T
+        if getattr(measure, "bounds", None) != "rm":
+            rough = measure.replace(bounds="rm").range(evidence, scores.score)[1]
+        T = T if rough is None else np.maximum(rough, B)
+    largest = measure.largest(evidence)
+    least = 0.0 if measure.linear_in_gains else 1.0  # ERR cannot reach 1 either, but that is not for its unit
+    scale = np.where(np.isfinite(largest) & (largest > least), largest, 1.0)
+    return B / scale, (T - B) / scale, scale

@@ -14,21 +14,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import choices
-from fathoms.choices import checked
-from fathoms.data import keys
-from fathoms.data.arrays import distinct, row_sums
+from fathoms.base.arrays import distinct, row_sums
+from fathoms.base.errors import FathomsError, InputError
+from fathoms.base.result import Result
+from fathoms.base.text import pluralise
 from fathoms.data.document_values import read_values
 from fathoms.data.lines import Table
-from fathoms.data.qrels import JUDGED, UNJUDGED, Qrels
+from fathoms.data.qrels import JUDGED, Qrels
 from fathoms.data.topics import topics_of
-from fathoms.errors import FathomsError, InputError
 from fathoms.estimate.relevance import RELEVANCE_MODELS, Model, Scale
-from fathoms.evidence.candidates import Block, Candidates, gathered
+from fathoms.evidence.candidates import Block, Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
-from fathoms.experiment.result import Result
-from fathoms.text import pluralise
 
 COLUMNS = ("topic", "document", "probability", "judged")
 WORDS = COLUMNS[:2]
@@ -123,16 +120,11 @@ def relevance_probabilities(
     """
     if method not in RELEVANCE_MODELS:
         raise FathomsError(f"{method} gives no probabilities of relevance; {' and '.join(RELEVANCE_MODELS)} do")
-    if to_depth is not None:
-        to_depth = checked("to_depth", choices.whole_number, to_depth)
     experiment.needs_an_order("a model of relevance")
     tables = [read_values(one, lenient=experiment.lenient) for one in labels]
     experiment.prepare()
-    qrels, names = experiment.qrels, list(experiment.runs)
-    found = gathered(names, [experiment.ranked(name) for name in names], qrels.topics, None)
-    judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(found.documents), found.topic), found.documents)
-    codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
-    judged, relevant = codes >= JUDGED, codes > JUDGED
+    qrels, found = experiment.qrels, experiment.documents()
+    codes, judged, relevant = found.codes, found.judged, found.relevant
     notes: list[str] = []
     if not judged.any():
         experiment.surveys()  # which says so if it is for want of a common topic
@@ -176,16 +168,7 @@ def _by_topics(found: Candidates) -> list[tuple[Ints, int, Candidates]]:
     parts = []
     for start in range(0, len(found.topics), step):
         stop = min(start + step, len(found.topics))
-        first, last = int(bounds[start]), int(bounds[stop])
-        place = found.place[:, start:stop]
-        part = Candidates(
-            found.names,
-            found.topics[start:stop],
-            found.topic[first:last] - np.int32(start),
-            found.documents[first:last],
-            np.where(place >= 0, place - np.int32(first), np.int32(-1)),
-        )
-        parts.append((np.arange(start, stop), first, part))
+        parts.append((np.arange(start, stop), *found.of_topics(start, stop)))
     return parts
 
 

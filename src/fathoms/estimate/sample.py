@@ -17,19 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import choices
-from fathoms.choices import checked
+from fathoms.base.arrays import distinct, ratio, row_sums
+from fathoms.base.errors import FathomsError
+from fathoms.base.text import pluralise
 from fathoms.data import keys, widths
-from fathoms.data.arrays import distinct, ratio, row_sums
 from fathoms.data.lines import Text
 from fathoms.data.qrels import EXCLUDED, JUDGED, PADDING, UNJUDGED, Qrels
 from fathoms.data.topics import topic_order
-from fathoms.errors import FathomsError
 from fathoms.estimate.design import SamplingDesign, as_design
-from fathoms.evidence.candidates import Candidates, gathered
+from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
-from fathoms.text import pluralise
 
 CLOSE = 1e-6  # probabilities in a file have six digits or more
 
@@ -125,16 +123,13 @@ class Sample:
 def draw_on(experiment: BaseExperiment, design: Any, depth: int | None = None) -> Sample:
     """The sample that the judgments of an experiment are, as the design says; `depth` is for a uniform one."""
     experiment.needs_an_order("an estimate from a sample")
-    if depth is not None:
-        depth = checked("depth", choices.whole_number, depth)
     listed = as_design(design)
     if listed is not None and depth is not None:
         raise FathomsError("depth: a design that lists its population has its depth; depth is for uniform")
     if listed is not None and listed.sampled is not None:
         experiment = _with_all_topics(experiment, listed)
     experiment.prepare()
-    qrels, names = experiment.qrels, list(experiment.runs)
-    found = gathered(names, [experiment.ranked(name) for name in names], qrels.topics, None)
+    qrels, found = experiment.qrels, experiment.documents()
     notes: list[str] = []
     documents, topic, row = _together(found, qrels, listed, notes)
     judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(documents), topic.astype(np.int32)), documents)

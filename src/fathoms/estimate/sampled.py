@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import ratio, row_sums
-from fathoms.errors import FathomsError
-from fathoms.estimate.helpers import Helper
+from fathoms.base.arrays import ratio, row_sums
+from fathoms.base.errors import FathomsError
+from fathoms.estimate.control_variates import Helper
 from fathoms.estimate.sample import Sample, share_relevant
 from fathoms.estimate.sampling_error import Errors
 from fathoms.evidence.evidence import Evidence, Floats, Ints

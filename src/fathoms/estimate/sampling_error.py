@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
-from fathoms.data.arrays import ratio, row_sums
+from fathoms.base.arrays import ratio, row_sums
 from fathoms.data.qrels import JUDGED
-from fathoms.estimate.helpers import Helper
+from fathoms.estimate.control_variates import Helper
 from fathoms.estimate.sample import Sample, share_relevant
 from fathoms.evidence.evidence import Floats, Ints
 
@@ -38,7 +38,7 @@ class Spread:
     freedom: Floats
 
     def half_width(self, level: float) -> Floats:
-        return student.ppf((1 + level) / 2, self.freedom) * np.sqrt(self.variance)
+        return stdtrit(self.freedom, (1 + level) / 2) * np.sqrt(self.variance)
 
 
 class Errors:

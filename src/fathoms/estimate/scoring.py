@@ -13,7 +13,7 @@ from fathoms.data.qrels import JUDGED, PADDING
 from fathoms.estimate.documents import Documents
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import CHUNK_CELLS, Evidence, Floats, Ints
-from fathoms.evidence.listed import Listed, known_in_all
+from fathoms.evidence.sparse_places import Listed, known_in_all
 from fathoms.measures.base import Measure
 
 CELLS = 8_000_000  # documents times draws that are worked on at a time
@@ -72,9 +72,12 @@ class Judging:
     def _counts(self, levels: NDArray[np.int16]) -> Ints:
         """Judged documents in all, [draw, topic, level]."""
         n, width = len(levels), len(self.documents.levels)
-        cells = np.arange(n)[:, None] * self.elsewhere.size + self.documents.topic[self.open] * width + levels
-        drawn = np.bincount(cells.ravel(), minlength=n * self.elsewhere.size)
-        return self.known_counts + drawn.reshape(n, *self.elsewhere.shape)
+        topic = self.documents.topic[self.open]
+        draw, document = np.divmod(np.flatnonzero(levels), len(topic))  # what is relevant: few are
+        cells = draw * self.elsewhere.size + topic[document] * width + levels[draw, document]
+        drawn = np.bincount(cells, minlength=n * self.elsewhere.size).reshape(n, *self.elsewhere.shape)
+        drawn[:, :, 0] = np.bincount(topic, minlength=len(self.elsewhere)) - drawn.sum(axis=2)
+        return self.known_counts + drawn
 
     def scores(self, measures: Sequence[Measure], levels: NDArray[np.int16]) -> dict[Measure, tuple[Floats, Floats]]:
         """For each measure scores [draw, run, topic], and what they would be if only R and ideal rankings changed, the
@@ -106,7 +109,7 @@ class Judging:
     def _sums(self, measure: Measure, codes: NDArray[np.int16]) -> Floats:
         """[run, draw and topic]"""
         known = self._in_all(self.known_counts[None])
-        values = np.ascontiguousarray(measure.tie_value(known)[codes].T)
+        values = measure.tie_value(known)[np.ascontiguousarray(codes.T)]
         return np.stack([measure.listed_sums(listed, values, known).T.ravel() for listed in self.listed])
 
     def _in_all(self, counts: Ints) -> Evidence:

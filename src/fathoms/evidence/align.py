@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import kernel
+from fathoms.base import kernel
 from fathoms.data import keys
 from fathoms.data.qrels import EXCLUDED, PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
@@ -34,6 +35,11 @@ class Alignment:
     trace: bool = False  # remember which judgment each place has, so that some can be taken away again
     limit: Limit | None = None  # which unjudged documents are outside the universe; None: none
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the evidence on a run depends on no other run, but for the size of the universe."""
+        return self.pool is None and self.limit is None
+
     def __call__(self, run: Run, ties: Ties | None = None, *, present: bool = False) -> Aligned:
         """The evidence on one run, a row for each topic of the qrels, or with `present` for those that the run has
         (under another tie policy where given)."""
@@ -45,20 +51,28 @@ class Alignment:
 
     def of(self, ranked: Ranked, *, present: bool = False) -> Aligned:
         """The evidence on a run that is ranked already."""
-        qrels, run = self.qrels, ranked.run
-        lengths = np.bincount(ranked.topic, minlength=len(qrels.topics))
-        lacking = np.flatnonzero(lengths == 0)
-        unknown = [topic for topic in run.topics if topic not in qrels.index]
-        rows = np.flatnonzero(lengths) if present else np.arange(len(lengths))
-        lengths = lengths[rows]
-        width = max(1, int(lengths.max(initial=0)))
-        depth = None if self.pool is None else _block(self.pool.depth_of(ranked), lengths, width, 0)
-        known = ranked.codes
+        lengths = ranked.lengths
+        rows = ranked.answered if present else np.arange(len(lengths))
+        # A row without documents is all padding, whichever run it is of.
+        codes, tied = ranked.code_rows, ranked.tied_rows
+        judgment = ranked.judgment_rows if self.trace else None
+        depth = None if self.pool is None else ranked.in_rows(self.pool.depth_of(ranked), 0)
         if self.limit is not None:
-            known = np.where(self.limit(ranked), np.int16(EXCLUDED), known)
-        codes, tied = _block(known, lengths, width, PADDING), _block(ranked.tied, lengths, width, False)
-        judgment = _block(ranked.judgment, lengths, width, -1) if self.trace else None
-        return Aligned(run.name, self._evidence(rows, lengths, codes, tied, depth), lacking, unknown, judgment)
+            codes = ranked.in_rows(np.where(self.limit(ranked), np.int16(EXCLUDED), ranked.codes), PADDING)
+        if len(rows) > len(ranked.answered):
+            codes, tied = ranked.for_all_topics(codes, PADDING), ranked.for_all_topics(tied, False)
+            judgment = None if judgment is None else ranked.for_all_topics(judgment, -1)
+            depth = None if depth is None else ranked.for_all_topics(depth, 0)
+        evidence = self._evidence(rows, lengths[rows], codes, tied, depth)
+        unknown = [topic for topic in ranked.run.topics if topic not in self.qrels.index]
+        return Aligned(ranked.run.name, evidence, np.flatnonzero(lengths == 0), unknown, judgment)
+
+    def completed(self, aligned: Aligned) -> Aligned:
+        """A run that was brought into line without pool and limit, with what this call knows of all runs beside it."""
+        evidence = aligned.evidence
+        if self.unjudged_in_universe is not None:
+            evidence = replace(evidence, unjudged_in_universe=self.unjudged_in_universe)
+        return replace(aligned, evidence=evidence, judgment=aligned.judgment if self.trace else None)
 
     def empty(self, topics: Sequence[str]) -> Evidence:
         """What is known of a run that has nothing for these topics."""
@@ -104,12 +118,33 @@ class Aligned:
     unknown: list[str]  # topics of the run without judgments
     judgment: NDArray[np.int32] | None = None  # [topic, rank]: row of the qrels, -1 for none; only if traced
 
+    @property
+    def answered(self) -> Aligned:
+        """The same of the topics that the run answers."""
+        if not len(self.lacking):
+            return self
+        has = self.evidence.lengths > 0
+        judgment = None if self.judgment is None else self.judgment[has]
+        return replace(self, evidence=self.evidence.select(has), judgment=judgment)
+
+    @property
+    def judged(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The judgments that the run has documents of, as rows of the qrels, and the ranks of these."""
+        if self.judgment is None:
+            raise ValueError("align with trace=True first")
+        place = np.nonzero(self.judgment >= 0)
+        return self.judgment[place], place[1] + 1
+
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A run's documents of judged topics, by topic and rank, with their codes."""
+    """A run's documents of judged topics, by topic and rank, with their codes.
+
+    What is laid out in rows, one for each topic that the run answers, is laid out once.
+    """
 
     run: Run
+    n_topics: int  # of the qrels
     rows: NDArray[np.int64]  # rows of the run
     topic: NDArray[np.int32]  # topics as numbered in the qrels
     rank: NDArray[np.int64]  # from 1
@@ -118,13 +153,64 @@ class Ranked:
     judgment: NDArray[np.int32]  # rows of the qrels, -1 for none
     codes: NDArray[np.int16]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be laid out again."""
+        return {name: value for name, value in self.__dict__.items() if name in FIELDS}
+
+    @property
+    def judged(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The judgments that the run has documents of, as rows of the qrels, and the ranks of these."""
+        place = np.flatnonzero(self.judgment >= 0)
+        return self.judgment[place], self.rank[place]
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Documents of each topic of the qrels."""
+        return np.bincount(self.topic, minlength=self.n_topics)
+
+    @cached_property
+    def answered(self) -> NDArray[np.int64]:
+        """The topics with documents."""
+        return np.flatnonzero(self.lengths)
+
+    @cached_property
+    def code_rows(self) -> NDArray[np.int16]:
+        return self.in_rows(self.codes, PADDING)
+
+    @cached_property
+    def tied_rows(self) -> NDArray[np.bool_]:
+        return self.in_rows(self.tied, False)
+
+    @cached_property
+    def judgment_rows(self) -> NDArray[np.int32]:
+        return self.in_rows(self.judgment, -1)
+
+    def in_rows(self, values: NDArray[Any], fill: object) -> NDArray[Any]:
+        """[topic answered, rank]: values of the documents, and `fill` past the end of a ranking."""
+        lengths = self.lengths[self.answered]
+        width = max(1, int(lengths.max(initial=0)))
+        if len(values) == len(lengths) * width:
+            return values.reshape(len(lengths), width)
+        rows = np.full((len(lengths), width), fill, dtype=values.dtype)
+        rows[np.arange(width) < lengths[:, None]] = values
+        return rows
+
+    def for_all_topics(self, rows: NDArray[Any], fill: object) -> NDArray[Any]:
+        """The same with a row of `fill` for each topic without documents."""
+        wide = np.full((self.n_topics, rows.shape[1]), fill, dtype=rows.dtype)
+        wide[self.answered] = rows
+        return wide
+
+
+FIELDS = {field.name for field in fields(Ranked)}
+
 
 def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     of_topic = np.array([qrels.index.get(topic, -1) for topic in run.topics], dtype=np.int32)
     topic = of_topic[run.topic]
     found = _compiled_rank(run, qrels, topic, ties, precision)
     if found is not None:
-        return Ranked(run, *found)
+        return Ranked(run, len(qrels.topics), *found)
     rows = np.flatnonzero(topic >= 0)
     rows, tied = order_rows(run, rows, topic[rows], ties, precision)
     topic = topic[rows]
@@ -132,7 +218,8 @@ def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     judgment = qrels.lookup.find(pair_keys, run.documents, rows)
     # The last code answers for index -1: not judged.
     codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
-    return Ranked(run, rows, topic, _from_one(topic, len(qrels.topics)), tied, pair_keys, judgment, codes)
+    ranks = _from_one(topic, len(qrels.topics))
+    return Ranked(run, len(qrels.topics), rows, topic, ranks, tied, pair_keys, judgment, codes)
 
 
 def _compiled_rank(
@@ -184,12 +271,3 @@ def _from_one(topic: NDArray[np.int32], n_topics: int) -> NDArray[np.int64]:
     starts = np.searchsorted(topic, np.arange(n_topics))
     ranks: NDArray[np.int64] = np.arange(len(topic)) - starts[topic] + 1
     return ranks
-
-
-def _block(values: NDArray[Any], lengths: NDArray[np.int64], width: int, fill: object) -> NDArray[Any]:
-    """Values in order of topic and rank as rows of one width."""
-    if len(values) == len(lengths) * width:
-        return values.reshape(len(lengths), width)
-    block = np.full((len(lengths), width), fill, dtype=values.dtype)
-    block[np.arange(width) < lengths[:, None]] = values
-    return block

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from fathoms.base.errors import FathomsError
 from fathoms.data.runs import Run
-from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Ints
 from fathoms.evidence.order import Precision, Ties, default_precision, in_order
 

@@ -1,23 +1,33 @@
-"""Candidates: the documents that some systems retrieved, with each system's rank of each; what judging chooses from."""
+"""The documents that some runs retrieved, each once, with its rank in each run: one table that all analyses ask.
+
+An experiment builds the table of its runs once (`BaseExperiment.documents`); the documents of some runs to some depth
+are a part of it. Candidates are the same without judgments: what judging chooses from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.base.arrays import stretches
+from fathoms.base.errors import FathomsError
 from fathoms.data import keys, widths
 from fathoms.data.lines import Text
-from fathoms.data.qrels import Qrels
+from fathoms.data.qrels import JUDGED, NEGATIVE, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.data.topics import topic_order
-from fathoms.errors import FathomsError
 from fathoms.evidence.align import Ranked, rank
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.order import Precision, Ties, order_rows
+from fathoms.evidence.universe import UnjudgedKeys
+
+NOWHERE = 1 << 30  # the rank of a document in runs that do not have it
+ROWS = 1 << 17  # documents of runs that are numbered at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +52,7 @@ class Candidates:
         return {topic: number for number, topic in enumerate(self.topics)}
 
     @cached_property
-    def _lookup(self) -> keys.Lookup:
+    def lookup(self) -> keys.Lookup:
         return keys.Lookup(keys.topic_keys(keys.document_keys(self.documents), self.topic), self.documents)
 
     def find(self, topic: str, document: str) -> int | None:
@@ -59,7 +69,7 @@ class Candidates:
 
     def find_all(self, topic: NDArray[np.int32], documents: Text) -> NDArray[np.int32]:
         """Numbers of candidates, -1 where there is none; topics are numbers in `topics`."""
-        return self._lookup.find(keys.topic_keys(keys.document_keys(documents), topic), documents)
+        return self.lookup.find(keys.topic_keys(keys.document_keys(documents), topic), documents)
 
     def judgments(self, qrels: Qrels) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
         """Rows of the qrels that are judgments on these topics, each one's topic here, and its candidate or -1."""
@@ -90,9 +100,137 @@ class Candidates:
         relevant[found[(found >= 0) & (qrels.grades[rows] >= rel)]] = True
         return judged, relevant
 
+    def of_topics(self, start: int, stop: int) -> tuple[int, Candidates]:
+        """The candidates of the topics from start to stop, and the number here of the first of them."""
+        first, last = np.searchsorted(self.topic, [start, stop]).tolist()
+        place = self.place[:, start:stop]
+        some = Candidates(
+            self.names,
+            self.topics[start:stop],
+            self.topic[first:last] - np.int32(start),
+            self.documents[first:last],
+            np.where(place >= 0, place - np.int32(first), np.int32(-1)),
+        )
+        return first, some
+
+    def least_ranks(self, systems: Bools | None = None) -> tuple[Ints, Ints]:
+        """For each candidate its least rank in these systems, all by default, and the first system that has it there;
+        NOWHERE where none of them has it."""
+        least = np.full(len(self) + 1, NOWHERE, dtype=np.int64)
+        owner = np.zeros(len(self) + 1, dtype=np.int64)
+        ranks = np.arange(1, self.depth + 1)
+        for system, place in enumerate(self.place):
+            if systems is not None and not systems[system]:
+                continue
+            better = ranks[None, :] < least[place]
+            rank = np.broadcast_to(ranks, place.shape)[better]
+            least[place[better]], owner[place[better]] = rank, system
+        return least[:-1], owner[:-1]
+
     def block(self, systems: Sequence[int] | None = None) -> Block:
         """The candidates of some systems (all by default) as a block."""
         return Block(self, list(range(len(self.names))) if systems is None else list(systems))
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentTable(Candidates):
+    """The documents of all given runs, with what the judgments say of each."""
+
+    pair_keys: keys.Keys  # one a document, of topic and document together
+    judgment: NDArray[np.int32]  # rows of the qrels, -1 for none
+    codes: NDArray[np.int16]  # as Evidence has them
+    tied: Bools  # [system, topic, rank]: has the score of the document above
+    _counts: dict[Any, NDArray[Any]] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def lookup(self) -> keys.Lookup:
+        return keys.Lookup(self.pair_keys, self.documents)
+
+    @property
+    def judged(self) -> Bools:
+        return self.codes >= JUDGED
+
+    @property
+    def relevant(self) -> Bools:
+        """Judged, with a grade above 0."""
+        return self.codes > JUDGED
+
+    def of_runs(self, names: Sequence[str], depth: int | None = None) -> DocumentTable:
+        """The documents that some of the runs have, or have in their first `depth` places."""
+        if list(names) == self.names and (depth is None or depth >= self.depth):
+            return self
+        systems = [self.names.index(name) for name in names]
+        longest = int(self.lengths[systems].max(initial=1))
+        width = longest if depth is None else min(depth, longest)
+        place = self.place[systems, :, :width]
+        kept = np.flatnonzero(self.in_first(systems, width))
+        number = np.full(len(self) + 1, -1, dtype=np.int32)
+        number[kept] = np.arange(len(kept), dtype=np.int32)
+        return DocumentTable(
+            list(names),
+            self.topics,
+            self.topic[kept],
+            self.documents[kept],
+            number[place],
+            self.pair_keys[kept],
+            self.judgment[kept],
+            self.codes[kept],
+            self.tied[systems, :, :width],
+        )
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """[system, topic]: documents retrieved."""
+        return np.asarray((self.place >= 0).sum(axis=2))
+
+    @cached_property
+    def first_documents(self) -> Ints:
+        """Where the documents of each topic start, and where those of the last one end."""
+        return np.searchsorted(self.topic, np.arange(len(self.topics) + 1))
+
+    @property
+    def open(self) -> Bools:
+        """Which documents may yet be judged."""
+        return (self.codes == UNJUDGED) | (self.codes == NEGATIVE)
+
+    def same_order(self, a: int, b: int) -> bool:
+        """Whether two runs have the same documents in the same order, topic by topic."""
+        first = np.array_equal(self.place[a, :, 0], self.place[b, :, 0])  # mostly not, and quickly seen
+        return first and np.array_equal(self.place[a], self.place[b])
+
+    def alike(self, a: int, b: int) -> bool:
+        """Whether two runs are copies: the same in the same order, and with the same ties."""
+        return self.same_order(a, b) and np.array_equal(self.tied[a], self.tied[b])
+
+    def in_first(self, systems: Sequence[int] | None = None, depth: int | None = None) -> Bools:
+        """Which documents some of the systems, by default any, have in their first `depth` places."""
+        place = self.place if systems is None else self.place[list(systems)]
+        listed = np.zeros(len(self) + 1, dtype=bool)
+        listed[place[:, :, :depth]] = True
+        return listed[:-1]  # where -1 points comes last
+
+    def open_counts(self, depth: int | None = None) -> Ints:
+        """Documents of each topic that may yet be judged, and that some run has in its first `depth` places."""
+        key = ("each", depth)
+        if key not in self._counts:
+            listed = self.open & self.in_first(depth=depth)
+            self._counts[key] = np.bincount(self.topic[listed], minlength=len(self.topics))
+        return self._counts[key]
+
+    def open_together(self, depth: int | None = None) -> NDArray[np.int32]:
+        """[topic, run, run]: how many documents that may yet be judged two runs have together, in their first `depth`
+        places where given."""
+        key = ("both", depth)
+        if key not in self._counts:
+            topics = np.arange(len(self.topics))
+            batches = topic_batches(self, topics, len(self.names), ROWS)
+            self._counts[key] = np.concatenate([_open_together(self, topics[part], depth) for part in batches])
+        return self._counts[key]
+
+    def universe(self, depth: int | None = None) -> UnjudgedKeys:
+        """The unjudged documents, those that some run has in its first `depth` places where given."""
+        chosen = ((self.codes == UNJUDGED) & self.in_first(depth=depth)) | (self.codes == NEGATIVE)
+        return UnjudgedKeys(self.pair_keys[chosen], np.bincount(self.topic[chosen], minlength=len(self.topics)))
 
 
 class Block:
@@ -198,48 +336,99 @@ def candidates(
         topics = [found[i] for i in topic_order(found)]
     nothing = np.empty(0, dtype=np.int32)
     blank = Qrels(list(topics), nothing, np.empty(0, dtype="S8"), np.empty(0))
-    return gathered(list(runs), [rank(run, blank, ties, precision) for run in read], blank.topics, depth)
+    return document_table(list(runs), [rank(run, blank, ties, precision) for run in read], blank.topics, depth)
 
 
-def gathered(names: list[str], rankings: Sequence[Ranked], topics: list[str], depth: int | None) -> Candidates:
-    """The top `depth` documents of runs that are ranked already, on these topics.
+def document_table(
+    names: list[str], rankings: Sequence[Ranked], topics: list[str], depth: int | None = None
+) -> DocumentTable:
+    """The documents of runs that are ranked already, all of them or the top `depth` of each, on these topics.
 
-    Topic by topic: the documents of one fit into the processor's caches, where those of all would not.
+    A few topics at a time: their documents fit into the processor's caches, where those of all would not.
     """
-    first = [np.searchsorted(one.topic, np.arange(len(topics) + 1)) for one in rankings]
-    lengths = np.stack([np.diff(one) for one in first])  # [system, topic]
+    lengths = np.stack([ranked.lengths for ranked in rankings])  # [system, topic]
+    first = np.cumsum(lengths, axis=1) - lengths
     if depth is not None:
         lengths = np.minimum(lengths, depth)
-    place = np.full((len(rankings), len(topics), int(lengths.max(initial=1))), -1, dtype=np.int32)
-    found: list[Text] = []
+    shape = (len(rankings), len(topics), int(lengths.max(initial=1)))
+    place, tied = np.full(shape, -1, dtype=np.int32), np.zeros(shape, dtype=bool)
+    parts = []
     before = 0
-    for topic in range(len(topics)):
-        parts = [slice(start[topic], start[topic] + n) for start, n in zip(first, lengths[:, topic], strict=True)]
-        of_runs = list(zip(rankings, parts, strict=True))
-        documents, numbers = numbered(
-            np.concatenate([one.keys[part] for one, part in of_runs]),
-            widths.joined([one.run.documents[one.rows[part]] for one, part in of_runs]),
-        )
-        place[:, topic][np.arange(place.shape[2]) < lengths[:, topic, None]] = before + numbers
-        before += len(documents)
-        found.append(documents)
-    of_topic = np.repeat(np.arange(len(topics), dtype=np.int32), [len(documents) for documents in found])
-    return Candidates(names, topics, of_topic, widths.joined(found), place)
+    for start, stop in stretches(lengths.sum(axis=0), ROWS):
+        rows = [_first_rows(of[start:stop], n[start:stop]) for of, n in zip(first, lengths, strict=True)]
+        of_runs = list(zip(rankings, rows, strict=True))
+        pair_keys = np.concatenate([ranked.keys[at] for ranked, at in of_runs])
+        topic = np.concatenate([ranked.topic[at] for ranked, at in of_runs])
+        ids = widths.joined([ranked.run.documents[ranked.rows[at]] for ranked, at in of_runs])
+        first_place, numbers = numbered(pair_keys, topic, ids)
+        inside = np.arange(shape[2]) < lengths[:, start:stop, None]
+        place[:, start:stop][inside] = before + numbers
+        tied[:, start:stop][inside] = np.concatenate([ranked.tied[at] for ranked, at in of_runs])
+        before += len(first_place)
+        judgment = np.concatenate([ranked.judgment[at] for ranked, at in of_runs])
+        codes = np.concatenate([ranked.codes[at] for ranked, at in of_runs])
+        parts.append([column[first_place] for column in (topic, pair_keys, judgment, codes, ids)])
+    topic, pair_keys, judgment, codes = (np.concatenate([part[i] for part in parts]) for i in range(4))
+    documents = widths.joined([part[4] for part in parts])
+    return DocumentTable(names, topics, topic, documents, place, pair_keys, judgment, codes, tied)
 
 
-def numbered(pair_keys: keys.Keys, documents: Text) -> tuple[Text, Ints]:
-    """Each document once, in order of id; and the number among these of every one given. Equal ids have equal keys."""
-    order = np.argsort(pair_keys)
-    ordered, shown = pair_keys[order], documents[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = ordered[1:] != ordered[:-1]
-    if (~new[1:] & (shown[1:] != shown[:-1])).any():
+def _first_rows(first: Ints, lengths: Ints) -> Ints:
+    """So many rows from each of some places on."""
+    inside = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    rows: Ints = np.repeat(first, lengths) + inside
+    return rows
+
+
+def topic_batches(table: DocumentTable, topics: Ints, n_runs: int, cells: int) -> Iterator[slice]:
+    """Stretches of topics, as many at a time as make a block [topic, run, rank] of at most so many cells, and one at
+    least."""
+    longest = table.lengths.max(axis=0)[topics] * n_runs
+    start = 0
+    while start < len(topics):
+        widest = np.maximum.accumulate(longest[start : start + cells])
+        stop = start + max(1, int((widest * np.arange(1, len(widest) + 1) <= cells).sum()))
+        yield slice(start, stop)
+        start = stop
+
+
+def _open_together(table: DocumentTable, topics: Ints, depth: int | None) -> NDArray[np.int32]:
+    from scipy.sparse import csr_array
+
+    place = table.place[:, topics, :depth].swapaxes(0, 1)
+    first, stop = table.first_documents[[topics[0], topics[-1] + 1]]
+    topic, run, rank = np.nonzero(np.append(table.open, False)[place])
+    n_topics, n_runs = place.shape[:2]
+    cells = (topic * n_runs + run, place[topic, run, rank] - first)
+    own = csr_array((np.ones(len(topic), dtype=np.int32), cells), shape=(n_topics * n_runs, stop - first))
+    pairs = (own @ own.T).tocoo()
+    shared = np.zeros((n_topics, n_runs, n_runs), dtype=np.int32)
+    shared[pairs.row // n_runs, pairs.row % n_runs, pairs.col % n_runs] = pairs.data
+    size = np.diagonal(shared, axis1=1, axis2=2)
+    return np.asarray(size[:, :, None] + size[:, None, :] - shared)
+
+
+def numbered(pair_keys: keys.Keys, topic: NDArray[np.int32], documents: Text) -> tuple[Ints, Ints]:
+    """Where each document is first given, in order of topic and id; and the number in this order of every one given.
+    The same document of the same topic has the same key."""
+    order = np.argsort(pair_keys, kind="stable")
+    if _shared_by_others(pair_keys[order], topic[order], documents[order]):
         # One key for two documents: about never, and settled by the strings.
-        return np.unique(documents, return_inverse=True)
-    distinct = shown[new]
-    by_id = np.argsort(distinct)
-    number = np.empty(len(distinct), dtype=np.int64)
-    number[by_id] = np.arange(len(distinct))
+        order = np.lexsort((documents, topic))
+        same = (topic[order[1:]] == topic[order[:-1]]) & (documents[order[1:]] == documents[order[:-1]])
+    else:
+        same = pair_keys[order[1:]] == pair_keys[order[:-1]]
+    new = np.append(True, ~same)[: len(order)]
+    first = order[new]
+    by_id = np.lexsort((documents[first], topic[first]))
+    number = np.empty(len(first), dtype=np.int64)
+    number[by_id] = np.arange(len(first))
     numbers = np.empty(len(order), dtype=np.int64)
     numbers[order] = number[np.cumsum(new) - 1]
-    return distinct[by_id], numbers
+    return first[by_id], numbers
+
+
+def _shared_by_others(ordered: keys.Keys, topic: NDArray[np.int32], documents: Text) -> bool:
+    """Whether different documents stand under one key."""
+    differ = (documents[1:] != documents[:-1]) | (topic[1:] != topic[:-1])
+    return bool((differ & (ordered[1:] == ordered[:-1])).any())

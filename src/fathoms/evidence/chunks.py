@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from fathoms import choices
-from fathoms.choices import checked
+from fathoms.base import choices
+from fathoms.base.choices import RollUp, checked
+from fathoms.base.errors import FathomsError
 from fathoms.data.keys import document_keys, topic_keys
 from fathoms.data.lines import Text
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Run, read_run
-from fathoms.errors import FathomsError
 from fathoms.evidence.order import Ties, default_precision, in_order, order_rows
 
-RollUp = Literal["max", "first"]
 Data = TypeVar("Data", Run, Qrels)
 SEPARATOR = "#"
 

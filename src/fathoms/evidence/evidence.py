@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import distinct, row_sums
+from fathoms.base.arrays import distinct, row_sums
 from fathoms.data.qrels import JUDGED, NEGATIVE, PADDING, UNJUDGED
 
 Floats = NDArray[np.float64]

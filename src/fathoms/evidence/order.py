@@ -7,18 +7,18 @@ The policies are those people use: trec_eval's (score, then document id, both de
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.base.choices import Precision as Precision
+from fathoms.base.choices import Ties as Ties
+from fathoms.base.errors import InputError
 from fathoms.data.keys import words
 from fathoms.data.lines import Text
 from fathoms.data.runs import Run
-from fathoms.errors import InputError
 
-Ties = Literal["trec", "run", "rank", "score-rank", "expected"]
-Precision = Literal["float32", "float64"]
 Rows = NDArray[np.int64]
 
 NEARLY_ALL = 0.9  # of the neighbours by rank have rising scores in a run that is upside down

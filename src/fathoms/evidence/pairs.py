@@ -1,12 +1,12 @@
 """Pairs of rankings side by side: the documents of two runs, with the rank of each document in both.
 
-Differences between two runs hang on which documents they share and where each run has them. A `TopicRankings` holds one
-topic's rankings by all runs, documents numbered alike; a `PairEvidence` holds some pairs of them, a row for each pair.
+Differences between two runs hang on which documents they share and where each run has them. A `RankingBlock` is a view
+of the table of documents: some topics' rankings by some runs, a row for each topic and run, the documents of a topic
+numbered alike. A `PairEvidence` holds pairs of these rows, each pair of one topic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,56 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import distinct
-from fathoms.data.keys import topic_keys
+from fathoms.base.arrays import distinct
 from fathoms.data.qrels import EXCLUDED, JUDGED, NEGATIVE, PADDING, UNJUDGED, Qrels
-from fathoms.evidence.align import Ranked
+from fathoms.evidence.candidates import DocumentTable
 from fathoms.evidence.evidence import ALONE as ALONE
 from fathoms.evidence.evidence import MANY_GRADES, Bools, Evidence, Floats, Ints
 
 ABSENT = np.inf  # the rank of a document that the run did not retrieve
-BEGINNING = 16  # documents by which two runs mostly differ already
 BY_ROW = (  # what a PairEvidence holds for each row
     *("a", "b", "documents", "codes", "rank_a", "rank_b", "columns_a", "columns_b"),
     *("length_a", "length_b", "others"),
 )
-WORKED_OUT = ("rank", "groups", "group_marks", "unjudged")  # of a TopicRankings, when it is asked for
-BOTH = "both"  # the kind of a cached table of two systems each
-
-
-@dataclass(frozen=True, eq=False)
-class RankedKeys:
-    """What is kept of a run: its documents as keys, by topic and rank.
-
-    Documents are told apart by their 64-bit keys alone: among the million documents that a large topic may hold, two
-    share a key with a chance of about 3e-8.
-    """
-
-    keys: NDArray[np.uint64]
-    codes: NDArray[np.int16]
-    tied: NDArray[np.bool_]
-    ends: Ints  # topic t has places ends[t] .. ends[t+1] - 1
-
-    @classmethod
-    def of(cls, ranked: Ranked, n_topics: int) -> RankedKeys:
-        return cls(ranked.keys, ranked.codes, ranked.tied, np.searchsorted(ranked.topic, np.arange(n_topics + 1)))
-
-    def unjudged(self, depth: int) -> NDArray[np.uint64]:
-        """Keys, of topic and document together, of the unjudged documents in the first ranks of all topics."""
-        topic = np.repeat(np.arange(len(self.ends) - 1), np.diff(self.ends))
-        place = np.arange(self.ends[0], self.ends[-1])
-        wanted = (self.codes[place] == UNJUDGED) & (place - self.ends[topic] < depth)
-        return topic_keys(self.keys[place[wanted]], topic[wanted])
-
-    def same_as(self, other: RankedKeys) -> bool:
-        """Whether both have the same documents in the same order, topic by topic."""
-        if self.keys.shape != other.keys.shape or (self.keys[:BEGINNING] != other.keys[:BEGINNING]).any():
-            return False  # mostly so, and quickly seen
-        return np.array_equal(self.keys, other.keys) and np.array_equal(self.ends, other.ends)
-
-    def alike(self, other: RankedKeys) -> bool:
-        """Whether they are copies: the same in the same order, and with the same ties."""
-        return self.same_as(other) and np.array_equal(self.tied, other.tied)
 
 
 def possible_levels(qrels: Qrels) -> tuple[Floats, NDArray[np.int16]]:
@@ -79,114 +40,127 @@ def possible_levels(qrels: Qrels) -> tuple[Floats, NDArray[np.int16]]:
 
 
 @dataclass(frozen=True, eq=False)
-class TopicRankings:
-    """One topic's rankings by several runs. Documents are numbered from 0; number -1 stands for none."""
+class RankingBlock:
+    """Some topics' rankings by several runs, a row for each topic and run: first all runs of the first topic.
 
-    number: int  # of the topic in the judgments
-    place: NDArray[np.int32]  # [system, rank]: the document there, -1 past the end
-    tied: Bools  # [system, rank]: has the score of the document above
-    codes: NDArray[np.int16]  # one for each document, and PADDING for number -1
-    keys: NDArray[np.uint64]  # one for each document
-    counts: Ints  # judged documents by level, whether retrieved or not
+    The documents of each topic are numbered from 0; number -1 stands for none.
+    """
+
+    table: DocumentTable
+    topics: Ints  # numbers in the judgments
+    runs: Ints  # places in the table
+    place: NDArray[np.int32]  # [row, rank]: the document there, -1 past the end
+    tied: Bools  # [row, rank]: has the score of the document above
+    lengths: Ints  # [row]
+    codes: NDArray[np.int16]  # [topic, document], and PADDING for number -1
+    keys: NDArray[np.uint64]  # [topic, document]
+    counts: Ints  # [topic, level]: judged documents, whether retrieved or not
     levels: Floats
     max_grade: float
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, runs: Sequence[RankedKeys], qrels: Qrels, number: int) -> TopicRankings:
-        parts = [slice(run.ends[number], run.ends[number + 1]) for run in runs]
-        lengths = np.array([part.stop - part.start for part in parts])
-        keys = np.concatenate([run.keys[part] for run, part in zip(runs, parts, strict=True)])
-        known, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
-        inside = np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]
-        place = np.full(inside.shape, -1, dtype=np.int32)
-        place[inside] = numbers
-        tied = np.zeros(inside.shape, dtype=bool)
-        tied[inside] = np.concatenate([run.tied[part] for run, part in zip(runs, parts, strict=True)])
-        codes = np.concatenate([run.codes[part] for run, part in zip(runs, parts, strict=True)])[first]
+    def of(cls, table: DocumentTable, qrels: Qrels, topics: Ints, runs: Ints | None = None) -> RankingBlock:
+        """The rankings by some of the runs of a table, by default all, for topics by their numbers."""
+        chosen = np.arange(len(table.names)) if runs is None else runs
+        lengths = table.lengths[np.ix_(chosen, topics)].T.ravel()
+        width = max(1, int(lengths.max(initial=0)))
+        rankings = chosen[None, :], topics[:, None], slice(width)
+        place, tied = table.place[rankings].reshape(-1, width), table.tied[rankings].reshape(-1, width)
+        first = table.first_documents
+        n_documents = first[topics + 1] - first[topics]
+        number = np.arange(int(n_documents.max(initial=0)))
+        listed = number < n_documents[:, None]
+        document = np.where(listed, first[topics][:, None] + number, -1)
         levels, recoded = possible_levels(qrels)
-        counts = np.zeros(len(levels), dtype=np.int64)
-        counts[recoded[JUDGED:] - JUDGED] = qrels.counts[number]
-        codes = np.append(recoded[codes], np.int16(PADDING))
-        return cls(number, place, tied, codes, known, counts, levels, qrels.max_grade)
+        codes = np.full((len(topics), len(number) + 1), np.int16(PADDING))
+        codes[:, :-1][listed] = recoded[table.codes[document[listed]]]
+        counts = np.zeros((len(topics), len(levels)), dtype=np.int64)
+        counts[:, recoded[JUDGED:] - JUDGED] = qrels.counts[topics]
+        keys = np.append(table.pair_keys, np.uint64(0))[np.hstack([document, np.full((len(topics), 1), -1)])]
+        before = np.repeat(first[topics], len(chosen)).astype(np.int32)[:, None]
+        return cls(
+            table,
+            topics,
+            chosen,
+            np.where(place >= 0, place - before, np.int32(-1)),
+            tied,
+            lengths,
+            codes,
+            keys,
+            counts,
+            levels,
+            qrels.max_grade,
+        )
 
     def __len__(self) -> int:
         return len(self.place)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what can be worked out again and is large."""
-        return {name: value for name, value in self.__dict__.items() if name not in WORKED_OUT}
-
-    def of_systems(self, systems: Ints) -> TopicRankings:
-        """The rankings by some of the systems, of the same documents."""
-        shared = {key: value[np.ix_(systems, systems)] for key, value in self._cache.items() if key[0] == BOTH}
-        return TopicRankings(
-            self.number,
-            self.place[systems],
-            self.tied[systems],
-            self.codes,
-            self.keys,
-            self.counts,
-            self.levels,
-            self.max_grade,
-            shared,
-        )
-
     @property
-    def n_documents(self) -> int:
-        return len(self.codes) - 1
+    def width(self) -> int:
+        return self.place.shape[1]
+
+    def rows_of(self, runs: Ints) -> Ints:
+        """[topic, run]: the rows of some of the runs, by their places here."""
+        rows: Ints = np.arange(len(self.topics))[:, None] * len(self.runs) + runs
+        return rows
+
+    def topic_of(self, rows: Ints) -> Ints:
+        """The place in `topics` of the topic of each row."""
+        return rows // len(self.runs)
+
+    def unknown(self, codes: NDArray[np.int16]) -> Bools:
+        """Which codes are those of documents that may yet be judged."""
+        return (codes == UNJUDGED) | (codes == NEGATIVE)
+
+    @cached_property
+    def code_rows(self) -> NDArray[np.int16]:
+        """[row, rank]: the code of the document there."""
+        return self.codes_of(np.arange(len(self)), self.place)
+
+    def codes_of(self, rows: Ints, documents: NDArray[Any]) -> NDArray[np.int16]:
+        """[row, column]: the codes of documents of the topics of these rows."""
+        return self._of_documents(self.codes, rows, documents)
+
+    def keys_of(self, rows: Ints, documents: NDArray[Any]) -> NDArray[np.uint64]:
+        return self._of_documents(self.keys, rows, documents)
+
+    def _of_documents(self, values: NDArray[Any], rows: Ints, documents: NDArray[Any]) -> NDArray[Any]:
+        width = values.shape[1]
+        column = np.where(documents >= 0, documents, width - 1)
+        return np.take(values, self.topic_of(rows)[:, None] * width + column)
 
     @cached_property
     def unjudged(self) -> Bools:
-        """Of each document, and False for number -1."""
-        return (self.codes == UNJUDGED) | (self.codes == NEGATIVE)
-
-    @cached_property
-    def lengths(self) -> Ints:
-        return (self.place >= 0).sum(axis=1)
+        """[row, rank]"""
+        return self.unknown(self.code_rows)
 
     @cached_property
     def rank(self) -> NDArray[Any]:
-        """[system, document]: from 1, and 0 where not retrieved; the last column stands for number -1."""
-        width = self.place.shape[1]
-        kind = np.int16 if width < np.iinfo(np.int16).max else np.int32  # small, to be looked up in at random
-        rank = np.zeros((len(self), self.n_documents + 1), dtype=kind)
-        ranks = np.broadcast_to(np.arange(1, width + 1, dtype=kind), self.place.shape)
+        """[row, document]: from 1, and 0 where not retrieved; the last column stands for number -1."""
+        kind = np.int16 if self.width < np.iinfo(np.int16).max else np.int32  # small, to be looked up in at random
+        rank = np.zeros((len(self), self.codes.shape[1]), dtype=kind)
+        ranks = np.broadcast_to(np.arange(1, self.width + 1, dtype=kind), self.place.shape)
         np.put_along_axis(rank, self.place, ranks, axis=1)
         rank[:, -1] = 0
         return rank
 
-    def ranks_in(self, systems: Ints, documents: NDArray[Any]) -> NDArray[Any]:
-        """[row, column]: the rank that the system of each row has given a document, 0 where it has not retrieved it."""
+    def ranks_in(self, rows: Ints, documents: NDArray[Any]) -> NDArray[Any]:
+        """[row, column]: the rank that each of these rows has given a document, 0 where it has not retrieved it."""
         # Number -1 comes to the last column of the row before, which stands for it there as well as in its own row.
-        return np.take(self.rank, systems[:, None] * self.rank.shape[1] + documents)
+        return np.take(self.rank, rows[:, None] * self.rank.shape[1] + documents)
 
-    def unjudged_of_all(self, depth: int | None = None) -> int:
-        """How many unjudged documents all systems have together, within the first `depth` places where given."""
-        listed = np.zeros(len(self.codes), dtype=bool)
-        listed[self.place if depth is None else self.place[:, :depth]] = True
-        return int((listed & self.unjudged).sum())
-
-    def unjudged_of_both(self, depth: int | None = None) -> Ints:
-        """[system, system]: how many unjudged documents two systems have together."""
-        key = (BOTH, depth)
-        if key not in self._cache:
-            from scipy.sparse import csr_array
-
-            place = self.place if depth is None else self.place[:, :depth]
-            system, column = np.nonzero(self.unjudged[place])
-            shape = (len(self), self.n_documents)
-            own = csr_array((np.ones(len(system), dtype=np.int32), (system, place[system, column])), shape=shape)
-            shared = (own @ own.T).toarray().astype(np.int64)
-            size = np.diag(shared)
-            self._cache[key] = size[:, None] + size[None, :] - shared
-        found: Ints = self._cache[key]
-        return found
+    def unjudged_of_both(self, a: Ints, b: Ints, depth: int | None = None) -> Ints:
+        """How many unjudged documents two rows of a topic have together, within the first places where given."""
+        runs_a, runs_b = (self.runs[rows % len(self.runs)] for rows in (a, b))
+        return self.table.open_together(depth)[self.topics[self.topic_of(a)], runs_a, runs_b].astype(np.int64)
 
     @cached_property
     def groups(self) -> tuple[Ints, Ints]:
-        """[system, rank]: first and last place, from 1, of the tie group that the place belongs to."""
-        column = np.broadcast_to(np.arange(self.place.shape[1]), self.place.shape)
+        """[row, rank]: first and last place, from 1, of the tie group that the place belongs to."""
+        column = np.broadcast_to(np.arange(self.width), self.place.shape)
+        if not self.tied.any():
+            return column + 1, column + 1
         first = np.maximum.accumulate(np.where(self.tied, 0, column), axis=1)
         starts_next = np.ones(self.place.shape, dtype=bool)
         starts_next[:, :-1] = ~self.tied[:, 1:]
@@ -196,10 +170,11 @@ class TopicRankings:
 
     @cached_property
     def group_marks(self) -> NDArray[np.uint64]:
-        """[system, rank]: the sum of the scrambled keys of the tie group that the place belongs to. Groups in the same
+        """[row, rank]: the sum of the scrambled keys of the tie group that the place belongs to. Groups in the same
         places have the same one if they hold the same documents."""
         first, last = self.groups
-        scrambled = np.where(self.place >= 0, self.keys[self.place], np.uint64(0))
+        keys = self.keys_of(np.arange(len(self)), self.place)
+        scrambled = np.where(self.place >= 0, keys, np.uint64(0))
         scrambled = (scrambled ^ (scrambled >> np.uint64(31))) * np.uint64(0x94D049BB133111EB)
         with np.errstate(over="ignore"):
             sums = np.cumsum(scrambled, axis=1, dtype=np.uint64)
@@ -208,38 +183,41 @@ class TopicRankings:
         return marks
 
     def extreme_ranks(self, gain: Floats, best: bool) -> Floats:
-        """[system, rank]: the rank that the document in each place has at best, or at worst; see `over_ties`."""
+        """[row, rank]: the rank that the document in each place has at best, or at worst; see `over_ties`."""
         key = (gain.tobytes(), best)
         if key not in self._cache:
             self._cache[key] = _extreme_ranks(self, gain, best)
-        found: Floats = self._cache[key]
-        return found
+        ranks: Floats = self._cache[key]
+        return ranks
 
-    def evidence(self, systems: Ints | None = None, universe: Ints | None = None) -> Evidence:
-        """The systems' rankings as evidence, a row for each system; `universe` counts the documents that may join R."""
-        place = self.place if systems is None else self.place[systems]
-        tied = self.tied if systems is None else self.tied[systems]
-        return self.as_evidence(self.codes[place], tied, (place >= 0).sum(axis=1), universe)
+    def evidence(self, rows: Ints | None = None, universe: Ints | None = None) -> Evidence:
+        """The rankings as evidence, all or some rows; `universe` counts the documents that may join R."""
+        chosen = np.arange(len(self)) if rows is None else rows
+        return self.as_evidence(
+            chosen, self.code_rows[chosen], self.tied[chosen], self.lengths[chosen], universe=universe
+        )
 
     def as_evidence(
         self,
+        rows: Ints,
         codes: NDArray[np.int16],
-        tied: Bools,
-        lengths: Ints,
-        universe: Ints | None = None,
+        tied: Bools | None = None,
+        lengths: Ints | None = None,
         counts: Ints | None = None,
+        universe: Ints | None = None,
     ) -> Evidence:
-        rows = len(codes)
+        """Evidence with these codes on the topics of some rows; without ties unless given."""
+        topic = self.topic_of(rows)
         return Evidence(
-            topics=[""] * rows,
+            topics=[""] * len(rows),
             codes=codes,
-            tied=tied,
-            lengths=lengths,
+            tied=np.zeros(codes.shape, dtype=bool) if tied is None else tied,
+            lengths=self.lengths[rows] if lengths is None else lengths,
             levels=self.levels,
             max_grade=self.max_grade,
-            counts=np.broadcast_to(self.counts, (rows, len(self.counts))) if counts is None else counts,
+            counts=self.counts[topic] if counts is None else counts,
             unjudged_in_universe=universe,
-            topic_numbers=np.full(rows, self.number),
+            topic_numbers=self.topics[topic],
         )
 
     def pairs(
@@ -250,28 +228,29 @@ class TopicRankings:
         others: Ints | None = None,
         universe_depth: int | None = None,
     ) -> PairEvidence:
-        """The pairs (a, b) of systems, with the documents of the first `depth` places of either.
+        """The pairs (a, b) of rows, each of one topic, with the documents of the first `depth` places of either.
 
         `others` counts the further unjudged documents of each pair's universe. Documents deeper than `universe_depth`
         in both runs are taken as not relevant.
         """
-        width = self.place.shape[1] if depth is None else min(depth, self.place.shape[1])
+        width = self.width if depth is None else min(depth, self.width)
         places = np.arange(1, width + 1)
-        at_a, at_b = self.place[a][:, :width], self.place[b][:, :width]
+        first_places = self.place[:, :width]
+        at_a, at_b = first_places[a], first_places[b]
         rank_in_b, rank_in_a = self.ranks_in(b, at_a), self.ranks_in(a, at_b)
         new = (rank_in_a == 0) | (rank_in_a > width)
         documents = np.hstack([at_a, np.where(new, at_b, -1)])
         rank_a = np.hstack([np.broadcast_to(places, at_a.shape), rank_in_a])
         rank_b = np.hstack([rank_in_b, np.broadcast_to(places, at_b.shape)])
         columns_b = np.where(new, width + places - 1, rank_in_a - 1)
-        codes = self.codes[documents]
+        codes = self.codes_of(a, documents)
         if universe_depth is not None:
             shallow = ((rank_a > 0) & (rank_a <= universe_depth)) | ((rank_b > 0) & (rank_b <= universe_depth))
-            codes = np.where(self.unjudged[documents] & ~shallow, np.int16(EXCLUDED), codes)
+            codes = np.where(self.unknown(codes) & ~shallow, np.int16(EXCLUDED), codes)
         if others is None:
             others = np.zeros(len(a), dtype=np.int64)
         return PairEvidence(
-            topic=self,
+            block=self,
             a=a,
             b=b,
             documents=documents,
@@ -286,32 +265,32 @@ class TopicRankings:
         )
 
 
-def _same_groups(topic: TopicRankings, a: Ints, b: Ints, documents: Ints) -> Ints:
+def _same_groups(block: RankingBlock, a: Ints, b: Ints, documents: Ints) -> Ints:
     """The tie group of each document where both systems have the same documents, tied, in the same places.
 
     Then any order of ties gives the document the same rank in both. ALONE for all others.
     """
-    first, last = topic.groups
+    first, last = block.groups
     found = np.full(documents.shape, ALONE)
-    rank_a, rank_b = topic.ranks_in(a, documents), topic.ranks_in(b, documents)
+    rank_a, rank_b = block.ranks_in(a, documents), block.ranks_in(b, documents)
     row, column = np.nonzero((rank_a > 0) & (rank_b > 0) & (documents >= 0))
     in_a, in_b = ((systems[row], rank[row, column] - 1) for systems, rank in ((a, rank_a), (b, rank_b)))
     # A group is told by its places and the mark of its documents.
     same = (last[in_a] > first[in_a]) & (first[in_a] == first[in_b]) & (last[in_a] == last[in_b])
-    same &= topic.group_marks[in_a] == topic.group_marks[in_b]
+    same &= block.group_marks[in_a] == block.group_marks[in_b]
     found[row[same], column[same]] = first[in_a][same]
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class PairEvidence:
-    """Pairs of one topic's rankings, a row for each pair (A, B), a column for each document of either.
+    """Pairs of rankings, a row for each pair (A, B) of one topic, a column for each document of either.
 
     Ranks may be those of the files, or with `over_ties` the best that A and the worst that B can give each document.
     """
 
-    topic: TopicRankings
-    a: Ints
+    block: RankingBlock
+    a: Ints  # rows of the block
     b: Ints
     documents: Ints  # [row, column], -1 for none
     codes: NDArray[np.int16]  # [row, column]
@@ -327,28 +306,36 @@ class PairEvidence:
     def __len__(self) -> int:
         return len(self.a)
 
+    @property
+    def width(self) -> int:
+        """Places of the longest ranking."""
+        return self.block.width
+
     @cached_property
     def unjudged(self) -> Bools:
-        return (self.codes == UNJUDGED) | (self.codes == NEGATIVE)
+        return self.block.unknown(self.codes)
+
+    @cached_property
+    def counts(self) -> Ints:
+        """[row, level]: judged documents of the topic, whether retrieved or not."""
+        return self.block.counts[self.block.topic_of(self.a)]
 
     @cached_property
     def shared(self) -> Ints:
         """[row, column]: a tie group that both have in the same places, or ALONE; ranks of files are their own."""
-        if not self.over_all_orders or not self.topic.tied.any():
+        if not self.over_all_orders or not self.block.tied.any():
             return np.broadcast_to(np.int64(ALONE), self.codes.shape)
-        return _same_groups(self.topic, self.a, self.b, self.documents)
+        return _same_groups(self.block, self.a, self.b, self.documents)
 
     @cached_property
     def levels(self) -> Floats:
-        return self.topic.levels
+        return self.block.levels
 
     @cached_property
     def one(self) -> Evidence:
         """Evidence with a row for each pair and no ranking: what measures ask for grades and counts."""
-        rows = len(self)
-        return self.topic.as_evidence(
-            np.zeros((rows, 1), dtype=np.int16), np.zeros((rows, 1), dtype=bool), np.zeros(rows, dtype=np.int64)
-        )
+        codes = np.zeros((len(self), 1), dtype=np.int16)
+        return self.block.as_evidence(self.a, codes, lengths=np.zeros(len(self), dtype=np.int64))
 
     def swapped(self) -> PairEvidence:
         """(B, A) for (A, B)."""
@@ -368,7 +355,11 @@ class PairEvidence:
         return replace(self, others=others)
 
     def rows(self, chosen: Ints | Bools) -> PairEvidence:
-        return replace(self, **{name: getattr(self, name)[chosen] for name in BY_ROW})
+        some = replace(self, **{name: getattr(self, name)[chosen] for name in BY_ROW})
+        for name in ("places_a", "places_b"):
+            if name in self.__dict__:  # which take longer to look up again
+                some.__dict__[name] = tuple(places[chosen] for places in self.__dict__[name])
+        return some
 
     # -- completions -----------------------------------------------------------------------------------------------
 
@@ -377,11 +368,11 @@ class PairEvidence:
 
         `others` says how many of the other documents have the greatest level of the judgments.
         """
-        levels = len(self.topic.levels)
+        levels = len(self.levels)
         new = np.where(self.unjudged & (codes >= JUDGED), codes - JUDGED, levels)
         cells = new + np.arange(len(self))[:, None] * (levels + 1)
         added = np.bincount(cells.ravel(), minlength=len(self) * (levels + 1)).reshape(len(self), levels + 1)[:, :-1]
-        counts = self.topic.counts + added
+        counts = self.counts + added
         left = self.others
         if others is not None:
             counts[:, -1] += others
@@ -390,8 +381,7 @@ class PairEvidence:
         sides = []
         for columns, length in ((self.columns_a, self.length_a), (self.columns_b, self.length_b)):
             side = np.take_along_axis(codes, columns, axis=1)
-            tied = np.zeros(side.shape, dtype=bool)
-            sides.append(self.topic.as_evidence(side, tied, length, still + left, counts))
+            sides.append(self.block.as_evidence(self.a, side, None, length, counts, still + left))
         return sides[0], sides[1]
 
     def reordered(self, priority: Floats) -> PairEvidence:
@@ -423,9 +413,9 @@ class PairEvidence:
     def places_b(self) -> tuple[Floats, Floats]:
         return self._places(self.b, self.rank_b)
 
-    def _places(self, systems: Ints, rank: Floats) -> tuple[Floats, Floats]:
-        first, last = self.topic.groups
-        return _at_ranks(first, systems, rank), _at_ranks(last, systems, rank)
+    def _places(self, rows: Ints, rank: Floats) -> tuple[Floats, Floats]:
+        first, last = self.block.groups
+        return _at_ranks(first, rows, rank), _at_ranks(last, rows, rank)
 
     @cached_property
     def tied(self) -> Bools:
@@ -455,27 +445,27 @@ class PairEvidence:
             over_all_orders=True,
         )
 
-    def _extreme(self, systems: Ints, rank: Floats, gain: Floats, best: bool) -> Floats:
-        return _at_ranks(self.topic.extreme_ranks(gain, best), systems, rank)
+    def _extreme(self, rows: Ints, rank: Floats, gain: Floats, best: bool) -> Floats:
+        return _at_ranks(self.block.extreme_ranks(gain, best), rows, rank)
 
 
-def _at_ranks(values: NDArray[Any], systems: Ints, rank: Floats) -> Floats:
-    """[row, column]: of values [system, rank] that at the rank that the system of each row has there, or ABSENT."""
+def _at_ranks(values: NDArray[Any], rows: Ints, rank: Floats) -> Floats:
+    """[row, column]: of values [row, rank] of the block that at the rank that one of its rows has there, or ABSENT."""
     retrieved = np.isfinite(rank)
-    at = systems[:, None] * values.shape[1] + np.where(retrieved, rank, 1).astype(np.int64) - 1
+    at = rows[:, None] * values.shape[1] + np.where(retrieved, rank, 1).astype(np.int64) - 1
     return np.where(retrieved, np.take(values, at), ABSENT)
 
 
-def _extreme_ranks(topic: TopicRankings, gain: Floats, best: bool) -> Floats:
-    """[system, rank]: the rank that the document in each place has at best, or at worst, as `over_ties` says."""
-    first, last = topic.groups
+def _extreme_ranks(block: RankingBlock, gain: Floats, best: bool) -> Floats:
+    """[row, rank]: the rank that the document in each place has at best, or at worst, as `over_ties` says."""
+    first, last = block.groups
     extreme = np.broadcast_to(np.arange(1.0, first.shape[1] + 1), first.shape).copy()
     row, column = np.nonzero(last > first)
     if not len(row):
         return extreme
     first, last = first[row, column], last[row, column]
-    codes = topic.codes[topic.place[row, column]]
-    worth, unknown = gain[codes], topic.unjudged[topic.place[row, column]]
+    codes = block.code_rows[row, column]
+    worth, unknown = gain[codes], block.unjudged[row, column]
     # Known documents of a group in order of their gain, greatest first for the best; unjudged ones behind.
     number = np.cumsum(np.append(True, (row[1:] != row[:-1]) | (first[1:] != first[:-1]))) - 1
     order = np.lexsort((np.where(unknown, np.inf, -worth), number))

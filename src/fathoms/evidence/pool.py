@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data import keys, widths
-from fathoms.data.lines import Text
+from fathoms.base.choices import PrefixOrder as PrefixOrder
+from fathoms.data import keys
 from fathoms.data.qrels import JUDGED, PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
-from fathoms.data.topics import topic_order
+from fathoms.evidence.candidates import DocumentTable, candidates
 from fathoms.evidence.evidence import Evidence, PoolEvidence
 from fathoms.evidence.order import Precision, Ties
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from fathoms.evidence.align import Aligned, Ranked
 
 NEVER = np.iinfo(np.int32).max  # the depth of a document that no contributing run retrieved
-BATCH = 4_000_000  # rows gathered before those of one document are made one
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,85 +49,30 @@ class Pool:
         )
 
 
-def make_pool(rankings: Iterable[Ranked], qrels: Qrels, depth: int) -> Pool:
-    """Pool the top `depth` of each ranking; what lies deeper is not looked at."""
-    topic, pair_keys, documents, least = _gathered(_rows(ranked, ranked.rank <= depth) for ranked in rankings)
-    judgment = qrels.lookup.find(pair_keys, documents)
+def make_pool(pooled: DocumentTable, qrels: Qrels) -> Pool:
+    """The pool that these documents are, those of the contributing runs to some depth."""
+    least = pooled.least_ranks()[0].astype(np.int32)
+    judged = pooled.judgment >= 0
     judged_depth = np.full(len(qrels), NEVER, dtype=np.int32)
-    judged_depth[judgment[judgment >= 0]] = least[judgment >= 0]
-    # A negative grade leaves its document unjudged.
-    unknown = (judgment < 0) | (qrels.grades[judgment] < 0)
+    judged_depth[pooled.judgment[judged]] = least[judged]
+    unknown = ~pooled.judged  # a negative grade leaves its document unjudged
     return Pool(
         qrels=qrels,
-        lookup=keys.Lookup(pair_keys, documents),
+        lookup=pooled.lookup,
         depth=least,
         judged_depth=judged_depth,
-        unjudged_topic=topic[unknown],
+        unjudged_topic=pooled.topic[unknown],
         unjudged_depth=least[unknown],
     )
 
 
-Rows = tuple[NDArray[np.int32], keys.Keys, Text, NDArray[np.int32]]  # topic, key, document, depth
-
-
-def _rows(ranked: Ranked, chosen: NDArray[np.bool_]) -> Rows:
-    at = np.flatnonzero(chosen)
-    documents = ranked.run.documents[ranked.rows[at]]
-    return ranked.topic[at], ranked.keys[at], documents, ranked.rank[at].astype(np.int32)
-
-
-def _gathered(parts: Iterable[Rows]) -> Rows:
-    """The union of many parts, made whenever enough of them have come."""
-    waiting: list[Rows] = []
-    for part in parts:
-        waiting.append(part)
-        if sum(len(one[0]) for one in waiting[1:]) > BATCH:
-            waiting = [union(waiting)]
-    return union(waiting)
-
-
-def union(parts: list[Rows]) -> Rows:
-    """Each document once, at its least depth."""
-    topics, keys_of_pairs, ids, depths = zip(*parts, strict=True)
-    topic, pair_keys, depth = (np.concatenate(column) for column in (topics, keys_of_pairs, depths))
-    documents = widths.joined(ids)
-    order = np.argsort(pair_keys)
-    ordered = pair_keys[order]
-    again = 1 + np.flatnonzero(ordered[1:] == ordered[:-1])
-    first = np.ones(len(order), dtype=bool)
-    first[again] = False
-    if (documents[order[again]] != documents[order[again - 1]]).any():
-        # One key for two documents: about never, and settled by the strings.
-        order = np.lexsort((documents, pair_keys))
-        first[1:] = pair_keys[order[1:]] != pair_keys[order[:-1]]
-        first[1:] |= documents[order[1:]] != documents[order[:-1]]
-    start = np.flatnonzero(first)
-    kept = order[start]
-    least = np.minimum.reduceat(depth[order], start) if len(start) else depth
-    return topic[kept], pair_keys[kept], documents[kept], least
-
-
-def judged_depths(rankings: Iterable[Ranked], qrels: Qrels) -> NDArray[np.int32]:
+def judged_depths(rankings: Iterable[Ranked | Aligned], qrels: Qrels) -> NDArray[np.int32]:
     """For each judgment the least depth of its document in any of the rankings, NEVER where none has it."""
     depth = np.full(len(qrels), NEVER, dtype=np.int32)
-    for ranked in rankings:
-        found = ranked.judgment >= 0
-        row = ranked.judgment[found]
-        depth[row] = np.minimum(depth[row], ranked.rank[found])
+    for ranking in rankings:
+        row, rank = ranking.judged
+        depth[row] = np.minimum(depth[row], rank)
     return depth
-
-
-def least_depths(aligned: Iterable[Aligned], n_judgments: int) -> NDArray[np.int32]:
-    """For each judgment the least depth at which any of the runs has its document, NEVER where none has it."""
-    depths = np.full(n_judgments, NEVER, dtype=np.int32)
-    for one in aligned:
-        judgment = one.judgment
-        if judgment is None:
-            raise ValueError("align with trace=True first")
-        column = np.broadcast_to(np.arange(1, judgment.shape[1] + 1, dtype=np.int32), judgment.shape)
-        found = judgment >= 0
-        depths[judgment[found]] = np.minimum(depths[judgment[found]], column[found])
-    return depths
 
 
 # -- fewer judgments ------------------------------------------------------------------------------------------
@@ -162,9 +106,6 @@ def _pool_with_judgments(pool: PoolEvidence, kept: NDArray[np.bool_]) -> PoolEvi
         unjudged_depth=np.append(pool.unjudged_depth, pool.judged_depth[gone]),
         unjudged_topic=np.append(pool.unjudged_topic, pool.judged_topic[gone]),
     )
-
-
-PrefixOrder = Literal["file", "shuffle"]
 
 
 def prefix_order(depth: NDArray[np.int32], rng: np.random.Generator | None = None) -> NDArray[np.int64]:
@@ -243,23 +184,10 @@ def pool_documents(
     seed: int | None = None,
 ) -> list[tuple[str, str, int]]:
     """Topic, document and least depth of what is to be judged, topic by topic and shallowest first."""
-    from fathoms.evidence.align import rank
-
-    names = list(dict.fromkeys(topic for run in runs for topic in run.topics))
-    topics = [names[i] for i in topic_order(names)]
-    nothing = np.empty(0, dtype=np.int32)
-    blank = Qrels(topics, nothing, np.empty(0, dtype="S8"), np.empty(0))
-    parts = []
-    for run in runs:
-        ranked = rank(run, blank, ties, precision)
-        top = np.flatnonzero(ranked.rank <= (depth or NEVER))
-        documents = run.documents[ranked.rows[top]]
-        parts.append((ranked.topic[top], ranked.keys[top], documents, ranked.rank[top].astype(np.int32)))
-    topic, _, documents, least = union(parts)
-    by_id = np.lexsort((documents, topic))
-    topic, documents, least = topic[by_id], documents[by_id], least[by_id]
+    found = candidates(dict(zip(map(str, range(len(runs))), runs, strict=True)), depth, ties, precision)
+    topic, least = found.topic, found.least_ranks()[0].astype(np.int32)
     rng = None if seed is None else np.random.default_rng(seed)
     order = prefix_order(least, rng)
     order = order[_chosen(order, topic, least, depth, budget, per_topic)[order]]
     order = order[np.argsort(topic[order], kind="stable")]
-    return [(topics[topic[i]], documents[i].decode(errors="surrogateescape"), int(least[i])) for i in order]
+    return [(found.topics[topic[i]], found.documents[i].decode(errors="surrogateescape"), int(least[i])) for i in order]

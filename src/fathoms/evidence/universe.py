@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import kernel
-from fathoms.data.arrays import distinct
+from fathoms.base import kernel
+from fathoms.base.arrays import distinct
 from fathoms.data.keys import Keys
 from fathoms.data.qrels import NEGATIVE, UNJUDGED
 from fathoms.evidence.evidence import Bools, Ints

@@ -8,6 +8,12 @@ because ties were broken in another order. How complete the pool is, the runs wi
 as complete as they are is taken to have contributed, also where it is too short to have an edge itself.
 
 Where there is no edge (all documents are judged, or so many per topic), the depth is what most runs are judged through.
+
+A handful of runs judged by chance may look like a pool. Who contributed can be told (`AssumedPool.sure`) only where
+several runs have an edge of their own at the common depth, and no run is judged half as completely as they are: then
+every run either clearly fits the pool or clearly does not. Of a run that would fit in another order of its ties it
+cannot be told either, since the pool may have been made in that order. Elsewhere the runs named are a stand-in, and the
+sentence says that it cannot be told.
 """
 
 from __future__ import annotations
@@ -18,11 +24,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import ratio
+from fathoms.base.arrays import ratio
+from fathoms.base.text import pluralise
+from fathoms.base.tolerances import SAME
 from fathoms.data.qrels import JUDGED, PADDING
 from fathoms.evidence.align import Ranked
 from fathoms.evidence.evidence import Bools, Evidence, Floats
-from fathoms.text import pluralise
 
 NEARLY_COMPLETE = 0.85  # of the documents above an edge; fewer would be a sample, and no pool
 JUDGED_SHARE = 0.9  # without an edge: ranks at which this share is judged
@@ -31,6 +38,11 @@ EDGE_Z = 3.0  # standard errors of the drop, over all runs together
 WINDOW = 10  # an edge at rank d is looked for in d / WINDOW ranks on either side
 TOLERANCE = 0.01  # in the share of the first d documents, beside two standard errors
 UNKNOWN_DEPTH = 10  # where no run is judged through its first ranks
+OWN_EDGES = 2  # runs with an edge of their own, to be sure of a pool
+SHARPER = 4.0  # times as many unjudged documents just below a run's own edge as just above it
+APART = 2.0  # times as many unjudged documents in any run outside as in any run of the pool
+CLEARLY = 2.5  # standard errors of both differences
+SHOWN_NAMES = 3
 
 
 @dataclass(frozen=True)
@@ -39,12 +51,21 @@ class JudgedByRank:
 
     retrieved: NDArray[np.int64]
     judged: NDArray[np.int64]
+    at_best: NDArray[np.int64] | None = None  # judged, if of equal scores those that are judged came first
 
 
 def judged_by_rank(ranked: Ranked) -> JudgedByRank:
     retrieved = np.bincount(ranked.rank)[1:]
     judged = np.bincount(ranked.rank[ranked.codes >= JUDGED], minlength=len(retrieved) + 1)[1:]
-    return JudgedByRank(retrieved, judged)
+    return JudgedByRank(retrieved, judged, _judged_first(ranked, len(retrieved)) if ranked.tied.any() else judged)
+
+
+def _judged_first(ranked: Ranked, length: int) -> NDArray[np.int64]:
+    """How many documents at each rank would be judged if, of equal scores, the judged ones came first."""
+    scores, judged = ranked.run.scores[ranked.rows].astype(np.float32), ranked.codes >= JUDGED
+    starts = (ranked.rank == 1) | ~ranked.tied | (scores != np.roll(scores, 1))
+    group = np.cumsum(starts)
+    return np.bincount(ranked.rank[judged[np.lexsort((~judged, group))]], minlength=length + 1)[1:]
 
 
 def pooled_depth(evidences: Iterable[Evidence]) -> int:
@@ -66,6 +87,7 @@ class AssumedPool:
     share: float  # of the first `depth` documents of these runs that is judged
     sentence: str
     known: bool = True  # False: no run is judged through its first ranks, and the depth stands for nothing
+    sure: bool = True  # False: it cannot be told from what is judged, and these runs stand in for the contributors
 
 
 def infer_pool(profiles: Mapping[str, JudgedByRank], named: Sequence[str] | None = None) -> AssumedPool:
@@ -75,16 +97,67 @@ def infer_pool(profiles: Mapping[str, JudgedByRank], named: Sequence[str] | None
     edge = _edge(retrieved, judged)
     if edge is None:
         depth, chosen, known = _without_edge([profiles[name] for name in names])
+        sure = bool((judged[:, -1] >= retrieved[:, -1]).all())  # then all depths are alike
     else:
-        depth, complete = edge
-        known = True
-        count = retrieved[:, depth]
-        error = np.sqrt(ratio(np.full(len(count), complete * (1 - complete)), count))
-        chosen = (count > 0) & (ratio(judged[:, depth], count) >= complete - TOLERANCE - 2 * error)
-    found = names if named is not None else [name for name, one in zip(names, chosen, strict=True) if one]
-    at = [names.index(name) for name in found]
-    share = float(judged[at, depth].sum() / max(1, retrieved[at, depth].sum()))
-    return AssumedPool(found, depth, share, _sentence(found, depth, share, len(profiles), named is None, known), known)
+        (depth, complete), known = edge, True
+        at_best = np.array([_judged_at_best(profiles[name], depth) for name in names])
+        clear = _clearly_pooled(retrieved, judged, depth, at_best)
+        sure = clear is not None
+        chosen = _as_complete(retrieved[:, depth], judged[:, depth], complete) if clear is None else clear
+    if named is not None:
+        chosen, sure = np.ones(len(names), dtype=bool), True
+    share = float(judged[chosen, depth].sum() / max(1, retrieved[chosen, depth].sum()))
+    contributors = [name for name, is_chosen in zip(names, chosen.tolist(), strict=True) if is_chosen]
+    sentence = _sentence(contributors, depth, share, len(profiles), named is None, known, sure)
+    return AssumedPool(contributors, depth, share, sentence, known, sure)
+
+
+def _as_complete(retrieved: Floats, judged: Floats, complete: float) -> Bools:
+    """Which runs have as great a share of their first documents judged as the pool has."""
+    error = np.sqrt(ratio(np.full(len(retrieved), complete * (1 - complete)), retrieved))
+    return np.asarray((retrieved > 0) & (ratio(judged, retrieved) >= complete - TOLERANCE - 2 * error))
+
+
+def _judged_at_best(profile: JudgedByRank, depth: int) -> int:
+    """How many of the first documents are judged in the order of ties that is best for that."""
+    return int((profile.judged if profile.at_best is None else profile.at_best)[:depth].sum())
+
+
+def _clearly_pooled(retrieved: Floats, judged: Floats, depth: int, at_best: Floats) -> Bools | None:
+    """The runs that contributed to a pool of this depth; None where a run could be of either kind, be it that so many
+    of its documents are judged `at_best`, in another order of ties."""
+    rate, n = _unjudged_rates(retrieved, judged, 0, depth)
+    width = max(2, depth // 5)
+    above, n_above = _unjudged_rates(retrieved, judged, depth // 2, depth)
+    below, n_below = _unjudged_rates(retrieved, judged, depth, min(depth + width, retrieved.shape[1] - 1))
+    own_edge = (below > SHARPER * above) & (below - above >= CLEARLY * _spread(above, n_above, below, n_below))
+    if own_edge.sum() < OWN_EDGES:
+        return None
+    typical = float(np.median(rate[own_edge]))
+    inside = rate <= typical + np.maximum(min(typical, TOLERANCE), 3 * np.sqrt(typical * (1 - typical) / n))
+    outside = ~inside & (retrieved[:, depth] > 0)
+    if (inside & own_edge).sum() < OWN_EDGES:
+        return None
+    if outside.any():
+        worst = int(np.where(inside, rate, -1.0).argmax())
+        least = (retrieved[:, depth] - at_best + 0.5) / n  # that another order of ties could make it
+        nearest = int(np.where(outside, least, 2.0).argmin())
+        error = _spread(rate[worst], n[worst], least[nearest], n[nearest])
+        if least[nearest] < APART * rate[worst] or least[nearest] - rate[worst] < CLEARLY * error:
+            return None
+    return np.asarray(inside & (retrieved[:, depth] > 0))
+
+
+def _unjudged_rates(retrieved: Floats, judged: Floats, start: int, end: int) -> tuple[Floats, Floats]:
+    """The share of the documents at ranks after `start` and up to `end` that is not judged, with half a document of
+    prior for each outcome, and how many documents that counts."""
+    n = retrieved[:, end] - retrieved[:, start]
+    return (n - (judged[:, end] - judged[:, start]) + 0.5) / (n + 1), n + 1
+
+
+def _spread(p: Floats, n: Floats, q: Floats, m: Floats) -> Floats:
+    """The standard error of the difference of two shares."""
+    return np.asarray(np.sqrt(p * (1 - p) / n + q * (1 - q) / m))
 
 
 def _cumulated(profiles: Sequence[JudgedByRank]) -> tuple[Floats, Floats]:
@@ -147,18 +220,20 @@ def _without_edge(profiles: Sequence[JudgedByRank]) -> tuple[int, Bools, bool]:
 def judged_through(profile: JudgedByRank) -> float:
     """Through how many ranks (nearly) all of a run's documents are judged, whatever single ranks have by chance: the
     share is taken to fall with the rank. inf where the run ends first."""
-    from scipy.optimize import isotonic_regression
-
     some = profile.retrieved > 0
     if not some.any():
         return 0.0
-    retrieved = profile.retrieved[some].astype(np.float64)
-    falling = isotonic_regression(profile.judged[some] / retrieved, weights=retrieved, increasing=False).x
-    short = falling < JUDGED_SHARE
-    return float(short.argmax()) if short.any() else np.inf
+    # The falling shares that fit best (isotonic regression) are up to the threshold just down to the rank at which what
+    # is judged beyond it, summed from the first rank on, is most: the last such rank.
+    beyond = np.cumsum(profile.judged[some] - JUDGED_SHARE * profile.retrieved[some])
+    most = max(float(beyond.max()), 0.0)
+    through = int(np.flatnonzero(np.append(0.0, beyond) >= most - SAME * profile.retrieved.sum())[-1])
+    return np.inf if through == len(beyond) else float(through)
 
 
-def _sentence(names: Sequence[str], depth: int, share: float, given: int, assumed: bool, known: bool) -> str:
+def _sentence(
+    names: Sequence[str], depth: int, share: float, given: int, assumed: bool, known: bool, sure: bool
+) -> str:
     if not known:
         return (
             f"assumed pool: unknown, since no run is judged through its first ranks; all {pluralise(given, 'run')} and "
@@ -167,4 +242,11 @@ def _sentence(names: Sequence[str], depth: int, share: float, given: int, assume
     judged = f"{'' if share > 0.995 else f'{share:.1%} '}judged through rank {depth:,}"
     if not assumed:
         return f"pool: {pluralise(len(names), 'contributing run')} given, {judged}"
-    return f"assumed pool: {len(names):,} of {pluralise(given, 'run')}, {judged} (no --pooled list given)"
+    who = f"{len(names):,} of {pluralise(given, 'run')} ({', '.join(names[:SHOWN_NAMES])}"
+    who += ", ...)" if len(names) > SHOWN_NAMES else ")"
+    if sure:
+        return f"assumed pool: {who}, {judged} (no --pooled list given)"
+    return (
+        "assumed pool: the judgments cannot tell which runs contributed; taken as contributors here: "
+        f"{who}, {judged} (name them with --pooled FILE)"
+    )

@@ -12,62 +12,42 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from fathoms import choices
-from fathoms.choices import checked
+from fathoms.base import choices
+from fathoms.base.choices import Topics, checked
+from fathoms.base.errors import FathomsError, InputError
+from fathoms.base.files import read_bytes
+from fathoms.base.parallel import parallel_map, set_patience
+from fathoms.base.text import pluralise
 from fathoms.data.file_names import stem
-from fathoms.data.files import read_bytes
 from fathoms.data.formats import registry
 from fathoms.data.qrels import Qrels, read_qrels
-from fathoms.data.runs import Names, Run, Runs, scan_runs
+from fathoms.data.runs import Run, Runs, scan_runs
 from fathoms.data.topic_groups import read_topic_groups
-from fathoms.errors import FathomsError, InputError
 from fathoms.evidence.align import Aligned, Alignment, Ranked, rank, reranked
+from fathoms.evidence.candidates import DocumentTable, document_table
+from fathoms.evidence.evidence import Evidence
 from fathoms.evidence.order import Precision, Ties, default_precision
 from fathoms.evidence.pool import Pool, make_pool
 from fathoms.evidence.universe import Limit, UnjudgedKeys, gathered, union, unjudged_keys
 from fathoms.experiment.assumed_pool import AssumedPool, infer_pool
+from fathoms.experiment.reading import Reading, ReadingOptions
+from fathoms.experiment.scoring import score_all
 from fathoms.experiment.survey import Survey, joined, survey
 from fathoms.experiment.topics import left_out, no_topic_matches, topic_notes, unanswered
-from fathoms.measures.base import Measure
+from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import parse_measure
-from fathoms.parallel import check_scheduler, parallel_map, set_patience
-from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-Topics = Literal["all", "intersect"]
 Part = tuple[str, Callable[[], Run] | None]  # a run's name, and what reads some of its topics; None: all of it
 Result = TypeVar("Result")
 
-MEMORY_MB = 2000
 GROUPS = 8  # of runs, for what takes a first pass over them
-
-
-class ReadingOptions(TypedDict, total=False):
-    """The keywords of an Experiment, for functions that pass them on."""
-
-    pooled: Sequence[str] | str | os.PathLike[str] | None
-    groups: Mapping[str, str] | str | os.PathLike[str] | None
-    topic_groups: Mapping[str, Any] | str | os.PathLike[str] | None
-    group_by: Sequence[str] | str | None
-    topics: Topics
-    ties: Ties
-    score_precision: Precision | None
-    bounds: str | None
-    universe: str | float | None
-    universe_depth: int | None
-    lenient: bool
-    junk: float | None
-    band: str | float | None
-    names: Names
-    workers: int
-    scheduler: str | None
-    patience: float
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -89,110 +69,34 @@ class Options:
         return self.precision or default_precision(self.ties)
 
 
-class BaseExperiment:
+class BaseExperiment(Reading):
     """Judgments, runs and how to read them. Judgments are read when first used, and each run once."""
 
-    def __init__(
-        self,
-        qrels: Any,
-        runs: Any,
-        *,
-        pooled: Sequence[str] | str | os.PathLike[str] | None = None,
-        groups: Mapping[str, str] | str | os.PathLike[str] | None = None,
-        topic_groups: Mapping[str, Any] | str | os.PathLike[str] | None = None,
-        group_by: Sequence[str] | str | None = None,
-        topics: Topics = "all",
-        ties: Ties = "trec",
-        score_precision: Precision | None = None,
-        bounds: str | None = None,
-        universe: str | float | None = None,
-        universe_depth: int | None = None,
-        lenient: bool = False,
-        junk: float | None = None,
-        band: str | float | None = None,
-        names: Names = "file",
-        workers: int = 2,
-        scheduler: str | None = None,
-        patience: float = choices.PATIENCE,
-        seed: int = 0,
-        memory_mb: float = MEMORY_MB,
-    ) -> None:
-        """
-        Parameters
-        ----------
-        qrels
-            judgments: a file, a frame, a dict {topic: {document: grade}}, `irds:ID`, or None where there are none yet
-        runs
-            files, folders, globs, frames, dicts, or a dict of these by name; None where there are none, for `labels`
-        pooled
-            names of the runs that contributed to the pool, or a file that lists them; by default inferred from what is
-            judged
-        groups
-            the team of each run, as a dict or a file of lines `run<TAB>team`
-        topic_groups, group_by
-            groups of topics, by which `evaluate`, `compare`, `gate` and `report` look too: a dict {topic: group} or
-            {topic: {column: group}}, or a file with a topic per line; `group_by` names the columns that count
-        topics
-            `all` topics of the judgments (a missing one counts 0), or with `intersect` those that runs answer: in
-            `evaluate` each run's own, elsewhere those of any run
-        ties
-            the order of equal scores: `trec`, `run`, `rank`, `score-rank` or `expected`
-        score_precision
-            how scores are compared: `float32` or `float64`; by default as trec_eval does under `trec`
-        bounds, universe
-            set these parameters for all measures that have them; `universe` says which unjudged documents ranges are
-            over: `auto` (those of all runs of a table), `run` (each run's own), `all` (those of all given runs), a
-            number (so many unseen ones per topic beside those) or `inf` (any number of them)
-        universe_depth
-            only documents that some given run has in its first places, so many, belong to the universe
-        lenient
-            skip bad lines and later duplicates, and say how many
-        junk
-            a negative grade that means judged and not relevant, such as -2 for spam
-        band
-            put each run's documents into geometric bands of ranks that grow by this factor, such as 1.4, in the order
-            of `ties` (under `expected` that of the file); inside a band they are tied
-        names
-            name runs by their `file` or by their `tag`
-        workers, scheduler, patience
-            how many runs are worked on at a time; the address of a Dask cluster, and for how many seconds to wait while
-            it has no workers: one setting for the whole process, so the last one given counts
-        seed
-            seed of everything drawn at random
-        memory_mb
-            how much of the runs may be kept in memory between calls; larger ones are read again
-        """
-        self.lenient: bool = checked("lenient", choices.flag, lenient)
-        self.junk: float | None = None if junk is None else checked("junk", choices.nonrelevant_grade, junk)
-        self.bounds = None if bounds is None else checked("bounds", choices.one_of, choices.BOUNDS, bounds)
-        self.universe = None if universe is None else checked("universe", choices.universe, universe)
-        precision = score_precision
-        if precision is not None:
-            checked("score_precision", choices.one_of, choices.PRECISIONS, precision)
+    def set_up(self, qrels: Any, runs: Any, *, memory_mb: float, **given: Unpack[ReadingOptions]) -> None:
+        """`given` are all keywords of `Reading`, checked."""
+        self.lenient, self.junk, self.named_by = given["lenient"], given["junk"], given["names"]
+        self.bounds, self.universe = given["bounds"], given["universe"]
+        band = given["band"]
         options = Options(
-            ties=cast(Ties, checked("ties", choices.one_of, choices.TIES, ties)),
-            precision=precision,
+            ties=given["ties"],
+            precision=given["score_precision"],
             band=None if band is None else _growth(band),
-            topics=cast(Topics, checked("topics", choices.one_of, choices.TOPICS, topics)),
-            universe_depth=(
-                None if universe_depth is None else checked("universe_depth", choices.whole_number, universe_depth)
-            ),
-            workers=checked("workers", choices.whole_number, workers),
-            seed=checked("seed", choices.whole_number, seed, 0),
-            scheduler=None if scheduler is None else check_scheduler(str(scheduler)),
+            topics=given["topics"],
+            universe_depth=given["universe_depth"],
+            workers=given["workers"],
+            seed=given["seed"],
+            scheduler=given["scheduler"],
         )
-        seconds = checked("patience", choices.at_least_zero, patience)
-        if scheduler is not None:
-            set_patience(seconds)
+        if options.scheduler is not None:
+            set_patience(given["patience"])
         if options.band is not None and options.ties == "rank":
             raise FathomsError("band: bands tie documents by score, and ties=rank does not go by scores")
         if not isinstance(qrels, Qrels) and choices.is_path(qrels):
             _check_there(os.fspath(qrels))
-        self.named_by: Names = checked("names", choices.one_of, choices.NAMES, names)
         self.qrels_source = qrels
         if isinstance(runs, list | tuple | dict) and not runs:
             raise FathomsError("no run given")
-        self._runs = Runs({}) if runs is None else scan_runs(runs, names=names, lenient=lenient)
+        self._runs = Runs({}) if runs is None else scan_runs(runs, names=self.named_by, lenient=self.lenient)
         if runs is not None and not self._runs:
             raise FathomsError("no run given")
         self.notes: list[str] = []
@@ -200,15 +104,16 @@ class BaseExperiment:
             from fathoms.evidence.banding import banded_run
 
             order: Ties = "run" if options.ties == "expected" else options.ties  # a mean has no order of its own
-            change = partial(banded_run, rho=options.band, ties=order, precision=precision)
-            self._runs = self._runs.changed(change, f"banded {options.band} {order} {precision}")
+            change = partial(banded_run, rho=options.band, ties=order, precision=options.precision)
+            self._runs = self._runs.changed(change, f"banded {options.band} {order} {options.precision}")
             self.notes.append(
                 f"runs are banded with rho = {float(options.band):g}, in the order of --ties {order}: documents of one "
                 "band are tied, and no others"
             )
-        chosen = _pooled_names(pooled, self._runs, self.notes)
+        chosen = _pooled_names(given["pooled"], self._runs, self.notes)
         self.options = replace(options, pooled=chosen)
-        self.groups = _groups(groups, self._runs)
+        self.groups = _groups(given["groups"], self._runs)
+        topic_groups, group_by = given["topic_groups"], given["group_by"]
         if group_by is not None and topic_groups is None:
             raise FathomsError("group_by: names columns of topic_groups, which are not given")
         self.topic_groups = None if topic_groups is None else read_topic_groups(topic_groups, group_by)
@@ -218,7 +123,10 @@ class BaseExperiment:
         self._surveys: dict[str, Survey] | None = None
         self._pool: AssumedPool | None = None
         self._universe: UnjudgedKeys | None = None
-        self._kept = self._fitting(memory_mb) if scheduler is None else frozenset[str]()
+        self._documents: DocumentTable | None = None
+        self._aligned: dict[str, Aligned] = {}  # without pool, limit and universe
+        self._scores: dict[tuple[str, Measure], Scores] = {}  # by run, of all topics
+        self._kept = self._fitting(memory_mb) if options.scheduler is None else frozenset[str]()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {pluralise(len(self._runs), 'run')}, ties {self.options.ties}>"
@@ -262,15 +170,19 @@ class BaseExperiment:
         other = copy(self)
         other._all_topics = True
         if self._qrels is None:
-            other._ranked = {}  # by the numbers of topics in other judgments
+            other._forget_judged()  # by the numbers of topics in other judgments
         return other
 
     def with_qrels(self, qrels: Qrels) -> Self:
         """The same runs with other judgments."""
         other = copy(self)
         other.qrels_source = other._qrels = qrels
-        other._ranked, other._surveys, other._pool, other._universe = {}, None, None, None
+        other._forget_judged()
+        other._surveys, other._pool, other._universe = None, None, None
         return other
+
+    def _forget_judged(self) -> None:
+        self._ranked, self._documents, self._aligned, self._scores = {}, None, {}, {}
 
     @property
     def has_qrels(self) -> bool:
@@ -311,6 +223,19 @@ class BaseExperiment:
         if self.keeps(name):
             self._ranked[name] = found
         return found
+
+    def by_content(self) -> list[str]:
+        """The runs in an order that depends on what they rank and not on their names, for whoever draws lots.
+
+        Their grades decide, so that ids do not matter either; the documents only where two runs have the same grades.
+        """
+
+        def content(name: str) -> tuple[bytes, ...]:
+            ranked = self.ranked(name)
+            grades = ranked.topic.tobytes() + ranked.codes.tobytes()
+            return tuple(blake2b(part, digest_size=16).digest() for part in (grades, ranked.keys.tobytes()))
+
+        return sorted(self.runs, key=content)
 
     def parts(self, name: str) -> list[Part]:
         """The run as a whole where it is in memory or small, else parts of its file."""
@@ -394,6 +319,20 @@ class BaseExperiment:
                 kept.append(name)
         return frozenset(kept)
 
+    def documents(self, names: Sequence[str] | None = None, depth: int | None = None) -> DocumentTable:
+        """The documents of these runs, or of all, to a depth, with their judgments: parts of one table, which is made
+        when it is first asked for. Where not all runs stay in memory each call makes its own."""
+        chosen = list(self.runs if names is None else names)
+        if not all(map(self.keeps, self.runs)):
+            return self._table(chosen, depth)
+        if self._documents is None:
+            self.prepare()
+            self._documents = self._table(list(self.runs))
+        return self._documents.of_runs(chosen, depth)
+
+    def _table(self, names: list[str], depth: int | None = None) -> DocumentTable:
+        return document_table(names, [self.ranked(name) for name in names], self.qrels.topics, depth)
+
     # -- alignment --------------------------------------------------------------------------------------------------
 
     def alignment(
@@ -417,8 +356,59 @@ class BaseExperiment:
         )
 
     def align(self, name: str, alignment: Alignment) -> Aligned:
-        """The evidence on one run, a row for each topic of the judgments."""
-        return alignment.of(self.ranked(name))
+        """The evidence on one run, a row for each topic of the judgments. A run that stays in memory is brought into
+        line once; only pools and limits of the universe make other evidence of it."""
+        if name in self._aligned and alignment.is_plain:
+            return alignment.completed(self._aligned[name])
+        return self.aligned(self.ranked(name), alignment)
+
+    def aligned(self, ranked: Ranked, alignment: Alignment) -> Aligned:
+        """The same of a run that is at hand."""
+        name = ranked.run.name
+        if not alignment.is_plain or ranked is not self._ranked.get(name):
+            return alignment.of(ranked)
+        if name not in self._aligned:
+            self._aligned[name] = replace(alignment, unjudged_in_universe=None, trace=True).of(ranked)
+        return alignment.completed(self._aligned[name])
+
+    def lay_out(self) -> None:
+        """Build the table of documents and bring the runs into line, where they stay in memory: here, so that forks
+        have it all."""
+        self.prepare()
+        if all(map(self.keeps, self.runs)):
+            self.documents()
+        plain = Alignment(self.qrels, self.options.ties, self.options.precision, seed=self.options.seed)
+        for name in self._kept:
+            self.align(name, plain)
+
+    def known_scores(self, name: str, measures: Sequence[Measure]) -> dict[Measure, Scores] | None:
+        """Scores that were made of a run before, of all topics; None where some are missing."""
+        known = {measure: self._scores[name, measure] for measure in measures if (name, measure) in self._scores}
+        return known if len(known) == len(measures) else None
+
+    def keep_scores(self, name: str, scores: Mapping[Measure, Scores]) -> None:
+        self._scores.update(((name, measure), of) for measure, of in scores.items())
+
+    def scored(
+        self,
+        measures: Sequence[Measure],
+        notes: list[str],
+        look: Callable[[Evidence], Any] = lambda evidence: None,
+        progress: Callable[[str], None] = lambda name: None,
+    ) -> tuple[dict[Measure, list[Scores]], list[Any]]:
+        """The scores of all runs, of all topics, with ranges over the documents of all runs: each measure scores a run
+        once, whoever asks. And what a `look` at the evidence on each run finds, in the same pass over the runs."""
+        alignment = self.alignment(measures, notes)
+
+        def of_run(ranked: Ranked) -> tuple[dict[Measure, Scores], Any]:
+            evidence = self.aligned(ranked, alignment).evidence
+            missing = [measure for measure in measures if (ranked.run.name, measure) not in self._scores]
+            return (score_all(evidence, missing, "trec") if missing else {}), look(evidence)
+
+        by_run = self.map_ranked(of_run, progress)
+        for name, (scores, _) in zip(self.runs, by_run, strict=True):
+            self.keep_scores(name, scores)
+        return {m: [self._scores[name, m] for name in self.runs] for m in measures}, [seen for _, seen in by_run]
 
     def has_universe(self, measures: Sequence[Measure]) -> bool:
         """Whether ranges depend on other runs than the one they are of."""
@@ -426,6 +416,8 @@ class BaseExperiment:
 
     def universe_keys(self) -> UnjudgedKeys:
         """The unjudged documents of all given runs, each once; they take a pass over the runs."""
+        if self._universe is None and self._documents is not None:
+            self._universe = self._documents.universe(self.options.universe_depth)
         if self._universe is None:
             self._survey(with_keys=True)
         assert self._universe is not None
@@ -494,7 +486,7 @@ class BaseExperiment:
             names = ", ".join(measure.name for measure in pooled)
             notes.append(f"{self.pool_assumed().sentence}; {names} takes R or its ideal from these runs")
         depth = max(int(measure.k or 0) for measure in pooled)
-        return make_pool((self.ranked(name) for name in self.contributing()), self.qrels, depth)
+        return make_pool(self.documents(self.contributing(), depth), self.qrels)
 
     def contributing(self) -> list[str]:
         """The runs that contributed to the pool, as far as they are given: those named, or those that look like it.
@@ -512,6 +504,11 @@ class BaseExperiment:
             found = self.surveys()
             self._pool = infer_pool({name: found[name].judged for name in names}, named)
         return self._pool
+
+    @property
+    def pool_used(self) -> AssumedPool | None:
+        """The pool that something asked for was assumed to have; None where nothing rests on one, or it was stated."""
+        return self._pool if self.options.pooled is None else None
 
     def _named(self) -> list[str] | None:
         """The runs that are said to have contributed, as far as they are given; None where nobody says so."""

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fathoms import choices
-from fathoms.choices import checked
-from fathoms.data.topics import valid_text
-from fathoms.errors import FathomsError
+from fathoms.base.errors import FathomsError
+from fathoms.base.result import Result
+from fathoms.base.text import valid_text
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.experiment.base import BaseExperiment
-from fathoms.experiment.result import Result
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 
@@ -62,17 +60,16 @@ def depth_scores(measure: Measure, evidence: Evidence, depths: Sequence[int]) ->
     return np.concatenate([measure.at_depths(chunk, depths) for chunk in evidence.chunks()])
 
 
-def run_depth_table(experiment: BaseExperiment, measure: Any, depths: Any, *, by_topic: bool = False) -> DepthTable:
+def run_depth_table(experiment: BaseExperiment, measure: Any, depths: list[int], *, by_topic: bool) -> DepthTable:
     """Scores of a measure, given without cut-off, at many depths."""
-    wanted = checked("depths", choices.depths, depths)
     experiment.needs_an_order("evaluate_depths")
     if "@" in str(measure):
         raise FathomsError(f"{measure}: give the measure without its cut-off; the depths say where to cut")
     # Some measures need a cut-off to exist at all; here the depths are it.
-    prepared = parse_measure(f"{measure}@{max(wanted)}")
+    prepared = parse_measure(f"{measure}@{max(depths)}")
     experiment.prepare()
     notes = [*experiment.topic_notes(), *experiment.qrels.notes]
     align = experiment.alignment([prepared], notes, ranges=False)
-    found = experiment.map(lambda run: depth_scores(prepared, experiment.align(run, align).evidence, wanted))
+    found = experiment.map(lambda run: depth_scores(prepared, experiment.align(run, align).evidence, depths))
     scores = dict(zip(experiment.runs, found, strict=True))
-    return DepthTable(prepared.name.partition("@")[0], wanted, experiment.qrels.topics, scores, by_topic, notes)
+    return DepthTable(prepared.name.partition("@")[0], depths, experiment.qrels.topics, scores, by_topic, notes)

@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fathoms import choices
-from fathoms.choices import checked
+from fathoms.base.errors import FathomsError
+from fathoms.base.result import Result
 from fathoms.data.qrels import Qrels
-from fathoms.errors import FathomsError
 from fathoms.evidence.pool import PrefixOrder, pool_documents, pool_judgments
 from fathoms.experiment.base import BaseExperiment
-from fathoms.experiment.result import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,11 +50,9 @@ def run_pool(
     if (depth is None) == (budget is None):
         raise FathomsError("a pool takes either a depth or a budget")
     experiment.needs_an_order("pool")
-    name, size = ("depth", depth) if budget is None else ("budget", budget)
-    checked("prefix_order", choices.one_of, choices.PREFIX_ORDERS, prefix_order)
     options, names = experiment.options, experiment.contributing()
     how: dict[str, Any] = {
-        name: checked(name, choices.whole_number, size),
+        **({"depth": depth} if budget is None else {"budget": budget}),
         "per_topic": per_topic,
         "seed": options.seed if prefix_order == "shuffle" else None,
     }

@@ -40,12 +40,14 @@ def joined(parts: Sequence[Survey]) -> Survey | None:
     if len(parts) == 1:
         return parts[0]
     width = max(len(part.judged.retrieved) for part in parts)
-    retrieved, judged = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
+    retrieved, judged, at_best = (np.zeros(width, dtype=np.int64) for _ in range(3))
     for part in parts:
-        retrieved[: len(part.judged.retrieved)] += part.judged.retrieved
-        judged[: len(part.judged.judged)] += part.judged.judged
+        length = len(part.judged.retrieved)
+        retrieved[:length] += part.judged.retrieved
+        judged[:length] += part.judged.judged
+        at_best[:length] += part.judged.judged if part.judged.at_best is None else part.judged.at_best
     unknown = [topic for part in parts for topic in part.unknown]
     answered = np.sort(np.concatenate([part.answered for part in parts]))
     if (answered[1:] == answered[:-1]).any() or len(set(unknown)) < len(unknown):
         return None
-    return Survey(parts[0].run, answered, parts[0].n_topics, unknown, JudgedByRank(retrieved, judged))
+    return Survey(parts[0].run, answered, parts[0].n_topics, unknown, JudgedByRank(retrieved, judged, at_best))

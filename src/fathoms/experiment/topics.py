@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.base.errors import FathomsError
+from fathoms.base.text import pluralise
 from fathoms.data.qrels import Qrels
-from fathoms.errors import FathomsError
-from fathoms.text import pluralise
 
 IN_NO_RUN = "judged topics in no run"  # how the gravest of notes begins
 

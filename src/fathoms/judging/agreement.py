@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from fathoms.errors import FathomsError
+from fathoms.base.errors import FathomsError
 from fathoms.evidence.evidence import Floats
 
+Document = TypeVar("Document")  # whatever names one
 Rating = tuple[tuple[str, int], tuple[str, int]]  # who gave which grade, twice
 
 ASSUMED_KAPPA = 0.6  # before anything is known of it
@@ -45,8 +46,8 @@ def kappa(ratings: Iterable[Rating]) -> float | None:
     >>> round(kappa((("ann", a), ("bob", b)) for a, b in ann_and_bob), 4)
     0.4
     """
-    found = agreement(ratings)
-    return None if found is None else found.kappa
+    agreed = agreement(ratings)
+    return None if agreed is None else agreed.kappa
 
 
 def agreement(ratings: Iterable[Rating]) -> Agreement | None:
@@ -55,8 +56,8 @@ def agreement(ratings: Iterable[Rating]) -> Agreement | None:
     two people and holds for more."""
     of_two: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for rating in ratings:
-        (one, a), (other, b) = sorted(rating)
-        of_two[one, other].append((a, b))
+        (former, a), (other, b) = sorted(rating)
+        of_two[former, other].append((a, b))
     observed = chance = 0.0
     parts: list[tuple[Floats, Floats]] = []  # of each document: whether the grades are the same, and its part in chance
     for grades in of_two.values():
@@ -94,12 +95,12 @@ class SecondGrades:
 
     def __init__(self, of_first: Mapping[int, int], pairs: Iterable[tuple[int, int]] = ()) -> None:
         """`of_first` counts all documents judged by first grade; `pairs` are two grades of those judged twice."""
-        found = Counter(pairs)
-        self.grades = sorted({*(grade for grade, n in of_first.items() if n), *(h for _, h in found)})
+        pair_counts = Counter(pairs)
+        self.grades = sorted({*(grade for grade, n in of_first.items() if n), *(h for _, h in pair_counts)})
         self.judged = np.array([of_first.get(grade, 0) for grade in self.grades], dtype=np.float64)
-        self.cells = np.array([[found[g, h] for h in self.grades] for g in self.grades], dtype=np.float64).reshape(
-            len(self.grades), len(self.grades)
-        )
+        self.cells = np.array(
+            [[pair_counts[g, h] for h in self.grades] for g in self.grades], dtype=np.float64
+        ).reshape(len(self.grades), len(self.grades))
 
     def agreement(self) -> Agreement | None:
         """None where kappa is undefined. First grades of which nobody judged a document twice are left out."""
@@ -115,10 +116,10 @@ class SecondGrades:
         """From draws of the chances of second grades (Jeffreys' prior), since a disagreement that is rare may have been
         missed: standard errors are too small then. None where kappa is undefined. `around` is kappa as it was worked
         out otherwise, in whose place the interval goes."""
-        found = self.agreement()
-        if found is None:
+        estimate = self.agreement()
+        if estimate is None:
             return None
-        away = 0.0 if around is None else around - found.kappa
+        away = 0.0 if around is None else around - estimate.kappa
         _, share = self._seen()
         rng = np.random.default_rng(0)
         drawn = rng.standard_gamma(self.cells + UNSEEN, size=(DRAWS, *self.cells.shape))
@@ -127,7 +128,7 @@ class SecondGrades:
         alike = np.einsum("g,dgg->d", share, chances)
         low, high = np.quantile((alike - expected) / (1 - expected), [(1 - level) / 2, (1 + level) / 2])
         low, high = (float(np.clip(end + away, -1.0, 1.0)) for end in (low, high))
-        return min(low, found.kappa + away), max(high, found.kappa + away)
+        return min(low, estimate.kappa + away), max(high, estimate.kappa + away)
 
     def _seen(self) -> tuple[Floats, Floats]:
         """Documents judged twice by first grade, and the shares of those first grades among all."""
@@ -145,12 +146,12 @@ class SecondGrades:
         wanted = np.where(self.judged > 0, np.maximum(self._wanted(error, level), FEWEST), 0.0)
         return dict(zip(self.grades, np.minimum(wanted, self.judged).astype(int).tolist(), strict=True))
 
-    def is_within_reach(self, error: float, level: float = 0.95) -> bool:
+    def is_within_reach(self, error: float) -> bool:
         """Whether as many documents of each first grade are judged as are to be judged twice, and there are two grades,
         without which there is no kappa."""
-        return int((self.judged > 0).sum()) > 1 and bool((self._wanted(error, level) <= self.judged).all())
+        return int((self.judged > 0).sum()) > 1 and bool((self._wanted(error) <= self.judged).all())
 
-    def _wanted(self, error: float, level: float) -> Floats:
+    def _wanted(self, error: float, level: float = 0.95) -> Floats:
         if not self.judged.any():
             return np.zeros(len(self.grades))
         share = self.judged / self.judged.sum()
@@ -170,19 +171,21 @@ def _spread(share: Floats, chances: Floats) -> Floats:
 
 
 def drawn_by_first_grade(
-    first: Mapping[int, int], second: Mapping[int, int], lot: Callable[[int], int], error: float
-) -> list[int]:
+    first: Mapping[Document, int], second: Mapping[Document, int], lot: Callable[[Document], int], error: float
+) -> list[Document]:
     """The documents for two people, so that kappa is known to +- `error`: of each first grade those with the least
     lots, as many as it takes. `first` and `second` are the grades that documents have.
 
     However many documents are judged later, those drawn are a random sample of all of a grade, so each one's
     probability to be drawn is known: how many are drawn over how many there are.
     """
-    needed = SecondGrades(Counter(first.values()), ((first[one], grade) for one, grade in second.items())).needed(error)
-    found = []
+    needed = SecondGrades(
+        Counter(first.values()), ((first[document], grade) for document, grade in second.items())
+    ).needed(error)
+    drawn: list[Document] = []
     for grade, n in needed.items():
-        found += sorted((one for one, its in first.items() if its == grade), key=lot)[:n]
-    return found
+        drawn += sorted((document for document, given in first.items() if given == grade), key=lot)[:n]
+    return drawn
 
 
 def _kappa(share: Floats, chances: Floats) -> tuple[float | None, float]:
@@ -210,7 +213,7 @@ def documents_for_kappa(
     if not len(share) or (share < 0).any() or abs(share.sum() - 1) > 1e-6:
         raise FathomsError(f"shares of grades must add up to 1, found {list(shares)}")
     many = 10**9
-    of_first = {grade: round(many * one) for grade, one in enumerate(share.tolist())}
+    of_first = {grade: round(many * part) for grade, part in enumerate(share.tolist())}
     needed = SecondGrades(of_first).needed(error, level)
     return [needed.get(grade, 0) for grade in of_first]
 

@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from fathoms.data.arrays import ratio, row_sums
+from fathoms.base.arrays import ratio, row_sums
+from fathoms.base.errors import FathomsError
 from fathoms.data.qrels import JUDGED, PADDING
-from fathoms.errors import FathomsError
 from fathoms.estimate.distribution import Moments
 from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
-from fathoms.evidence.listed import Listed, known_in_all
-from fathoms.judging.models import GradeFit
+from fathoms.evidence.sparse_places import Listed, known_in_all
+from fathoms.judging.grade_chances import GradeFit
 from fathoms.measures.ap import AP
 from fathoms.measures.base import Measure
 from fathoms.measures.normalised import NormalisedSum
@@ -84,8 +84,8 @@ class Beliefs(ABC):
     def __init__(self, measure: Measure, block: Block, grading: Grading) -> None:
         self.measure, self.block, self.grading = measure, block, grading
         self._present = block.present.sum(axis=1)  # documents of a topic stand in its first columns
-        one = self._known(np.zeros((1, len(grading.levels))))
-        self.values = measure.tie_value(one)[JUDGED:]
+        without_judgments = self._known(np.zeros((1, len(grading.levels))))
+        self.values = measure.tie_value(without_judgments)[JUDGED:]
         self.relevant = (grading.levels >= getattr(measure, "rel", 1.0)).astype(np.float64)
         n_topics, k, _ = block.shape
         self.expectation: Floats = np.zeros((n_topics, k))  # of the score
@@ -107,10 +107,6 @@ class Beliefs(ABC):
 
     @abstractmethod
     def _update(self, topic: int, column: int, level: int) -> None: ...
-
-    def undo(self, topic: int, column: int) -> bool:
-        """Forget the last level that became known since the start, as `chance` does; False where that takes a start."""
-        return False
 
     @abstractmethod
     def covariance(self) -> Floats:
@@ -140,8 +136,8 @@ class Beliefs(ABC):
         """[topic], and [topic, level]: by what share it grows with one document more of each level."""
         n, levels = in_all.shape
         more = np.concatenate([np.zeros((1, levels)), np.eye(levels)])
-        found = self.measure.divisor(self._known((in_all[:, None] + more).reshape(-1, levels))).reshape(n, -1)
-        return found[:, 0], ratio(found[:, 1:] - found[:, :1], found[:, :1])
+        divisors = self.measure.divisor(self._known((in_all[:, None] + more).reshape(-1, levels))).reshape(n, -1)
+        return divisors[:, 0], ratio(divisors[:, 1:] - divisors[:, :1], divisors[:, :1])
 
     def _in_all(self, topic: int, chance: Floats) -> Floats:
         """[level]: how many documents of a topic are to be expected."""
@@ -228,8 +224,8 @@ def sandwich(matrix: Matrix, variance: Floats) -> Floats:
     """[system, system]: A'VA."""
     if isinstance(matrix, np.ndarray):
         return np.asarray((matrix.T * variance) @ matrix)
-    found: Floats = (matrix.T @ matrix.multiply(variance[:, None])).toarray()
-    return found
+    product: Floats = (matrix.T @ matrix.multiply(variance[:, None])).toarray()
+    return product
 
 
 class ClosedForm(Beliefs):
@@ -271,12 +267,6 @@ class ClosedForm(Beliefs):
 
 class WeightedBeliefs(ClosedForm):
     """A weighted sum of gains: all is exact."""
-
-    def undo(self, topic: int, column: int) -> bool:
-        self._effects.pop(topic, None)
-        self._topic(topic)
-        self._redirect(topic)
-        return True
 
     def _set(self) -> None:
         for topic in range(self.block.shape[0]):
@@ -340,7 +330,6 @@ class DrawnBeliefs(Beliefs):
         self._levels[:, known] = self.chance.argmax(axis=0)[known]
         self._scores = np.zeros((n_topics, DRAWS, k))
         self._changed = set(range(n_topics))
-        self._drawn: list[NDArray[np.int8]] = []  # levels that were drawn, of documents judged since
         self._look()
         self._at_start = self.expectation.copy()
 
@@ -349,15 +338,8 @@ class DrawnBeliefs(Beliefs):
         return self._at_start[topic]
 
     def _update(self, topic: int, column: int, level: int) -> None:
-        self._drawn.append(self._levels[:, topic, column].copy())
         self._levels[:, topic, column] = level
         self._changed.add(topic)
-
-    def undo(self, topic: int, column: int) -> bool:
-        self._levels[:, topic, column] = self._drawn.pop()
-        self._effects.pop(topic, None)
-        self._changed.add(topic)
-        return True
 
     def means(self) -> Floats:
         self._look()
@@ -372,9 +354,12 @@ class DrawnBeliefs(Beliefs):
     def _topic(self, topic: int) -> None:
         n = self._present[topic]
         levels = self._levels[:, topic, :n]
-        if (levels == levels[0]).all():
-            levels = levels[:1]  # all draws are this one
-        counts = np.stack([(levels == level).sum(axis=1) for level in range(len(self.values))], axis=1)
+        drawn: Bools = np.asarray(levels.any(axis=0))  # above level 0 in some draw
+        above = levels[:, drawn]
+        if (above == above[0]).all():
+            levels, above = levels[:1], above[:1]  # all draws are this one
+        counts = np.stack([(above == level).sum(axis=1) for level in range(len(self.values))], axis=1)
+        counts[:, 0] += n - above.shape[1]
         counts = counts + self.grading.elsewhere[topic]
         if isinstance(self.measure, NormalisedSum):
             known = self._known(self.grading.elsewhere[[topic]])
@@ -386,7 +371,10 @@ class DrawnBeliefs(Beliefs):
             scores = self.measure.from_sums(sums, self._known(counts)).T
         elif self.measure.sums_listed:
             known = self._known(self.grading.elsewhere[[topic]])
-            sums = self.measure.listed_sums(self._listed[topic], self.values[levels].T, known)
+            places = self._listed[topic]
+            if self.values[0] == 0:  # other documents add nothing
+                places, levels = _places_of(places, drawn), above
+            sums = self.measure.listed_sums(places, self.values[levels].T, known)
             scores = self.measure.from_sums(sums, self._known(counts)).T
         else:
             scores = self._whole(topic, levels, counts)
@@ -396,12 +384,12 @@ class DrawnBeliefs(Beliefs):
     @cached_property
     def _listed(self) -> list[Listed]:
         """Of each topic the places of all systems, system by system."""
-        found = []
+        of_topics = []
         for column, n in zip(self.block.column, self._present, strict=True):
             system, rank = np.nonzero(column < n)
             start = np.searchsorted(system, np.arange(len(column) + 1))
-            found.append(Listed(self.block.depth, start, rank + 1, column[system, rank]))
-        return found
+            of_topics.append(Listed(self.block.depth, start, rank + 1, column[system, rank]))
+        return of_topics
 
     def _whole(self, topic: int, levels: NDArray[np.int8], counts: Floats) -> Floats:
         """Scores [draw, system] from whole rankings."""
@@ -431,6 +419,14 @@ class DrawnBeliefs(Beliefs):
         means = self._scores.mean(axis=0)
         away = means - means.mean(axis=0)
         return away.T @ away / (len(means) - 1)
+
+
+def _places_of(listed: Listed, documents: Bools) -> Listed:
+    """The places of these documents, which are numbered anew."""
+    keep = documents[listed.document]
+    number = np.cumsum(documents) - 1
+    kept = np.append(0, np.cumsum(keep))
+    return Listed(listed.depth, kept[listed.start], listed.rank[keep], number[listed.document[keep]])
 
 
 def check_judging(measure: Measure) -> None:

@@ -8,17 +8,14 @@ the systems' scores are then widened until they explain what was seen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from fathoms.data.qrels import JUDGED, UNJUDGED
-from fathoms.estimate.backtest import Hiding, fit_drift, hidings
-from fathoms.estimate.calibration import MOST
-from fathoms.estimate.grades import fit_grades
-from fathoms.evidence.evidence import Bools, Ints
+from fathoms.estimate.backtest import fit_drift, hidings
+from fathoms.estimate.backtest_fit import MOST
+from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging.beliefs import Beliefs
-from fathoms.judging.models import UNKNOWN_DRIFT, Grades
+from fathoms.judging.grade_chances import UNKNOWN_DRIFT, DocumentGrades, Grades, learnt_from
 
 PRIOR_CASES = 10.0  # backtests of a run's mean that are as good as what other collections say: no widening
 
@@ -26,9 +23,8 @@ PRIOR_CASES = 10.0  # backtests of a run's mean that are as good as what other c
 def calibrate(learner: Grades, judged: Bools, level: Ints, beliefs: Sequence[Beliefs], seed: int) -> list[float]:
     """Factors by which standard deviations are to be widened, one a measure; the learner learns its drift. The beliefs
     are to be started anew afterwards."""
-    codes = np.where(judged.ravel()[learner.cells], JUDGED + level.ravel()[learner.cells], UNJUDGED).astype(np.int16)
-    documents = replace(learner.documents, codes=codes)
-    found = hidings(
+    documents = learner.documents_with(judged, level)
+    tests = hidings(
         documents,
         learner.pool_depth,
         np.ones(documents.n_runs, dtype=bool),
@@ -37,29 +33,30 @@ def calibrate(learner: Grades, judged: Bools, level: Ints, beliefs: Sequence[Bel
         outsiders=False,
         seed=seed,
     )
+    models = [learnt_from(documents, hiding.known) for hiding in tests]
     learner.drift = UNKNOWN_DRIFT
     if learner.pool_depth:
-        models = [fit_grades(documents, one.known, seed, every_step=True) for one in found]
-        logits = [model.first_logits(one.hidden) for one, model in zip(found, models, strict=True)]
-        learner.drift = fit_drift(documents, list(zip(found, logits, strict=True)))
+        logits = [model.first_logits(hiding.hidden) for hiding, model in zip(tests, models, strict=True)]
+        learner.drift = fit_drift(documents, list(zip(tests, logits, strict=True)))
+    known = (np.arange(len(documents.levels))[:, None, None] == np.where(judged, level, 0)).astype(np.float64)
     squares: list[list[float]] = [[] for _ in beliefs]
-    for hiding in found:
-        for place, one in enumerate(beliefs):
-            squares[place] += _squares(learner, one, judged, level, hiding, seed)
+    means_known: list[Floats] = []
+    for hiding, model in zip(tests, models, strict=True):
+        hidden = np.zeros(judged.shape, dtype=bool)
+        hidden.flat[learner.cells[hiding.hidden]] = True
+        fit = DocumentGrades(learner, model)
+        for place, of_measure in enumerate(beliefs):
+            if len(means_known) == place:  # whatever is hidden, in the end all is known
+                of_measure.start(known, fit, seed)
+                means_known.append(of_measure.means())
+            of_measure.start(np.where(hidden, fit.chance, known), fit, seed)
+            squares[place] += _squares(means_known[place] - of_measure.means(), of_measure.covariance())
     means = [(sum(of_one) + PRIOR_CASES) / (len(of_one) + PRIOR_CASES) for of_one in squares]
     return [float(np.sqrt(max(1.0, mean))) for mean in means]
 
 
-def _squares(learner: Grades, beliefs: Beliefs, judged: Bools, level: Ints, hiding: Hiding, seed: int) -> list[float]:
+def _squares(error: Floats, covariance: Floats) -> list[float]:
     """Squared errors of the runs' mean scores, less what they share, in standard deviations."""
-    hidden = np.zeros(judged.shape, dtype=bool)
-    hidden.flat[learner.cells[hiding.hidden]] = True
-    fit = learner.fit(judged & ~hidden, level)
-    known = (np.arange(len(fit.chance))[:, None, None] == np.where(judged, level, 0)).astype(np.float64)
-    beliefs.start(np.where(hidden, fit.chance, known), fit, seed)
-    expected, covariance = beliefs.means(), beliefs.covariance()
-    beliefs.start(known, fit, seed)
-    error = beliefs.means() - expected
     error = error - error.mean()
     center = np.eye(len(error)) - 1 / len(error)
     variance = np.maximum(np.diag(center @ covariance @ center), 0.0)

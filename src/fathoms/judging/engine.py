@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.data.arrays import distinct
-from fathoms.errors import FathomsError
+from fathoms.base.arrays import distinct
+from fathoms.base.errors import FathomsError
 from fathoms.estimate.distribution import Moments, confidence
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging.beliefs import Grading, beliefs_of
 from fathoms.judging.calibrating import calibrate
-from fathoms.judging.models import UNKNOWN_DRIFT, Grades
-from fathoms.judging.names import DEFAULT
+from fathoms.judging.grade_chances import UNKNOWN_DRIFT, Grades
 from fathoms.judging.other_assessors import WithOthers, doubt_of, second_chances
 from fathoms.judging.select import STRATEGIES, State, Strategy, laplacian
+from fathoms.judging.strategy_names import DEFAULT
 from fathoms.measures.ap import AP
 from fathoms.measures.base import Measure
 from fathoms.measures.gains import Binary
@@ -53,7 +53,7 @@ class Engine:
         systems: Sequence[int] | None = None,
         labels: Floats | None = None,
         elsewhere: Floats | None = None,
-        judgments: Sequence[tuple[int, float]] = (),
+        judgments: Sequence[tuple[int, float]] | None = (),
         imported: int = 0,
         pool_depth: int = 0,
         moments: Moments | None = None,
@@ -61,7 +61,8 @@ class Engine:
         """`grades` are those a document may have; with `rel` or more it is relevant to strategies that ask for no more.
         `labels` [candidate, label] are further values for the model; `elsewhere` [topic, grade] counts judged documents
         that are no candidates. To `judgments` that are there from the start the model is fitted once, whatever their
-        number; of those to be loaded so many are `imported`, made before, from a pool of `pool_depth` if it had one.
+        number; None is for those who `load` them next, of which so many are `imported`, made before, from a pool of
+        `pool_depth` if it had one.
         `moments` of the same systems, that no other engine uses any more, save time."""
         if isinstance(strategy, str):
             if strategy not in STRATEGIES:
@@ -96,7 +97,8 @@ class Engine:
         # Documents of equal weight are judged in an order that the seed decides.
         self._lot = np.random.default_rng(seed).random(self.block.number.shape)
         self._topics = np.arange(len(self._lot))
-        self._load(judgments, len(judgments))
+        if judgments is not None:
+            self._load(judgments, len(judgments))
 
     # -- judgments --------------------------------------------------------------------------------------------
 
@@ -135,15 +137,16 @@ class Engine:
         judged = np.zeros(self.block.number.shape, dtype=bool)
         level = np.zeros(judged.shape, dtype=np.int64)
         judged.flat[places] = True
-        level.flat[places] = [self._level(grade) for _, grade in judgments]
+        grades = np.array([grade for _, grade in judgments], dtype=np.float64)
+        level.flat[places] = np.maximum(np.searchsorted(self._levels, grades, side="right") - 1, 0)
         return judged, level
 
     def _calibration(self, judged: int) -> int:
         """The number of judgments at the last calibration: with all that were imported, and when they have doubled."""
-        found, at = 0, max(CALIBRATE, self._imported)
+        latest, at = 0, max(CALIBRATE, self._imported)
         while last_fit(at) <= judged:
-            found, at = last_fit(at), 2 * at
-        return found
+            latest, at = last_fit(at), 2 * at
+        return latest
 
     def _calibrate(self, judgments: list[tuple[int, float]]) -> None:
         """Have backtests on these say how far off the model is."""
@@ -181,26 +184,6 @@ class Engine:
         """The place of the greatest grade told apart that is no greater."""
         return max(int(np.searchsorted(self._levels, grade, side="right")) - 1, 0)
 
-    def undo(self) -> None:
-        """Take the last judgment back."""
-        if not self._known:
-            raise FathomsError("there is no judgment to take back")
-        if last_fit(self.judged) == self.judged:
-            self.load(list(self._known.items())[:-1])
-            return
-        self._known.popitem()
-        state = self._state
-        topic, column = state.order.pop()
-        state.judged[topic, column] = state.relevant[topic, column] = False
-        state.level[topic, column] = 0
-        state.chance[:, topic, column] = self._fit.chance[:, topic, column]
-        undone = [beliefs.undo(topic, column) for beliefs in self.beliefs]
-        if not all(undone):
-            self.load(list(self._known.items()))
-            return
-        self._weight.undo(topic, column)
-        self._rank(topic)
-
     def _has(self, index: int) -> bool:
         return 0 <= index < len(self._flat) and bool(self._flat[index] >= 0)
 
@@ -236,8 +219,8 @@ class Engine:
             greatest, top = greatest.copy(), top.copy()
             without = self._state.judged | ~self.block.present
             without.flat[skipped] = True
-            for one in distinct(skipped // without.shape[1]):
-                top[one], greatest[one] = self._best(one, without[one])
+            for row in distinct(skipped // without.shape[1]):
+                top[row], greatest[row] = self._best(row, without[row])
         chosen = int(_drawn(greatest, self._lot[self._topics, top], greatest.max()))
         if not np.isfinite(greatest[chosen]):
             return None
@@ -257,27 +240,28 @@ class Engine:
         least = np.partition(weights, -n)[-n]
         near = np.flatnonzero(weights >= least - 1e-12 * abs(least))  # with those that the lot may prefer
         values, lot = weights[near], self._lot.ravel()[near]
-        found: list[int] = []
+        numbers: list[int] = []
         for _ in range(n):
             best = int(_drawn(values, lot, values.max()))
-            found.append(int(self.block.number.flat[near[best]]))
+            numbers.append(int(self.block.number.flat[near[best]]))
             values[best] = -np.inf
-        return found
+        return numbers
 
     def weights(self) -> Floats:
         """[topic, column]: what documents are chosen by; 0 for those that are judged."""
         return np.where(self._state.judged | ~self.block.present, 0.0, self._weight.values)
 
-    def max_change(self, measure: int = 0) -> Floats:
-        """[topic, column]: how far judging a document relevant could move the scores of two systems apart."""
-        found = np.zeros(self.block.number.shape)
-        beliefs = self.beliefs[measure]
+    def max_change(self) -> Floats:
+        """[topic, column]: how far judging a document relevant could move the scores of two systems apart, by the
+        first measure."""
+        greatest = np.zeros(self.block.number.shape)
+        beliefs = self.beliefs[0]
         for topic in self._topics:
             effects = beliefs.effects(int(topic))
             everyone = np.eye(len(self.names))
             change = beliefs.values[-1] * (effects.by_gain @ everyone) - effects.growth[-1] * effects.score
-            found[topic, : len(change)] = change.max(axis=1) - change.min(axis=1)
-        return found
+            greatest[topic, : len(change)] = change.max(axis=1) - change.min(axis=1)
+        return greatest
 
     def _rank(self, topic: int) -> None:
         without = self._state.judged[topic] | ~self.block.present[topic]
@@ -332,8 +316,8 @@ class Engine:
 
     def open_pairs(self) -> list[tuple[int, int]]:
         """Those pairs of which by some measure neither system is the better one with the confidence asked for."""
-        found = set().union(*(self._open(place) for place in range(len(self.beliefs))))
-        return [pair for pair in self.pairs() if pair in found]
+        is_open = set().union(*(self._open(place) for place in range(len(self.beliefs))))
+        return [pair for pair in self.pairs() if pair in is_open]
 
     def _open(self, measure: int) -> list[tuple[int, int]]:
         chance = self.confidence(measure)
@@ -394,11 +378,11 @@ class Engine:
 
     def _least_confident(self) -> list[tuple[int, int, int]]:
         """Measure and pair of those that will take longest."""
-        found = []
+        by_confidence = []
         for measure in range(len(self.beliefs)):
             chance = self.confidence(measure)
-            found += [(abs(chance[a, b] - 0.5), measure, a, b) for a, b in self._open(measure)]
-        return [(measure, a, b) for _, measure, a, b in sorted(found)[:FORECAST_PAIRS]]
+            by_confidence += [(abs(chance[a, b] - 0.5), measure, a, b) for a, b in self._open(measure)]
+        return [(measure, a, b) for _, measure, a, b in sorted(by_confidence)[:FORECAST_PAIRS]]
 
 
 def _deviation(covariance: Floats) -> Floats:

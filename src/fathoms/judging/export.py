@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from fathoms.base.errors import FathomsError
+from fathoms.base.files import whole_file
+from fathoms.base.text import pluralise
 from fathoms.data.convert import content
 from fathoms.data.delimited import write_delimited
-from fathoms.data.files import whole_file
 from fathoms.data.formats import registry
 from fathoms.data.formats.text import check_ids
 from fathoms.data.qrels import Qrels
-from fathoms.errors import FathomsError
 from fathoms.evidence.candidates import Candidates
-from fathoms.judging.log import Event, id_bytes
+from fathoms.judging.events import id_bytes
 from fathoms.judging.sampling import sample_rows
 from fathoms.judging.session import Session
-from fathoms.text import pluralise
+from fathoms.judging.state import JudgingState
 
 PROVENANCE = ("topic", "document", "grade", "who", "when", "note", "what", "revised_from")
 
 
 def judgments(session: Session) -> Qrels:
     """All judgments, imported and then made."""
-    made = session.grades()
+    made = session.state.grades
     # What had a negative grade, which is none, may have been judged since.
     again = {(event.topic, id_bytes(event.document)) for event in made}
     rows = [row for row in _known(session) if row[:2] not in again]
@@ -59,9 +60,9 @@ def qrels_bytes(session: Session, path: Path) -> bytes:
     return _written(judgments(session), path)
 
 
-def _written(found: Qrels, path: Path) -> bytes:
+def _written(qrels: Qrels, path: Path) -> bytes:
     format = registry.by_ending(str(path), "qrels")
-    return content(found, "trec" if format is None else format.name) if len(found) else b""
+    return content(qrels, "trec" if format is None else format.name) if len(qrels) else b""
 
 
 def provenance(session: Session) -> list[tuple[str, ...]]:
@@ -72,27 +73,25 @@ def provenance(session: Session) -> list[tuple[str, ...]]:
     """
     rows: list[tuple[str, ...]] = []
     if session.qrels is not None:
-        made = {(event.topic, id_bytes(event.document)) for event in session.grades()}
+        made = {(event.topic, id_bytes(event.document)) for event in session.state.grades}
         for topic, document, grade in _known(session):
             if grade >= 0 and (topic, document) not in made:
                 name, number = document.decode(errors="surrogateescape"), repr(grade).removesuffix(".0")
                 rows.append((topic, name, number, session.qrels.source, "", "", "known", ""))
-    return rows + rows_of_events(session.answers(), session.skips(), session.revised)
+    return rows + rows_of_events(session.state)
 
 
-def rows_of_events(
-    answers: Iterable[list[Event]], skips: Iterable[Event], revised: Callable[[Event], list[Event]]
-) -> list[tuple[str, ...]]:
+def rows_of_events(state: JudgingState) -> list[tuple[str, ...]]:
     """Rows of the same table, of what was answered: all grades of each document, in order, and the skips."""
     made_of = [
         (event, "final" if event.kind == "final" else ("first", "second")[place])
-        for of_one in answers
-        for place, event in enumerate(of_one)
+        for record in state.judged
+        for place, event in enumerate(record.answers)
     ]
     rows: list[tuple[str, ...]] = []
-    for event, what in (*made_of, *((event, "skipped") for event in skips)):
+    for event, what in (*made_of, *((event, "skipped") for event in state.skips)):
         given = "" if event.grade is None else str(event.grade)
-        before = ",".join(str(old.grade) for old in revised(event))
+        before = ",".join(str(old.grade) for old in state.revised(event))
         rows.append((event.topic, event.document, given, event.assessor, event.time, event.note, what, before))
     return rows
 
@@ -101,11 +100,14 @@ def provenance_bytes(session: Session) -> bytes:
     return write_delimited(PROVENANCE, provenance(session), "\t")
 
 
-def check_carries(found: Candidates, path: Path) -> None:
+def check_carries(documents: Candidates, path: Path) -> None:
     """Find out before the judging that the file's format can hold the ids of what is judged."""
     format = registry.by_ending(str(path), "qrels")
     if format is None or format.name == "trec":
-        check_ids(Qrels(found.topics, found.topic, found.documents, np.zeros(len(found)), str(path)), "TREC's text")
+        check_ids(
+            Qrels(documents.topics, documents.topic, documents.documents, np.zeros(len(documents)), str(path)),
+            "TREC's text",
+        )
 
 
 def export(session: Session, path: Path) -> Path:
@@ -113,9 +115,9 @@ def export(session: Session, path: Path) -> Path:
     return write_both(path, judgments(session), provenance(session))
 
 
-def write_both(path: Path, found: Qrels, rows: Sequence[tuple[str, ...]]) -> Path:
+def write_both(path: Path, qrels: Qrels, rows: Sequence[tuple[str, ...]]) -> Path:
     beside = path.with_name(f"{path.name}.provenance.tsv")
-    for target, raw in ((path, _written(found, path)), (beside, write_delimited(PROVENANCE, rows, "\t"))):
+    for target, raw in ((path, _written(qrels, path)), (beside, write_delimited(PROVENANCE, rows, "\t"))):
         with whole_file(target) as temporary:
             temporary.write_bytes(raw)
     return beside
@@ -123,17 +125,18 @@ def write_both(path: Path, found: Qrels, rows: Sequence[tuple[str, ...]]) -> Pat
 
 def export_sample(session: Session, path: Path) -> Path:
     """Beside exported qrels, the sample they are, for `fathoms predict --sampled`; returns the file's name."""
-    if session.sample is None:
+    documents, state = session.documents, session.state
+    if documents.sample is None:
         raise FathomsError("the session judges no sample")
-    drawn = set(session.sample.order)
-    skipped = sum(session.find(event.topic, event.document) in drawn for event in session.skips())
+    drawn = set(documents.sample.order)
+    skipped = sum(documents.find(event.topic, event.document) in drawn for event in state.skips)
     if skipped:
         raise FathomsError(
             f"{pluralise(skipped, 'document')} of the sample {'was' if skipped == 1 else 'were'} skipped; judge all, "
             "since what is left out may differ from the rest"
         )
-    judged = [session.find(event.topic, event.document) for event in session.grades()]
-    rows = sample_rows(session.sample, session.candidates, judged)
+    judged = [documents.find(event.topic, event.document) for event in state.grades]
+    rows = sample_rows(documents.sample, documents.candidates, judged)
     beside = path.with_name(f"{path.name}.sample.tsv")
     with whole_file(beside) as temporary:
         names, *listed = ([str(cell) for cell in row] for row in rows)

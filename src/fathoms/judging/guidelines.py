@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from fathoms.data.files import read_bytes
-from fathoms.errors import InputError
+from fathoms.base.errors import InputError
+from fathoms.base.files import read_bytes
 from fathoms.judging.texts import printable
 
 LONGEST_NAME = 60
@@ -32,20 +32,20 @@ class GradeName(NamedTuple):
 def read_grades(path: str) -> list[GradeName]:
     """The grades of a file, from 0 on without a gap: lines, or JSON."""
     text = _text(path)
-    found: dict[int, GradeName] = {}
-    for line, one in _json_grades(text, path) if text.lstrip()[:1] in ("{", "[") else _lines(text, path):
-        if not 0 < len(one.name) <= LONGEST_NAME:
-            raise InputError(f"expected a name of 1 to {LONGEST_NAME} characters, found {one.name!r:.80}", path, line)
-        if one.grade in found:
-            raise InputError(f"grade {one.grade} has two names", path, line)
-        found[one.grade] = one
-    if len(found) < 2 or sorted(found) != list(range(len(found))):
+    grades: dict[int, GradeName] = {}
+    for line, entry in _json_grades(text, path) if text.lstrip()[:1] in ("{", "[") else _lines(text, path):
+        if not 0 < len(entry.name) <= LONGEST_NAME:
+            raise InputError(f"expected a name of 1 to {LONGEST_NAME} characters, found {entry.name!r:.80}", path, line)
+        if entry.grade in grades:
+            raise InputError(f"grade {entry.grade} has two names", path, line)
+        grades[entry.grade] = entry
+    if len(grades) < 2 or sorted(grades) != list(range(len(grades))):
         raise InputError(
-            f"expected names for the grades 0, 1 and so on, without a gap, found {sorted(found) or 'none'}", path
+            f"expected names for the grades 0, 1 and so on, without a gap, found {sorted(grades) or 'none'}", path
         )
-    if len(found) > MOST_GRADES:
-        raise InputError(f"expected at most {MOST_GRADES} grades, found {len(found)}", path)
-    return [found[grade] for grade in sorted(found)]
+    if len(grades) > MOST_GRADES:
+        raise InputError(f"expected at most {MOST_GRADES} grades, found {len(grades)}", path)
+    return [grades[grade] for grade in sorted(grades)]
 
 
 def _lines(text: str, path: str) -> Iterator[tuple[int | None, GradeName]]:
@@ -120,27 +120,27 @@ def blocks(text: str) -> list[dict[str, Any]]:
     >>> blocks("# Grades\\nBe *fair*.\\n- one\\n- two")[1]["words"]
     [('Be ', ''), ('fair', 'em'), ('.', '')]
     """
-    found: list[dict[str, Any]] = []
+    parts: list[dict[str, Any]] = []
     goes_on = False  # whether the next line belongs to the last block
     for line in printable(text.replace("\r\n", "\n").replace("\r", "\n")).splitlines():
         heading, item = _HEADING.fullmatch(line.strip()), _ITEM.fullmatch(line)
         if not line.strip():
             goes_on = False
         elif heading is not None:
-            found.append({"kind": "heading", "level": len(heading[1]), "text": [heading[2]]})
+            parts.append({"kind": "heading", "level": len(heading[1]), "text": [heading[2]]})
             goes_on = False
         elif item is not None:
             kind = "ordered" if item[1][0].isdigit() else "list"
-            if not found or found[-1]["kind"] != kind:
-                found.append({"kind": kind, "text": []})
-            found[-1]["text"].append(item[2])
+            if not parts or parts[-1]["kind"] != kind:
+                parts.append({"kind": kind, "text": []})
+            parts[-1]["text"].append(item[2])
             goes_on = True
         elif goes_on:
-            found[-1]["text"][-1] += f" {line.strip()}"
+            parts[-1]["text"][-1] += f" {line.strip()}"
         else:
-            found.append({"kind": "paragraph", "text": [line.strip()]})
+            parts.append({"kind": "paragraph", "text": [line.strip()]})
             goes_on = True
-    return [_finished(block) for block in found]
+    return [_finished(block) for block in parts]
 
 
 def _finished(block: dict[str, Any]) -> dict[str, Any]:

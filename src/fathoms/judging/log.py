@@ -6,130 +6,16 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
-from fathoms.data.files import check_writable
-from fathoms.errors import FathomsError, InputError
-from fathoms.evidence.order import Precision, Ties
+from fathoms.base.errors import FathomsError, InputError
+from fathoms.base.files import check_writable
 from fathoms.judging import session_file as file
-from fathoms.judging.names import DEFAULT
-from fathoms.measures.base import Measure
-from fathoms.measures.gains import Binary
-from fathoms.measures.parse import parse_measure
-
-
-@dataclass(frozen=True)
-class JudgingSettings:
-    """What a session is begun with; `until`, `stay` and `recall` may change later."""
-
-    strategy: str = DEFAULT
-    until: float = 0.95
-    seed: int = 0
-    depth: int = 100
-    ties: Ties = "trec"
-    precision: Precision = "float32"
-    baseline: str | None = None
-    max_grade: int = 1
-    rel: int = 1
-    measures: tuple[str, ...] = ("AP",)
-    double: float = 0.0  # share of documents that two people judge
-    kappa_error: float | None = None  # or as many as it takes to know kappa to +- this
-    count_disagreement: bool = False  # a pair is settled only if it would be by another assessor's judgments
-    stay: int = 1  # documents of a topic that an assessor judges before another topic comes
-    recall: float | None = None  # share of the relevant documents to find, for the strategy find-all
-
-    def __post_init__(self) -> None:
-        if not 0.5 < self.until < 1:
-            raise FathomsError(f"the confidence must lie between 0.5 and 1, found {self.until:g}")
-        if not 1 <= self.rel <= self.max_grade:
-            raise FathomsError(f"rel must be a grade from 1 to {self.max_grade}, the greatest, found {self.rel}")
-        if not 0 <= self.double <= 1:
-            raise FathomsError(f"the share judged twice must be from 0 to 1, found {self.double:g}")
-        if self.kappa_error is not None and not 0 < self.kappa_error < 1:
-            raise FathomsError(f"the error of kappa must lie between 0 and 1, found {self.kappa_error:g}")
-        if self.kappa_error is not None and self.double:
-            raise FathomsError("either a share of the documents is judged twice or as many as kappa takes, not both")
-        if self.count_disagreement and not (self.double or self.kappa_error):
-            raise FathomsError("to count disagreement, two people must judge some documents: by a share or for kappa")
-        if self.stay < 1:
-            raise FathomsError(f"an assessor stays on a topic for 1 document at least, found {self.stay}")
-        if self.recall is not None and self.strategy != "find-all":
-            raise FathomsError(f"a recall to reach is for the strategy find-all, found {self.strategy}")
-        if self.recall is not None and not 0 < self.recall < 1:
-            raise FathomsError(f"the recall to reach must lie between 0 and 1, found {self.recall:g}")
-        object.__setattr__(self, "measures", tuple(measure.name for measure in self.parsed()))
-
-    def parsed(self) -> list[Measure]:
-        """The measures; `rel` is the threshold of those that have one and do not say it themselves."""
-        found = [parse_measure(name) for name in self.measures]
-        return [m.replace(rel=self.rel) if isinstance(m, Binary) and m.rel == 1 else m for m in found]
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something an assessor did: graded a document, skipped it, settled two grades, or took one of these back.
-
-    A grade that names another event revises it: it takes that one's place, in the order too.
-    """
-
-    number: int
-    kind: file.Kind
-    topic: str
-    document: str
-    grade: int | None  # of a grade, or a final one
-    undone: int | None  # of an undo: the number of the event that it takes back; of a revision: that it revises
-    assessor: str
-    time: str  # UTC
-    note: str
-    key: str | None = None  # under which whoever sent it would send it again, had the answer been lost on its way
-
-
-class Standing:
-    """What was not taken back, in order. A revision stands in the place of what it revises, and that comes back when
-    the revision is taken back."""
-
-    def __init__(self, events: Iterable[Event] = ()) -> None:
-        self._chains: dict[int, list[Event]] = {}  # a grade and its revisions, by the number of the first
-        self._chain_of: dict[int, int] = {}
-        for event in events:
-            self.add(event)
-
-    def add(self, event: Event) -> None:
-        if event.kind == "undo":
-            self._take_back(event.undone or 0)
-        elif event.undone is None:
-            self._chains[event.number] = [event]
-            self._chain_of[event.number] = event.number
-        else:
-            start = self._chain_of[event.undone]
-            self._chains[start].append(event)
-            self._chain_of[event.number] = start
-
-    def _take_back(self, number: int) -> None:
-        chain = self._chains.get(self._chain_of.get(number, 0))
-        if chain is None or chain[-1].number != number:
-            return
-        chain.pop()
-        if not chain:
-            del self._chains[number]
-
-    def __iter__(self) -> Iterator[Event]:
-        return (chain[-1] for chain in self._chains.values())
-
-    def backwards(self) -> Iterator[Event]:
-        return (chain[-1] for chain in reversed(self._chains.values()))
-
-    def before(self, event: Event) -> list[Event]:
-        """What an event that stands revised, in order."""
-        return self._chains[self._chain_of[event.number]][:-1]
-
-    def last_of(self, assessor: str) -> Event | None:
-        """The latest thing that this assessor did and that stands."""
-        mine = (event for event in self if event.assessor == assessor)
-        return max(mine, key=lambda event: event.number, default=None)
+from fathoms.judging.events import Event, JudgingSettings, id_bytes, is_plausible, settings_of
+from fathoms.judging.state import fold
 
 
 class Point(NamedTuple):
@@ -231,8 +117,8 @@ class Log:
     def _put_meta(self, values: Mapping[str, Any]) -> None:
         rows = [(name, json.dumps(value)) for name, value in values.items()]
         self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
-        found = file.meta_hash(self._connection.execute("SELECT name, value FROM meta"))
-        self._connection.execute("UPDATE head SET meta = ?", (found,))
+        own = file.meta_hash(self._connection.execute("SELECT name, value FROM meta"))
+        self._connection.execute("UPDATE head SET meta = ?", (own,))
 
     # -- events
 
@@ -257,22 +143,16 @@ class Log:
         document: str,
         *,
         grade: int | None = None,
-        undone: int | None = None,
+        supersedes: int | None = None,
         assessor: str,
         note: str = "",
         key: str | None = None,
     ) -> Event:
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
-        event = Event(self.last[0] + 1, kind, topic, document, grade, undone, assessor, time, note, key)
+        event = Event(self.last[0] + 1, kind, topic, document, grade, supersedes, assessor, time, note, key)
         with self._writing(", and the answer is not saved"), self._transaction():
             self._put(event)
         return event
-
-    def revise(self, old: Event, *, grade: int, assessor: str, note: str, key: str | None = None) -> Event:
-        """A grade in the place of another, which stays in the log."""
-        return self.append(
-            "grade", old.topic, old.document, grade=grade, undone=old.number, assessor=assessor, note=note, key=key
-        )
 
     def take_over(self, events: Iterable[Event]) -> None:
         """Events as another log has them, with their numbers and times."""
@@ -341,10 +221,10 @@ class Log:
 
     def _head(self) -> tuple[int, str, str]:
         """Number and hash of the last event, and the hash of the settings."""
-        found: tuple[int, str, str] | None = self._connection.execute("SELECT number, hash, meta FROM head").fetchone()
-        if found is None:
+        head: tuple[int, str, str] | None = self._connection.execute("SELECT number, hash, meta FROM head").fetchone()
+        if head is None:
             raise file.Damaged("it does not say where the log ends", self.path)
-        return found
+        return head
 
     def _identity(self) -> str:
         if self._named is None:
@@ -352,9 +232,9 @@ class Log:
         return self._named
 
     def _format(self) -> Any:
-        found = self._connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+        row = self._connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
         try:
-            return json.loads(found[0])
+            return json.loads(row[0])
         except (TypeError, ValueError):
             raise file.Damaged("it does not say which format it has", self.path) from None
 
@@ -366,8 +246,7 @@ class Log:
             self._begin_chain({})
             events, points = self._old_events(), self._connection.execute("SELECT * FROM trace").fetchall()
             try:
-                settings_of(self.meta())
-                Standing(events)
+                fold(settings_of(self.meta()), events)
             except (FathomsError, TypeError, ValueError, KeyError) as error:
                 raise file.Damaged(f"its settings or answers make no sense ({error})", self.path) from None
             self._connection.execute("DELETE FROM event")
@@ -433,30 +312,6 @@ class Log:
             raise file.LogError(f"cannot be written{what}: {error}", str(self.path)) from None
 
 
-NEEDED = ("systems", "checksum_runs", "checksum_judgments")  # what every session was begun with
-
-
-def settings_of(meta: Mapping[str, Any]) -> JudgingSettings:
-    """Older sessions have not all of them, but those that they were begun with."""
-    missing = [name for name in NEEDED if name not in meta]
-    if missing:
-        raise FathomsError(f"there is no {missing[0]}")
-    return JudgingSettings(**{field.name: meta[field.name] for field in fields(JudgingSettings) if field.name in meta})
-
-
-def is_plausible(event: Event) -> bool:
-    """Whether values have the types that events have, which is all that can be seen where there are no hashes."""
-    texts = (event.topic, event.document, event.assessor, event.time, event.note)
-    numbers = (event.grade, event.undone)
-    return (
-        event.kind in get_args(file.Kind)
-        and isinstance(event.number, int)
-        and all(isinstance(text, str) for text in texts)
-        and all(number is None or isinstance(number, int) for number in numbers)
-        and (event.grade is None) == (event.kind in ("skip", "undo"))
-    )
-
-
 def check_new(path: Path) -> None:
     """Find out before the work that a session cannot be begun here."""
     check_writable(path)
@@ -490,8 +345,3 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 
 def _exists(path: Path) -> InputError:
     return InputError("exists already; go on with --resume, or begin another session with --session FILE", str(path))
-
-
-def id_bytes(text: str) -> bytes:
-    """Ids need not be valid UTF-8; SQLite does not mind, Python's module for it does."""
-    return text.encode(errors="surrogateescape")

@@ -95,9 +95,9 @@ def _covariance(effects: TopicEffects, values: Floats, chance: Floats) -> Floats
     x, d = values, effects.growth
     mean_x, mean_d = x @ chance, d @ chance
     rows = effects.by_gain
-    found = sandwich(rows, np.maximum(x**2 @ chance - mean_x**2, 0.0))
+    covariance = sandwich(rows, np.maximum(x**2 @ chance - mean_x**2, 0.0))
     if d.any():
         crossed = np.outer(rows.T @ ((x * d) @ chance - mean_x * mean_d), effects.score)
-        found += float(np.maximum(d**2 @ chance - mean_d**2, 0.0).sum()) * np.outer(effects.score, effects.score)
-        found -= crossed + crossed.T
-    return found
+        covariance += float(np.maximum(d**2 @ chance - mean_d**2, 0.0).sum()) * np.outer(effects.score, effects.score)
+        covariance -= crossed + crossed.T
+    return covariance

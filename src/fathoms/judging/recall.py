@@ -24,7 +24,7 @@ import numpy as np
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging.engine import Engine, last_fit
-from fathoms.judging.models import GradeLearner
+from fathoms.judging.grade_chances import GradeLearner
 
 DEFAULT_RECALL = 0.95
 SPLITS = (0.5, 0.7, 0.8)  # parts of the judgments that the model is fitted to when it has to predict the rest

@@ -20,12 +20,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from fathoms.errors import FathomsError, InputError
+from fathoms.base.errors import FathomsError, InputError
+from fathoms.base.text import pluralise
 from fathoms.judging import session_file as file
+from fathoms.judging.events import Event, JudgingSettings, id_bytes, is_plausible, settings_of
 from fathoms.judging.export import qrels_of, rows_of_events, write_both
-from fathoms.judging.log import Event, Log, Standing, id_bytes, is_plausible, settings_of
-from fathoms.judging.session import counting
-from fathoms.text import pluralise
+from fathoms.judging.log import Log
+from fathoms.judging.state import fold
 
 PAGE = 4096  # what SQLite makes them, where the file does not say
 KINDS = re.compile("|".join(get_args(file.Kind)).encode())
@@ -66,33 +67,27 @@ class Salvaged:
     def write_judgments(self, path: str | os.PathLike[str]) -> Path:
         """The judgments made, and beside them who made them; returns that file's name. What the session was begun with
         is not among them."""
-        standing = Standing(self.events)
-        answers: dict[tuple[str, str], list[Event]] = {}
-        for event in standing:
-            if event.kind != "skip":
-                answers.setdefault((event.topic, event.document), []).append(event)
-        skips = [event for event in standing if event.kind == "skip" and (event.topic, event.document) not in answers]
-        made = [counting(of_one) for of_one in answers.values()]
-        rows = [(event.topic, id_bytes(event.document), float(event.grade or 0)) for event in made]
-        return write_both(Path(path), qrels_of(rows), rows_of_events(answers.values(), skips, standing.before))
+        state = fold(JudgingSettings(), self.events)
+        rows = [(event.topic, id_bytes(event.document), float(event.grade or 0)) for event in state.grades]
+        return write_both(Path(path), qrels_of(rows), rows_of_events(state))
 
     @property
     def sentences(self) -> list[str]:
         """What was found and what was not, in words."""
         proof = "all hashes are correct" if self.is_proven else "there are no hashes to prove them"
-        said = [f"Recovered {pluralise(len(self.events), 'event')}; {proof}."]
+        sentences = [f"Recovered {pluralise(len(self.events), 'event')}; {proof}."]
         if self.lost:
             many = pluralise(len(self.lost), "event")
-            said.append(f"Lost: {many}, number{'' if len(self.lost) == 1 else 's'} {_listed(_ranges(self.lost))}.")
+            sentences.append(f"Lost: {many}, number{'' if len(self.lost) == 1 else 's'} {_listed(_ranges(self.lost))}.")
         else:
-            said.append("Lost: nothing." if self.is_end_known else "Lost: nothing up to the last of these.")
+            sentences.append("Lost: nothing." if self.is_end_known else "Lost: nothing up to the last of these.")
         if not self.is_end_known:
-            said.append("The file does not say where the log ended; more may be lost there.")
+            sentences.append("The file does not say where the log ended; more may be lost there.")
         if self.meta is None:
-            said.append("The settings cannot be read: begin another session with the judgments as its QRELS.")
+            sentences.append("The settings cannot be read: begin another session with the judgments as its QRELS.")
         elif not self.is_meta_proven:
-            said.append("The settings may have been altered: compare them with what you began with.")
-        return said
+            sentences.append("The settings may have been altered: compare them with what you began with.")
+        return sentences
 
 
 def salvage(path: str | os.PathLike[str]) -> Salvaged:
@@ -108,8 +103,8 @@ def salvage(path: str | os.PathLike[str]) -> Salvaged:
         head, rows = _ask_sqlite(copy)  # which also takes back what was never committed
         raw = copy.read_bytes()
     meta = _meta(rows)
-    found, is_proven = _events(raw, meta)
-    chosen = _chosen(found, head)
+    candidates, is_proven = _events(raw, meta)
+    chosen = _chosen(candidates, head)
     if not chosen and meta is None:
         raise InputError("is not a `fathoms judge` session, or nothing in it can be recovered", str(path))
     most = len(raw) // SHORTEST_EVENT  # a greater number is damage
@@ -139,9 +134,9 @@ def _ask_sqlite(path: Path) -> tuple[Head | None, list[tuple[str, str]]]:
             return None, []
         for query in ends:
             with suppress(*file.FAILURES):
-                found = connection.execute(query).fetchone()
-                if head is None and found is not None and isinstance(found[0], int) and found[0] >= 0:
-                    head = found
+                row = connection.execute(query).fetchone()
+                if head is None and row is not None and isinstance(row[0], int) and row[0] >= 0:
+                    head = row
         rows.extend(connection.execute("SELECT name, value FROM meta"))  # as many as can be read
     return head, rows
 
@@ -160,13 +155,13 @@ def _meta(rows: list[tuple[str, str]]) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Recovered:
     event: Event
     previous: str = ""
     hash: str = ""
 
 
-def _events(raw: bytes, meta: dict[str, Any] | None) -> tuple[list[_Found], bool]:
+def _events(raw: bytes, meta: dict[str, Any] | None) -> tuple[list[_Recovered], bool]:
     """What was found, and whether it is proven: each event has a hash of itself in its session. Which session that is
     the settings say; where they cannot be read, the name in the file that most events go by."""
     records = list(_records(raw))
@@ -175,18 +170,18 @@ def _events(raw: bytes, meta: dict[str, Any] | None) -> tuple[list[_Found], bool
     proven = max((_proven(records, name) for name in names), key=len, default=[])
     if names:
         return proven, True
-    plausible = [_Found(event) for event in map(_unproven, records) if event is not None and is_plausible(event)]
+    plausible = [_Recovered(event) for event in map(_unproven, records) if event is not None and is_plausible(event)]
     return plausible, not plausible
 
 
-def _proven(records: list[tuple[int, list[Any]]], identity: str) -> list[_Found]:
-    found = []
+def _proven(records: list[tuple[int, list[Any]]], identity: str) -> list[_Recovered]:
+    proven = []
     for number, values in records:
         if len(values) == len(file.COLUMNS) + 2:
             *fields, previous, own = values[1:]
             if own == file.event_hash(identity, previous, (number, *fields)):
-                found.append(_Found(Event(number, *fields), previous, own))
-    return found
+                proven.append(_Recovered(Event(number, *fields), previous, own))
+    return proven
 
 
 def _unproven(record: tuple[int, list[Any]]) -> Event | None:
@@ -196,15 +191,15 @@ def _unproven(record: tuple[int, list[Any]]) -> Event | None:
     return Event(number, *values[:fields]) if len(values) in (fields - 1, fields + 2) else None
 
 
-def _chosen(found: Sequence[_Found], head: Head | None) -> dict[int, _Found]:
+def _chosen(candidates: Sequence[_Recovered], head: Head | None) -> dict[int, _Recovered]:
     """By number. Of several with one number, as an interrupted transaction may leave them, the one that others build
     on."""
-    built_on = {one.previous for one in found} | ({head[1]} if head else set())
-    chosen: dict[int, _Found] = {}
-    for one in found:
-        number = one.event.number
-        if number not in chosen or one.hash in built_on:
-            chosen[number] = one
+    built_on = {candidate.previous for candidate in candidates} | ({head[1]} if head else set())
+    chosen: dict[int, _Recovered] = {}
+    for candidate in candidates:
+        number = candidate.event.number
+        if number not in chosen or candidate.hash in built_on:
+            chosen[number] = candidate
     return chosen
 
 
@@ -213,11 +208,11 @@ def _without_dangling(events: list[Event]) -> list[Event]:
     numbers = {event.number for event in events}
     kept = []
     for event in events:
-        is_dangling = event.undone is not None and event.undone not in numbers
+        is_dangling = event.supersedes is not None and event.supersedes not in numbers
         if not is_dangling:
             kept.append(event)
         elif event.kind != "undo":
-            kept.append(replace(event, undone=None))
+            kept.append(replace(event, supersedes=None))
     return kept
 
 
@@ -268,9 +263,9 @@ def _content(raw: bytes, start: int, length: int, page: int) -> bytes | None:
 
 
 def _page_size(raw: bytes) -> int:
-    found = int.from_bytes(raw[16:18])
-    found = 65536 if found == 1 else found
-    return found if found >= 512 and found & (found - 1) == 0 else PAGE
+    size = int.from_bytes(raw[16:18])
+    size = 65536 if size == 1 else size
+    return size if size >= 512 and size & (size - 1) == 0 else PAGE
 
 
 def _varint(raw: bytes, at: int) -> tuple[int, int]:
@@ -287,8 +282,8 @@ def _varint(raw: bytes, at: int) -> tuple[int, int]:
 def _types(header: bytes) -> list[int] | None:
     types, at = [], 0
     while at < len(header):
-        one, at = _varint(header, at)
-        types.append(one)
+        code, at = _varint(header, at)
+        types.append(code)
     return types if at == len(header) else None
 
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.data.arrays import distinct
+from fathoms.base.arrays import distinct
+from fathoms.base.errors import FathomsError
+from fathoms.base.text import pluralise
 from fathoms.data.qrels import Qrels
-from fathoms.errors import FathomsError
-from fathoms.estimate.drawing import COLUMNS, TAKEN, draw
+from fathoms.estimate.sample_design import COLUMNS, TAKEN, draw
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging.engine import Engine
-from fathoms.text import pluralise
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class SampleEngine(Engine):
 
 
 def draw_sample(
-    found: Candidates,
+    documents: Candidates,
     qrels: Qrels | None,
     n: int,
     *,
@@ -92,15 +92,15 @@ def draw_sample(
     labels: Floats | None = None,
 ) -> JudgingSample:
     """Draw documents that are not judged yet, and the order in which to ask for them."""
-    judged, relevant = np.zeros((2, len(found)), dtype=bool)
+    judged, relevant = np.zeros((2, len(documents)), dtype=bool)
     if qrels is not None:
-        judged, relevant = found.judged_by(qrels, rel)
+        judged, relevant = documents.judged_by(qrels, rel)
     rng = np.random.default_rng(seed)
-    drawn = draw(found, judged, relevant, n, design=design, per_topic=per_topic, rng=rng, labels=labels)
+    drawn = draw(documents, judged, relevant, n, design=design, per_topic=per_topic, rng=rng, labels=labels)
     chosen = np.flatnonzero(drawn.sampled & ~judged)
     order = chosen[np.argsort(evenly(drawn.cell[chosen], rng), kind="stable")]
     if stay > 1:
-        order = order[np.argsort(in_stays(found.topic[order].astype(np.int64), stay, rng), kind="stable")]
+        order = order[np.argsort(in_stays(documents.topic[order].astype(np.int64), stay, rng), kind="stable")]
     return JudgingSample(design, drawn.strata, drawn.stratum, drawn.cell, drawn.probability, order.tolist())
 
 
@@ -127,14 +127,14 @@ def in_stays(topic: Ints, stay: int, rng: np.random.Generator) -> Floats:
     return keys
 
 
-def sample_rows(sample: JudgingSample, found: Candidates, judged: Collection[int]) -> list[tuple[Any, ...]]:
+def sample_rows(sample: JudgingSample, documents: Candidates, judged: Collection[int]) -> list[tuple[Any, ...]]:
     """The design as `fathoms predict --sampled` reads it, for those of the sample that are judged.
 
     Where not all of it is, each cell's part is what was judged before the first document of the cell that was not, and
     its probabilities are smaller; what was judged after that one counts as known. Where a cell has no such part, all of
     the order counts as one: a document's chance is that of being drawn, times the share of the order that was judged.
     """
-    done = np.zeros(len(found), dtype=bool)
+    done = np.zeros(len(documents), dtype=bool)
     done[list(judged)] = True
     order = np.array(sample.order, dtype=np.int64)
     first = _before_the_first_gap(sample.cell[order], done[order])
@@ -148,7 +148,7 @@ def sample_rows(sample: JudgingSample, found: Candidates, judged: Collection[int
         if not taken.any():
             raise FathomsError(f"none of the {pluralise(len(order), 'document')} of the sample is judged yet")
         if (taken[distinct(sample.cell[order]) + 1] == 0).any():
-            return sample_rows(replace(sample, cell=np.full_like(sample.cell, -1)), found, judged)
+            return sample_rows(replace(sample, cell=np.full_like(sample.cell, -1)), documents, judged)
         share = taken / np.maximum(size, 1)
         # A chance of its own: drawn, and then among the first ones, given that it is none of those that are known.
         own = probability * taken[0] / len(order) / (1 - probability * len(known) / len(order)).clip(1e-9)
@@ -157,8 +157,8 @@ def sample_rows(sample: JudgingSample, found: Candidates, judged: Collection[int
     sampled[order[first]] = True
     names = [*strata, TAKEN]
     rows = zip(
-        [found.topics[t] for t in found.topic.tolist()],
-        [document.decode(errors="surrogateescape") for document in found.documents.tolist()],
+        [documents.topics[t] for t in documents.topic.tolist()],
+        [document.decode(errors="surrogateescape") for document in documents.documents.tolist()],
         [names[i] for i in stratum.tolist()],
         probability.tolist(),
         sampled.astype(int).tolist(),

@@ -25,7 +25,7 @@ from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging import bandits
 from fathoms.judging.beliefs import Beliefs
-from fathoms.judging.models import Grades, LearnerMaker, by_ranks, even_chances, experts
+from fathoms.judging.grade_chances import Grades, LearnerMaker, by_ranks, even_chances, experts
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,13 @@ class Weight:
     def update(self, topic: int, column: int) -> None:
         raise NotImplementedError
 
-    def undo(self, topic: int, column: int) -> None:
-        """The last judgment was taken back."""
-        self.start()
-
 
 class InformativeWeight(Weight):
     """By what a judgment says of the difference between systems, for each measure."""
 
     def start(self) -> None:
         beliefs = self.state.beliefs
-        self.scale = [1.0] * len(beliefs) if len(beliefs) == 1 else [1 / _variance(one) for one in beliefs]
+        self.scale = [1.0] * len(beliefs) if len(beliefs) == 1 else [1 / _variance(belief) for belief in beliefs]
         for topic in self._changed():
             self.update(topic, 0)
 
@@ -93,12 +89,11 @@ class InformativeWeight(Weight):
         return range(len(self.values))
 
     def update(self, topic: int, column: int) -> None:
-        sizes = [scale * self._sizes(one, topic) for one, scale in zip(self.state.beliefs, self.scale, strict=True)]
+        sizes = [
+            scale * self._sizes(belief, topic) for belief, scale in zip(self.state.beliefs, self.scale, strict=True)
+        ]
         total = np.sum(sizes, axis=0)
         self.values[topic, : len(total)] = np.sqrt(total)
-
-    def undo(self, topic: int, column: int) -> None:
-        self.update(topic, column)
 
     def _sizes(self, beliefs: Beliefs, topic: int) -> Floats:
         """[document]: squared weights, summed over open pairs."""
@@ -119,7 +114,7 @@ class MTCWeight(InformativeWeight):
         self._shared: list[Floats] = []  # what the weights of all topics rested on then
 
     def _changed(self) -> Iterable[int]:
-        shared = [np.array(self.scale), *(one.open_pairs for one in self.state.beliefs)]
+        shared = [np.array(self.scale), *(belief.open_pairs for belief in self.state.beliefs)]
         same = len(shared) == len(self._shared) and all(map(np.array_equal, shared, self._shared))
         before, self._shared = self._weighed if same else None, shared
         self._weighed = self.state.judged.copy(), self.state.level.copy()
@@ -129,8 +124,8 @@ class MTCWeight(InformativeWeight):
         return np.flatnonzero(changed.any(axis=1)).tolist()
 
     def _sizes(self, beliefs: Beliefs, topic: int) -> Floats:
-        found = [beliefs.gain_sizes(topic, self._assumed(topic, level), over_divisor=False) for level in (0, -1)]
-        return np.maximum(*found)
+        sizes = [beliefs.gain_sizes(topic, self._assumed(topic, level), over_divisor=False) for level in (0, -1)]
+        return np.maximum(*sizes)
 
     def _assumed(self, topic: int, level: int) -> Floats:
         """Chances [level, column] with all that is not judged at one level."""
@@ -207,12 +202,12 @@ class MoveToFrontWeight(Weight):
 
     def _tell(self, topic: int, column: int) -> None:
         """The system that asked for the document most gets the credit or the blame."""
-        asked = self._asking(topic, slice(column, column + 1)).argmax()
+        system = self._asking(topic, slice(column, column + 1)).argmax()
         self.front[topic] = 0.0
         if self.state.relevant[topic, column]:
-            self.front[topic, asked] = 0.5
+            self.front[topic, system] = 0.5
         else:
-            self.priority[topic, asked] -= 1
+            self.priority[topic, system] -= 1
 
     def _weigh(self, topic: int) -> None:
         self.values[topic] = self._asking(topic, slice(None)).max(axis=0)
@@ -235,9 +230,6 @@ class HedgeWeight(Weight):
             self._weigh(topic)
 
     def update(self, topic: int, column: int) -> None:
-        self._weigh(topic)
-
-    def undo(self, topic: int, column: int) -> None:
         self._weigh(topic)
 
     def _weigh(self, topic: int) -> None:

@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from fathoms.errors import InputError
+from fathoms.base.errors import InputError
 
 FORMAT = 3
 LONGEST_VALUE = 64 << 20  # bytes of a value, all settings of a large session among them
@@ -101,12 +101,12 @@ def glance(path: Path) -> tuple[int, int] | None:
 @cache
 def _known_schema() -> frozenset[tuple[str, str, str]]:
     """All tables, indexes and triggers that a session may have: type, name and SQL."""
-    found: set[tuple[str, str, str]] = set()
+    schema: set[tuple[str, str, str]] = set()
     with closing(sqlite3.connect(":memory:")) as connection:
         for script in (OLD_SCHEMA, UPGRADE, TRIGGERS):
             connection.executescript(script)
-            found |= _schema(connection)
-    return frozenset(found)
+            schema |= _schema(connection)
+    return frozenset(schema)
 
 
 def _schema(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
@@ -227,9 +227,9 @@ def check_pages(connection: sqlite3.Connection, path: Path) -> None:
     """Whether the tables are ours, and what SQLite itself can see of damage."""
     if not is_ours(connection):
         raise Damaged("it has tables, views or triggers that fathoms does not make", path)
-    found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
-    if found != "ok":
-        raise Damaged(" ".join(found.split()), path)
+    answer = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    if answer != "ok":
+        raise Damaged(" ".join(answer.split()), path)
 
 
 class Place:
@@ -255,7 +255,7 @@ class Place:
 
     def _now(self) -> tuple[int, int, int] | None:
         try:
-            found = os.stat(self._path)
+            status = os.stat(self._path)
         except OSError:
             return None
-        return found.st_dev, found.st_ino, found.st_mode
+        return status.st_dev, status.st_ino, status.st_mode

@@ -7,11 +7,12 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from fathoms.errors import InputError
+from fathoms.base.errors import InputError
+from fathoms.base.text import pluralise
+from fathoms.judging.documents_to_judge import Task
 from fathoms.judging.recall import RecallEstimate
-from fathoms.judging.session import Progress, Session, Task
+from fathoms.judging.session import Progress, Session, tidy
 from fathoms.judging.texts import Entry, Texts, TextSources, marked, printable, terms
-from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -98,7 +99,8 @@ class Conversation:
             self._say(f"There is no answer of {self.assessor} to take back.")
         else:
             self._say(f"Taken back: topic {back.topic}, document {back.document}.")
-            if not self.session.may_grade(back.candidate, self.assessor):  # it was a final grade, set on the page
+            documents, state = self.session.documents, self.session.state
+            if not documents.may_grade(state, back.candidate, tidy(self.assessor)):  # a final grade, set on the page
                 return self._next()
         return back
 
@@ -170,14 +172,9 @@ class Conversation:
 
 def upcoming(session: Session, budget: int | None, assessor: str) -> tuple[Task | None, str]:
     """The next document, or why judging ends here."""
-    second = session.waiting(assessor)
-    if second and not session.seconds_come_last:
-        return session.next(assessor), ""
     ended = session.why_ended(session.settled(), budget, more=True)
-    if second and ended is not None:
-        return session.task(second[0]), ""
-    task = session.next(assessor) if ended is None else None
-    return task, ended or session.why_ended(False, budget, more=task is not None) or ""
+    task = session.next(assessor, only_second=ended is not None)
+    return task, "" if task is not None else ended or session.why_ended(False, budget, more=False) or ""
 
 
 def _standing(session: Session) -> str:
@@ -185,8 +182,8 @@ def _standing(session: Session) -> str:
     now = session.progress()
     if session.settings.strategy == "find-all":
         return f"{now.judged:,} judged, {now.relevant:,} relevant.\n{recall_sentence(session, now.recall)}"
-    if session.sample is not None:
-        to_come = len(session.asked_first())
+    if session.documents.sample is not None:
+        to_come = len(session.documents.come_first(session.state))
         return f"{now.judged:,} judged, {to_come:,} of the sample left; {pairs_settled(now, session.settings.until)}."
     where = f"{now.judged:,} judged, {pairs_settled(now, session.settings.until)}."
     if now.weakest is None:

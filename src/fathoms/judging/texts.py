@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from fathoms.data.files import decompress, is_packed, opened, read_bytes
-from fathoms.errors import InputError
+from fathoms.base.errors import InputError
+from fathoms.base.files import decompress, is_packed, opened, read_bytes
 
 IDS = ("id", "_id", "docno", "doc_id", "docid", "did", "topic", "topic_id", "qid", "query_id", "number", "num")
 TITLES = ("title", "headline", "query")
@@ -175,13 +175,13 @@ def _content(name: str) -> Bytes:
     return content
 
 
-Found = Iterator[tuple[str, int, int]]  # id, and from where to where its text stands
+Located = Iterator[tuple[str, int, int]]  # id, and from where to where its text stands
 
 
-def _places(found: Found, wanted: Collection[str]) -> dict[str, tuple[int, int]]:
+def _places(documents: Located, wanted: Collection[str]) -> dict[str, tuple[int, int]]:
     """Places of the wanted ids; the first, if there are several."""
     places: dict[str, tuple[int, int]] = {}
-    for name, start, end in found:
+    for name, start, end in documents:
         if name in wanted:
             places.setdefault(name, (start, end))
     return places
@@ -305,17 +305,17 @@ def passages(body: Sequence[str], wanted: set[str]) -> list[Passage]:
     """The parts of a long text that have most of the wanted words, in the order of the text."""
     if sum(map(len, body)) <= LONG:
         return []
-    found = [one for number, paragraph in enumerate(body) for one in _windows(number, paragraph, wanted)]
-    found.sort(key=lambda one: (-one[0], -one[1], one[2]))
+    windows = [window for number, paragraph in enumerate(body) for window in _windows(number, paragraph, wanted)]
+    windows.sort(key=lambda window: (-window[0], -window[1], window[2]))
     chosen: list[Passage] = []
-    for *_, passage in found:
+    for *_, passage in windows:
         if len(chosen) < PASSAGES and not any(_overlap(passage, other) for other in chosen):
             chosen.append(passage)
     return sorted(chosen)
 
 
-def _overlap(one: Passage, other: Passage) -> bool:
-    return one.paragraph == other.paragraph and one.start < other.end and other.start < one.end
+def _overlap(first: Passage, second: Passage) -> bool:
+    return first.paragraph == second.paragraph and first.start < second.end and second.start < first.end
 
 
 def _windows(number: int, paragraph: str, wanted: set[str]) -> Iterator[tuple[int, int, Passage]]:
@@ -358,7 +358,7 @@ def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 # -- TSV ----------------------------------------------------------------------------------------------------------
 
 
-def _tsv_lines(content: Bytes, start: int, source: str) -> Found:
+def _tsv_lines(content: Bytes, start: int, source: str) -> Located:
     for number, begin, end in _lines(content, start):
         line = content[begin:end]
         name, tab, _ = line.partition(b"\t")
@@ -381,7 +381,7 @@ def _tsv_entry(raw: bytes) -> Entry:
 _STARTS_WITH_ID = re.compile(rb'\s*\{\s*"(?:%s)"\s*:\s*"([^"\\]+)"\s*[,}]' % "|".join(IDS).encode())
 
 
-def _json_lines(content: Bytes, start: int, source: str) -> Found:
+def _json_lines(content: Bytes, start: int, source: str) -> Located:
     for number, begin, end in _lines(content, start):
         line = content[begin:end]
         quick = _STARTS_WITH_ID.match(line)
@@ -416,15 +416,15 @@ def _json_entry(raw: bytes) -> Entry:
 
 def _words(value: Any) -> tuple[str, ...]:
     """The paragraphs of a text, or of texts in lists, however these are nested."""
-    found: list[str] = []
+    paragraphs: list[str] = []
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, list):
-            waiting += reversed(one)
-        elif isinstance(one, str):
-            found += _paragraphs(one)
-    return tuple(found)
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += reversed(part)
+        elif isinstance(part, str):
+            paragraphs += _paragraphs(part)
+    return tuple(paragraphs)
 
 
 # -- SGML, as TREC has it: tags that may lack their end, entities, no declaration ---------------------------------
@@ -474,7 +474,7 @@ def _elements(text: str, names: frozenset[str]) -> list[Element]:
             closed[name].append(mark.span())
         elif name in names:
             opened.append((*mark.span(), name))
-    found: list[Element] = []
+    elements: list[Element] = []
     at = 0
     for start, inner, name in opened:
         if start < at:
@@ -483,8 +483,8 @@ def _elements(text: str, names: frozenset[str]) -> list[Element]:
         place = bisect_left(ends, (inner, 0))
         if place < len(ends):
             at = ends[place][1]
-            found.append(Element(start, inner, *ends[place]))
-    return found
+            elements.append(Element(start, inner, *ends[place]))
+    return elements
 
 
 def _without(text: str, elements: Sequence[Element]) -> str:
@@ -496,7 +496,7 @@ def _without(text: str, elements: Sequence[Element]) -> str:
     return " ".join([*kept, text[at:]])
 
 
-def _sgml_documents(content: Bytes, source: str) -> Found:
+def _sgml_documents(content: Bytes, source: str) -> Located:
     for document in _DOCUMENT.finditer(content):
         number = _DOCNO.search(content, document.start(), document.end())
         if number is None:
@@ -510,7 +510,9 @@ def _sgml_document(raw: bytes) -> Entry:
     text = _without(text, _elements(text, _UNSEEN))
     headlines = _elements(text, _HEADLINES)[:1]
     inside = [text[part.inner_start : part.inner_end] for part in _elements(text, _TEXTS)]
-    title = " ".join(words for one in headlines for words in _plain(text[one.inner_start : one.inner_end]))
+    title = " ".join(
+        words for headline in headlines for words in _plain(text[headline.inner_start : headline.inner_end])
+    )
     return Entry(title, tuple(words for part in inside or [_without(text, headlines)] for words in _plain(part)))
 
 
@@ -526,7 +528,7 @@ def _unescaped(text: str) -> str:
         return text
 
 
-def _sgml_topics(content: Bytes, source: str) -> Found:
+def _sgml_topics(content: Bytes, source: str) -> Located:
     for topic in _TOPIC.finditer(content):
         number = _NUMBER_WITHIN.search(topic[2]) or _NUMBER.search(topic[3])
         if number is None:

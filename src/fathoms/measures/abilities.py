@@ -27,16 +27,16 @@ def estimates(measure: Measure) -> Estimate:
     return "no gain models" if type(measure).predicted is Measure.predicted else "all methods"
 
 
-def largest_value(measure: Measure, max_grade: float = 1.0) -> float:
-    """The most that a ranking of a thousand documents could have; inf where there is no bound."""
+def largest_value(measure: Measure) -> float:
+    """The most that a ranking of a thousand documents of grade 0 or 1 could have; inf where there is no bound."""
     width = 1000
     evidence = Evidence(
         topics=["1"],
         codes=np.zeros((1, width), dtype=np.int16),
         tied=np.zeros((1, width), dtype=bool),
         lengths=np.array([width]),
-        levels=np.array([0.0, max_grade]),
-        max_grade=max_grade,
+        levels=np.array([0.0, 1.0]),
+        max_grade=1.0,
         counts=np.zeros((1, 2), dtype=np.int64),
     )
     return float(measure.largest(evidence)[0])

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import columns_at, ratio, row_sums
-from fathoms.errors import FathomsError
+from fathoms.base.arrays import columns_at, ratio, row_sums
+from fathoms.base.errors import FathomsError
 from fathoms.evidence.evidence import ALONE, Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.gains import Binary
@@ -17,8 +17,8 @@ from fathoms.measures.stretches import Around, Stretches
 from fathoms.measures.ties import pair_change
 
 if TYPE_CHECKING:
-    from fathoms.evidence.listed import Listed
     from fathoms.evidence.pairs import PairEvidence
+    from fathoms.evidence.sparse_places import Listed
 
 
 class AP(Binary, Normalised):
@@ -38,7 +38,6 @@ class AP(Binary, Normalised):
     citation = "E. M. Voorhees, D. K. Harman (2005). TREC: Experiment and evaluation in information retrieval."
     range_claim: ClassVar[RangeKind] = "exact"
     pooled_variants: ClassVar[tuple[str, ...]] = ("c",)
-    quadratic_difference: ClassVar[bool] = True
     sums_listed: ClassVar[bool] = True
     judging: ClassVar[JudgingKind] = "closed form"
 
@@ -65,8 +64,8 @@ class AP(Binary, Normalised):
         in_k = known_around = stretches.around(known)
         most = total
         if self.needs_pool:
-            found = known | never
-            in_k, most = stretches.around(found), _sum_of_precisions(found)
+            scored = known | never
+            in_k, most = stretches.around(scored), _sum_of_precisions(scored)
         high[rows] = self._greatest(stretches, in_k, R, most)
         if self.needs_pool:
             # Found outside a pool without relevant documents: they count once anything in the pool is relevant.
@@ -77,31 +76,52 @@ class AP(Binary, Normalised):
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
         """c_ij = 1/max(rA_i, rA_j) - 1/max(rB_i, rB_j): what two relevant documents add to the sums of precisions."""
-        from fathoms.measures.differences import at_ranks, greatest_pairwise, same_group, taken
+        from fathoms.measures.differences import ANY, at_ranks, greatest_of_minima, greatest_pairwise, same_group, taken
 
         if self.needs_pool:
             return None
-        one = pair.one
-        if not self.can_be_relevant(one):
+        evidence = pair.one
+        if not self.can_be_relevant(evidence):
             limits = np.zeros_like(limits)
-        R = self._R(one)[:, None]
-        depth = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        R = self._R(evidence)[:, None]
+        depth = pair.width if self.k is None else int(self.k)
+        relevant, grouped = self.relevant(evidence)[pair.codes] > 0, (pair.shared != ALONE).any(axis=1)
+        if grouped.any() and not grouped.all():
+            greatest = np.empty((len(pair), len(limits)))
+            for rows in (grouped, ~grouped):
+                greatest[rows] = AP.greatest_difference(self, pair.rows(rows), limits)  # not that of a subclass
+            return greatest
+
+        def below(rows: Ints, m: Floats) -> tuple[Floats, Floats]:
+            norm = self._norm(R[rows] + m)
+            return norm, norm
+
+        if not grouped.any() and limits.tolist() == [ANY]:
+            return greatest_of_minima(pair, relevant, below, depth)[:, None]
         inverse = 1 / np.arange(1, depth + 1)
         of_a, of_b = (at_ranks(inverse, rank) for rank in (pair.rank_a, pair.rank_b))
-        grouped = bool((pair.shared != ALONE).any())
 
         def coefficients(rows: Ints, left: Ints, right: Ints) -> Floats:
             c, b = (
                 np.minimum(taken(of, rows, left)[:, :, None], taken(of, rows, right)[:, None, :]) for of in (of_a, of_b)
             )
             c -= b
-            return np.where(same_group(pair, rows, left, right), 0.0, c) if grouped else c
+            return np.where(same_group(pair, rows, left, right), 0.0, c) if grouped.any() else c
 
-        def below(rows: Ints, m: Floats) -> tuple[Floats, Floats]:
-            norm = self._norm(R[rows] + m)
-            return norm, norm
+        return greatest_pairwise(pair, relevant, coefficients, limits, below, depth)
 
-        return greatest_pairwise(pair, self.relevant(one)[pair.codes] > 0, coefficients, limits, below, depth)
+    def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:
+        from fathoms.measures.differences import at_ranks, greatest_quadratic
+
+        one = pair.one
+        if self.needs_pool or not self.can_be_relevant(one):
+            return None
+        inverse = 1 / np.arange(1, (pair.width if self.k is None else int(self.k)) + 1)
+        known = (self.relevant(one)[pair.codes] > 0) & ~pair.unjudged
+        of_a, of_b = (at_ranks(inverse, rank) for rank in (pair.rank_a, pair.rank_b))
+        sums = greatest_quadratic(of_a, of_b, known, columns)
+        m = np.arange(sums.shape[1])
+        return ratio(sums, self._norm(self._R(one)[:, None] + m + others[:, None]))
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         """Beyond the paper: the expected sum of precisions, documents independent, over the expected R.
@@ -192,8 +212,8 @@ class AP(Binary, Normalised):
         if self.needs_pool:
             # Without any in the pool there is no ratio before the first one, and that may be the greatest.
             rows, first = open_.first_of_rows
-            one = total[rows] + (known.above[first] + 1) / (open_.above[first] + 1) + known.below[first]
-            greatest[rows] = np.maximum(greatest[rows], one / self._norm(R[rows] + 1))
+            with_first = total[rows] + (known.above[first] + 1) / (open_.above[first] + 1) + known.below[first]
+            greatest[rows] = np.maximum(greatest[rows], with_first / self._norm(R[rows] + 1))
         return greatest
 
     def _least(self, open_: Stretches, known: Around, R: Floats, total: Floats) -> Floats:
@@ -271,6 +291,9 @@ class GMAP(AP):
             ratios.append(np.maximum(least + most, self.least) / least)
         # The range of B is that of its order, and says nothing of others.
         return np.where(pair.has_ties[:, None] & pair.over_all_orders, np.inf, np.log(np.maximum(*ratios)))
+
+    def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:
+        return None  # a difference of logarithms is no quadratic form
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         return np.maximum(super().predicted(evidence, gains), self.least)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fathoms.errors import FathomsError
+from fathoms.base.errors import FathomsError
 from fathoms.evidence.banding import band_starts, banded, safe_depth
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.measures.ap import AP
@@ -177,7 +177,7 @@ def _starts(measure: AP | NormalisedSum | Cascade, rho: Fraction, length: int | 
     return starts
 
 
-def largest_rho(measure: Measure, loss: float, max_grade: float | None = None) -> Fraction:
+def largest_rho(measure: Measure, loss: float) -> Fraction:
     """The largest rho of three decimals such that it and all smaller ones keep the worst loss at or below `loss`.
 
     The worst loss is a step function of rho and may fall from one step to the next (RR@5: 0.1 at 1.25, 0.025 at 1.3),
@@ -186,7 +186,7 @@ def largest_rho(measure: Measure, loss: float, max_grade: float | None = None) -
     good = Fraction(1)
     for step in range(FINEST + 1, LARGEST * FINEST + 1):
         rho = Fraction(step, FINEST)
-        worst = worst_loss(measure, rho, max_grade)
+        worst = worst_loss(measure, rho)
         if worst is None:
             raise FathomsError(f"{measure.name} has no bound on what bands cost it; RR, ERR, AP@k and nDCG@k do")
         if worst > loss + REST:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from fathoms.errors import FathomsError
+from fathoms.base.errors import FathomsError
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.params import Param, check_value, normal_value, show_value
 from fathoms.measures.ties import arranged, simulated, worst_and_best
 
 if TYPE_CHECKING:
-    from fathoms.evidence.listed import Listed
     from fathoms.evidence.pairs import PairEvidence
+    from fathoms.evidence.sparse_places import Listed
 
 Basis = Literal["recall", "utility", "neither"]
 RangeKind = Literal["exact", "sound", "approximate", "none"]
@@ -78,7 +78,7 @@ class Measure(ABC):
     quadratic_difference: ClassVar[bool] = False  # its bound on a difference looks at pairs of documents
     has_tail: ClassVar[bool] = False  # what lies past the last document counts in `high`
     linear_in_gains: ClassVar[bool] = False  # twice the gains, twice the score
-    sums_listed: ClassVar[bool] = False  # a sum over relevant documents, which `listed_sums` makes
+    sums_listed: ClassVar[bool] = False  # made of the relevant documents' places alone, by `listed_sums`
     judging: ClassVar[JudgingKind] = "none"  # how `fathoms judge` finds the probability that one system is ahead
     needs_whole_documents: ClassVar[bool] = False  # `predicted` has no use for fractions of documents in R or the ideal
 
@@ -88,10 +88,10 @@ class Measure(ABC):
 
     def __init_subclass__(cls) -> None:
         # Plain attributes and not dataclass fields: some thirty generated classes would be felt at every start.
-        found: dict[str, Param] = {}
+        params: dict[str, Param] = {}
         for parent in reversed(cls.__mro__):
-            found |= {name: value for name, value in vars(parent).items() if isinstance(value, Param)}
-        cls.params = dict(sorted(found.items(), key=lambda item: item[1].order))
+            params |= {name: value for name, value in vars(parent).items() if isinstance(value, Param)}
+        cls.params = dict(sorted(params.items(), key=lambda item: item[1].order))
         for fact in cls.OWN:
             if fact not in vars(cls):
                 setattr(cls, fact, getattr(Measure, fact))
@@ -161,11 +161,11 @@ class Measure(ABC):
 
     def __hash__(self) -> int:
         try:
-            found: int = self._hash
+            value: int = self._hash
         except AttributeError:
-            found = hash((type(self), *self.__dict__.values()))
-            object.__setattr__(self, "_hash", found)
-        return found
+            value = hash((type(self), *self.__dict__.values()))
+            object.__setattr__(self, "_hash", value)
+        return value
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__  # another process has other hashes
@@ -227,6 +227,10 @@ class Measure(ABC):
 
     # -- scoring ----------------------------------------------------------------------------------------------
 
+    def attainable(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """The ends of intervals of topics' scores, moved outward to scores that a topic can have if these are few."""
+        return low, high
+
     def scores(self, evidence: Evidence, *, with_range: bool = True) -> Scores:
         """Score, range over judgments, and values over tie orders, for each topic."""
         condensed = getattr(self, "judged_only", False)
@@ -248,6 +252,11 @@ class Measure(ABC):
         """The most that A - B can be over every way of judging, [row, limit], with a grade above 0 for at most as many
         documents as each limit says; None where nothing is known of a difference but the two ranges.
         """
+        return None
+
+    def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:
+        """The most that A - B is if just m of the documents in these columns, [row, document], are relevant, and so
+        many others: [row, m], over all ways of choosing them. None where the ways have to be scored one by one."""
         return None
 
     def joint_range(self, evidence: Evidence, scores: Scores) -> tuple[Floats | None, Floats | None]:
@@ -283,10 +292,10 @@ class Measure(ABC):
         part = arranged(evidence, values, mixed, best=best)
         ends = self.range(part, self.value(part))
         anew = ends[1 if best else 0]
-        found = extreme.copy()
+        ends_anew = extreme.copy()
         if anew is not None:
-            found[mixed.rows] = (np.maximum if best else np.minimum)(found[mixed.rows], anew)
-        return found
+            ends_anew[mixed.rows] = (np.maximum if best else np.minimum)(ends_anew[mixed.rows], anew)
+        return ends_anew
 
     def expected_range(self, evidence: Evidence) -> tuple[Floats | None, Floats | None]:
         """Expectations of low and high over the orders of tied documents, where the measure has them."""

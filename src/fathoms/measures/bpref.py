@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import ratio, row_sums
+from fathoms.base.arrays import ratio, row_sums
 from fathoms.data.qrels import JUDGED
 from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
 from fathoms.measures.base import Basis
@@ -46,11 +46,11 @@ class Bpref(Binary):
         before = (above - other[codes])[mixed.start]
         R, limit = self._limits(evidence)
         row = mixed.row[mixed.start]
-        found, n = mixed.totals(relevant[codes]), mixed.totals(other[codes])
+        n_relevant, n = mixed.totals(relevant[codes]), mixed.totals(other[codes])
         # Mean over x = 0..n of min(before + x, R): full steps up to R, then R each.
         free = np.clip(R[row] - before, 0, n + 1)
         mean = (free * before + free * (free - 1) / 2 + (n + 1 - free) * R[row]) / (n + 1)
-        new = row_sums(row, found * ratio(mean, limit[row]), len(evidence))
+        new = row_sums(row, n_relevant * ratio(mean, limit[row]), len(evidence))
         each = relevant[codes] * ratio(np.minimum(above, R[mixed.row]), limit[mixed.row])
         old = row_sums(mixed.row, each, len(evidence))
         return score - ratio(new - old, R)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import columns_at, row_sums
+from fathoms.base.arrays import columns_at, row_sums
 from fathoms.evidence.evidence import ALONE, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.gains import Graded
@@ -17,6 +17,7 @@ from fathoms.measures.ties import mean_products
 
 if TYPE_CHECKING:
     from fathoms.evidence.pairs import PairEvidence
+    from fathoms.evidence.sparse_places import Listed
 
 
 def stopping_terms(chances: Floats, effort: NDArray[Any]) -> Floats:
@@ -49,6 +50,7 @@ class Cascade(Graded):
     has_tail: ClassVar[bool] = True
     multilinear: ClassVar[bool] = True
     judging: ClassVar[JudgingKind] = "draws"
+    sums_listed: ClassVar[bool] = True
 
     @abstractmethod
     def effort(self, ranks: Ints) -> NDArray[Any]:
@@ -73,9 +75,9 @@ class Cascade(Graded):
         least if all documents above have the greatest gain; a document that both have in the same place alone is a
         segment that adds nothing. Within a segment A has all the gain it can have, and B what is known.
         """
-        one = pair.one
+        evidence = pair.one
         n = pair.columns_a.shape[1] if self.k is None else min(int(self.k), pair.columns_a.shape[1])
-        most, known = self.table(one, unknown=self.top_gain(one)), self.table(one)
+        most, known = self.table(evidence, unknown=self.top_gain(evidence)), self.table(evidence)
         a, b = (np.take_along_axis(pair.codes, side[:, :n], axis=1) for side in (pair.columns_a, pair.columns_b))
         rank_b_of_a = np.take_along_axis(pair.rank_b, pair.columns_a[:, :n], axis=1)
         gain_a, gain_b, pass_a = most[a], known[b], known[a]
@@ -116,6 +118,10 @@ class Cascade(Graded):
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         return self._terms(self.filled(evidence, gains)[:, : self.depth_read(evidence)]).sum(axis=1)
+
+    def listed_sums(self, listed: Listed, values: Floats, known: Evidence) -> Floats:
+        part = listed.cut(self.k)
+        return part.stopping_sums(1 / self.effort(np.arange(1, part.depth + 1)), values)
 
     def place_effects(self, gains: Floats, relevant: Floats, known: Evidence) -> Floats:
         n = gains.shape[1]
@@ -171,5 +177,5 @@ def _extremes(values: Floats, group: Ints, extreme: np.ufunc) -> Floats:
     starts = np.ones(values.shape, dtype=bool)
     starts[:, 1:] = (group[:, 1:] != group[:, :-1]) | (group[:, 1:] == ALONE)
     number = np.cumsum(starts.ravel()) - 1
-    found: Floats = extreme.reduceat(values.ravel(), np.flatnonzero(starts.ravel()))[number]
-    return found.reshape(values.shape)
+    extremes: Floats = extreme.reduceat(values.ravel(), np.flatnonzero(starts.ravel()))[number]
+    return extremes.reshape(values.shape)

@@ -8,11 +8,10 @@ import numpy as np
 
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.measures.base import Basis
-from fathoms.measures.params import param
-from fathoms.measures.weighted import Weighted, discounts
+from fathoms.measures.weighted import Discounted, Weighted, discounts
 
 
-class DCG(Weighted):
+class DCG(Discounted, Weighted):
     """Discounted cumulated gain, not normalised; can exceed 1.
 
     DCG@k = sum_{i<=k} g_i D(i)        D(i) = 1/log2(i+1), or 1/i with discount=zipf
@@ -23,16 +22,6 @@ class DCG(Weighted):
     examples: ClassVar[tuple[str, ...]] = ("DCG@10", "DCG(gain=exp)@10")
     citation = "K. Järvelin, J. Kekäläinen (2002). Cumulated gain-based evaluation of IR techniques."
     exp_is_scaled: ClassVar[bool] = False
-
-    discount: str = param("log2", "what rank i counts: log2, 1/log2(i+1); zipf, 1/i", choices=("log2", "zipf"))
-    b: float | None = param(
-        None,
-        "in place of `discount` that of Järvelin and Kekäläinen: ranks up to b count in full, deeper ones 1/log_b(i)",
-        check="base",
-    )
-
-    def weight(self, n: int) -> Floats:
-        return discounts(self.discount, n, self.b)
 
 
 class SDCG(DCG):

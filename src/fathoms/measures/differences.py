@@ -18,13 +18,13 @@ then documents in a tie group that both systems have in the same places (`shared
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import ratio
+from fathoms.base.arrays import ratio
 from fathoms.evidence.evidence import ALONE, Bools, Floats, Ints
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def at_ranks(weights: Floats, rank: Floats) -> Floats:
 
 def weight_differences(pair: PairEvidence, weights: Floats) -> Floats:
     """W(rank in A) - W(rank in B) of each document; 0 in tie groups that both have in the same places."""
-    found = at_ranks(weights, pair.rank_a) - at_ranks(weights, pair.rank_b)
-    return np.where(pair.shared == ALONE, found, 0.0)
+    difference = at_ranks(weights, pair.rank_a) - at_ranks(weights, pair.rank_b)
+    return np.where(pair.shared == ALONE, difference, 0.0)
 
 
 def largest_first(values: Floats, chosen: Bools) -> Floats:
@@ -73,13 +73,13 @@ def greatest_ratio(base: Floats, sums: Floats, others: Ints, limits: Ints, below
     m = np.broadcast_to(np.arange(sums.shape[1], dtype=np.float64), sums.shape)
     above = base[:, None] + sums
     alone = np.where(np.isfinite(above), ratio(above, below(m)), -np.inf)
-    found = np.empty((len(base), len(limits)))
+    greatest = np.empty((len(base), len(limits)))
     for i, limit in enumerate(limits.tolist()):
         allowed = m <= limit
         with_others = np.minimum(m + others[:, None], np.maximum(float(limit), m))
         diluted = np.where(np.isfinite(above), np.where(above < 0, ratio(above, below(with_others)), alone), -np.inf)
-        found[:, i] = np.where(allowed, np.maximum(alone, diluted), -np.inf).max(axis=1)
-    return found
+        greatest[:, i] = np.where(allowed, np.maximum(alone, diluted), -np.inf).max(axis=1)
+    return greatest
 
 
 def greatest_of_best(pair: PairEvidence, value: Floats, relevant: Floats, limits: Ints) -> Floats:
@@ -98,8 +98,8 @@ def greatest_of_best(pair: PairEvidence, value: Floats, relevant: Floats, limits
     )
     together = (pair.shared != ALONE) & (first_a[:, None] >= pair.shared) & (first_b[:, None] >= pair.shared)
     with_it = np.where(together, 0.0, with_it)
-    one = np.maximum(none, np.where(pair.unjudged, with_it, -np.inf).max(axis=1, initial=-np.inf))
-    return np.where(limits[None, :] > 0, one[:, None], none[:, None])
+    with_one = np.maximum(none, np.where(pair.unjudged, with_it, -np.inf).max(axis=1, initial=-np.inf))
+    return np.where(limits[None, :] > 0, with_one[:, None], none[:, None])
 
 
 def greatest_pairwise(
@@ -121,7 +121,7 @@ def greatest_pairwise(
     known_at, new_at = _needed(relevant & ~pair.unjudged), _needed(pair.unjudged)
     helping_at = _needed(pair.unjudged & (pair.rank_a <= depth))  # no others have positive coefficients
     width = max(known_at.shape[1], new_at.shape[1])
-    found = np.empty((len(pair), len(limits)))
+    greatest = np.empty((len(pair), len(limits)))
     step = max(1, CELLS // (width * width))
     for start in range(0, len(pair), step):
         rows = np.arange(start, min(start + step, len(pair)))
@@ -135,8 +135,77 @@ def greatest_pairwise(
         for i, limit in enumerate(limits.tolist()):
             most = np.minimum(total, largest * max(0, limit - 1))
             sums = largest_first(alone + most / 2, new >= 0)
-            found[rows, i] = _greatest_between(base, sums, pair.others[rows], limit, partial(below, rows))
-    return found
+            greatest[rows, i] = _greatest_between(base, sums, pair.others[rows], limit, partial(below, rows))
+    return greatest
+
+
+def greatest_of_minima(
+    pair: PairEvidence, relevant: Bools, below: Callable[[Ints, Floats], tuple[Floats, Floats]], depth: int
+) -> Floats:
+    """As `greatest_pairwise` without a limit, where c_ij = min(a_i, a_j) - min(b_i, b_j) with a and b one over the
+    ranks, and 0 past `depth`: without a look at each pair of documents.
+
+    The positive part of c_ij is the length of all t with t < a_i and t < a_j that are not below both b_i and b_j, so
+    that its sum over j is sum_j min(a_j, a_i) - sum_j min(a_j, b_j, a_i, b_i).
+    """
+    inverse = 1 / np.arange(1, depth + 1)
+    known, new = relevant & ~pair.unjudged, pair.unjudged
+    own = at_ranks(inverse, pair.rank_a) - at_ranks(inverse, pair.rank_b)
+    with_known = _sums_of_minima(pair.rank_a, known, inverse) - _sums_of_minima(pair.rank_b, known, inverse)
+    base = np.where(known, with_known + own, 0.0).sum(axis=1) / 2
+    in_both = np.maximum(pair.rank_a, pair.rank_b)
+    positive = _sums_of_minima(pair.rank_a, new, inverse) - _sums_of_minima(in_both, new, inverse)
+    positive = np.maximum(positive - np.maximum(own, 0.0), 0.0)  # without the document itself
+    sums = largest_first(with_known + own + positive / 2, new)
+    return _greatest_between(base, sums, pair.others, ANY, partial(below, np.arange(len(pair))))
+
+
+def _sums_of_minima(rank: Floats, chosen: Bools, inverse: Floats) -> Floats:
+    """[row, i]: the sum over the chosen documents j of a row of min(1/rank_i, 1/rank_j), nothing past the last rank."""
+    depth, rows = len(inverse), np.arange(len(rank))[:, None]
+    place = np.minimum(rank, depth + 1).astype(np.int64) - 1
+    cells = (rows * (depth + 1) + place)[chosen]
+    count = np.bincount(cells, minlength=len(rank) * (depth + 1)).reshape(len(rank), depth + 1)[:, :-1]
+    deeper = np.cumsum((count * inverse)[:, ::-1], axis=1)[:, ::-1]
+    sums = np.zeros((len(rank), depth + 1))
+    sums[:, :-1] = np.cumsum(count, axis=1) * inverse
+    sums[:, :-2] += deeper[:, 1:]
+    return np.take_along_axis(sums, place, axis=1)
+
+
+@cache
+def _subsets(n: int) -> tuple[Bools, Ints]:
+    """All subsets of n documents, [subset, document], in order of their size, and where those of each size start."""
+    bits = np.arange(1 << n)[:, None] >> np.arange(n) & 1
+    sizes = bits.sum(axis=1)
+    order = np.argsort(sizes, kind="stable")
+    return bits[order] > 0, np.searchsorted(sizes[order], np.arange(n + 1))
+
+
+def greatest_quadratic(of_a: Floats, of_b: Floats, known: Bools, columns: Ints) -> Floats:
+    """[row, m]: the greatest sum over pairs i, j of relevant documents, i = j among them, of min(a_i, a_j) -
+    min(b_i, b_j), where the known ones are relevant and just m of those in some columns; found by trying all ways."""
+    rows, n = columns.shape
+    subsets, starts = _subsets(n)
+    i, j = np.triu_indices(n, 1)
+    chosen = np.hstack([subsets, subsets[:, i] & subsets[:, j]]).astype(np.float64).T
+    base, coefficients = np.zeros(rows), np.zeros((rows, len(chosen)))
+    place = np.arange(of_a.shape[1])
+    for sign, values in ((1, of_a), (-1, of_b)):
+        new = np.take_along_axis(values, columns, axis=1)
+        of_known = np.where(known, values, 0.0)
+        largest = -np.sort(-of_known, axis=1)
+        base += sign * (largest * (place + 1)).sum(axis=1)  # the pth largest is the smaller one of p pairs
+        for document, value in enumerate(new.T):
+            with_known = np.minimum(of_known, value[:, None]).sum(axis=1)
+            coefficients[:, document] += sign * (value + with_known)
+        coefficients[:, n:] += sign * np.minimum(new[:, i], new[:, j])
+    greatest = np.empty((rows, n + 1))
+    step = max(1, BLOCK // len(subsets))
+    for start in range(0, rows, step):
+        part = slice(start, start + step)
+        greatest[part] = np.maximum.reduceat(coefficients[part] @ chosen, starts, axis=1)
+    return greatest + base[:, None]
 
 
 def _own(coefficients: Callable[[Ints, Ints, Ints], Floats], rows: Ints, columns: Ints) -> Floats:

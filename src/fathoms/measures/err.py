@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import ratio
+from fathoms.base.arrays import ratio
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.cascade import Cascade
@@ -57,6 +57,7 @@ class nERR(ERR):
     needs_whole_documents: ClassVar[bool] = True
     has_tail: ClassVar[bool] = False
     multilinear: ClassVar[bool] = False
+    sums_listed: ClassVar[bool] = False
     judging: ClassVar[JudgingKind] = "none"
 
     universe: str | float = universe_param()
@@ -84,9 +85,9 @@ class nERR(ERR):
         most = super().greatest_difference(pair, limits)
         if most is None:
             return None
-        one = pair.one
-        least = self._ideal(one, one.counts)[:, None]
-        greatest = self._ideal(one, one.counts, pair.unjudged.sum(axis=1) + pair.others)[:, None]
+        evidence = pair.one
+        least = self._ideal(evidence, evidence.counts)[:, None]
+        greatest = self._ideal(evidence, evidence.counts, pair.unjudged.sum(axis=1) + pair.others)[:, None]
         return np.where(most > 0, np.where(least > 0, most / np.maximum(least, 1e-300), np.inf), ratio(most, greatest))
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
@@ -96,8 +97,8 @@ class nERR(ERR):
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence)
-        found = super().at_depths(evidence, depths)
-        return ratio(found, np.stack([self._ideal(evidence, evidence.counts, k=k) for k in depths], axis=1))
+        scores = super().at_depths(evidence, depths)
+        return ratio(scores, np.stack([self._ideal(evidence, evidence.counts, k=k) for k in depths], axis=1))
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         raw = super().expected(evidence, super().value(evidence), mixed)

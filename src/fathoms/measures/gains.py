@@ -9,8 +9,8 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from fathoms.base.errors import FathomsError
 from fathoms.data.qrels import JUDGED, NEGATIVE, UNJUDGED
-from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.measures.base import Measure
 from fathoms.measures.params import param
@@ -18,6 +18,7 @@ from fathoms.measures.params import param
 GAINS = ("binary", "raw", "linear", "exp")
 MANY = 1000  # small tables to keep
 LARGEST_EXPONENT = 1000  # a sum of a million gains of 2^1000 is still a number
+LARGEST_GAIN = 1e100  # and so is the square of such a sum, which tests and estimates take
 M = TypeVar("M", bound=Measure)
 T = TypeVar("T")
 
@@ -37,15 +38,15 @@ def of_grades(method: Callable[[M, Evidence], T]) -> Callable[[M, Evidence], T]:
     @wraps(method)
     def get(self: M, evidence: Evidence) -> T:
         key = (self, evidence.levels.tobytes(), evidence.max_grade)
-        found = kept.get(key)
-        if found is None:
-            found = method(self, evidence)
-            if isinstance(found, np.ndarray):
-                found.flags.writeable = False  # many will look at it
+        value = kept.get(key)
+        if value is None:
+            value = method(self, evidence)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False  # many will look at it
             if len(kept) >= MANY:
                 kept.clear()
-            kept[key] = found
-        return found
+            kept[key] = value
+        return value
 
     return get
 
@@ -171,6 +172,13 @@ class Graded(Condensable):
             return (2.0**grades - 1) / (2.0**top if self.exp_is_scaled else 1.0)
         return grades.astype(np.float64)
 
+    def _check_size(self, gain: float) -> None:
+        if gain > LARGEST_GAIN and (self.gain != "exp" or self.gains is not None):  # that one has a limit of its own
+            raise FathomsError(
+                f"{self.name}: a gain of {gain:g} is too large to be added up; use gain=linear, or gains=... for a "
+                "scale of your own"
+            )
+
     @of_grades
     def level_gains(self, evidence: Evidence) -> Floats:
         """The gain of each grade in use."""
@@ -179,6 +187,7 @@ class Graded(Condensable):
             raise FathomsError(
                 f"{self.name}: gains fall as grades rise: {dict(zip(evidence.levels, gains, strict=True))}"
             )
+        self._check_size(gains[-1])
         if self.gains_at_most_one and gains[-1] > 1:
             raise FathomsError(
                 f"{self.name}: gains are chances here and cannot exceed 1, found {gains[-1]:g}; "
@@ -190,7 +199,9 @@ class Graded(Condensable):
     def top_gain(self, evidence: Evidence) -> float:
         """The gain of the greatest grade an unjudged document could have."""
         top = self.top_grade(evidence)
-        return float(self.gain_of(np.array([top]), top)[0])
+        gain = float(self.gain_of(np.array([top]), top)[0])
+        self._check_size(gain)
+        return gain
 
     def filled(self, evidence: Evidence, gains: Floats) -> Floats:
         """The gain of each place, predicted ones where unjudged."""

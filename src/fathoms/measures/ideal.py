@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import distinct, ratio
+from fathoms.base.arrays import distinct, ratio
+from fathoms.base.errors import FathomsError
 from fathoms.data.qrels import JUDGED
-from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import MANY_GRADES, Bools, Evidence, Floats, Ints
 from fathoms.measures.base import Basis, Measure
 from fathoms.measures.gains import Graded, of_grades

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import ratio
+from fathoms.base.arrays import ratio
 from fathoms.data.qrels import JUDGED, NEGATIVE
 from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.measures.base import Basis

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fathoms.errors import FathomsError
+from fathoms.base.errors import FathomsError
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.gains import Graded, gain_param
@@ -66,10 +66,10 @@ class INST(Graded):
         gains = self.table(evidence)[evidence.codes[:, : max(depths)]]
         x, weights = self._walk(gains)
         read = np.minimum(np.asarray(depths), evidence.lengths[:, None])
-        found = np.hstack([np.zeros((len(gains), 1)), np.cumsum(weights[:, :-1] * gains, axis=1)])
+        gained = np.hstack([np.zeros((len(gains), 1)), np.cumsum(weights[:, :-1] * gains, axis=1)])
         total = np.hstack([np.zeros((len(gains), 1)), np.cumsum(weights[:, :-1], axis=1)])
         rest = self._rest(np.take_along_axis(weights, read, axis=1), np.take_along_axis(x, read, axis=1), 0.0)
-        return np.take_along_axis(found, read, axis=1) / (np.take_along_axis(total, read, axis=1) + rest)
+        return np.take_along_axis(gained, read, axis=1) / (np.take_along_axis(total, read, axis=1) + rest)
 
     def _mean_gain(self, evidence: Evidence, gains: Floats, tail_gain: float) -> Floats:
         n = self.depth_read(evidence)

@@ -25,10 +25,10 @@ class IPrec(Binary):
     cutoff: ClassVar[str] = "recall"
 
     def value(self, evidence: Evidence) -> Floats:
-        found = np.cumsum(self.relevant(evidence)[evidence.codes], axis=1)
+        n_relevant = np.cumsum(self.relevant(evidence)[evidence.codes], axis=1)
         total = self.known_relevant(evidence)
-        reached = found >= np.floor((self.k or 0) * total + 0.9)[:, None]
-        precision = found / np.arange(1, evidence.width + 1)
+        reached = n_relevant >= np.floor((self.k or 0) * total + 0.9)[:, None]
+        precision = n_relevant / np.arange(1, evidence.width + 1)
         return np.where(total > 0, np.where(reached, precision, 0.0).max(axis=1), 0.0)
 
     def depth_read(self, evidence: Evidence) -> int:

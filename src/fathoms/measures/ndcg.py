@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fathoms.evidence.evidence import Floats
 from fathoms.measures.normalised import NormalisedSum
-from fathoms.measures.params import param
-from fathoms.measures.weighted import discounts
+from fathoms.measures.weighted import Discounted
 
 
-class nDCG(NormalisedSum):
+class nDCG(Discounted, NormalisedSum):
     """DCG over the DCG of the ideal ranking, which is cut at k too.
 
         nDCG@k = DCG@k / (DCG@k of the judged documents by falling gain)
@@ -26,13 +24,3 @@ class nDCG(NormalisedSum):
     trec_eval_at = "ndcg_cut_{k}"
     examples = ("nDCG@10", "nDCG", "nDCG(gain=exp)@10")
     citation = "K. Järvelin, J. Kekäläinen (2002). Cumulated gain-based evaluation of IR techniques."
-
-    discount: str = param("log2", "what rank i counts: log2, 1/log2(i+1); zipf, 1/i", choices=("log2", "zipf"))
-    b: float | None = param(
-        None,
-        "in place of `discount` that of Järvelin and Kekäläinen: ranks up to b count in full, deeper ones 1/log_b(i)",
-        check="base",
-    )
-
-    def weight(self, n: int) -> Floats:
-        return discounts(self.discount, n, self.b)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import columns_at, ratio, row_sums
+from fathoms.base.arrays import columns_at, ratio, row_sums
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import JudgingKind, RangeKind
 from fathoms.measures.gains import code_table
@@ -19,8 +19,8 @@ from fathoms.measures.ties import expected_sum, sorted_codes
 from fathoms.measures.weighted import padded, weights_of
 
 if TYPE_CHECKING:
-    from fathoms.evidence.listed import Listed
     from fathoms.evidence.pairs import PairEvidence
+    from fathoms.evidence.sparse_places import Listed
 
 
 class NormalisedSum(LayeredGains):
@@ -63,13 +63,13 @@ class NormalisedSum(LayeredGains):
         open_, V = open_[rows], V[rows]
         R = self.in_layer(evidence, self.counts(evidence, self.needs_pool))[rows]
         high[rows] = self._greatest(evidence, rows, open_, never, R)
-        nothing = R[:, 0] == 0  # has a gain, as far as is known
+        is_empty = R[:, 0] == 0  # has a gain, as far as is known
         if self.needs_pool:
             # Found outside a pool without relevant documents: they count once anything in the pool is relevant.
-            one = np.append(1.0, np.zeros(R.shape[1] - 1))
-            with_one = np.maximum(high[rows], self._greatest(evidence, rows, open_, never, R + one))
-            high[rows] = np.where(nothing & (V > 0), with_one, high[rows])
-        low[rows] = np.where(nothing, 0.0, self._least(evidence, self._sum(evidence)[rows], open_, R, V))
+            one_more = np.append(1.0, np.zeros(R.shape[1] - 1))
+            with_one = np.maximum(high[rows], self._greatest(evidence, rows, open_, never, R + one_more))
+            high[rows] = np.where(is_empty & (V > 0), with_one, high[rows])
+        low[rows] = np.where(is_empty, 0.0, self._least(evidence, self._sum(evidence)[rows], open_, R, V))
         # What is scored is one of the judgings, and rounding shall not say otherwise.
         return np.minimum(low, score), np.maximum(high, score)
 
@@ -81,11 +81,11 @@ class NormalisedSum(LayeredGains):
 
         if self.needs_pool:
             return None
-        one, thickness, steps = pair.one, self.thickness(pair.one), self.steps(pair.one)
-        n = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        evidence, thickness, steps = pair.one, self.thickness(pair.one), self.steps(pair.one)
+        n = pair.width if self.k is None else int(self.k)
         difference = weight_differences(pair, self.weight(n))
-        gains = self.table(one)[pair.codes]
-        top, R = self.top_gain(one), self.in_layer(one, one.counts)
+        gains = self.table(evidence)[pair.codes]
+        top, R = self.top_gain(evidence), self.in_layer(evidence, evidence.counts)
         sums = largest_first(difference, pair.unjudged & (top > 0))
         C = self._cumulated(self._capped(R.max(axis=1) + sums.shape[1] + pair.others).max(initial=0))
 
@@ -94,26 +94,26 @@ class NormalisedSum(LayeredGains):
             return np.asarray(sum(layers))
 
         base = (difference * gains).sum(axis=1)
-        found = greatest_ratio(base, top * sums, pair.others, limits, ideal)
+        greatest = greatest_ratio(base, top * sums, pair.others, limits, ideal)
         if len(steps) == 1:
-            return found
+            return greatest
         m = np.arange(sums.shape[1], dtype=np.float64)[None, :]
         for i, limit in enumerate(limits.tolist()):
-            ahead = np.flatnonzero(found[:, i] >= 0)
+            ahead = np.flatnonzero(greatest[:, i] >= 0)
             width = min(limit + 1, sums.shape[1])
             part = np.where(np.isfinite(sums[ahead, :width]), sums[ahead, :width], -1e300)
             above = [(difference[ahead] * (gains[ahead] >= step)).sum(axis=1)[:, None] + part for step in steps]
             below = [C[self._capped(R[ahead][:, [layer]] + m[:, :width])] for layer in range(len(steps))]
-            found[ahead, i] = _dinkelbach(thickness, above, below, found[ahead, i])
-        return found
+            greatest[ahead, i] = _dinkelbach(thickness, above, below, greatest[ahead, i])
+        return greatest
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         """Beyond the paper: the expected sum over the ideal that holds the expected documents too."""
         n = self.depth_read(evidence)
-        found = self.filled(evidence, gains)[:, :n] @ self.weight(n)
+        total = self.filled(evidence, gains)[:, :n] @ self.weight(n)
         more = self.more(evidence, gains, self.needs_pool)
         R = self.in_layer(evidence, self.counts(evidence, self.needs_pool)) + more[:, None]
-        return ratio(found, self._ideal_of(R, evidence))
+        return ratio(total, self._ideal_of(R, evidence))
 
     def listed_sums(self, listed: Listed, values: Floats, known: Evidence) -> Floats:
         part = listed.cut(self.k)
@@ -140,13 +140,13 @@ class NormalisedSum(LayeredGains):
             return super().at_depths(evidence, depths)
         evidence = self.prepared(evidence).padded(max(depths))
         n = max(depths)
-        found = np.cumsum(self.table(evidence)[evidence.codes[:, :n]] * self.weight(n), axis=1)
+        sums = np.cumsum(self.table(evidence)[evidence.codes[:, :n]] * self.weight(n), axis=1)
         R, thickness = self.in_layer(evidence, evidence.counts), self.thickness(evidence)
         C = self._cumulated(n)
         # C rises, so C(min(R, k)) is the lesser of C(R) and C(k).
         full, at_depth = C[np.minimum(R, n).astype(np.int64)], C[np.asarray(depths)]
         ideal = sum(size * np.minimum(full[:, [i]], at_depth) for i, size in enumerate(thickness.tolist()))
-        return ratio(columns_at(found, depths), np.asarray(ideal))
+        return ratio(columns_at(sums, depths), np.asarray(ideal))
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         n = self.depth_read(evidence)
@@ -169,8 +169,8 @@ class NormalisedSum(LayeredGains):
     def _sum(self, evidence: Evidence) -> Floats:
         """The weighted sum of the gains."""
         n, table = self.depth_read(evidence), self.table(evidence)
-        found = evidence.holding(table, n)
-        return found.sums(table[found.code] * weights_of(self, n)[found.column])
+        places = evidence.holding(table, n)
+        return places.sums(table[places.code] * weights_of(self, n)[places.column])
 
     def _least(self, evidence: Evidence, total: Floats, open_: Bools, R: Floats, V: Floats) -> Floats:
         """min over m, the m deepest open places and all V of the greatest gain; R has the documents of each layer.
@@ -230,10 +230,10 @@ class NormalisedSum(LayeredGains):
         C = self._cumulated(self._capped(R.max(axis=1, initial=0) + block.unjudged.sum(axis=1)).max(initial=0))
         for layer, step in enumerate(steps):
             values = code_table((self.level_gains(block) >= step).astype(np.float64), unknown=0.5)
-            found = values[sorted_codes(block, values, n, best=True)[:, :n]]
-            open_ = found == 0.5
+            sorted_values = values[sorted_codes(block, values, n, best=True)[:, :n]]
+            open_ = sorted_values == 0.5
             m, added = (from_zero(np.cumsum(part, axis=1)) for part in (open_, open_ * D))
-            above.append(((found == 1) @ D)[:, None] + added)
+            above.append(((sorted_values == 1) @ D)[:, None] + added)
             below.append(C[self._capped(R[:, layer, None] + m)])
         anew = high.copy()
         anew[rows] = _dinkelbach(thickness, above, below, high[rows])

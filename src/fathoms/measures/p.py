@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from fathoms.base.rounding import to_multiples
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.measures.gains import gain_param
 from fathoms.measures.weighted import Weighted
@@ -33,3 +34,6 @@ class P(Weighted):
 
     def normaliser(self, k: int, evidence: Evidence) -> float:
         return float(k)
+
+    def attainable(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        return to_multiples(low, high, float(self.k or 1)) if self.gain == "binary" else (low, high)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from fathoms import choices
-from fathoms.errors import FathomsError
+from fathoms.base import choices
+from fathoms.base.errors import FathomsError
 
 Check = Literal["", "positive", "share", "base", "universe", "gains"]
 

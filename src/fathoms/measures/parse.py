@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Any
 
-from fathoms.errors import FathomsError
+from fathoms.base.errors import FathomsError
 from fathoms.measures.base import Measure
 from fathoms.measures.params import read_arguments, read_value
 from fathoms.measures.registry import MEASURES
@@ -33,17 +33,17 @@ def parse_measure(text: Any) -> Measure:
 
 def find_class(text: str) -> type[Measure]:
     """The class of a measure's name, which may lack a cut-off or whatever else a measure needs."""
-    found = _FORM.fullmatch(text)
-    return (_spelt(found[1]) if found else None) or type(parse_measure(text))
+    match = _FORM.fullmatch(text)
+    return (_spelt(match[1]) if match else None) or type(parse_measure(text))
 
 
 def trec_eval_name(measure: Measure) -> str:
     """trec_eval's name of a measure it has too, else our own."""
     cls = type(measure)
-    theirs = cls.trec_eval if measure.k is None else cls.trec_eval_at
-    if not theirs or measure != cls(k=measure.k):
+    template = cls.trec_eval if measure.k is None else cls.trec_eval_at
+    if not template or measure != cls(k=measure.k):
         return measure.name
-    return theirs.format(k=f"{measure.k:.2f}" if cls.cutoff == "recall" else f"{int(measure.k or 0)}")
+    return template.format(k=f"{measure.k:.2f}" if cls.cutoff == "recall" else f"{int(measure.k or 0)}")
 
 
 def in_trec_eval(measure: Measure) -> bool:
@@ -52,13 +52,13 @@ def in_trec_eval(measure: Measure) -> bool:
 
 
 def _read(text: str) -> Measure | None:
-    found = _FORM.fullmatch(text)
-    cls = None if found is None else _spelt(found[1])
-    if found is None or cls is None:
+    match = _FORM.fullmatch(text)
+    cls = None if match is None else _spelt(match[1])
+    if match is None or cls is None:
         return _from_trec_eval(text)
-    if cls.__name__ == "NumRet" and "rel" in (found[2] or ""):
+    if cls.__name__ == "NumRet" and "rel" in (match[2] or ""):
         cls = MEASURES["NumRelRet"]  # as ir_measures prints it
-    return _build(cls, found[2] or "", found[3], text)
+    return _build(cls, match[2] or "", match[3], text)
 
 
 def _spelt(name: str) -> type[Measure] | None:
@@ -73,19 +73,19 @@ def _plain(name: str) -> str:
 @cache
 def _spellings() -> dict[str, type[Measure]]:
     """Every name without a cut-off. A measure's own name goes before another's alias."""
-    found: dict[str, type[Measure]] = {}
+    spellings: dict[str, type[Measure]] = {}
     for cls in MEASURES.values():
-        found |= {_plain(alias): cls for alias in (*cls.aliases, *filter(None, [cls.trec_eval]))}
-    return found | {_plain(name): cls for name, cls in MEASURES.items()}
+        spellings |= {_plain(alias): cls for alias in (*cls.aliases, *filter(None, [cls.trec_eval]))}
+    return spellings | {_plain(name): cls for name, cls in MEASURES.items()}
 
 
 def _from_trec_eval(text: str) -> Measure | None:
     """From trec_eval's name with a cut-off, as it prints it (`P_10`) or is asked for it (`-m P.10`)."""
     for name, cls in MEASURES.items():
         stem = cls.trec_eval_at.removesuffix("_{k}")
-        found = re.fullmatch(rf"{re.escape(stem)}[_.@]({_CUT})", text) if stem else None
-        if found:
-            return _build(cls, "", found[1], f"{name}@{found[1]}")
+        match = re.fullmatch(rf"{re.escape(stem)}[_.@]({_CUT})", text) if stem else None
+        if match:
+            return _build(cls, "", match[1], f"{name}@{match[1]}")
     return None
 
 
@@ -123,17 +123,17 @@ def _hint(text: str) -> str | None:
     """The measure that a misspelt name may mean, with its parameters and its cut-off where it takes them."""
     import difflib
 
-    found = _LOOSE.fullmatch(text)
-    if found is None:
+    match = _LOOSE.fullmatch(text)
+    if match is None:
         return None
     known = _spellings() | {
         _plain(cls.trec_eval_at.removesuffix("_{k}")): cls for cls in MEASURES.values() if cls.trec_eval_at
     }
-    near = difflib.get_close_matches(_plain(found[1]), known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(_plain(match[1]), known, n=1, cutoff=0.5)
     if not near:
         return None
     cls = known[near[0]]
-    name, arguments, cut = cls.__name__, found[2] or "", f"@{found[3]}" if found[3] else ""
+    name, arguments, cut = cls.__name__, match[2] or "", f"@{match[3]}" if match[3] else ""
     for guess in (name + arguments + cut, name + cut, name, *cls.names()):
         try:
             return parse_measure(guess).name

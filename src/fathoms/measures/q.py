@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import columns_at, ratio, row_sums
+from fathoms.base.arrays import columns_at, ratio, row_sums
+from fathoms.base.tolerances import ROUNDING
 from fathoms.data.qrels import JUDGED
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import JudgingKind, RangeKind
 from fathoms.measures.ideal import LayeredGains, from_zero, variant_of_R
 from fathoms.measures.params import param
-from fathoms.measures.scan import EXACT, greatest, least
+from fathoms.measures.scan import greatest, least
 from fathoms.measures.ties import arranged, pair_change, sorted_codes
 
 if TYPE_CHECKING:
@@ -113,20 +114,20 @@ class Q(LayeredGains):
         """
         from fathoms.measures.differences import greatest_pairwise
 
-        one = pair.one
-        if self.needs_pool or ((self.level_gains(one) > 0) & (one.levels < self.rel)).any():
+        evidence = pair.one
+        if self.needs_pool or ((self.level_gains(evidence) > 0) & (evidence.levels < self.rel)).any():
             return None
-        if one.max_grade < self.rel:
+        if evidence.max_grade < self.rel:
             limits = np.zeros_like(limits)
-        n = pair.topic.place.shape[1] if self.k is None else int(self.k)
-        layers, thickness = self.in_layer(one, one.counts), self.thickness(one)
+        n = pair.width if self.k is None else int(self.k)
+        layers, thickness = self.in_layer(evidence, evidence.counts), self.thickness(evidence)
         unknown = pair.unjudged.sum(axis=1) + pair.others
         greatest = 1 / self._blended(layers, thickness, n)
         least = 1 / self._blended(layers + np.minimum(unknown, n)[:, None], thickness, n)
-        gains = self.table(one)[pair.codes]
-        most_gain = 1 + self.beta * np.where(pair.unjudged, self.top_gain(one), gains)
-        least_gain = 1 + self.beta * np.where(pair.unjudged, self.steps(one).min(initial=np.inf), gains)
-        R = self._R(one)[:, None]
+        gains = self.table(evidence)[pair.codes]
+        most_gain = 1 + self.beta * np.where(pair.unjudged, self.top_gain(evidence), gains)
+        least_gain = 1 + self.beta * np.where(pair.unjudged, self.steps(evidence).min(initial=np.inf), gains)
+        R = self._R(evidence)[:, None]
 
         def below(rows: Ints, m: Floats) -> tuple[Floats, Floats]:
             norm = self._norm(R[rows] + m)
@@ -137,10 +138,10 @@ class Q(LayeredGains):
         def coefficients(rows: Ints, left: Ints, right: Ints) -> Floats:
             return pairwise_coefficients(documents.at(rows, left), documents.at(rows, right))
 
-        relevant = self._flag(one)[pair.codes] > 0
-        found = greatest_pairwise(pair, relevant, coefficients, limits, below, n)
+        relevant = self._flag(evidence)[pair.codes] > 0
+        differences = greatest_pairwise(pair, relevant, coefficients, limits, below, n)
         # Extreme ranks over ties may be equal, and then nobody knows which document is the upper one.
-        return np.where(pair.has_ties[:, None] & pair.over_all_orders, np.inf, found)
+        return np.where(pair.has_ties[:, None] & pair.over_all_orders, np.inf, differences)
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         """Beyond the paper, as for AP: an unjudged document is one of the greatest gain with some chance."""
@@ -228,11 +229,11 @@ class Q(LayeredGains):
         is relevant as often as the topic's documents are. The ideal ranking is held fixed."""
         n = gains.shape[1]
         read = n if self.k is None else min(int(self.k), n)
-        found, gain = relevant[:, :read], gains[:, :read]
+        hits, gain = relevant[:, :read], gains[:, :read]
         inverse = 1 / self._blend(known, read)
-        both = found + self.beta * gain
+        both = hits + self.beta * gain
         above = np.cumsum(both, axis=1) - both
-        weighted = found * inverse
+        weighted = hits * inverse
         below = np.cumsum(weighted[:, ::-1], axis=1)[:, ::-1] - weighted
         per_gain = float(relevant.sum() / max(gains.sum(), 1e-12)) if gains.any() else 1 / self.top_gain(known)
         effects = np.zeros(gains.shape)
@@ -278,7 +279,7 @@ class Q(LayeredGains):
         R_layers, thickness = self.in_layer(block, self.counts(block, self.ideal == "ii")), self.thickness(block)
         R, top = self._R(block), self.top_gain(block)
         U = np.cumsum(open_, axis=1)
-        found, gained = np.cumsum(flags, axis=1), np.cumsum(gains, axis=1)
+        hits, gained = np.cumsum(flags, axis=1), np.cumsum(gains, axis=1)
         joins = float(self._one_pool or self.ideal == "i")
         ranks = np.arange(1, n + 1)
         upper_layers = self._blended(R_layers[:, 1:], thickness[1:], n)
@@ -288,8 +289,8 @@ class Q(LayeredGains):
             in_layer = R_layers[row, 0] + joins * m
             return 1 / (upper_layers[row] + self.beta * thickness[0] * np.minimum(ranks, in_layer[:, None]))
 
-        known = flags * (found + self.beta * gained)
-        own = open_ * (found + U + self.beta * (gained + top * U))
+        known = flags * (hits + self.beta * gained)
+        own = open_ * (hits + U + self.beta * (gained + top * U))
         m_at = from_zero(U)
 
         def bound(row: Ints, first: Ints, end: Ints) -> tuple[Floats, Floats]:
@@ -311,7 +312,7 @@ class Q(LayeredGains):
 
             def sums(m: Ints) -> Floats:
                 new = np.minimum(U[row], m[:, None])
-                chosen, count = flags[row] | (open_[row] & (U[row] <= m[:, None])), found[row] + new
+                chosen, count = flags[row] | (open_[row] & (U[row] <= m[:, None])), hits[row] + new
                 gain = gained[row] + top * (new if seen is None else np.minimum(seen[row], m[:, None]))
                 terms: Floats = chosen * (count + self.beta * np.minimum(gain, top * count)) * w
                 return terms.sum(axis=1)
@@ -319,7 +320,7 @@ class Q(LayeredGains):
             norm = self._norm(R[row] + first)
             return ratio(sums(first), norm), ratio(sums(end), norm)
 
-        tolerance = EXACT if len(thickness) == 1 else LOOSE
+        tolerance = ROUNDING if len(thickness) == 1 else LOOSE
         enough = np.inf if self.needs_pool else 1.0
         found_by = bound if seen is None else bound_with_seen
         best = greatest(open_.sum(axis=1), found_by, n, tolerance, enough=enough)
@@ -368,7 +369,7 @@ class Q(LayeredGains):
             values[(m < first[:, None]) | (m > end[:, None])] = np.inf
             return at_end, values.min(axis=1)
 
-        return least(last, bound, n, EXACT if len(thickness) == 1 else LOOSE, at_end=True)
+        return least(last, bound, n, ROUNDING if len(thickness) == 1 else LOOSE, at_end=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -434,10 +435,10 @@ def pairwise_coefficients(left: Documents, right: Documents) -> Floats:
     deep_a, deep_b = both("rank_a", np.maximum), both("rank_b", np.maximum)
     greatest_a, least_b = both("greatest_a", np.minimum), both("least_b", np.minimum)  # of the deeper one
     # The same upper document: its gain counts in both. Where A has the deeper one further up, its w is the greater.
-    found: Floats = greatest_a - least_b
-    np.minimum(found, 0.0, out=found, where=deep_a >= deep_b)
-    found[deep_a == deep_b] = 0.0
-    found *= np.where(found > 0, of_upper(i_first_a, "high_gain"), of_upper(i_first_a, "low_gain"))
+    coefficients: Floats = greatest_a - least_b
+    np.minimum(coefficients, 0.0, out=coefficients, where=deep_a >= deep_b)
+    coefficients[deep_a == deep_b] = 0.0
+    coefficients *= np.where(coefficients > 0, of_upper(i_first_a, "high_gain"), of_upper(i_first_a, "low_gain"))
     other = np.nonzero(i_first_a != i_first_b)
     if len(other[0]):
         row, i, j = other
@@ -447,5 +448,5 @@ def pairwise_coefficients(left: Documents, right: Documents) -> Floats:
         most_a, gained = greatest_a[other], high_a - low_b
         in_one_place = gained * np.where(gained > 0, most_a, np.minimum(left.least_a[row, i], right.least_a[row, j]))
         apart = most_a * high_a - least_b[other] * low_b
-        found[other] = np.where(deep_a[other] == deep_b[other], in_one_place, apart)
-    return found
+        coefficients[other] = np.where(deep_a[other] == deep_b[other], in_one_place, apart)
+    return coefficients

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from fathoms.base.rounding import powers
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.measures.gains import gain_param
 from fathoms.measures.params import param
@@ -30,10 +31,10 @@ class RBP(Weighted):
     gain: str = gain_param("binary")
 
     def weight(self, n: int) -> Floats:
-        return (1 - self.p) * np.power(self.p, np.arange(n))
+        return (1 - self.p) * powers(self.p, np.arange(n))
 
     def tail(self, evidence: Evidence) -> Floats | float:
-        return self.p ** np.minimum(evidence.lengths, self.depth_read(evidence))
+        return powers(self.p, np.minimum(evidence.lengths, self.depth_read(evidence)))
 
     def largest(self, evidence: Evidence) -> Floats:
         return np.full(len(evidence), self.top_gain(evidence))  # weights and tail add up to 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import columns_at, ratio
+from fathoms.base.arrays import columns_at, ratio
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import RangeKind
 from fathoms.measures.counting import CountingOfAll
@@ -42,7 +42,7 @@ class R(CountingOfAll):
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
         from fathoms.measures.differences import greatest_ratio, largest_first, weight_differences
 
-        n = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        n = pair.width if self.k is None else int(self.k)
         difference = weight_differences(pair, np.ones(n))
         total = self.known_relevant(pair.one)[:, None]
         base = (difference * self.relevant(pair.one)[pair.codes]).sum(axis=1)
@@ -51,8 +51,8 @@ class R(CountingOfAll):
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))
-        found = np.cumsum(self.relevant(evidence)[evidence.codes[:, : max(depths)]], axis=1)
-        return ratio(columns_at(found, depths), self.known_relevant(evidence)[:, None])
+        n_relevant = np.cumsum(self.relevant(evidence)[evidence.codes[:, : max(depths)]], axis=1)
+        return ratio(columns_at(n_relevant, depths), self.known_relevant(evidence)[:, None])
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         return ratio(self.expected_found(evidence, mixed), self.known_relevant(evidence))

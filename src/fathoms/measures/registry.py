@@ -15,8 +15,8 @@ class Registry(Mapping[str, type[Measure]]):
         self._modules = modules
 
     def __getitem__(self, name: str) -> type[Measure]:
-        found: type[Measure] = getattr(import_module(f"fathoms.measures.{self._modules[name]}"), name)
-        return found
+        measure: type[Measure] = getattr(import_module(f"fathoms.measures.{self._modules[name]}"), name)
+        return measure
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)

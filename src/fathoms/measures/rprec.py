@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import ratio, row_sums
+from fathoms.base.arrays import ratio, row_sums
 from fathoms.evidence.evidence import ALONE, Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import RangeKind
 from fathoms.measures.counting import CountingOfAll
@@ -63,18 +63,18 @@ class Rprec(CountingOfAll):
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
         """Exact by a scan over M, the number of new relevant documents: then the cut is at R + M, and a document counts
         1 if only A has it above the cut, -1 if only B has."""
-        one = pair.one
-        open_ = pair.unjudged & self.can_be_relevant(one)
-        known = self.relevant(one)[pair.codes] > 0
-        R = self.known_relevant(one)[:, None].astype(np.int64)
+        evidence = pair.one
+        open_ = pair.unjudged & self.can_be_relevant(evidence)
+        known = self.relevant(evidence)[pair.codes] > 0
+        R = self.known_relevant(evidence)[:, None].astype(np.int64)
         rank_a = np.where(pair.shared == ALONE, pair.rank_a, np.inf)
         rank_b = np.where(pair.shared == ALONE, pair.rank_b, np.inf)
-        n = pair.topic.place.shape[1]
+        n = pair.width
         within = [
             [_down_to(rank, which, n) for rank in (rank_a, rank_b, np.maximum(rank_a, rank_b))]
             for which in (known, open_)
         ]
-        others = np.where(self.can_be_relevant(one), pair.others, 0)[:, None]
+        others = np.where(self.can_be_relevant(evidence), pair.others, 0)[:, None]
         all_open = open_.sum(axis=1)[:, None]
         # Once the cut has passed the end of both runs, only what is divided by still grows: to its last value.
         most = all_open + others

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from fathoms.base.rounding import rounded
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.cascade import stopping_effects, stopping_terms
@@ -14,6 +15,7 @@ from fathoms.measures.gains import Binary
 
 if TYPE_CHECKING:
     from fathoms.evidence.pairs import PairEvidence
+    from fathoms.evidence.sparse_places import Listed
 
 
 class RR(Binary):
@@ -27,15 +29,23 @@ class RR(Binary):
     range_claim: ClassVar[RangeKind] = "exact"
     difference_claim: ClassVar[RangeKind] = "exact"
     judging: ClassVar[JudgingKind] = "draws"
+    sums_listed: ClassVar[bool] = True
 
-    def _first(self, found: Bools) -> Floats:
-        return np.where(found.any(axis=1), 1 / (found.argmax(axis=1) + 1), 0.0)
+    def _first(self, is_relevant: Bools) -> Floats:
+        return np.where(is_relevant.any(axis=1), 1 / (is_relevant.argmax(axis=1) + 1), 0.0)
 
     def _found(self, evidence: Evidence) -> Bools:
         return evidence.worth_something(self.relevant(evidence), self.depth_read(evidence))
 
     def value(self, evidence: Evidence) -> Floats:
         return self._first(self._found(evidence))
+
+    def attainable(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """0 or 1 over a rank, and the first k ranks are read."""
+        last = np.inf if self.k is None else float(self.k)
+        with np.errstate(divide="ignore"):
+            worst, best = np.ceil(rounded(1 / low)), np.maximum(1, np.floor(rounded(1 / high)))
+        return np.where(worst > last, 0.0, 1 / worst), np.where(high > 0, 1 / np.minimum(best, last), 0.0)
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         if not self.can_be_relevant(evidence):
@@ -45,6 +55,10 @@ class RR(Binary):
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         chances = self.chances(evidence, gains)[:, : self.depth_read(evidence)]
         return stopping_terms(chances, np.arange(1, chances.shape[1] + 1)).sum(axis=1)
+
+    def listed_sums(self, listed: Listed, values: Floats, known: Evidence) -> Floats:
+        part = listed.cut(self.k)
+        return part.greatest(1 / np.arange(1.0, part.depth + 1), values)
 
     def place_effects(self, gains: Floats, relevant: Floats, known: Evidence) -> Floats:
         n = gains.shape[1]
@@ -56,7 +70,7 @@ class RR(Binary):
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
         from fathoms.measures.differences import greatest_of_best
 
-        n = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        n = pair.width if self.k is None else int(self.k)
         if not self.can_be_relevant(pair.one):
             limits = np.zeros_like(limits)
         return greatest_of_best(pair, 1 / np.arange(1, n + 1), self.relevant(pair.one), limits)
@@ -78,14 +92,14 @@ class RR(Binary):
         row = mixed.row[mixed.start]
         first = first[mixed.local[mixed.start]]
         concerned = (top <= first) & (first < top + mixed.size)
-        found = mixed.totals(relevant[mixed.code])[concerned]
+        n_relevant = mixed.totals(relevant[mixed.code])[concerned]
         size, top, row = mixed.size[concerned].astype(float), top[concerned], row[concerned]
         expected = score.copy()
         if not len(row):
             return expected
         j = np.arange(int(size.max()))
         # The chance that places 0..j all hold nothing relevant, as a running product that stops at zero.
-        next_too = np.maximum(size[:, None] - found[:, None] - j, 0) / np.maximum(size[:, None] - j, 1)
+        next_too = np.maximum(size[:, None] - n_relevant[:, None] - j, 0) / np.maximum(size[:, None] - j, 1)
         none_through = np.cumprod(next_too, axis=1)
         none_before = np.hstack([np.ones((len(row), 1)), none_through[:, :-1]])
         rank = top[:, None] + j + 1

@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fathoms.base.tolerances import ROUNDING
 from fathoms.evidence.evidence import Floats, Ints
 
 CELLS = 1 << 15  # a batch of intervals works on blocks of about this many cells, which stay in a core's cache
-EXACT = 1e-12  # an improvement that is only rounding
 
 # For rows, and an interval of m for each: the value at one end of it, and a bound on the values at all of its m.
 Bound = Callable[[Ints, Ints, Ints], tuple[Floats, Floats]]
 
 
 def greatest(
-    last: Ints, bound: Bound, width: int, tolerance: float = EXACT, *, at_end: bool = False, enough: float = np.inf
+    last: Ints, bound: Bound, width: int, tolerance: float = ROUNDING, *, at_end: bool = False, enough: float = np.inf
 ) -> Floats:
     """For each row the greatest value over m = 0 .. last, or up to `tolerance` more; where that is more than `enough`,
     something between the two. The value that `bound` gives is at the first m of an interval, or `at_end` at the last.
@@ -27,8 +27,8 @@ def greatest(
     step = max(1, CELLS // max(1, width))
     while len(row):
         parts = [slice(at, at + step) for at in range(0, len(row), step)]
-        found = [bound(row[part], first[part], end[part]) for part in parts]
-        value, most = (np.concatenate(column) for column in zip(*found, strict=True))
+        bounds = [bound(row[part], first[part], end[part]) for part in parts]
+        value, most = (np.concatenate(column) for column in zip(*bounds, strict=True))
         np.maximum.at(best, row, value)
         going_on = (end > first) & (most > best[row] + tolerance) & (best[row] < enough)
         np.maximum.at(beyond, row[~going_on], most[~going_on])
@@ -38,10 +38,10 @@ def greatest(
         row = np.concatenate([row, row[split]])
         first, end = np.concatenate([first, middle[split] + 1]), np.concatenate([middle, end[split]])
     # What was not looked at any more may be a little better than what was found; a bound has to say so.
-    return best if tolerance <= EXACT else np.maximum(best, beyond)
+    return best if tolerance <= ROUNDING else np.maximum(best, beyond)
 
 
-def least(last: Ints, bound: Bound, width: int, tolerance: float = EXACT, *, at_end: bool = False) -> Floats:
+def least(last: Ints, bound: Bound, width: int, tolerance: float = ROUNDING, *, at_end: bool = False) -> Floats:
     """For each row the least value over m = 0 .. last, or up to `tolerance` less."""
 
     def negated(row: Ints, first: Ints, end: Ints) -> tuple[Floats, Floats]:

@@ -101,11 +101,11 @@ class Stretches:
 
     def extreme(self, values: Floats, best: np.ufunc, otherwise: Floats) -> Floats:
         """The greatest or the least value of each row, that of `otherwise` included."""
-        found = otherwise.copy()
+        extremes = otherwise.copy()
         rows, first = self.first_of_rows
         if len(rows):
-            found[rows] = best(found[rows], best.reduceat(values, first))
-        return found
+            extremes[rows] = best(extremes[rows], best.reduceat(values, first))
+        return extremes
 
     @cached_property
     def first_of_rows(self) -> tuple[Ints, Ints]:

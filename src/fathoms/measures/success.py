@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import columns_at
+from fathoms.base.arrays import columns_at
+from fathoms.base.rounding import to_multiples
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Basis, RangeKind
 from fathoms.measures.counting import Counting
@@ -31,21 +32,24 @@ class Success(Counting):
     def value(self, evidence: Evidence) -> Floats:
         return (self.found(evidence) > 0).astype(np.float64)
 
+    def attainable(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        return to_multiples(low, high, 1.0)
+
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
         return score, ((self.found(evidence) + self.unknown(evidence)) > 0).astype(np.float64)
 
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
         from fathoms.measures.differences import greatest_of_best
 
-        n = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        n = pair.width if self.k is None else int(self.k)
         if not self.can_be_relevant(pair.one):
             limits = np.zeros_like(limits)
         return greatest_of_best(pair, np.ones(n), self.relevant(pair.one), limits)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))
-        found = np.cumsum(self.relevant(evidence)[evidence.codes[:, : max(depths)]], axis=1)
-        return (columns_at(found, depths) > 0).astype(np.float64)
+        n_relevant = np.cumsum(self.relevant(evidence)[evidence.codes[:, : max(depths)]], axis=1)
+        return (columns_at(n_relevant, depths) > 0).astype(np.float64)
 
     def expected(self, evidence: Evidence, score: Floats, mixed: MixedGroups) -> Floats | None:
         """A group with t relevant of s, c of its places inside: the chance of none there is C(s-t,c) / C(s,c)."""
@@ -54,8 +58,8 @@ class Success(Counting):
         top, row = mixed.column[mixed.start], mixed.row[mixed.start]
         t, s = mixed.totals(relevant[mixed.code]), mixed.size
         cut = top + s > n  # only a group across the cut can lose its relevant documents
-        found = from_zero(np.cumsum(relevant[evidence.codes[:, :n]], axis=1))
-        above = found[row[cut], top[cut]]
+        n_relevant = from_zero(np.cumsum(relevant[evidence.codes[:, :n]], axis=1))
+        above = n_relevant[row[cut], top[cut]]
         expected = score.copy()
         inside = (n - top[cut]).astype(float)
         steps = np.arange(int(inside.max(initial=0)))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import distinct, row_sums
+from fathoms.base.arrays import distinct, row_sums
 from fathoms.data.keys import scrambled
 from fathoms.evidence.evidence import Evidence, Floats, MixedGroups
 
@@ -34,8 +34,8 @@ def worst_and_best(evidence: Evidence, tie_value: Floats, mixed: MixedGroups) ->
             order = np.argsort(mixed.group * (len(place) + 1) + ascending[mixed.code], kind="stable")
             flat[at + shift] = mixed.code[order]
         evidence._cache[key] = twice
-    found: Evidence = evidence._cache[key]
-    return found
+    kept: Evidence = evidence._cache[key]
+    return kept
 
 
 def sorted_codes(evidence: Evidence, tie_value: Floats, k: int, *, best: bool) -> NDArray[np.int16]:

@@ -16,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.data.arrays import distinct, ratio, row_sums
+from fathoms.base.arrays import distinct, ratio, row_sums
+from fathoms.base.errors import FathomsError
 from fathoms.data.qrels import JUDGED, NEGATIVE, UNJUDGED
-from fathoms.errors import FathomsError
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
 
 Gains = tuple[tuple[int, float], ...]  # pairs of grade and gain, as given
@@ -541,7 +541,7 @@ def _columns(known: Known, text: str | None) -> list[Column]:
     if known.parameters == "gains":
         gains = () if text is None else _gains(name, text)
         return [Column(name if text is None else f"{name}_{text}", known, gains)]
-    values = known.default if text is None else tuple(_number(name, part) for part in text.split(","))
+    values = known.default if text is None else tuple(_parameter(name, part) for part in text.split(","))
     if known.parameters == "numbers":
         if name == "utility" and len(values) != 4:
             raise FathomsError(f"-m {name}.{text}: expected four numbers, found {len(values)}")
@@ -557,7 +557,7 @@ def _columns(known: Known, text: str | None) -> list[Column]:
     return [Column(f"{name}_{int(value)}", known, int(value)) for value in sorted(values)]
 
 
-def _number(name: str, text: str) -> float:
+def _parameter(name: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -573,7 +573,7 @@ def _gains(name: str, text: str) -> Gains:
         grade, equals, gain = part.partition("=")
         if not equals or not grade.removeprefix("-").isdecimal():
             raise FathomsError(f"-m {name}: expected grade=gain, such as -m {name}.1=3.5,2=9; found {part!r}")
-        pairs.append((int(grade), _number(f"{name}.{grade}=", gain)))
+        pairs.append((int(grade), _parameter(f"{name}.{grade}=", gain)))
     if len(dict(pairs)) < len(pairs):
         raise FathomsError(f"-m {name}.{text}: expected each grade once")
     return tuple(pairs)

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fathoms.data.arrays import columns_at
+from fathoms.base.arrays import columns_at
+from fathoms.base.rounding import logs
 from fathoms.evidence.evidence import Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.base import Basis, JudgingKind, RangeKind
 from fathoms.measures.gains import Graded, code_table
+from fathoms.measures.params import param
 from fathoms.measures.ties import expected_sum
 
 if TYPE_CHECKING:
-    from fathoms.evidence.listed import Listed
     from fathoms.evidence.pairs import PairEvidence
+    from fathoms.evidence.sparse_places import Listed
     from fathoms.measures.normalised import NormalisedSum
 
 
@@ -25,8 +27,22 @@ def discounts(kind: str, n: int, b: float | None = None) -> Floats:
     """D(i) for i = 1..n: 1/log2(i+1), or Zipf's 1/i (LMC-depth section 2); with b Järvelin and Kekäläinen's own."""
     ranks = np.arange(1, n + 1)
     if b is not None:
-        return 1 / np.maximum(np.log(ranks) / np.log(b), 1.0)
-    return 1 / np.log2(ranks + 1) if kind == "log2" else 1 / ranks
+        return 1 / np.maximum(logs(ranks, b), 1.0)
+    return 1 / logs(ranks + 1, 2) if kind == "log2" else 1 / ranks
+
+
+class Discounted:
+    """What rank i counts, for cumulated gain and what is made of it."""
+
+    discount: str = param("log2", "what rank i counts: log2, 1/log2(i+1); zipf, 1/i", choices=("log2", "zipf"))
+    b: float | None = param(
+        None,
+        "in place of `discount` that of Järvelin and Kekäläinen: ranks up to b count in full, deeper ones 1/log_b(i)",
+        check="base",
+    )
+
+    def weight(self, n: int) -> Floats:
+        return discounts(self.discount, n, self.b)
 
 
 @lru_cache(maxsize=16)
@@ -89,7 +105,7 @@ class Weighted(Graded):
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
         from fathoms.measures.differences import greatest_sum, weight_differences
 
-        n = pair.topic.place.shape[1] if self.k is None else int(self.k)
+        n = pair.width if self.k is None else int(self.k)
         weights = self.weight(n) / self.normaliser(n, pair.one)
         difference = weight_differences(pair, weights)
         base = (difference * self.table(pair.one)[pair.codes]).sum(axis=1)
@@ -127,8 +143,8 @@ class Weighted(Graded):
 
     def _sum(self, evidence: Evidence, table: Floats) -> Floats:
         n = self.depth_read(evidence)
-        found = evidence.holding(table, n)
-        return found.sums(table[found.code] * weights_of(self, n)[found.column]) / self._normaliser(evidence)
+        places = evidence.holding(table, n)
+        return places.sums(table[places.code] * weights_of(self, n)[places.column]) / self._normaliser(evidence)
 
     def _expected_sum(self, evidence: Evidence, table: Floats) -> Floats:
         total = self._sum(evidence, table)

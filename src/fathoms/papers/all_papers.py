@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fathoms.errors import FathomsError
+from fathoms.base.errors import FathomsError
 from fathoms.papers.conclusions import TITLES, Finding, as_study, conclusions
 from fathoms.papers.exhibits import Study
 from fathoms.papers.output import Part, write_overview, write_study
@@ -23,16 +23,13 @@ class AllPapers:
     findings: list[Finding] = field(default_factory=list)
 
 
-def study_all(
-    makers: Mapping[str, Callable[[], Study]], progress: Callable[[str], None] = lambda what: None
-) -> AllPapers:
+def study_all(makers: Mapping[str, Callable[[], Study]]) -> AllPapers:
     """One study after the other; one that a collection does not allow is left out, with the reason."""
     studies: dict[str, Study] = {}
     reasons: dict[str, str] = {}
     for name, make in makers.items():
         try:
             studies[name] = make()
-            progress(f"{name} done")
         except FathomsError as error:
             reasons[name] = str(error)
     return AllPapers(studies, reasons, conclusions(studies, reasons))
@@ -42,9 +39,9 @@ def write_all(result: AllPapers, collection: str, folder: Path, workers: int = 1
     """All of it, and returns what could not be drawn, by folder."""
     undrawn = []
     for name, study in result.studies.items():
-        undrawn += [f"{name}/{one}" for one in write_study(study, folder / name, workers)]
+        undrawn += [f"{name}/{figure}" for figure in write_study(study, folder / name, workers)]
     write_study(as_study(result.findings, collection), folder / CONCLUSIONS, workers)
-    verdicts = [one.verdict for one in result.findings]
+    verdicts = [figure.verdict for figure in result.findings]
     summary = f"{verdicts.count('confirmed')} confirmed, {verdicts.count('contradicted')} contradicted, "
     summary += f"{verdicts.count('not testable')} not testable"
     parts = [Part(CONCLUSIONS, "What of the papers' conclusions holds", f"{len(verdicts)} conclusions: {summary}.")]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import atanh, sqrt, tanh
 from typing import Any, Literal
 
 from fathoms.papers.exhibits import Study
@@ -28,8 +29,8 @@ SHALLOW, DEEP = 20, 50  # depths of pools: up to the first they are shallow, fro
 ALIKE = (
     95.0  # percent of significant pairs still found, or tau in percent, from which two evaluations are as good as equal
 )
-CHANGED, ENOUGH_PAIRS = 2.0, 50  # percent of pairs that may change, and pairs of which that is one
-FEW_PAIRS = 30  # in a bin, below which its accuracy says little
+CHANGED = 2.0  # percent of pairs that may change
+ENOUGH_PAIRS = 50  # behind every verdict: those of 11 systems, or those in a bin
 
 
 class NotTestable(Exception):
@@ -68,50 +69,88 @@ class Tables:
     def __init__(self, study: Study) -> None:
         self.study = study
 
+    def share(self, percent: float) -> str:
+        """A share of pairs, with an interval where the study says how many systems there are."""
+        n = self.study.systems
+        if not n:
+            return f"{percent:.1f}%"
+        low, high = wilson(percent / 100, n)
+        return f"{percent:.1f}% [{100 * low:.0f}, {100 * high:.0f}]"
+
+    def tau(self, tau: float) -> str:
+        n = self.study.systems
+        if n <= 4:
+            return f"{tau:.3f}"
+        low, high = kendall_interval(tau, n)
+        return f"{tau:.3f} [{low:.2f}, {high:.2f}]"
+
     def rows(self, name: str) -> list[Row]:
-        found = [one for one in self.study.exhibits if one.name == name]
-        if not found or not found[0].rows:
+        exhibits = [exhibit for exhibit in self.study.exhibits if exhibit.name == name]
+        if not exhibits or not exhibits[0].rows:
             raise NotTestable(f"the study has no {name}")
-        return [Row(zip(found[0].columns, row, strict=True)) for row in found[0].rows]
+        return [Row(zip(exhibits[0].columns, row, strict=True)) for row in exhibits[0].rows]
 
     def all_rows(self, name: str) -> list[Row]:
         """Of a table and its parts: table7, table7a, table7b, ..."""
-        parts = [one.name for one in self.study.exhibits if re.fullmatch(rf"{name}[a-z]?", one.name)]
+        parts = [exhibit.name for exhibit in self.study.exhibits if re.fullmatch(rf"{name}[a-z]?", exhibit.name)]
         return [row for part in parts or [name] for row in self.rows(part)]
 
 
-def value(row: Mapping[str, Any], *names: str) -> float:
-    """The number in the first of these columns that there is."""
-    for name in names:
-        if name in row:
-            if row[name] is None:
-                raise NotTestable(f"{name} has no value")
-            return float(row[name])
-    raise NotTestable(f"there is no column {names[0]}")
+Z = 1.959964  # of 95%
+
+
+def wilson(share: float, n: int) -> tuple[float, float]:
+    """95% interval of a share of n cases (Wilson 1927)."""
+    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    half = Z * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def kendall_interval(tau: float, n: int) -> tuple[float, float]:
+    """95% interval of Kendall's tau of n cases, on Fisher's scale (Fieller, Hartley and Pearson 1957)."""
+    if abs(tau) >= 1:
+        return tau, tau
+    half = Z * sqrt(0.437 / (n - 4))
+    return tanh(atanh(tau) - half), tanh(atanh(tau) + half)
+
+
+def value(row: Mapping[str, Any], name: str) -> float:
+    if name not in row:
+        raise NotTestable(f"there is no column {name}")
+    if row[name] is None:
+        about = ", ".join(cell for cell in row.values() if isinstance(cell, str))
+        raise NotTestable(f"nothing could be measured{f' of {about}' if about else ''}")
+    return float(row[name])
 
 
 def only(rows: Sequence[Row], **where: Any) -> Row:
-    found = [row for row in rows if all(row.get(key) == wanted for key, wanted in where.items())]
-    if not found:
+    matching = [row for row in rows if all(row.get(key) == wanted for key, wanted in where.items())]
+    if not matching:
         raise NotTestable(f"there is no row for {', '.join(map(str, where.values()))}")
-    return found[0]
+    return matching[0]
 
 
 def conclusions(studies: Mapping[str, Study], reasons: Mapping[str, str] | None = None) -> list[Finding]:
     """All conclusions of the five papers; `reasons` says why a paper has no study here."""
-    return [_found(one, studies.get(one.paper), (reasons or {}).get(one.paper, "")) for one in CONCLUSIONS]
+    return [
+        _finding(conclusion, studies.get(conclusion.paper), (reasons or {}).get(conclusion.paper, ""))
+        for conclusion in CONCLUSIONS
+    ]
 
 
-def _found(one: Conclusion, study: Study | None, reason: str) -> Finding:
+def _finding(conclusion: Conclusion, study: Study | None, reason: str) -> Finding:
     verdict: Verdict = "not testable"
     try:
         if study is None:
             raise NotTestable(reason or "the paper was not studied")
-        holds, figures = one.decide(Tables(study))
+        pairs = study.systems * (study.systems - 1) // 2
+        if study.systems and pairs < ENOUGH_PAIRS:
+            raise NotTestable(f"{study.systems} systems make {pairs} pairs, too few for a verdict ({ENOUGH_PAIRS})")
+        holds, figures = conclusion.decide(Tables(study))
         verdict = "confirmed" if holds else "contradicted"
     except NotTestable as why:
         figures = str(why)
-    return Finding(one.paper, one.section, one.claim, verdict, figures, one.rule)
+    return Finding(conclusion.paper, conclusion.section, conclusion.claim, verdict, figures, conclusion.rule)
 
 
 def as_study(findings: Sequence[Finding], collection: str) -> Study:
@@ -120,12 +159,19 @@ def as_study(findings: Sequence[Finding], collection: str) -> Study:
     result.notes += [
         "Each conclusion is in our words. The rule beside it compares figures of this study; it is a test of "
         "significance only where it says so, and speaks of these systems, topics and judgments alone.",
+        f"A verdict needs {ENOUGH_PAIRS} pairs of systems, so 11 systems. In brackets stand 95% intervals: of shares "
+        "Wilson's, of τ by Fieller's variance, both with the systems and not their pairs as cases, since pairs share "
+        "systems. Rules compare the figures; intervals that overlap say that other systems might turn them around.",
         "Not testable: the study lacks what the rule needs, or its intervals leave both answers open; the reason is "
         "given in the place of figures.",
     ]
-    papers = list(dict.fromkeys(one.paper for one in findings))
+    papers = list(dict.fromkeys(finding.paper for finding in findings))
     counts = [
-        (paper, TITLES[paper], *(sum(one.paper == paper and one.verdict == v for one in findings) for v in VERDICTS))
+        (
+            paper,
+            TITLES[paper],
+            *(sum(finding.paper == paper and finding.verdict == v for finding in findings) for v in VERDICTS),
+        )
         for paper in papers
     ]
     result.add(
@@ -141,12 +187,12 @@ def as_study(findings: Sequence[Finding], collection: str) -> Study:
         ],
     )
     for number, paper in enumerate(papers, 2):
-        mine = [one for one in findings if one.paper == paper]
+        mine = [finding for finding in findings if finding.paper == paper]
         result.add(
             f"table{number}",
             TITLES[paper],
             ["section", "claim", "verdict", "figures", "rule"],
-            [(one.section, one.claim, one.verdict, one.figures, one.rule) for one in mine],
+            [(finding.section, finding.claim, finding.verdict, finding.figures, finding.rule) for finding in mine],
             layout=[
                 Column("Section", "section"),
                 Column("Conclusion", "claim", wrapped=True),
@@ -164,13 +210,11 @@ ADDING = ("P@10", "SDCG", "RBP")  # metrics that have all predictors
 
 
 def _predicted(tables: Tables) -> dict[tuple[str, str], Row]:
-    """Table 2 by metric and predictor, for the runs that did not contribute if there are any, with the constants that
-    were given."""
+    """Table 2 by metric and predictor, for the runs that did not contribute if there are any."""
     rows = tables.rows("table2")
     labels = list(dict.fromkeys(str(row.get("systems", "")) for row in rows))
     others = [label for label in labels if label.endswith("non")] or labels
     chosen = [row for row in rows if str(row.get("systems", "")) == others[0]]
-    chosen = [row for row in chosen if not str(row.get("constants", "")).startswith("tuned")]
     return {(_metric(row["metric"]), row["predictor"]): row for row in chosen}
 
 
@@ -178,78 +222,71 @@ def _metric(name: str) -> str:
     return "NDCG" if name.lower().startswith("ndcg") else re.split(r"[@(]", name)[0] if name != "P@10" else name
 
 
-def _separable(row: Mapping[str, Any], which: str) -> float:
-    """On few judgments or on all; older tables have the number of judgments in the column's name."""
-    if f"separability_{which}" in row:
-        return value(row, f"separability_{which}")
-    sizes = sorted(int(name.rsplit("_", 1)[1]) for name in row if re.fullmatch(r"separability_\d+", name))
-    if len(sizes) < 2:
-        raise NotTestable("there are not two sets of judgments to compare")
-    return value(row, f"separability_{sizes[0] if which == 'few' else sizes[-1]}")
-
-
-def _metrics(found: Mapping[tuple[str, str], Any], predictors: Sequence[str]) -> list[str]:
-    there = [name for name in ADDING if all((name, predictor) in found for predictor in predictors)]
+def _metrics(predicted: Mapping[tuple[str, str], Any], predictors: Sequence[str]) -> list[str]:
+    there = [name for name in ADDING if all((name, predictor) in predicted for predictor in predictors)]
     if not there:
         raise NotTestable("no metric has all of these predictors")
     return there
 
 
 def _simplistic_separates(tables: Tables) -> tuple[bool, str]:
-    found = _predicted(tables)
+    predicted = _predicted(tables)
     others = ("interpolated", "smoothed")
     holds, differ, words = True, False, []
-    for name in _metrics(found, ("simplistic", *others)):
-        first, *rest = (_separable(found[name, predictor], "few") for predictor in ("simplistic", *others))
+    for name in _metrics(predicted, ("simplistic", *others)):
+        first, *rest = (value(predicted[name, predictor], "separability_few") for predictor in ("simplistic", *others))
         holds &= first >= max(rest)
         differ |= len({first, *rest}) > 1
-        words.append(f"{name} {first:.1f}% (interpolated {rest[0]:.1f}%, smoothed {rest[1]:.1f}%)")
+        shown = [tables.share(percent) for percent in (first, *rest)]
+        words.append(f"{name} {shown[0]} (interpolated {shown[1]}, smoothed {shown[2]})")
     if not differ:
         raise NotTestable("all predictors separate the same number of pairs")
     return holds, "; ".join(words)
 
 
 def _interpolated_reverses_less(tables: Tables) -> tuple[bool, str]:
-    found = _predicted(tables)
+    predicted = _predicted(tables)
     holds, some, words = True, False, []
-    for name in _metrics(found, ("simplistic", "interpolated")):
-        simple, other = (value(found[name, predictor], "reversals") for predictor in ("simplistic", "interpolated"))
+    for name in _metrics(predicted, ("simplistic", "interpolated")):
+        simple, other = (value(predicted[name, predictor], "reversals") for predictor in ("simplistic", "interpolated"))
         holds &= other < simple
         some |= max(other, simple) > 0
-        words.append(f"{name} {other:.1f}% and {simple:.1f}%")
+        words.append(f"{name} {tables.share(other)} and {tables.share(simple)}")
     if not some:
         raise NotTestable("nothing is reversed")
     return holds, "; ".join(words)
 
 
 def _deep_metrics_separate(tables: Tables) -> tuple[bool, str]:
-    found = _predicted(tables)
+    predicted = _predicted(tables)
     holds, differ, words = True, False, []
     for which, word in (("few", "few judgments"), ("all", "all judgments")):
-        p10, ap, ndcg = (_separable(_row(found, name), which) for name in ("P@10", "AP", "NDCG"))
+        p10, ap, ndcg = (value(_row(predicted, name), f"separability_{which}") for name in ("P@10", "AP", "NDCG"))
         holds &= p10 <= ap <= ndcg
         differ |= len({p10, ap, ndcg}) > 1
-        words.append(f"{word}: P@10 {p10:.1f}%, AP {ap:.1f}%, NDCG {ndcg:.1f}%")
+        words.append(f"{word}: P@10 {tables.share(p10)}, AP {tables.share(ap)}, NDCG {tables.share(ndcg)}")
     if not differ:
         raise NotTestable("all metrics separate the same number of pairs")
     return holds, "; ".join(words)
 
 
-def _row(found: Mapping[tuple[str, str], Row], name: str) -> Row:
-    if (name, "simplistic") not in found:
+def _row(predicted: Mapping[tuple[str, str], Row], name: str) -> Row:
+    if (name, "simplistic") not in predicted:
         raise NotTestable(f"there is no row for {name}")
-    return found[name, "simplistic"]
+    return predicted[name, "simplistic"]
 
 
 def _deep_metrics_reverse(tables: Tables) -> tuple[bool, str]:
-    found = _predicted(tables)
-    ap, ndcg = (value(_row(found, name), "reversals") for name in ("AP", "NDCG"))
-    rates = {name: value(found[name, "interpolated"], "reversals") for name in _metrics(found, ("interpolated",))}
+    predicted = _predicted(tables)
+    ap, ndcg = (value(_row(predicted, name), "reversals") for name in ("AP", "NDCG"))
+    rates = {
+        name: value(predicted[name, "interpolated"], "reversals") for name in _metrics(predicted, ("interpolated",))
+    }
     least = max(rates.values())
     if not max(ap, ndcg, least):
         raise NotTestable("nothing is reversed")
-    words = ", ".join(f"{name} {rate:.1f}%" for name, rate in rates.items())
-    return min(ap, ndcg) > least, f"AP {ap:.1f}%, NDCG {ndcg:.1f}%; interpolated: {words}"
+    words = ", ".join(f"{name} {tables.share(rate)}" for name, rate in rates.items())
+    return min(ap, ndcg) > least, f"AP {tables.share(ap)}, NDCG {tables.share(ndcg)}; interpolated: {words}"
 
 
 # -- Lu, Moffat and Culpepper on depth --------------------------------------------------------------------------------
@@ -259,24 +296,27 @@ def _covered(tables: Tables, table: str, measures: Sequence[str], is_pool: Calla
     """Coverage at the greatest k past the pool, by pool and measure."""
     rows = [row for row in tables.all_rows(table) if is_pool(int(value(row, "d")))]
     pools = list(dict.fromkeys((row["collection"], row["d"]) for row in rows))
-    found = {}
+    coverage = {}
     for name, d in pools:
         mine = [row for row in rows if (row["collection"], row["d"]) == (name, d)]
         last = max(int(value(row, "k")) for row in mine)
-        told = [max((value(r, "discrimination") for r in mine if r["measure"] == m), default=0.0) for m in measures]
-        if not all(told):
+        discriminations = [
+            max((value(r, "discrimination") for r in mine if r["measure"] == m), default=0.0) for m in measures
+        ]
+        if not all(discriminations):
             raise NotTestable(f"{name}, d = {d}: no pair differs significantly")
         if last > d:
-            found[name, d, last] = [value(only(mine, k=last, measure=measure), "coverage") for measure in measures]
-    if not found:
+            coverage[name, d, last] = [value(only(mine, k=last, measure=measure), "coverage") for measure in measures]
+    if not coverage:
         raise NotTestable(f"there is no {which} pool with runs that go deeper")
-    return found
+    return coverage
 
 
-def _list_coverage(found: Mapping[Any, Sequence[float]], labels: Sequence[str]) -> str:
+def _list_coverage(tables: Tables, coverage: Mapping[Any, Sequence[float]], labels: Sequence[str]) -> str:
     return "; ".join(
-        f"{name}, d = {d}, k = {k}: " + ", ".join(f"{label} {x:.1f}%" for label, x in zip(labels, values, strict=True))
-        for (name, d, k), values in found.items()
+        f"{name}, d = {d}, k = {k}: "
+        + ", ".join(f"{label} {tables.share(x)}" for label, x in zip(labels, values, strict=True))
+        for (name, d, k), values in coverage.items()
     )
 
 
@@ -285,18 +325,20 @@ def _shallow(d: int) -> bool:
 
 
 def _recall_shallow(tables: Tables) -> tuple[bool, str]:
-    found = _covered(tables, "table7", ("AP(variant=b)", "Q"), _shallow, "shallow")
-    return all(max(values) < ALIKE for values in found.values()), _list_coverage(found, ("AP", "Q"))
+    coverage = _covered(tables, "table7", ("AP(variant=b)", "Q"), _shallow, "shallow")
+    return all(max(values) < ALIKE for values in coverage.values()), _list_coverage(tables, coverage, ("AP", "Q"))
 
 
 def _recall_deep(tables: Tables) -> tuple[bool, str]:
-    found = _covered(tables, "table7", ("AP(variant=b)", "Q"), lambda d: d >= DEEP, "deep")
-    return all(min(values) >= ALIKE for values in found.values()), _list_coverage(found, ("AP", "Q"))
+    coverage = _covered(tables, "table7", ("AP(variant=b)", "Q"), lambda d: d >= DEEP, "deep")
+    return all(min(values) >= ALIKE for values in coverage.values()), _list_coverage(tables, coverage, ("AP", "Q"))
 
 
 def _utility_shallow(tables: Tables) -> tuple[bool, str]:
-    found = _covered(tables, "table7", ("ERR", "RBP(p=0.8)"), _shallow, "shallow")
-    return all(min(values) >= ALIKE for values in found.values()), _list_coverage(found, ("ERR", "RBP(0.8)"))
+    coverage = _covered(tables, "table7", ("ERR", "RBP(p=0.8)"), _shallow, "shallow")
+    return all(min(values) >= ALIKE for values in coverage.values()), _list_coverage(
+        tables, coverage, ("ERR", "RBP(0.8)")
+    )
 
 
 def _condensing(tables: Tables) -> tuple[bool, str]:
@@ -304,10 +346,10 @@ def _condensing(tables: Tables) -> tuple[bool, str]:
     without = _covered(tables, "table8", ("AP(variant=b,judged_only=True)", "Q(judged_only=True)"), _shallow, "shallow")
     both = [pool for pool in plain if pool in without and min(plain[pool]) < ALIKE]
     if not both:
-        raise NotTestable(f"nothing to mend: {_list_coverage(plain, ('AP', 'Q'))}")
+        raise NotTestable(f"nothing to mend: {_list_coverage(tables, plain, ('AP', 'Q'))}")
     holds = all(a <= b for pool in both for a, b in zip(without[pool], plain[pool], strict=True))
-    words = _list_coverage({pool: without[pool] for pool in both}, ("AP", "Q"))
-    return holds, f"condensed: {words}; plain: {_list_coverage(plain, ('AP', 'Q'))}"
+    words = _list_coverage(tables, {pool: without[pool] for pool in both}, ("AP", "Q"))
+    return holds, f"condensed: {words}; plain: {_list_coverage(tables, plain, ('AP', 'Q'))}"
 
 
 def _volatile(tables: Tables) -> tuple[bool, str]:
@@ -321,7 +363,7 @@ def _volatile(tables: Tables) -> tuple[bool, str]:
             means[name] = sum(taus) / len(taus)
     recall, utility = [means[name] for name in ("AP(variant=b)", "nDCG")], [means[n] for n in ("ERR", "RBP(p=0.95)")]
     labels = ("AP", "NDCG", "ERR", "RBP(0.95)")
-    words = ", ".join(f"{label} {x:.3f}" for label, x in zip(labels, (*recall, *utility), strict=True))
+    words = ", ".join(f"{label} {tables.tau(x)}" for label, x in zip(labels, (*recall, *utility), strict=True))
     return max(recall) < min(utility), f"mean τ: {words}"
 
 
@@ -349,22 +391,16 @@ def _left_out(tables: Tables) -> tuple[bool, str]:
 MODELS = ("static", "constant", "linear", "zipf", "weibull")
 
 
-def _fits(tables: Tables) -> dict[str, Any]:
+def _fits(tables: Tables) -> Row:
     """Table 2 where the most is judged."""
-    rows = tables.rows("table2")
-    if "model" in rows[0]:  # one row a model
-        deepest = max(value(row, "depth", "d") for row in rows)
-        mine = [row for row in rows if value(row, "depth", "d") == deepest]
-        cells: dict[str, Any] = {str(row["model"]): value(row, "rmse") for row in mine}
-        return cells | {f"{row['model']}_mark": row.get("mark", "") for row in mine} | {"depth": deepest}
-    return max(rows, key=lambda row: value(row, "depth", "d"))
+    return max(tables.rows("table2"), key=lambda row: value(row, "depth"))
 
 
 def _weibull_fits(tables: Tables) -> tuple[bool, str]:
     row = _fits(tables)
     errors = {name: value(row, name) for name in MODELS}
     words = ", ".join(f"{name} {error:.4f}" for name, error in errors.items())
-    return min(errors, key=lambda name: errors[name]) == "weibull", f"depth {value(row, 'depth', 'd'):g}: {words}"
+    return min(errors, key=lambda name: errors[name]) == "weibull", f"depth {value(row, 'depth'):g}: {words}"
 
 
 def _weibull_is_hybrid(tables: Tables) -> tuple[bool, str]:
@@ -379,21 +415,8 @@ def _weibull_is_hybrid(tables: Tables) -> tuple[bool, str]:
 
 def _extrapolations(tables: Tables) -> list[tuple[float, dict[str, float]]]:
     """Table 3: errors of each method, from the shallowest pool on."""
-    rows = tables.rows("table3")
     names = ("linear", "weibull", "RM")
-    if "method" in rows[0]:
-        depths = sorted({value(row, "depth", "d") for row in rows})
-        return [
-            (
-                depth,
-                {
-                    name: value(only([r for r in rows if value(r, "depth", "d") == depth], method=name), "error", "rms")
-                    for name in names
-                },
-            )
-            for depth in depths
-        ]
-    return sorted((value(row, "depth", "d"), {name: value(row, name) for name in names}) for row in rows)
+    return sorted((value(row, "depth"), {name: value(row, name) for name in names}) for row in tables.rows("table3"))
 
 
 def _beats_interpolation(tables: Tables) -> tuple[bool, str]:
@@ -403,17 +426,17 @@ def _beats_interpolation(tables: Tables) -> tuple[bool, str]:
 
 
 def _linear_as_good(tables: Tables) -> tuple[bool, str]:
-    found = _extrapolations(tables)
-    holds = all(errors["linear"] <= 1.1 * errors["weibull"] + 0.001 for _, errors in found)
-    return holds, "; ".join(f"depth {d:g}: linear {e['linear']:.4f}, Weibull {e['weibull']:.4f}" for d, e in found)
+    by_depth = _extrapolations(tables)
+    holds = all(errors["linear"] <= 1.1 * errors["weibull"] + 0.001 for _, errors in by_depth)
+    return holds, "; ".join(f"depth {d:g}: linear {e['linear']:.4f}, Weibull {e['weibull']:.4f}" for d, e in by_depth)
 
 
 def _needs_observations(tables: Tables) -> tuple[bool, str]:
-    found = [(depth, errors["weibull"]) for depth, errors in _extrapolations(tables)]
-    if len(found) < 2:
+    by_depth = [(depth, errors["weibull"]) for depth, errors in _extrapolations(tables)]
+    if len(by_depth) < 2:
         raise NotTestable("there is only one depth to extrapolate from")
-    holds = all(b <= a + 1e-9 for (_, a), (_, b) in pairwise(found))
-    return holds, "; ".join(f"depth {depth:g}: {error:.4f}" for depth, error in found)
+    holds = all(b <= a + 1e-9 for (_, a), (_, b) in pairwise(by_depth))
+    return holds, "; ".join(f"depth {depth:g}: {error:.4f}" for depth, error in by_depth)
 
 
 # -- Yang, Moffat and Turpin ------------------------------------------------------------------------------------------
@@ -423,7 +446,7 @@ def _order_survives_ties(tables: Tables) -> tuple[bool, str]:
     taus = {row["rule"]: value(row, "tau") for row in tables.rows("tableB") if row["rule"] != "trec"}
     if not taus:
         raise NotTestable("there is no other way of breaking ties")
-    words = ", ".join(f"{rule.replace('_', ' ')} {tau:.3f}" for rule, tau in taus.items())
+    words = ", ".join(f"{rule.replace('_', ' ')} {tables.tau(tau)}" for rule, tau in taus.items())
     return min(taus.values()) >= ALIKE / 100, f"τ with trec_eval's order: {words}"
 
 
@@ -435,17 +458,8 @@ def _banding_keeps_scores(tables: Tables) -> tuple[bool, str]:
     return max(abs(mean) for mean in means.values()) <= 0.01, f"mean loss at ρ = 1.4: {words}"
 
 
-def _systems(tables: Tables) -> int:
-    """How many there are, as the title of Table 3 says."""
-    found = next((one for one in tables.study.exhibits if one.name == "table3"), None)
-    systems = re.search(r"systems of (\d+)", found.title) if found else None
-    if systems is None:
-        raise NotTestable("the study has no table3")
-    return int(systems[1])
-
-
 def _fine_bands(tables: Tables) -> tuple[bool, str]:
-    total = _systems(tables)
+    total = tables.study.systems
     rows = [r for r in tables.rows("table3") if r["percent"] == 99 and str(r["rho"]) in ("1.1", "1.2")]
     names = [name for name in (rows or [Row()])[0] if name not in ("percent", "rho")]
     if not names:
@@ -458,11 +472,8 @@ def _banding_tells_apart(tables: Tables) -> tuple[bool, str]:
     rows = [row for row in tables.rows("tableA") if str(row["rho"]) == "1.4"]
     if not rows:
         raise NotTestable("there are no bands of 1.4")
-    pairs = _systems(tables) * (_systems(tables) - 1) // 2
-    if pairs < ENOUGH_PAIRS:
-        raise NotTestable(f"{pairs} pairs are too few for a share of {CHANGED:g}%")
     changed = {row["measure"]: value(row, "false_positives") + value(row, "false_negatives") for row in rows}
-    words = ", ".join(f"{name} {share:.1f}%" for name, share in changed.items())
+    words = ", ".join(f"{name} {tables.share(share)}" for name, share in changed.items())
     return max(changed.values()) <= CHANGED, f"pairs whose significance changes at ρ = 1.4: {words}"
 
 
@@ -491,14 +502,15 @@ def _mtc_overconfident(tables: Tables) -> tuple[bool, str]:
 def _rtc_trusted(tables: Tables) -> tuple[bool, str]:
     holds, words = True, []
     for row in tables.rows("table2"):
-        if row["method"] == "RTC" and row["confidence"] != "all" and value(row, "pairs") >= FEW_PAIRS:
+        if row["method"] == "RTC" and row["confidence"] != "all" and value(row, "pairs") >= ENOUGH_PAIRS:
             least = 99.0 if row["confidence"] == "1.0" else 100 * float(str(row["confidence"]).split(" - ")[0])
             accuracy = value(row, "accuracy")
             error = 100 * (least / 100 * (1 - least / 100) / value(row, "pairs")) ** 0.5
             holds &= accuracy >= least - 2 * error
-            words.append(f"{row['confidence']}: {accuracy:.1f}%")
+            low, high = wilson(accuracy / 100, int(value(row, "pairs")))
+            words.append(f"{row['confidence']}: {accuracy:.1f}% [{100 * low:.0f}, {100 * high:.0f}]")
     if not words:
-        raise NotTestable(f"no bin of confidence has {FEW_PAIRS} pairs; more trials decide (--trials)")
+        raise NotTestable(f"no bin of confidence has {ENOUGH_PAIRS} pairs; more trials decide (--trials)")
     return holds, "accuracy at confidence " + ", ".join(words)
 
 
@@ -536,7 +548,8 @@ def _unlike_pairs(tables: Tables) -> tuple[bool, str]:
     name = "accuracy of pairs with less than 10% in common"
     rows = [row for row in tables.rows("tableA") if row["figure"] == name]
     rtc, mtc, pooling = (value(only(rows, method=method), "value") for method in ("RTC", "MTC", "IP"))
-    return rtc > max(mtc, pooling), f"RTC {rtc:.1f}%, MTC {mtc:.1f}%, incremental pooling {pooling:.1f}%"
+    words = f"RTC {tables.share(rtc)}, MTC {tables.share(mtc)}, incremental pooling {tables.share(pooling)}"
+    return rtc > max(mtc, pooling), words
 
 
 # -- all of them ------------------------------------------------------------------------------------------------------
@@ -673,7 +686,7 @@ def _conclusions() -> Iterator[Conclusion]:
             "4, 5",
             "Bands hardly change which pairs of systems differ significantly.",
             f"Table A, ρ = 1.4: false positives and negatives at most {CHANGED:g}% of the pairs together, for every "
-            f"measure; needs {ENOUGH_PAIRS} pairs.",
+            "measure.",
             _banding_tells_apart,
         ),
     )
@@ -688,7 +701,7 @@ def _conclusions() -> Iterator[Conclusion]:
         (
             "5, 6",
             "With relevance estimated by expert aggregation (RTC), confidence can be trusted.",
-            f"Table 2: no bin with {FEW_PAIRS} pairs or more has an accuracy below its least confidence by more than "
+            f"Table 2: no bin of {ENOUGH_PAIRS} pairs or more has an accuracy below its least confidence by more than "
             "two standard errors (pairs of one trial are not independent, so these are too small).",
             _rtc_trusted,
         ),

@@ -10,16 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.comparison.audit_findings import Spread, changes, found_by_depth, pooling_outcomes
-from fathoms.comparison.audit_leave_out import contributions, leave_out
-from fathoms.comparison.correlation import Correlation, correlation
-from fathoms.comparison.depth import panes, volatility
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Ties
-from fathoms.evidence.pool import least_depths
 from fathoms.experiment.base import BaseExperiment
+from fathoms.inference.correlation import Correlation, correlation
 from fathoms.measures.parse import parse_measure
 from fathoms.papers import depth_printed as in_paper
+from fathoms.papers.bench import by_name
 from fathoms.papers.depth_pools import (
     CROSSED,
     CURVE,
@@ -32,7 +29,6 @@ from fathoms.papers.depth_pools import (
     WITH_RESIDUALS,
     Collection,
     PoolOf,
-    collection_name,
     condensed,
     read_collection,
     scored,
@@ -42,6 +38,9 @@ from fathoms.papers.depth_pools import DepthSettings as DepthSettings
 from fathoms.papers.exhibits import Drawing, Study, chart
 from fathoms.papers.exhibits import panes as figure
 from fathoms.papers.printing import Column
+from fathoms.questions.audit.findings import Spread, changes, found_by_depth, pooling_outcomes
+from fathoms.questions.audit.leave_out import contributions, leave_out
+from fathoms.questions.depth.analysis import panes, volatility
 
 PAPER = "Lu, Moffat and Culpepper (2016), The Effect of Pooling and Evaluation Depth on IR Metrics"
 DEEP = 20  # a pool deeper than this is a deep one, which Table 5 cuts to SHALLOW
@@ -83,16 +82,15 @@ def study(
 ) -> Study:
     """Tables 3 to 9 and Figs. 1 to 7, for one collection or side by side for several, by name."""
     settings = settings or DepthSettings()
-    if isinstance(experiments, BaseExperiment):
-        experiments = {collection_name(experiments.qrels.source): experiments}
     collections = []
-    for name, experiment in experiments.items():
+    for name, experiment in by_name(experiments).items():
         collections.append(scored(read_collection(name, experiment, settings), settings))
         progress(f"{name}: runs scored at all depths")
-    result = Study(PAPER, "; ".join(one.words for one in collections), short="depth")
+    result = Study(PAPER, "; ".join(collection.words for collection in collections), short="depth")
+    result.systems = min(len(collection.aligned) for collection in collections)
     options = collections[0].experiment.options
     result.notes += [
-        *(one.assumed for one in collections if one.assumed),
+        *(collection.assumed for collection in collections if collection.assumed),
         f"Ties {options.ties}, scores compared as {options.used_precision}; the paper goes by file order (--ties run).",
         "A pool of a depth d below the collection's own has the judgments of the documents that some contributing run "
         "has in its first d, and no others.",
@@ -118,9 +116,11 @@ def study(
 
 def _table_3(result: Study, collections: Sequence[Collection]) -> None:
     rows = []
-    for one in collections:
-        topics = one.qrels.topics
-        rows.append((one.name, one.d, len(one.aligned), len(topics), f"{topics[0]} – {topics[-1]}"))
+    for collection in collections:
+        topics = collection.qrels.topics
+        rows.append(
+            (collection.name, collection.d, len(collection.aligned), len(topics), f"{topics[0]} – {topics[-1]}")
+        )
     result.add(
         "table3",
         "collections used in the experiments",
@@ -138,12 +138,18 @@ def _table_3(result: Study, collections: Sequence[Collection]) -> None:
 
 def _fig_1(result: Study, collections: Sequence[Collection]) -> None:
     rows = []
-    for one in collections:
-        found, steps = found_by_depth(one.qrels, least_depths(one.aligned.values(), len(one.qrels)), one.d)
+    for collection in collections:
+        relevant, steps = found_by_depth(collection.qrels, collection.judged_depths(), collection.d)
         rates = {step.deep: step for step in steps}
         rows += [
-            (one.name, k, spread.mean, rates[k].rate if k in rates else None, rates[k].judged if k in rates else None)
-            for k, spread in enumerate(found, 1)
+            (
+                collection.name,
+                k,
+                spread.mean,
+                rates[k].rate if k in rates else None,
+                rates[k].judged if k in rates else None,
+            )
+            for k, spread in enumerate(relevant, 1)
         ]
     columns = ["collection", "depth", "relevant_by_topic", "relevant_share_of_new", "new_documents"]
     how: dict[str, Any] = {"x": "depth", "group": "collection"}
@@ -177,13 +183,13 @@ def _fig_1(result: Study, collections: Sequence[Collection]) -> None:
 
 def _table_4(result: Study, collections: Sequence[Collection], settings: DepthSettings) -> None:
     rows: list[tuple[Any, ...]] = []
-    for one in collections:
-        depths = least_depths(one.aligned.values(), len(one.qrels))
-        at = sorted({*(shallow for shallow in settings.pools if shallow < one.d), one.d})
-        for outcome in pooling_outcomes(one.qrels, list(one.aligned.values()), depths, at):
+    for collection in collections:
+        depths = collection.judged_depths()
+        at = sorted({*(shallow for shallow in settings.pools if shallow < collection.d), collection.d})
+        for outcome in pooling_outcomes(collection.qrels, list(collection.aligned.values()), depths, at):
             spreads = (outcome.rel_in_pool, outcome.rank_unjudged, outcome.rel_past)
             mode = "all" if outcome.depth is None else f"d = {outcome.depth}"
-            rows.append((one.name, mode, *(x for spread in spreads for x in _both(spread))))
+            rows.append((collection.name, mode, *(x for spread in spreads for x in _both(spread))))
     names = ("RelInPool", "RankUnj", "NumRelPast")
     result.add(
         "table4",
@@ -207,16 +213,21 @@ def _both(spread: Spread | None) -> tuple[float | None, float | None]:
 
 def _table_5(result: Study, collections: Sequence[Collection]) -> None:
     """Deep pools are cut to SHALLOW, as the paper does with TREC 8, and shown as they are too."""
-    shown = [(one, pool) for one in collections for pool in one.pools if pool.is_own or one.d > DEEP]
-    grouped = [one for one in collections if one.experiment.groups]
+    shown = [
+        (collection, pool)
+        for collection in collections
+        for pool in collection.pools
+        if pool.is_own or collection.d > DEEP
+    ]
+    grouped = [collection for collection in collections if collection.experiment.groups]
     tables = {"table5a": ("one run", collections, in_paper.TABLE_5A)}
     if grouped:
         tables["table5b"] = ("a related group of runs", grouped, in_paper.TABLE_5B)
-    for table, (what, some, theirs) in tables.items():
+    for table, (what, some, printed) in tables.items():
         rows = []
-        for one, pool in shown:
-            if one in some:
-                rows += _left_out(one, pool, by_group=table == "table5b")
+        for collection, pool in shown:
+            if collection in some:
+                rows += _left_out(collection, pool, by_group=table == "table5b")
         places = list(dict.fromkeys(row[:2] for row in rows))
         cells = {row[:3]: row[3:] for row in rows}
         arranged = [
@@ -240,7 +251,7 @@ def _table_5(result: Study, collections: Sequence[Collection]) -> None:
                     for head, kind in (("Δ%", "change"), ("ΔRank", "rank"))
                 ),
             ],
-            in_paper=theirs,
+            in_paper=printed,
         )
 
 
@@ -248,19 +259,19 @@ def _picked(values: Sequence[Any], places: Sequence[int]) -> list[Any]:
     return [values[i] for i in places]
 
 
-def _left_out(one: Collection, pool: PoolOf, *, by_group: bool) -> list[tuple[Any, ...]]:
+def _left_out(collection: Collection, pool: PoolOf, *, by_group: bool) -> list[tuple[Any, ...]]:
     left: dict[str, list[str]] = {}
-    for name in one.aligned:
-        left.setdefault((one.experiment.groups or {}).get(name, name) if by_group else name, []).append(name)
-    plain = {name: without_pool(aligned) for name, aligned in one.aligned.items()}
-    options = one.experiment.options
+    for name in collection.aligned:
+        left.setdefault((collection.experiment.groups or {}).get(name, name) if by_group else name, []).append(name)
+    plain = {name: without_pool(aligned) for name, aligned in collection.aligned.items()}
+    options = collection.experiment.options
     measures = [parse_measure(f"{name}@{pool.d}") for name in LEFT_OUT]
-    brought = contributions(plain, left, pool.d, len(one.qrels))
+    brought = contributions(plain, left, pool.d, len(collection.qrels))
     how: dict[str, Any] = {"workers": options.workers, "scheduler": options.scheduler}
-    found = leave_out(one.qrels, pool.kept, plain, brought, left, measures, options.ties, **how)
+    without = leave_out(collection.qrels, pool.kept, plain, brought, left, measures, options.ties, **how)
     return [
-        (one.name, pool.d, name, None if c.percent is None else c.percent.mean, c.median, c.rank.mean)
-        for name, c in zip(LEFT_OUT, changes(found), strict=True)
+        (collection.name, pool.d, name, None if c.percent is None else c.percent.mean, c.median, c.rank.mean)
+        for name, c in zip(LEFT_OUT, changes(without), strict=True)
     ]
 
 
@@ -270,7 +281,7 @@ def _table_6(result: Study, collections: Sequence[Collection]) -> None:
         "table6",
         "ties in the top 20, and Kendall's tau between the system orderings of two tie rules under RBP(0.8)",
         ["collection", "median_percent_of_ties", "tau", "run_topics_with_ties"],
-        [(one.name, *_ties(one.experiment)) for one in collections],
+        [(collection.name, *_ties(collection.experiment)) for collection in collections],
         note="Over all given runs, as in the paper. Median over run-topics with a tie; all tied documents count. The "
         "rules are trec_eval's and file order.",
         layout=[
@@ -287,7 +298,7 @@ def _ties(experiment: BaseExperiment) -> tuple[float, float, int]:
     rules: tuple[Ties, ...] = ("trec", "run")
     align = experiment.alignment([], [])
 
-    def one(name: str) -> tuple[list[float], Floats]:
+    def means_and_ties(name: str) -> tuple[list[float], Floats]:
         ranked = experiment.ranked(name)
         means = []
         for ties in rules:
@@ -298,10 +309,10 @@ def _ties(experiment: BaseExperiment) -> tuple[float, float, int]:
         member[:, :-1] |= tied[:, 1:]
         return means, 100 * member.sum(axis=1) / 20
 
-    found = experiment.map(one)
-    share = np.concatenate([of_topics for _, of_topics in found])
+    by_run = experiment.map(means_and_ties)
+    share = np.concatenate([of_topics for _, of_topics in by_run])
     some = share[share > 0]
-    tau = correlation(*np.array([means for means, _ in found]).T)
+    tau = correlation(*np.array([means for means, _ in by_run]).T)
     return float(np.median(some)) if len(some) else 0.0, tau, len(some)
 
 
@@ -329,8 +340,8 @@ def emphasised(runs: Sequence[str], means: Floats) -> list[str]:
 def _figs_2_and_3(result: Study, collections: Sequence[Collection]) -> None:
     pairs = [name for plain in RECALL for name in (plain, condensed(plain))]
     for number, names, what in ((2, pairs, "recall-based measures"), (3, DRAWN[-2:], "utility-based measures")):
-        for exhibit, one in zip(_lettered(f"fig{number}", len(collections)), collections, strict=True):
-            scores = one.drawn
+        for exhibit, collection in zip(_lettered(f"fig{number}", len(collections)), collections, strict=True):
+            scores = collection.drawn
             rows: list[tuple[Any, ...]] = []
             drawings = []
             columns = ["collection", "d", "measure", "run", "depth", "score", "emphasised"]
@@ -338,7 +349,7 @@ def _figs_2_and_3(result: Study, collections: Sequence[Collection]) -> None:
                 means = scores.means(name)
                 strong = emphasised(scores.runs, means[-1])
                 lines = [
-                    (one.name, scores.pooled, name, run, k, value, run in strong)
+                    (collection.name, scores.pooled, name, run, k, value, run in strong)
                     for k, of_runs in zip(scores.depths, means.tolist(), strict=True)
                     for run, value in zip(scores.runs, of_runs, strict=True)
                 ]
@@ -359,21 +370,21 @@ def _figs_2_and_3(result: Study, collections: Sequence[Collection]) -> None:
                 )
             result.add(
                 exhibit,
-                f"system scores by evaluation depth, {what}, {one.name} pooled to d = {scores.pooled}",
+                f"system scores by evaluation depth, {what}, {collection.name} pooled to d = {scores.pooled}",
                 columns,
                 rows,
                 note="Dotted: the pool's depth. Darker: minimum, quartiles and maximum at the right-hand edge"
                 + (". Right: the same on condensed runs, without unjudged documents." if number == 2 else "."),
                 chart=figure(
                     drawings,
-                    f"Scores of each system by evaluation depth: {one.name}, d = {scores.pooled}",
+                    f"Scores of each system by evaluation depth: {collection.name}, d = {scores.pooled}",
                     size=(330, 210),
                 ),
             )
 
 
 def _pools(collections: Iterable[Collection]) -> list[PoolOf]:
-    return [pool for one in collections for pool in one.pools]
+    return [pool for collection in collections for pool in collection.pools]
 
 
 def _fig_4(result: Study, collections: Sequence[Collection]) -> None:
@@ -413,7 +424,7 @@ def _fig_4(result: Study, collections: Sequence[Collection]) -> None:
         chart=figure(drawings, "NDCG_a@k by evaluation depth", size=(330, 190), one_legend=True),
     )
     ladder = sorted({k for pool in pools for k in pool.tables.depths if k in LADDER})
-    found = [
+    correlations = [
         (pool.collection, pool.d, k, *_correlations(pool, k))
         for pool in pools
         for k in ladder
@@ -423,7 +434,7 @@ def _fig_4(result: Study, collections: Sequence[Collection]) -> None:
         "tableA",
         "NDCG_a at depth k against k = d by the correlations of section 3",
         ["collection", "d", "k", *CORRELATIONS],
-        found,
+        correlations,
         note="Of system means. RMSE is a distance: 0 where all scores are the same.",
         layout=[
             Column("Collection", "collection"),
@@ -449,19 +460,19 @@ def _tables_7_and_8(result: Study, collections: Sequence[Collection]) -> None:
     ):
         for exhibit, pool in zip(_lettered(table, len(pools)), pools, strict=True):
             ladder = [k for k in LADDER if k in pool.tables.depths]
-            found = {name: panes(pool.tables, name, pool.reference, depths=ladder) for name in metrics}
+            ratios = {name: panes(pool.tables, name, pool.reference, depths=ladder) for name in metrics}
             rows = [
-                (pool.collection, pool.d, k, name, *(100 * found[name][i][kind] for kind in kinds))
+                (pool.collection, pool.d, k, name, *(100 * ratios[name][i][kind] for kind in kinds))
                 for i, k in enumerate(ladder)
                 for name in metrics
             ]
             arranged = [
-                (k, *(100 * found[name][i][kind] for name in metrics for kind in kinds)) for i, k in enumerate(ladder)
+                (k, *(100 * ratios[name][i][kind] for name in metrics for kind in kinds)) for i, k in enumerate(ladder)
             ]
             heads = [f"{kind}{j}" for j in range(len(metrics)) for kind in kinds]
-            theirs = in_paper.TABLE_8
+            printed = in_paper.TABLE_8
             if table == "table7":
-                theirs = in_paper.TABLE_7A if pool.d > DEEP else in_paper.TABLE_7B
+                printed = in_paper.TABLE_7A if pool.d > DEEP else in_paper.TABLE_7B
             result.add(
                 exhibit,
                 f"discrimination, coverage and inversion ratios in percent {what}, {pool.label}",
@@ -484,7 +495,7 @@ def _tables_7_and_8(result: Study, collections: Sequence[Collection]) -> None:
                         for head, kind in zip(in_paper.RATIOS, kinds, strict=True)
                     ),
                 ],
-                in_paper=theirs,
+                in_paper=printed,
             )
     result.add(
         "tableB",
@@ -512,9 +523,9 @@ def _table_9(result: Study, collections: Sequence[Collection]) -> None:
         for name in WITH_RESIDUALS
     ]
     cells = {row[:4]: row[4:] for row in rows}
-    nothing = (None, None)
+    blank = (None, None)
     arranged = [
-        (k, *(x for p in pools for n in WITH_RESIDUALS for x in cells.get((p.collection, p.d, k, n), nothing)))
+        (k, *(x for p in pools for n in WITH_RESIDUALS for x in cells.get((p.collection, p.d, k, n), blank)))
         for k in ladder
     ]
     names = [
@@ -553,12 +564,12 @@ def _figs_5_to_7(result: Study, collections: Sequence[Collection]) -> None:
         rows: list[tuple[Any, ...]] = []
         drawings: list[Drawing | None] = []
         for first, second in pairs:
-            for one in collections:
-                scores = one.drawn
+            for collection in collections:
+                scores = collection.drawn
                 shallow = [k for k in scores.depths if k <= SQUARE]
                 matrix = volatility(scores, first, None if second == first else second)
                 cells = [(a, b, float(matrix[i, j])) for i, a in enumerate(shallow) for j, b in enumerate(shallow)]
-                rows += [(one.name, scores.pooled, first, second, *cell) for cell in cells]
+                rows += [(collection.name, scores.pooled, first, second, *cell) for cell in cells]
                 first_axis, second_axis = (f"depth k of {_label(name).removesuffix('@k')}" for name in (first, second))
                 heads = [first_axis, second_axis + " " * (first == second), "tau"]
                 letter = f"({chr(ord('a') + len(drawings))})"
@@ -572,10 +583,10 @@ def _figs_5_to_7(result: Study, collections: Sequence[Collection]) -> None:
                         y=heads[1],
                         value="tau",
                         pooled=scores.pooled,
-                        title=f"{title}, {one.name}" if len(collections) > 1 else title,
+                        title=f"{title}, {collection.name}" if len(collections) > 1 else title,
                     )
                 )
-        pools = ", ".join(f"{one.name} pooled to d = {one.drawn.pooled}" for one in collections)
+        pools = ", ".join(f"{collection.name} pooled to d = {collection.drawn.pooled}" for collection in collections)
         result.add(
             exhibit,
             f"Kendall's tau between system orderings by evaluation depth, {what}, {pools}",

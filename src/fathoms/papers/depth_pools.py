@@ -9,23 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fathoms.comparison.audit_leave_out import judgments_used
-from fathoms.comparison.depth import DepthScores
+from fathoms.base.errors import FathomsError
 from fathoms.data.qrels import JUDGED, Qrels
-from fathoms.errors import FathomsError
 from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Bools, Evidence, Floats
-from fathoms.evidence.pool import least_depths, with_judgments
+from fathoms.evidence.pool import judged_depths, with_judgments
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.depths import depth_scores
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.exhibits import as_sentence, described
+from fathoms.questions.audit.leave_out import judgments_used
+from fathoms.questions.depth.analysis import DepthScores
 
 LADDER = (1, 4, 10, 40, 100, 400, 1000)  # the depths of Tables 7 to 9
 CURVE = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000)  # those of Fig. 4
@@ -104,20 +104,13 @@ class Collection:
         assert self.figures is not None
         return self.figures
 
+    def judged_depths(self) -> NDArray[np.int32]:
+        """For each judgment the least depth at which a contributing run has its document."""
+        return judged_depths(self.aligned.values(), self.qrels)
+
     @property
     def width(self) -> int:
-        return max(one.evidence.width for one in self.aligned.values())
-
-
-def collection_name(source: str) -> str:
-    """What a collection is called: its file of judgments, or where that is just `qrels` its folder.
-
-    >>> collection_name("data/trec8-adhoc/qrels.txt"), collection_name("robust04.qrels")
-    ('trec8-adhoc', 'robust04')
-    """
-    path = PurePath(source)
-    plain = path.name.split(".")[0]
-    return path.parent.name or plain if plain == "qrels" else plain
+        return max(aligned.evidence.width for aligned in self.aligned.values())
 
 
 def read_collection(name: str, experiment: BaseExperiment, settings: DepthSettings) -> Collection:
@@ -130,8 +123,7 @@ def read_collection(name: str, experiment: BaseExperiment, settings: DepthSettin
     if settings.depth is None and not pool.known:
         raise FathomsError("the contributing runs have unjudged documents at rank 1; give the pool's depth (--depth)")
     d = settings.depth or pool.depth
-    aligned = _aligned(experiment, chosen)
-    kept = judgments_used(least_depths(aligned.values(), len(qrels)), settings.depth, pool)
+    kept = judgments_used(judged_depths(map(experiment.ranked, chosen), qrels), settings.depth, pool)
     cut = ""
     if not kept.all():
         cut = f" (of {described(qrels).removeprefix(f'{qrels.source}: ')}, cut to it; they go to depth {pool.depth})"
@@ -139,7 +131,7 @@ def read_collection(name: str, experiment: BaseExperiment, settings: DepthSettin
         experiment = experiment.with_qrels(qrels)
         experiment.options = replace(options, pooled=tuple(chosen))
         experiment.prepare()
-        aligned = _aligned(experiment, chosen)
+    aligned = _aligned(experiment, chosen)
     words = f"{described(qrels)}, {len(chosen)} contributing runs, pool depth {d}{cut}"
     assumed = as_sentence(pool.sentence) if options.pooled is None else ""
     return Collection(name, experiment, qrels, d, aligned, words, assumed)
@@ -154,7 +146,7 @@ def _aligned(experiment: BaseExperiment, names: Sequence[str]) -> dict[str, Alig
 def scored(collection: Collection, settings: DepthSettings) -> Collection:
     """Score every contributing run with the judgments of each pool, each once."""
     experiment, qrels, d, width = collection.experiment, collection.qrels, collection.d, collection.width
-    least = least_depths(collection.aligned.values(), len(qrels))
+    least = collection.judged_depths()
     drawn_at = min(settings.figure_pool, d)
     pools = [d, *sorted({shallow for shallow in settings.pools if shallow < d}, reverse=True)]
     kept = {at: np.ones(len(qrels), dtype=bool) if at == d else least <= at for at in {*pools, drawn_at}}
@@ -166,7 +158,7 @@ def scored(collection: Collection, settings: DepthSettings) -> Collection:
     of_figures = {name: parse_measure(f"{name}@{LINES}") for name in IN_FIGURES}
     with_residuals = {name: [parse_measure(f"{name}@{k}") for k in ladder] for name in WITH_RESIDUALS}
 
-    def one(name: str) -> tuple[list[Any], list[Floats]]:
+    def scores_of(name: str) -> tuple[list[Any], list[Floats]]:
         aligned = collection.aligned[name]
         of_pools = []
         for at in pools:
@@ -179,9 +171,9 @@ def scored(collection: Collection, settings: DepthSettings) -> Collection:
         return of_pools, [depth_scores(m, evidence, lines).mean(axis=0) for m in of_figures.values()]
 
     runs = list(collection.aligned)
-    found = experiment.map(one, runs)
+    of_runs = experiment.map(scores_of, runs)
     for i, at in enumerate(pools):
-        parts = [of_pools[i] for of_pools, _ in found]
+        parts = [of_pools[i] for of_pools, _ in of_runs]
         scores = {name: np.stack([scores[j] for scores, _, _ in parts]) for j, name in enumerate(of_tables)}
         means = np.mean([residuals for _, residuals, _ in parts], axis=0)
         lengths = np.concatenate([judged for _, _, judged in parts])
@@ -196,7 +188,7 @@ def scored(collection: Collection, settings: DepthSettings) -> Collection:
                 (float(lengths.mean()), int(lengths.max())),
             )
         )
-    drawn = {name: np.stack([means[j] for _, means in found])[:, None, :] for j, name in enumerate(of_figures)}
+    drawn = {name: np.stack([means[j] for _, means in of_runs])[:, None, :] for j, name in enumerate(of_figures)}
     collection.figures = DepthScores(runs, lines, drawn_at, "", drawn)
     return collection
 

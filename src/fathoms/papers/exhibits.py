@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fathoms.base.text import valid_text
 from fathoms.data.qrels import Qrels
-from fathoms.data.topics import valid_text
 from fathoms.papers.printing import Best, Column, Printed, printed
 
 
@@ -34,7 +34,7 @@ class Drawing:
     def chart(self) -> Any:
         import polars as pl
 
-        from fathoms import charts
+        from fathoms.base import charts
 
         def frame(data: Sequence[Sequence[Any]]) -> pl.DataFrame:
             valid = [[valid_text(cell) if isinstance(cell, str) else cell for cell in row] for row in data]
@@ -54,7 +54,7 @@ class Panes:
     how: dict[str, Any] = field(default_factory=dict)  # further arguments of charts.panes
 
     def chart(self) -> Any:
-        from fathoms import charts
+        from fathoms.base import charts
 
         return charts.panes([drawing.chart() for drawing in self.drawings], self.title, self.across, **self.how)
 
@@ -107,13 +107,15 @@ class Study:
     exhibits: list[Exhibit] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # told on the terminal too
+    data: list[Exhibit] = field(default_factory=list)  # what exhibits are made of, written as TSV alone
+    systems: int = 0  # that are compared; 0: it does not say
     short: str = ""  # the command's name for the paper, which labels of LaTeX begin with
 
     def add(self, name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], **more: Any) -> None:
         self.exhibits.append(Exhibit(name, title, columns, rows, **more))
 
     def __getitem__(self, name: str) -> Exhibit:
-        return next(one for one in self.exhibits if one.name == name)
+        return next(exhibit for exhibit in self.exhibits if exhibit.name == name)
 
 
 def chart(
@@ -125,7 +127,7 @@ def chart(
     **how: Any,
 ) -> Drawing | None:
     """A chart of charts.py, or None where the extra `report` is not installed."""
-    from fathoms import charts
+    from fathoms.base import charts
 
     return Drawing(kind, rows, columns, points, how) if charts.available() else None
 

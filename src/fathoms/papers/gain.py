@@ -18,23 +18,23 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from fathoms.comparison.significance import paired_t
-from fathoms.data.files import check_writable, whole_file
-from fathoms.errors import FathomsError
+from fathoms.base.errors import FathomsError
+from fathoms.base.files import check_writable, whole_file
 from fathoms.estimate.gain_models import CurveFit, HybridFit, fit_model, hybrid
 from fathoms.estimate.logistic import Normal, fit_logistic
-from fathoms.estimate.predict import empirical_gains
 from fathoms.estimate.predictors import interpolated
 from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.evidence.pool import with_judgments
 from fathoms.experiment.base import BaseExperiment
+from fathoms.inference.significance import paired_t
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.papers import gain_printed as in_paper
+from fathoms.papers.bench import Bench
 from fathoms.papers.exhibits import Drawing, Study, chart, described, panes
 from fathoms.papers.printing import Column
-from fathoms.papers.rm import Bench
+from fathoms.questions.predict.gain_curves import empirical_gains
 
 PAPER = "Lu, Moffat and Culpepper (2016), Modeling Relevance as a Function of Retrieval Rank"
 PERSISTENCE = 0.95
@@ -81,6 +81,7 @@ def study(
     result = Study(
         PAPER,
         f"{described(bench.qrels)}, {len(bench.contributing)} contributing runs, pool depth {d}",
+        systems=len(bench.contributing),
         short="gain",
     )
     progress("fits")
@@ -141,7 +142,7 @@ class Work:
         self.in_pool = (bench.depths <= d) & bench.judged
         self.relevant = bench.qrels.grades >= 1
 
-        def one(depth: int) -> tuple[Floats, Fits]:
+        def fitted_to(depth: int) -> tuple[Floats, Fits]:
             """Gains at ranks 1..depth from the pool of that depth."""
             pool = bench.depths <= depth
             counts = bench.qrels.count(pool)
@@ -152,9 +153,9 @@ class Work:
             return gains, {**single, "hybrid": hybrid(list(single.values()))}
 
         deepest_first = sorted(wanted, reverse=True)  # the longest work
-        found = dict(zip(deepest_first, bench.parallel_map(one, deepest_first), strict=True))
-        self.gains = {depth: gains for depth, (gains, _) in found.items()}
-        self.fits = {depth: fits for depth, (_, fits) in found.items()}
+        by_depth = dict(zip(deepest_first, bench.parallel_map(fitted_to, deepest_first), strict=True))
+        self.gains = {depth: gains for depth, (gains, _) in by_depth.items()}
+        self.fits = {depth: fits for depth, (_, fits) in by_depth.items()}
 
     @cached_property
     def relevant_by_topic(self) -> Ints:
@@ -176,7 +177,7 @@ class Work:
         pools = {depth: bench.depths <= depth for depth in (*self.estimated, d)}
         counts = {depth: bench.qrels.count(pool) for depth, pool in pools.items()}
 
-        def one(name: str) -> dict[int, dict[str, Floats]]:
+        def errors_of(name: str) -> dict[int, dict[str, Floats]]:
             aligned = bench.contributing[name]
             low, high = _bounds(measure, with_judgments(aligned, bench.qrels, pools[d], counts[d]).cut(d))
             errors = {}
@@ -197,9 +198,9 @@ class Work:
                 }
             return errors
 
-        found = bench.parallel_map(one, bench.contributing)
+        by_run = bench.parallel_map(errors_of, bench.contributing)
         return {
-            depth: {model: np.array([of_run[depth][model] for of_run in found]) for model in found[0][depth]}
+            depth: {model: np.array([of_run[depth][model] for of_run in by_run]) for model in by_run[0][depth]}
             for depth in self.estimated
         }
 
@@ -563,8 +564,8 @@ def _table_3(result: Study, work: Work) -> None:
 
 def _advice(work: Work) -> str:
     """Section 4, "As a broad guidance"."""
-    found = [(f"the {word} model", *_rms(work, work.half, word.lower())) for word in ("Weibull", "linear")]
-    words = " and ".join(f"{error:.3f} ({inside:.0f}% inside) with {model}" for model, error, inside in found)
+    errors = [(f"the {word} model", *_rms(work, work.half, word.lower())) for word in ("Weibull", "linear")]
+    words = " and ".join(f"{error:.3f} ({inside:.0f}% inside) with {model}" for model, error, inside in errors)
     return (
         f"Evaluation to depth k = {work.d} leaves a weight of p^k = {PERSISTENCE**work.d:.3f} to what is deeper. The "
         f"paper advises to pool to d' ≥ k/2; here d' = {work.half} gives a root-mean-square ε of {words}."

@@ -12,10 +12,10 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from fathoms.data.files import check_folder, whole_folder
+from fathoms.base.files import check_folder, whole_folder
+from fathoms.base.parallel import may_fork, parallel_map
 from fathoms.papers import printing
 from fathoms.papers.exhibits import Drawing, Exhibit, InPaper, Panes, Study
-from fathoms.parallel import may_fork, parallel_map
 
 FORMATS = ("svg", "pdf", "png")  # of figures
 
@@ -25,10 +25,10 @@ def write_study(study: Study, folder: Path, workers: int = 1) -> list[str]:
     check_folder(folder)
     tables = [exhibit for exhibit in study.exhibits if exhibit.is_table]
     figures = [exhibit for exhibit in study.exhibits if not exhibit.is_table]
-    pictures = _draw({one.name: one.chart for one in figures if one.chart is not None}, workers)
+    pictures = _draw({figure.name: figure.chart for figure in figures if figure.chart is not None}, workers)
     drawn = {name: of_figure["svg"].decode() for name, of_figure in pictures.items()}
     with whole_folder(folder) as put:
-        for exhibit in study.exhibits:
+        for exhibit in [*study.exhibits, *study.data]:
             put(f"{exhibit.name}.tsv", _encoded(_tsv(exhibit)))
         for table in tables:
             label = f"tab:{study.short or 'study'}-{table.name.removeprefix('table')}"
@@ -85,7 +85,7 @@ def _draw(drawings: dict[str, Drawing | Panes], workers: int) -> dict[str, dict[
 def _drawn(drawing: Drawing | Panes) -> dict[str, bytes]:
     import vl_convert
 
-    from fathoms import charts
+    from fathoms.base import charts
 
     spec = charts.to_print(drawing.chart())
     return {
@@ -100,7 +100,7 @@ def number_gradients(svg: str, start: int) -> tuple[str, int]:
     figures, in which process it may have been drawn."""
     old = list(dict.fromkeys(re.findall(r'id="gradient_(\d+)"', svg)))
     new = {number: start + place for place, number in enumerate(old)}
-    return re.sub(r"(?<=gradient_)\d+", lambda found: str(new.get(found[0], found[0])), svg), start + len(old)
+    return re.sub(r"(?<=gradient_)\d+", lambda match: str(new.get(match[0], match[0])), svg), start + len(old)
 
 
 # -- data and pages ---------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from html import escape
 from itertools import groupby
 from typing import Any, Literal
 
-from fathoms.text import latex_escape
+from fathoms.base.text import latex_escape
 
 Best = Literal["", "highest", "lowest"]
 INDEX = r"([A-Z]|[a-z]{1,2}(?:,[a-z])?)(?!\w)"  # of a measure's variant or a predictor, as b in AP_b

@@ -7,7 +7,7 @@ stand for shallower pools, and the runs are scored, apart for those that contrib
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -15,23 +15,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms import choices
-from fathoms.comparison.significance import paired_t, pairs, reversals, separability
-from fathoms.errors import FathomsError
-from fathoms.estimate.predict import scaled_range
-from fathoms.estimate.predictors import PAPERS_ALPHA, PUBLISHED, Alpha, Constants, Predictor, chosen_alpha, rm_predict
-from fathoms.estimate.tuning import CONSTANT_ALPHAS, POWERS_OF_ALPHA, Tuned, rmse, surface, tune
+from fathoms.base import choices
+from fathoms.base.errors import FathomsError
+from fathoms.base.text import pluralise
+from fathoms.estimate.predictors import (
+    PAPERS_ALPHA,
+    PUBLISHED,
+    Alpha,
+    Constants,
+    Predictor,
+    chosen_alpha,
+    rm_predict,
+    scaled_range,
+)
 from fathoms.evidence.align import Aligned
 from fathoms.evidence.evidence import Bools, Evidence, Floats
-from fathoms.evidence.pool import NEVER, PrefixOrder, least_depths, prefix, prefix_order, with_judgments
+from fathoms.evidence.pool import NEVER, PrefixOrder, prefix, prefix_order, with_judgments
 from fathoms.experiment.base import BaseExperiment
+from fathoms.inference.correlation import rmse
+from fathoms.inference.significance import paired_t, pairs, reversals, separability
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import parse_measure
 from fathoms.papers import rm_printed as in_paper
-from fathoms.papers.exhibits import Drawing, Study, as_sentence, chart, described, panes
+from fathoms.papers.bench import Bench
+from fathoms.papers.exhibits import Drawing, Study, chart, described, panes
 from fathoms.papers.printing import Column
-from fathoms.parallel import parallel_map
-from fathoms.text import pluralise
+from fathoms.questions.predict.tuning import CONSTANT_ALPHAS, POWERS_OF_ALPHA, Tuned, surface, tune
 
 PAPER = "Ravana and Moffat (2010), Estimating System Effectiveness Scores With Incomplete Evidence"
 LABELS = in_paper.METRICS
@@ -101,45 +110,24 @@ class Ranges:
         return rm_predict(method, self.B, self.delta, constants)
 
 
-class Bench:
-    """A collection made ready: contributing and other runs aligned, and the judgments by least depth."""
+def ranges_under(
+    bench: Bench, runs: dict[str, Aligned], measures: list[Measure], kept: Sequence[Bools]
+) -> list[list[Ranges]]:
+    """For each measure, the ranges under each set of judgments; run by run, as those are what takes long."""
+    qrels = bench.qrels
+    counts = [qrels.count(judgments) for judgments in kept]
+    # T of the paper is all that is asked for, and the exact ranges would take most of the time.
+    rough = [measure.replace(bounds="rm") if "bounds" in measure.params else measure for measure in measures]
 
-    def __init__(self, experiment: BaseExperiment) -> None:
-        self.qrels, self.options = experiment.qrels, experiment.options
-        align = experiment.alignment([], [], trace=True)
-        experiment.runs.read_streams()
-        aligned = dict(zip(experiment.runs, experiment.map_ranked(align.of), strict=True))
-        self.pool = experiment.pool_assumed()
-        self.assumed = [as_sentence(self.pool.sentence)] if self.options.pooled is None else []
-        chosen = set(self.pool.names)
-        self.contributing = {name: aligned[name] for name in self.pool.names}
-        self.others = {name: one for name, one in aligned.items() if name not in chosen}
-        self.depths = least_depths(self.contributing.values(), len(self.qrels))
-        self.judged = self.qrels.grades >= 0  # a negative grade is no judgment
+    def ranges_of(name: str) -> list[list[tuple[Floats, Floats]]]:
+        evidences = [with_judgments(runs[name], qrels, *judgments) for judgments in zip(kept, counts, strict=True)]
+        return [[_range(measure, evidence) for evidence in evidences] for measure in rough]
 
-    def parallel_map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        return parallel_map(work, items, workers=self.options.workers, scheduler=self.options.scheduler)
-
-    @property
-    def how_read(self) -> str:
-        return f"Ties {self.options.ties}, scores compared as {self.options.used_precision}."
-
-    def ranges(self, runs: dict[str, Aligned], measures: list[Measure], kept: Sequence[Bools]) -> list[list[Ranges]]:
-        """For each measure, the ranges under each set of judgments; run by run, as those are what takes long."""
-        qrels = self.qrels
-        counts = [qrels.count(judgments) for judgments in kept]
-        # T of the paper is all that is asked for, and the exact ranges would take most of the time.
-        rough = [measure.replace(bounds="rm") if "bounds" in measure.params else measure for measure in measures]
-
-        def one(name: str) -> list[list[tuple[Floats, Floats]]]:
-            evidences = [with_judgments(runs[name], qrels, *judgments) for judgments in zip(kept, counts, strict=True)]
-            return [[_range(measure, evidence) for evidence in evidences] for measure in rough]
-
-        found = self.parallel_map(one, runs)
-        return [
-            [Ranges(*(np.array([of_run[m][j][part] for of_run in found]) for part in (0, 1))) for j in range(len(kept))]
-            for m in range(len(measures))
-        ]
+    by_run = bench.parallel_map(ranges_of, runs)
+    return [
+        [Ranges(*(np.array([of_run[m][j][part] for of_run in by_run]) for part in (0, 1))) for j in range(len(kept))]
+        for m in range(len(measures))
+    ]
 
 
 def _range(measure: Measure, evidence: Evidence) -> tuple[Floats, Floats]:
@@ -178,8 +166,8 @@ class Prefixes:
     @property
     def masks(self) -> dict[tuple[int, int], Bools]:
         """By order and size: all sizes of the first order, and the few of each."""
-        found = {(0, size): prefix(self.orders[0], size) for size in (*self.sizes, self.n)}
-        return found | {(i, self.few): prefix(order, self.few) for i, order in enumerate(self.orders)}
+        masks = {(0, size): prefix(self.orders[0], size) for size in (*self.sizes, self.n)}
+        return masks | {(i, self.few): prefix(order, self.few) for i, order in enumerate(self.orders)}
 
 
 def prefix_sizes(n: int, topics: int) -> list[int]:
@@ -253,9 +241,9 @@ class Work:
         some = [ranges[0, size] for size in self.prefixes.sizes]
         return np.stack([r.B for r in some]), np.stack([r.delta for r in some]), ranges[0, self.prefixes.n].B
 
-    def words(self, method: str, constants: Constants | None = None) -> str:
+    def words(self, method: Predictor) -> str:
         """C = 0.42, E = 0.01, and alpha where it is not the paper's."""
-        used = constants or self.chosen[method]  # type: ignore[index]
+        used = self.chosen[method]
         alpha = f", α = {used.alpha}" if method == "smoothed" and used.alpha != PAPERS_ALPHA else ""
         return f"C = {used.C:.2f}, E = {used.E:.2f}{alpha}"
 
@@ -280,14 +268,17 @@ def study(
     masks = prefixes.masks
     sets = []
     for label, runs in groups.items():
-        found = bench.ranges(runs, measures, [*masks.values()])
-        by_measure = {name: dict(zip(masks, ranges, strict=True)) for name, ranges in zip(MEASURES, found, strict=True)}
+        by_mask = ranges_under(bench, runs, measures, [*masks.values()])
+        by_measure = {
+            name: dict(zip(masks, ranges, strict=True)) for name, ranges in zip(MEASURES, by_mask, strict=True)
+        }
         sets.append(Systems(label, runs, by_measure))
         progress(f"{label} scored")
     work = Work(bench, prefixes, sets, chosen, settings.constants is None, {}, significance)
     work = replace(work, tuned=_tuned(work))
     progress("constants tuned")
-    result = Study(PAPER, _collection(bench), short="rm")
+    compared = bench.others if len(bench.others) > 1 else bench.contributing
+    result = Study(PAPER, _collection(bench), systems=len(compared), short="rm")
     result.notes += _notes(work, settings)
     _table_1(result, work)
     _fig_1(result, work)
@@ -336,16 +327,16 @@ def _notes(work: Work, settings: RMSettings) -> list[str]:
 
 def _tuned(work: Work) -> dict[tuple[str, str], Tuned]:
     seed = work.bench.options.seed
-    asked: tuple[Alpha, ...] = (work.chosen["smoothed"].alpha,)
-    every = dict.fromkeys(map(str, TUNED), asked) | {BEST_ALPHA: (*POWERS_OF_ALPHA, *CONSTANT_ALPHAS)}
+    wanted: tuple[Alpha, ...] = (work.chosen["smoothed"].alpha,)
+    every = dict.fromkeys(map(str, TUNED), wanted) | {BEST_ALPHA: (*POWERS_OF_ALPHA, *CONSTANT_ALPHAS)}
 
-    def one(task: tuple[str, str]) -> Tuned:
+    def tuned_on(task: tuple[str, str]) -> Tuned:
         name, method = task
         how: Any = "smoothed" if method == BEST_ALPHA else method
         return tune(how, *work.parts(name), alphas=every[method], seed=seed)
 
     tasks = [(name, method) for name in MEASURES for method in every if name in ADDING or method != BEST_ALPHA]
-    return dict(zip(tasks, work.bench.parallel_map(one, tasks), strict=True))
+    return dict(zip(tasks, work.bench.parallel_map(tuned_on, tasks), strict=True))
 
 
 # -- Table 1 and Fig. 1: shallow pooling and uncertainty --------------------------------------------------------------
@@ -408,9 +399,10 @@ def _fig_1(result: Study, work: Work) -> None:
         for aligned in systems.runs.values():
             evidence = with_judgments(aligned, bench.qrels, kept, counts)
             first.append(evidence.first_unjudged[evidence.lengths > 0])
-        found = np.histogram(np.concatenate(first), bins=[*limits, np.inf])[0]
+        in_bins = np.histogram(np.concatenate(first), bins=[*limits, np.inf])[0]
         rows += [
-            (systems.label, label, float(share)) for label, share in zip(labels, 100 * found / found.sum(), strict=True)
+            (systems.label, label, float(share))
+            for label, share in zip(labels, 100 * in_bins / in_bins.sum(), strict=True)
         ]
     columns = ["systems", "rank", "percent"]
     result.add(
@@ -592,8 +584,8 @@ def _table_2(result: Study, work: Work) -> None:
     for table, which in (("table2", given), ("tableA", "tuned")):
         tasks = [(systems, *what, constants) for what, constants in used[which].items() for systems in work.sets]
         rows = [
-            (systems.label, name, method, *((None, None) if method == "simplistic" else (C.C, C.E)), *found)
-            for (systems, name, method, C), found in zip(tasks, work.bench.parallel_map(compared, tasks), strict=True)
+            (systems.label, name, method, *((None, None) if method == "simplistic" else (C.C, C.E)), *figures)
+            for (systems, name, method, C), figures in zip(tasks, work.bench.parallel_map(compared, tasks), strict=True)
         ]
         _separability_table(result, work, table, whose[which], rows)
 

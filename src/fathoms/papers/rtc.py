@@ -21,8 +21,8 @@ from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Bools
 from fathoms.experiment.base import BaseExperiment
 from fathoms.papers import rtc_printed as in_paper
-from fathoms.papers.depth_pools import collection_name
-from fathoms.papers.exhibits import Drawing, Study, chart
+from fathoms.papers.bench import by_name
+from fathoms.papers.exhibits import Drawing, Exhibit, Study, chart
 from fathoms.papers.printing import Cell, Column
 from fathoms.papers.rtc_printed import fixed, percent
 from fathoms.papers.rtc_trials import (
@@ -60,6 +60,10 @@ FEW = 100  # judgments in the sets that section 5 looks at apart
 ALPHA = 0.05
 POINT = 500  # pairs a point of Fig. 2 stands for, at least
 SHOWN, NEAR = 3, 10  # documents of a topic in the worked example, from the first ranks of both experts
+# Kept of each trial, and of each pair of its systems: how many of the two were judged first, the share of documents
+# in common, the confidence, and whether it was right.
+TRIAL_COLUMNS = ("trial", "method", "judged", "tau")
+PAIR_COLUMNS = ("original", "similarity", "confidence", "right")
 EXAMPLES = 50  # trials in which such documents are looked for
 Groups = dict[str, Callable[[Outcome], Bools]]
 Test = tuple[str, str, str, str, float, float]  # method, other, figure, test, difference, p
@@ -86,8 +90,8 @@ class Results:
 
     def __post_init__(self) -> None:
         several = self.collections
-        joined = {m: Outcome.joined([one.outcomes[m] for one in several]) for m in self.settings.compared}
-        pooled = [one.pooled for one in several if one.pooled is not None]
+        joined = {m: Outcome.joined([collection.outcomes[m] for collection in several]) for m in self.settings.compared}
+        pooled = [collection.pooled for collection in several if collection.pooled is not None]
         object.__setattr__(self, "outcomes", joined)
         object.__setattr__(self, "pooled", Outcome.joined(pooled) if pooled else None)
 
@@ -117,26 +121,32 @@ def study(
     """All tables and figures of the paper, for one collection or several by name; `step` is called for each batch of
     trials."""
     settings = settings or RTCSettings()
-    if isinstance(experiments, BaseExperiment):
-        experiments = {collection_name(experiments.qrels.source): experiments}
     result = Study(PAPER, "", short="rtc")
     collections = []
-    for name, experiment in experiments.items():
+    kept_trials: list[tuple[Any, ...]] = []
+    kept_pairs: list[tuple[Any, ...]] = []
+    for name, experiment in by_name(experiments).items():
         world = make_world(
             experiment, settings.depth, from_scores=settings.from_scores, docs=settings.docs, dates=settings.dates
         )
         result.warnings += _shallow_truth(name, experiment, settings)
         progress(f"{name}: runs gathered")
         rows = trials(world, settings, step)
+        kept_trials += [(name, *row) for row in rows.select(TRIAL_COLUMNS).iter_rows()]
+        of_pairs = rows.select(*TRIAL_COLUMNS[:2], *PAIR_COLUMNS).explode(*PAIR_COLUMNS)
+        kept_pairs += [(name, *row[:-1], int(row[-1])) for row in of_pairs.iter_rows()]
         outcomes = {method: Outcome.of(rows, method) for method in settings.compared}
         pooled = Outcome.of(rows, POOLING) if "MTC" in settings.compared else None
         grown = {m: Outcome.of(rows, m + GROWN) for m in settings.compared} if world.earlier is not None else {}
         collections.append(Collection(name, experiment.qrels, world, outcomes, pooled, grown))
     results = Results(collections, settings)
-    words = "; ".join(
-        f"{one.qrels.source}: {len(one.world.candidates.names)} systems, {len(one.world.candidates.topics)} topics"
-        for one in collections
-    )
+    result.systems = min(len(collection.world.candidates.names) for collection in collections)
+    result.data += [
+        Exhibit("trials", "each trial and method", ["collection", *TRIAL_COLUMNS], kept_trials),
+        Exhibit("pairs", "each pair of systems of them", ["collection", *TRIAL_COLUMNS[:2], *PAIR_COLUMNS], kept_pairs),
+    ]
+    sizes = [(c.qrels.source, c.world.candidates.names, c.world.candidates.topics) for c in collections]
+    words = "; ".join(f"{source}: {len(names)} systems, {len(topics)} topics" for source, names, topics in sizes)
     result.collection = (
         f"{words}; {settings.trials:,} trials{' of each' if len(collections) > 1 else ''}, which draw "
         f"{settings.systems} systems and judge {settings.initial} of them to {settings.until:.0%} confidence; depth "
@@ -151,6 +161,8 @@ def study(
         f"{settings.seed}.",
         f"A pair is right if it agrees with AP of the first {settings.depth} documents under all judgments given; what "
         "these leave unjudged counts as not relevant.",
+        "trials.tsv has the judgments and the τ of each trial, pairs.tsv the confidence of each pair in it and whether "
+        "it was right: all figures can be made again from these.",
     ]
     tests = _tests(results.outcomes)
     _table_1(result, results)
@@ -185,9 +197,11 @@ def _shallow_truth(name: str, experiment: BaseExperiment, settings: RTCSettings)
 
 def _table_1(result: Study, results: Results) -> None:
     rows = []
-    for one in results.collections:
-        judged, relevant = int((one.qrels.grades >= 0).sum()), int((one.qrels.grades > 0).sum())
-        rows.append((one.name, len(one.qrels.topics), len(one.world.candidates.names), judged, relevant))
+    for collection in results.collections:
+        judged, relevant = int((collection.qrels.grades >= 0).sum()), int((collection.qrels.grades > 0).sum())
+        rows.append(
+            (collection.name, len(collection.qrels.topics), len(collection.world.candidates.names), judged, relevant)
+        )
     result.add(
         "table1",
         "topics, runs, documents judged and documents found relevant",
@@ -202,7 +216,7 @@ def _fig_1(result: Study, collection: Collection, results: Results) -> None:
     """The paper's diagram of the model, as a worked example: two systems that a trial judges first as experts, on
     documents that both rank high in two topics, with the judgments of that trial."""
     world, settings = collection.world, results.settings
-    example = next((found for n in range(EXAMPLES) if (found := _example(world, settings, n)) is not None), None)
+    example = next((worked for n in range(EXAMPLES) if (worked := _example(world, settings, n)) is not None), None)
     if example is None:
         return
     number, block, shown = example
@@ -222,10 +236,10 @@ def _fig_1(result: Study, collection: Collection, results: Results) -> None:
             known = "relevant" if is_relevant[topic, column] else "not relevant" if is_judged[topic, column] else "no"
             for expert in range(2):
                 rank = int(block.rank[topic, expert, column])
-                said, calibrated = float(reported[rank - 1]), float(fit.features[topic, column, expert])
+                q_star, calibrated = float(reported[rank - 1]), float(fit.features[topic, column, expert])
                 p = float(fit.probability[topic, column])
                 where = (world.candidates.topics[topic], block.names[expert], letter, document, known)
-                rows.append((*where, rank, said, calibrated, p))
+                rows.append((*where, rank, q_star, calibrated, p))
     result.add(
         "fig1",
         f"the aggregation model at work on {collection.name}: ranks, q*, calibrated q, and p",
@@ -267,7 +281,7 @@ def _diagram(rows: Sequence[Sequence[Any]], experts: Sequence[str]) -> Drawing |
         for e, expert in enumerate(experts[:2]):
             start = top + e * len(letters)
             words.append((1.0, start + (len(letters) - 1) / 2, 0.0, 0.0, f"E{e + 1}"))
-            for i, row in enumerate(one for one in mine if one[1] == expert):
+            for i, row in enumerate(line for line in mine if line[1] == expert):
                 y = start + i
                 end = top + len(letters) - 0.5 + 1.4 * (i - (len(letters) - 1) / 2)
                 words.append((2.0, y, 0.0, 0.0, f"{row[2]} at {row[5]}"))
@@ -284,12 +298,12 @@ def _diagram(rows: Sequence[Sequence[Any]], experts: Sequence[str]) -> Drawing |
 MEASURED = ["confidence", "pairs", "percent_in_bin", "accuracy", "W"]
 
 
-def _measured(one: Bin) -> tuple[Any, ...]:
-    return one.name, one.pairs, one.share, one.accuracy, one.W
+def _measured(bin: Bin) -> tuple[Any, ...]:
+    return bin.name, bin.pairs, bin.share, bin.accuracy, bin.W
 
 
 def _printed_names(bins: Sequence[Bin]) -> list[str]:
-    return [one.name.replace(" - ", " – ") for one in bins if one.name != ALL]
+    return [bin.name.replace(" - ", " – ") for bin in bins if bin.name != ALL]
 
 
 def _table_2(result: Study, results: Results, tests: Sequence[Test]) -> None:
@@ -311,7 +325,7 @@ def _table_2(result: Study, results: Results, tests: Sequence[Test]) -> None:
         "table2",
         "confidence and accuracy of pairs when judgments of a few systems are used for others, by method",
         ["method", *MEASURED],
-        [(method, *_measured(one)) for method, some in bins.items() for one in some],
+        [(method, *_measured(bin)) for method, some in bins.items() for bin in some],
         note="Accuracy should be no less than the confidence; mean W closer to 0 is better. †: differs from MTC over "
         f"the same trials (p < {ALPHA}; Wilcoxon for judgments, paired t-test for τ).",
         arranged=(["confidence", *names], arranged),
@@ -326,7 +340,7 @@ def _table_2(result: Study, results: Results, tests: Sequence[Test]) -> None:
         in_paper=in_paper.TABLE_2,
     )
     several = {ALL: outcomes} if len(results.collections) > 1 else {}
-    several |= {one.name: one.outcomes for one in results.collections}
+    several |= {collection.name: collection.outcomes for collection in results.collections}
     rows = [
         (name, method, figure, *values)
         for name, by_method in several.items()
@@ -410,7 +424,7 @@ def _by_group(
             exhibit,
             f"{title}, {results.main if exhibit == table else 'other methods'}",
             ["method", column, *MEASURED],
-            [(m, group, *_measured(one)) for m in methods for group, some in bins[m].items() for one in some],
+            [(m, group, *_measured(bin)) for m in methods for group, some in bins[m].items() for bin in some],
             arranged=(["method", "confidence", *names], arranged),
             layout=layout if exhibit == table else [Column("Method", "method"), *layout],
             **(more if exhibit == table else {}),
@@ -474,13 +488,13 @@ def _table_5(result: Study, results: Results) -> None:
     names = [f"collection{i}" for i in range(len(several))]
     layout = [
         Column("Confidence", "confidence"),
-        *(Column(one.name, name, group="accuracy") for one, name in zip(several, names, strict=True)),
+        *(Column(collection.name, name, group="accuracy") for collection, name in zip(several, names, strict=True)),
     ]
     for exhibit, methods in (("table5", [results.main]), ("table5b", results.others)):
         arranged: list[list[str | Cell]] = []
         for method in methods:
-            bins = [results.bins(one.outcomes[method]) for one in several]
-            figures = [results.summary(one.outcomes[method]) for one in several]
+            bins = [results.bins(collection.outcomes[method]) for collection in several]
+            figures = [results.summary(collection.outcomes[method]) for collection in several]
             rows: list[list[str | Cell]] = [
                 [name, *(percent(some[i].accuracy) for some in bins)] for i, name in enumerate(_printed_names(bins[0]))
             ]
@@ -496,10 +510,10 @@ def _table_5(result: Study, results: Results) -> None:
             + (results.main if main else "other methods"),
             ["collection", "method", *MEASURED],
             [
-                (one.name, method, *_measured(some))
-                for one in several
+                (collection.name, method, *_measured(some))
+                for collection in several
                 for method in methods
-                for some in results.bins(one.outcomes[method])
+                for some in results.bins(collection.outcomes[method])
             ],
             note="The paper's ad hoc 99 is TREC-8. Judgments and τ are in Table 2b." if main else "",
             arranged=(["method", "confidence", *names], arranged),
@@ -541,14 +555,14 @@ def _side_results(result: Study, results: Results) -> None:
         methods.append(POOLING)
         figures[UNLIKE][POOLING] = (percent_right(results.pooled.right[_alike(0, results.pooled)]), "percent")
         figures["mean tau"][POOLING] = (float(results.pooled.tau.mean()), "tau")
-    said = _unlike_pairs(results, {method: value for method, (value, _) in figures[UNLIKE].items()})
-    result.notes += said
+    notes = _unlike_pairs(results, {method: value for method, (value, _) in figures[UNLIKE].items()})
+    result.notes += notes
     result.add(
         "tableA",
         "side results of section 5",
         ["method", "figure", "value"],
         [(method, name, by[method][0]) for method in methods for name, by in figures.items() if method in by],
-        note=" ".join(said),
+        note=" ".join(notes),
         arranged=(
             ["figure", *methods],
             [[name, *(_side_cell(by.get(method)) for method in methods)] for name, by in figures.items()],
@@ -570,10 +584,10 @@ def _side_cell(value: tuple[float | None, str] | None) -> Cell:
 
 def _unlike_pairs(results: Results, here: Mapping[str, float | None]) -> list[str]:
     """How often pairs with little in common are right, beside what the paper says of them."""
-    ours, theirs = here.get(POOLING), in_paper.UNLIKE[POOLING]
+    ours, printed = here.get(POOLING), in_paper.UNLIKE[POOLING]
     if results.pooled is None or ours is None:
         return []
-    than = "as often as" if abs(ours - theirs) < 5 else "more often than" if ours > theirs else "less often than"
+    than = "as often as" if abs(ours - printed) < 5 else "more often than" if ours > printed else "less often than"
     pairs = int(_alike(0, results.pooled).sum())
     beside = [
         f"{method} is right in {value:.1f}% (the paper: {in_paper.UNLIKE[method]:g}%)"
@@ -582,7 +596,7 @@ def _unlike_pairs(results: Results, here: Mapping[str, float | None]) -> list[st
     ]
     return [
         f"On the {pairs:,} pairs with less than 10% of their documents in common, incremental pooling is right {than} "
-        f"in the paper: in {ours:.1f}% here, {theirs:g}% there." + (f" {'; '.join(beside)}." if beside else "")
+        f"in the paper: in {ours:.1f}% here, {printed:g}% there." + (f" {'; '.join(beside)}." if beside else "")
     ]
 
 
@@ -593,13 +607,13 @@ def _tests(outcomes: Mapping[str, Outcome]) -> list[Test]:
     rows: list[Test] = []
     for a, b in combinations(outcomes, 2):
         for name, test in (("judged", wilcoxon), ("judged", ttest_rel), ("tau", ttest_rel)):
-            one, two = getattr(outcomes[a], name), getattr(outcomes[b], name)
-            if (one != two).any():
+            first, second = getattr(outcomes[a], name), getattr(outcomes[b], name)
+            if (first != second).any():
                 middle = np.median if test is wilcoxon else np.mean
                 # Differences that are all alike have no variance to test with; then it is the signs that are tested.
-                alike = test is ttest_rel and np.ptp(one - two) < 1e-9
-                p = 2.0 ** (1 - len(one)) if alike else float(test(one, two).pvalue)
-                rows.append((a, b, name, test.__name__, float(middle(one - two)), p))
+                alike = test is ttest_rel and np.ptp(first - second) < 1e-9
+                p = 2.0 ** (1 - len(first)) if alike else float(test(first, second).pvalue)
+                rows.append((a, b, name, test.__name__, float(middle(first - second)), p))
     return rows
 
 
@@ -634,24 +648,28 @@ def _grown(result: Study, results: Results) -> None:
     names = {"W": "W", "median judged": "median_judged", "mean tau": "mean_tau"}
     columns = [f"{name}{part}" for name in names.values() for part in ("", "_low", "_high")]
     rows: list[tuple[Any, ...]] = []
-    for one in results.collections:
-        for method in one.grown:
-            for judged, outcome in (("all", one.outcomes[method]), ("earlier", one.grown[method])):
+    for collection in results.collections:
+        for method in collection.grown:
+            for judged, outcome in (("all", collection.outcomes[method]), ("earlier", collection.grown[method])):
                 figures = results.summary(outcome)
-                rows.append((one.name, method, judged, *(x for name in names for x in figures[name])))
-    said = [
-        f"{one.name}: {100 * one.world.earlier.share:.0f}% of the documents are earlier"
-        + (f" ({one.world.earlier.undated:,} without a date among them)" if one.world.earlier.undated else "")
-        for one in results.collections
-        if one.world.earlier is not None
+                rows.append((collection.name, method, judged, *(x for name in names for x in figures[name])))
+    shares = [
+        f"{collection.name}: {100 * collection.world.earlier.share:.0f}% of the documents are earlier"
+        + (
+            f" ({collection.world.earlier.undated:,} without a date among them)"
+            if collection.world.earlier.undated
+            else ""
+        )
+        for collection in results.collections
+        if collection.world.earlier is not None
     ]
     result.add(
         "tableC",
         "judging all documents, or only those up to the median date before the later ones come",
         ["collection", "method", "judged_documents", *columns],
         rows,
-        note=f"{'; '.join(said)}. Where only earlier ones are judged, two systems are judged on rankings of those, and "
-        "pairs are compared on whole rankings.",
+        note=f"{'; '.join(shares)}. Where only earlier ones are judged, two systems are judged on rankings of those, "
+        "and pairs are compared on whole rankings.",
         layout=[
             Column("Collection", "collection"),
             Column("Method", "method"),

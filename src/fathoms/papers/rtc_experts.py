@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.errors import FathomsError
+from fathoms.base.errors import FathomsError
 from fathoms.estimate.relevance import Experts, Relevance, Scale
 from fathoms.evidence.align import Ranked
 from fathoms.evidence.candidates import Block, Candidates
@@ -37,9 +37,9 @@ FIRST_SHARE = 0.1  # relevant, before the first step
 def scores_by_rank(ranked: Sequence[Ranked], place: NDArray[np.int32]) -> Floats:
     """Scores [system, topic, rank] of the documents of `place`, NaN past the end of a ranking."""
     scores = np.full(place.shape, np.nan)
-    for row, one in zip(scores, ranked, strict=True):
-        kept = one.rank <= place.shape[2]
-        row[one.topic[kept], one.rank[kept] - 1] = one.run.scores[one.rows[kept]]
+    for row, of_run in zip(scores, ranked, strict=True):
+        kept = of_run.rank <= place.shape[2]
+        row[of_run.topic[kept], of_run.rank[kept] - 1] = of_run.run.scores[of_run.rows[kept]]
     scores[place < 0] = np.nan
     return scores
 
@@ -134,8 +134,8 @@ def read_texts(path: str | os.PathLike[str], candidates: Candidates) -> Texts:
 
 def _squared(vectors: Any) -> Floats:
     """Squared lengths of the rows."""
-    found: Floats = np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel()
-    return found
+    squares: Floats = np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel()
+    return squares
 
 
 class SimilarExperts(Experts):

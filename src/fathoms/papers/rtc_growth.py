@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fathoms.base.errors import FathomsError
 from fathoms.data import widths
 from fathoms.data.qrels import Qrels
 from fathoms.data.tie_keys import read_tie_key
-from fathoms.errors import FathomsError
 from fathoms.evidence.align import Ranked
-from fathoms.evidence.candidates import Candidates, gathered
+from fathoms.evidence.candidates import Candidates, document_table
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.papers.rtc_experts import Texts, read_texts, score_chances, scores_by_rank
 
@@ -48,23 +48,23 @@ def earlier_documents(
     key = read_tie_key(dates)
     if key.by_topic:
         raise FathomsError(f"{dates}: expected lines `document date`")
-    every = np.unique(widths.joined([one.run.documents[one.rows] for one in ranked]))
-    found = [key.values.get(document) for document in every.tolist()]
-    known = [date for date in found if date is not None]
+    every = np.unique(widths.joined([run.run.documents[run.rows] for run in ranked]))
+    when = [key.values.get(document) for document in every.tolist()]
+    known = [date for date in when if date is not None]
     if not known:
         raise FathomsError(f"{dates}: has a date of no document of the runs")
     cut = float(np.median(known))
-    is_early = np.array([date is None or date <= cut for date in found])
+    is_early = np.array([date is None or date <= cut for date in when])
     if is_early.all():
         raise FathomsError(f"{dates}: half of the documents or more have the latest date")
-    less = [_only(one, is_early[np.searchsorted(every, one.run.documents[one.rows])]) for one in ranked]
-    early = gathered(whole.names, less, whole.topics, depth)
+    less = [_only(run, is_early[np.searchsorted(every, run.run.documents[run.rows])]) for run in ranked]
+    early = document_table(whole.names, less, whole.topics, depth)
     now = whole.find_all(early.topic, early.documents).astype(np.int64)
     return Earlier(
         early,
         early.judged_by(qrels)[1],
         now,
-        found.count(None),
+        when.count(None),
         float(is_early.mean()),
         score_chances(scores_by_rank(less, early.place)) if from_scores else None,
         None if docs is None else read_texts(docs, early),

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.comparison.correlation import correlation
-from fathoms.data.arrays import identity_of
-from fathoms.errors import FathomsError
+from fathoms.base.arrays import identity_of
+from fathoms.base.errors import FathomsError
+from fathoms.base.parallel import run_batches
 from fathoms.estimate.distribution import Moments
 from fathoms.estimate.relevance import LITERAL, UNCERTAIN, Experts
-from fathoms.evidence.candidates import Block, Candidates, gathered
+from fathoms.evidence.candidates import Block, Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
+from fathoms.inference.correlation import correlation
 from fathoms.judging.engine import Engine
-from fathoms.judging.models import RelevantOrNot
+from fathoms.judging.grade_chances import RelevantOrNot
 from fathoms.judging.select import CARTERETTE_2007, STRATEGIES, MTCWeight, Strategy
 from fathoms.papers.rtc_experts import ScoredExperts, SimilarExperts, Texts, read_texts, score_chances, scores_by_rank
 from fathoms.papers.rtc_growth import Earlier, earlier_documents
-from fathoms.parallel import run_batches
 from fathoms.version import __version__
 
 if TYPE_CHECKING:
@@ -115,13 +115,20 @@ class World:
 
     def identity(self) -> str:
         """A hash of all that trials can see of runs and judgments, be it but one document that has changed."""
-        found = self.candidates
+        candidates = self.candidates
         more: list[NDArray[Any] | None] = [self.chances]
         if self.texts is not None:
             more += [self.texts.vectors.data, self.texts.vectors.indices, self.texts.vectors.indptr, self.texts.row]
         if self.earlier is not None:
             more += [self.earlier.candidates.place, self.earlier.now]
-        return identity_of([*found.names, *found.topics], found.topic, found.place, self.relevant, self.in_all, *more)
+        return identity_of(
+            [*candidates.names, *candidates.topics],
+            candidates.topic,
+            candidates.place,
+            self.relevant,
+            self.in_all,
+            *more,
+        )
 
 
 def make_world(
@@ -142,18 +149,18 @@ def make_world(
     experiment.prepare()
     names = chosen(experiment)
     ranked = [experiment.ranked(name) for name in names]
-    found = gathered(names, ranked, experiment.qrels.topics, depth)
-    _, relevant = found.judged_by(qrels)
+    documents = experiment.documents(names, depth)
+    _, relevant = documents.judged_by(qrels)
     in_all = counts[counts > 0]
-    chances = score_chances(scores_by_rank(ranked, found.place)) if from_scores else None
+    chances = score_chances(scores_by_rank(ranked, documents.place)) if from_scores else None
     return World(
-        found,
+        documents,
         relevant,
         in_all,
-        average_precision(found, relevant, in_all).mean(axis=1),
+        average_precision(documents, relevant, in_all).mean(axis=1),
         chances,
-        None if docs is None else read_texts(docs, found),
-        None if dates is None else earlier_documents(ranked, found, qrels, dates, depth, from_scores, docs),
+        None if docs is None else read_texts(docs, documents),
+        None if dates is None else earlier_documents(ranked, documents, qrels, dates, depth, from_scores, docs),
     )
 
 
@@ -162,10 +169,10 @@ def chosen(experiment: BaseExperiment) -> list[str]:
     return list(experiment.runs if named is None else dict.fromkeys(name for name in named if name in experiment.runs))
 
 
-def average_precision(found: Candidates, relevant: Bools, in_all: Ints) -> Floats:
+def average_precision(documents: Candidates, relevant: Bools, in_all: Ints) -> Floats:
     """AP of each system, [system, topic], documents past the depth not retrieved."""
-    hits = np.append(relevant, False)[found.place]
-    precision = np.cumsum(hits, axis=2) / np.arange(1, found.depth + 1)
+    hits = np.append(relevant, False)[documents.place]
+    precision = np.cumsum(hits, axis=2) / np.arange(1, documents.depth + 1)
     scores: Floats = (precision * hits).sum(axis=2) / np.maximum(in_all, 1)
     return scores
 
@@ -301,11 +308,11 @@ def _pooling(world: World, systems: Ints, budget: int, settings: RTCSettings) ->
     chosen = block.number.ravel()[np.argsort(least, axis=None, kind="stable")[:budget]]
     known = np.zeros(len(world.relevant), dtype=bool)
     known[chosen] = world.relevant[chosen]
-    found = np.bincount(world.candidates.topic[known], minlength=len(world.in_all))
+    relevant = np.bincount(world.candidates.topic[known], minlength=len(world.in_all))
     place = Candidates(
         [], world.candidates.topics, world.candidates.topic, world.candidates.documents, world.candidates.place[systems]
     )
-    scores = average_precision(place, known, found).mean(axis=1)
+    scores = average_precision(place, known, relevant).mean(axis=1)
     first, second = np.triu_indices(settings.systems, 1)
     truth = world.map[systems]
     right = np.sign(scores[first] - scores[second]) == np.sign(truth[first] - truth[second])
@@ -348,7 +355,9 @@ class Outcome:
     @classmethod
     def joined(cls, several: Sequence[Outcome]) -> Outcome:
         """Of all trials of several collections."""
-        return cls(*(np.concatenate([getattr(one, name) for one in several]) for name in cls.__dataclass_fields__))
+        return cls(
+            *(np.concatenate([getattr(outcome, name) for outcome in several]) for name in cls.__dataclass_fields__)
+        )
 
     def winnings(self, worst: float) -> Floats:
         return winnings(self.confidence, self.right, worst)

@@ -14,26 +14,26 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.comparison.correlation import correlation
-from fathoms.comparison.significance import effect_size, paired_t, pairs
-from fathoms.comparison.tie_anomalies import affected
-from fathoms.comparison.tie_effects import TieReport
-from fathoms.comparison.ties import run_tie_analysis
+from fathoms.base.errors import FathomsError
+from fathoms.base.parallel import parallel_map
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.data.tie_keys import TieKey, read_tie_key
-from fathoms.errors import FathomsError
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.banding import banded
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Precision, Ties
 from fathoms.experiment.base import BaseExperiment
+from fathoms.inference.correlation import correlation
+from fathoms.inference.significance import effect_size, paired_t, pairs
 from fathoms.measures.banding import mean_over_ties, worst_loss
 from fathoms.measures.parse import parse_measure
 from fathoms.papers.exhibits import InPaper, Study, chart, described, panes
 from fathoms.papers.printing import Column
 from fathoms.papers.ties_stratified import AT_LEAST, JUDGED_WHOLE, stratified_rows
-from fathoms.parallel import parallel_map
+from fathoms.questions.ties.analysis import run_tie_analysis
+from fathoms.questions.ties.anomalies import affected
+from fathoms.questions.ties.effects import TieReport
 
 PAPER = "Yang, Moffat and Turpin (2016), How Precise Does Document Scoring Need to Be?"
 MEASURES = ("RR", "RBP(p=0.5)", "RBP(p=0.85)", "AP")
@@ -92,7 +92,7 @@ class TiesSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
+class BandedScores:
     """Scores [system, topic] of the systems kept, as they were (rho 1.0) and in bands, by rho and measure."""
 
     systems: list[str]
@@ -125,12 +125,13 @@ def study(
     progress("ties")
     ranked = np.argsort(-report.means[ap].columns["trec"], kind="stable")
     best = [report.names[i] for i in ranked[: max(2, round(KEPT * len(runs)))]]
-    bench = _score(qrels, runs, best, settings)
+    scored = _score(qrels, runs, best, settings)
     progress("runs banded")
     which = "runs" if settings.pooled is None else "contributing runs"
     result = Study(PAPER, f"{described(qrels)}, {len(runs)} {which}, the best {len(best)} by AP kept", short="ties")
+    result.systems = len(best)
     means = ", ".join(
-        f"{name} {bench.original(name).mean():.4f} ({paper:.4f})"
+        f"{name} {scored.original(name).mean():.4f} ({paper:.4f})"
         for name, paper in zip(MEASURES, PAPER_MEANS, strict=True)
     )
     result.notes += [
@@ -140,22 +141,22 @@ def study(
     ]
     _table_1(result, report)
     _fig_2(result, report, best)
-    _table_2(result, bench)
-    _fig_3(result, bench)
-    _table_3(result, bench)
-    _fig_4(result, bench)
+    _table_2(result, scored, qrels.max_grade)
+    _fig_3(result, scored)
+    _table_3(result, scored)
+    _fig_4(result, scored)
     _rules(result, report, best, key, _key_means(qrels, runs, best, key, settings))
     if settings.stratify:
-        _stratified(result, qrels, runs, bench, settings)
+        _stratified(result, qrels, runs, scored, settings)
     progress("tables and figures")
     return result
 
 
-def _score(qrels: Qrels, runs: Runs, systems: list[str], settings: TiesSettings) -> Bench:
+def _score(qrels: Qrels, runs: Runs, systems: list[str], settings: TiesSettings) -> BandedScores:
     align = Alignment(qrels, settings.ties, settings.precision)
     measures = [parse_measure(name) for name in BOUNDED]
 
-    def one(name: str) -> dict[tuple[str, str], Floats]:
+    def scores_of(name: str) -> dict[tuple[str, str], Floats]:
         evidence = align(runs[name]).evidence
         scores = {(ELEVEN[0], measure.name): measure.value(evidence) for measure in measures}
         for rho in ELEVEN[1:]:
@@ -167,8 +168,8 @@ def _score(qrels: Qrels, runs: Runs, systems: list[str], settings: TiesSettings)
             }
         return scores
 
-    found = parallel_map(one, systems, workers=settings.workers, scheduler=settings.scheduler)
-    return Bench(systems, {key: np.array([scores[key] for scores in found]) for key in found[0]})
+    by_run = parallel_map(scores_of, systems, workers=settings.workers, scheduler=settings.scheduler)
+    return BandedScores(systems, {key: np.array([scores[key] for scores in by_run]) for key in by_run[0]})
 
 
 def _label(name: str) -> str:
@@ -188,7 +189,7 @@ def _table_1(result: Study, report: TieReport) -> None:
         "table1",
         "percent of systems, system-topic combinations and documents with ties and contradictions",
         ["what", *kinds],
-        [(one.kind, *one.percent) for one in affected(report.found)],
+        [(kind.kind, *kind.percent) for kind in affected(report.by_run)],
         note="Ties and contradictions after sorting by score and then rank; scores compared as float64. A line is out "
         "of rank order if its rank is lower than that of the line above; section 3 gives their share of the documents.",
         layout=layout,
@@ -200,7 +201,7 @@ def _fig_2(result: Study, report: TieReport, systems: Sequence[str]) -> None:
     (means,) = report.means.values()
     ends = ("pessimistic", "trec", "expected", "optimistic")
     of_run = {name: [float(means.columns[end][i]) for end in ends] for i, name in enumerate(report.names)}
-    counts = {one.run: one for one in report.found}
+    counts = {tied.run: tied for tied in report.by_run}
     rows = [
         (name, *of_run[name], of_run[name][3] - of_run[name][0], counts[name].tied, counts[name].documents)
         for name in systems
@@ -216,12 +217,12 @@ def _fig_2(result: Study, report: TieReport, systems: Sequence[str]) -> None:
     )
 
 
-def _table_2(result: Study, bench: Bench) -> None:
+def _table_2(result: Study, scored: BandedScores, max_grade: float) -> None:
     rows = []
     for rho in RHOS:
         for name in BOUNDED:
-            worst = worst_loss(parse_measure(name), Fraction(rho), length=LONGEST)
-            rows.append((rho, name, worst, float(bench.losses(rho, name).max())))
+            worst = worst_loss(parse_measure(name), Fraction(rho), max_grade, length=LONGEST)
+            rows.append((rho, name, worst, float(scored.losses(rho, name).max())))
     cells = {row[:2]: row[2:] for row in rows}
     kinds = ("worst", "seen")
     arranged = [(rho, *(cells[rho, name][i] for i in range(2) for name in BOUNDED)) for rho in RHOS]
@@ -237,18 +238,19 @@ def _table_2(result: Study, bench: Bench) -> None:
         ["rho", "measure", "worst_loss", "greatest_loss_here"],
         rows,
         note=f"Worst cases follow from the definitions. Those of AP and NDCG are over all runs of up to {LONGEST:,} "
-        "documents, which the paper does not have; ERR's is sound and at most 0.001 above what can happen.",
+        f"documents, which the paper does not have; ERR's is for grades of up to {max_grade:g}, sound, and at most "
+        "0.001 above what can happen.",
         arranged=(["rho", *(f"{kind}_{name}" for kind in kinds for name in BOUNDED)], arranged),
         layout=[Column("ρ", "rho"), *columns],
         in_paper=InPaper("any collection", paper, PAPER_TABLE_2, None, [Column("ρ", "rho"), *columns[:3]]),
     )
 
 
-def _fig_3(result: Study, bench: Bench) -> None:
+def _fig_3(result: Study, scored: BandedScores) -> None:
     rows: list[tuple[Any, ...]] = []
     for name in MEASURES:
         for rho in RHOS:
-            losses = bench.losses(rho, name).ravel()
+            losses = scored.losses(rho, name).ravel()
             q1, median, q3 = np.percentile(losses, [25, 50, 75])
             reach = 1.5 * (q3 - q1)
             inside = losses[(losses >= q1 - reach) & (losses <= q3 + reach)]
@@ -288,13 +290,13 @@ def _fig_3(result: Study, bench: Bench) -> None:
     )
 
 
-def _table_3(result: Study, bench: Bench) -> None:
+def _table_3(result: Study, scored: BandedScores) -> None:
     percents = (99, 97, 95)
     rows: list[tuple[Any, ...]] = [
         (
             percent,
             rho,
-            *(kept_share(bench.original(m), bench.scores[rho, m], percent / 100) for m in MEASURES),
+            *(kept_share(scored.original(m), scored.scores[rho, m], percent / 100) for m in MEASURES),
         )
         for percent in percents
         for rho in RHOS
@@ -314,7 +316,8 @@ def _table_3(result: Study, bench: Bench) -> None:
 
     result.add(
         "table3",
-        f"systems of {len(bench.systems)} whose banded score is significantly above a percentage of the original score",
+        f"systems of {len(scored.systems)} whose banded score is significantly above a percentage of the original "
+        "score",
         ["percent", "rho", *MEASURES],
         rows,
         note=f"One-tailed paired t-test over topics, p ≤ {ALPHA}.",
@@ -338,18 +341,18 @@ def kept_share(original: Floats, after: Floats, share: float) -> int:
     return int((p <= ALPHA).sum())
 
 
-def _fig_4(result: Study, bench: Bench) -> None:
-    before = {name: pairs(paired_t(bench.original(name))) for name in MEASURES}
+def _fig_4(result: Study, scored: BandedScores) -> None:
+    before = {name: pairs(paired_t(scored.original(name))) for name in MEASURES}
     rows: list[tuple[Any, ...]] = []
     for name in MEASURES:
         for rho in ELEVEN:
-            p = pairs(paired_t(bench.scores[rho, name]))
+            p = pairs(paired_t(scored.scores[rho, name]))
             was, now = before[name] <= ALPHA, p <= ALPHA
             shares = (100 * float(flags.mean()) for flags in (now, now & ~was, was & ~now))
             rows.append((name, rho, *shares))
     shares_of = {(name, rho): rest for name, rho, *rest in rows}
     plain = [Column(head, kind, 1, unit="%") for head, kind in zip(HEADS, KINDS, strict=True)]
-    theirs = [(_label(name), *rest) for name, *rest in PAPER_PAIRS]
+    printed = [(_label(name), *rest) for name, *rest in PAPER_PAIRS]
     result.add(
         "tableA",
         f"percent of system pairs that differ significantly (p ≤ {ALPHA}) by ρ, only after banding and only before",
@@ -371,7 +374,7 @@ def _fig_4(result: Study, bench: Bench) -> None:
         in_paper=InPaper(
             f"{TREC7}, from its text",
             ["measure", "rho", *KINDS],
-            theirs,
+            printed,
             layout=[Column("", "measure"), Column("ρ", "rho"), *plain],
         ),
     )
@@ -380,7 +383,7 @@ def _fig_4(result: Study, bench: Bench) -> None:
     points: list[tuple[Any, ...]] = []
     drawings = []
     for letter, name in zip("abcd", MEASURES, strict=True):
-        p = pairs(paired_t(bench.scores[SHOWN, name]))
+        p = pairs(paired_t(scored.scores[SHOWN, name]))
         which = np.select([(before[name] <= ALPHA) & (p <= ALPHA), p <= ALPHA, before[name] > ALPHA], [0, 1, 2], 3)
         cells = [
             (max(float(x), LEAST_P), max(float(y), LEAST_P), outcomes[i])
@@ -426,15 +429,15 @@ def _rules(result: Study, report: TieReport, systems: Sequence[str], key: TieKey
     """What each way of breaking ties (section 2) makes of the systems' means and of their order."""
     (means,) = report.means.values()
     kept = [report.names.index(name) for name in systems]
-    found = {rule: means.columns[rule][kept] for rule in RULES}
+    means_by_rule = {rule: means.columns[rule][kept] for rule in RULES}
     names = dict(RULES)
     if key is not None and by_key is not None:
-        found["tie_key"], names["tie_key"] = by_key, f"by {os.path.basename(key.source)}, greatest first"
+        means_by_rule["tie_key"], names["tie_key"] = by_key, f"by {os.path.basename(key.source)}, greatest first"
     rows = []
-    for rule, values in found.items():
+    for rule, values in means_by_rule.items():
         if not np.isnan(values).any():
-            change = values - found["trec"]
-            tau = correlation(values, found["trec"])
+            change = values - means_by_rule["trec"]
+            tau = correlation(values, means_by_rule["trec"])
             rows.append((rule, names[rule], float(values.mean()), float(np.abs(change).max()), tau))
     result.add(
         "tableB",
@@ -460,14 +463,14 @@ def _key_means(
         return None
     align, ap = Alignment(qrels, "score-rank", "float32"), parse_measure("AP")
 
-    def one(name: str) -> float:
+    def mean_of(name: str) -> float:
         run = runs[name]
         return float(ap.value(align(replace(run, ranks=key.ranks(run))).evidence).mean())
 
-    return np.array(parallel_map(one, systems, workers=settings.workers, scheduler=settings.scheduler))
+    return np.array(parallel_map(mean_of, systems, workers=settings.workers, scheduler=settings.scheduler))
 
 
-def _stratified(result: Study, qrels: Qrels, runs: Runs, bench: Bench, settings: TiesSettings) -> None:
+def _stratified(result: Study, qrels: Qrels, runs: Runs, scored: BandedScores, settings: TiesSettings) -> None:
     how: dict[str, Any] = {
         "ties": settings.ties,
         "score_precision": settings.precision,
@@ -475,7 +478,7 @@ def _stratified(result: Study, qrels: Qrels, runs: Runs, bench: Bench, settings:
         "scheduler": settings.scheduler,
     }
     rows = stratified_rows(
-        qrels, runs, bench.systems, Fraction(SHOWN), settings.stratify, bench.original("AP"), ALPHA, how
+        qrels, runs, scored.systems, Fraction(SHOWN), settings.stratify, scored.original("AP"), ALPHA, how
     )
     columns = ["share", "judgments", "saved_percent", "rmse", "tau", *KINDS]
     result.add(

@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.comparison.correlation import correlation
-from fathoms.comparison.significance import paired_t, pairs
 from fathoms.data.qrels import Qrels
 from fathoms.data.runs import Runs
 from fathoms.estimate.design import SamplingDesign
-from fathoms.estimate.sampled_prediction import sampled_prediction
 from fathoms.evidence.banding import band_starts, bands
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.pool import NEVER, judged_depths
 from fathoms.experiment.base import BaseExperiment
+from fathoms.inference.correlation import correlation
+from fathoms.inference.significance import paired_t, pairs
 from fathoms.measures.parse import parse_measure
+from fathoms.questions.predict.sampled_prediction import sampled_prediction
 
 JUDGED_WHOLE = 10  # bands that start in the first ranks, so many, are judged whole
 AT_LEAST = 2  # documents of a topic's band are drawn, for a spread to be seen
@@ -80,19 +80,21 @@ def stratified_rows(
             sampled=sampled,
         )
         experiment = BaseExperiment(qrels.keep(sampled), runs.only(systems), **how)
-        found = sampled_prediction(experiment, [measure], design)
-        place = {name: i for i, name in enumerate(found.sample.candidates.names)}
-        of_topic = {topic: i for i, topic in enumerate(found.sample.candidates.topics)}
-        estimate = found.found[0].value[np.ix_([place[s] for s in systems], [of_topic[t] for t in qrels.topics])]
-        means, theirs = estimate.mean(axis=1), full.mean(axis=1)
+        prediction = sampled_prediction(experiment, [measure], design)
+        place = {name: i for i, name in enumerate(prediction.sample.candidates.names)}
+        of_topic = {topic: i for i, topic in enumerate(prediction.sample.candidates.topics)}
+        estimate = prediction.by_method[0].value[
+            np.ix_([place[s] for s in systems], [of_topic[t] for t in qrels.topics])
+        ]
+        means, full_means = estimate.mean(axis=1), full.mean(axis=1)
         now = pairs(paired_t(estimate)) <= alpha
         rows.append(
             (
                 share,
                 int(sampled.sum()),
                 100 * (1 - float(sampled.mean())),
-                correlation(means, theirs, "rmse"),
-                correlation(means, theirs),
+                correlation(means, full_means, "rmse"),
+                correlation(means, full_means),
                 *(100 * float(flags.mean()) for flags in (now, now & ~before, before & ~now)),
             )
         )

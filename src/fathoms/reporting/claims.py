@@ -13,18 +13,22 @@ from itertools import pairwise
 from math import exp, floor, isfinite
 from typing import TYPE_CHECKING, Literal
 
-from fathoms.comparison import audit_sentences, tie_sentences
-from fathoms.comparison.audit_findings import as_percent
-from fathoms.comparison.compare import HOLDS, Comparison, Pair
-from fathoms.comparison.depth import STABLE, stable_from
-from fathoms.comparison.rank_sentences import span
-from fathoms.comparison.sentences import lacking
-from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
+from fathoms.base.text import p_figure, p_words, pluralise
+from fathoms.base.tolerances import SAME
 from fathoms.experiment.topics import some
+from fathoms.inference.names import CLAIMED, Verdict
+from fathoms.inference.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 from fathoms.measures.base import Measure
+from fathoms.questions.audit import words as audit_sentences
+from fathoms.questions.audit.findings import as_percent
+from fathoms.questions.compare.result import Comparison, Pair
+from fathoms.questions.compare.verdicts import HOLDS
+from fathoms.questions.compare.words import lacking
+from fathoms.questions.depth.stability import STABLE, stable_from
+from fathoms.questions.rank.words import span
+from fathoms.questions.ties import words as tie_sentences
 from fathoms.reporting.story import FAR_LESS, TOP_PLACES, expected_ahead, judged_shares
-from fathoms.reporting.verdicts import CLAIMED, ahead, leaders, of_run, other_run, rivals
-from fathoms.text import p_words, pluralise
+from fathoms.reporting.verdicts import ahead, leaders, of_run, other_run, rivals
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
 MOST = 10
 RIVALS = 3  # systems next to the first one that get a sentence each
 NAMED = 5
-SAME = 1e-9  # what rounding may change
+NOT_CLAIMED: dict[Verdict, str] = {"open": "not significant", "fragile": "fragile", "tie": "equal"}
 
 Evidence = tuple[tuple[str, str], ...]  # labels and values
 
@@ -55,9 +59,9 @@ class Claim:
 
 def claims(report: Report, measure: Measure) -> list[Claim]:
     """Up to ten, the most useful ones; what may be written comes first."""
-    found = [_score(report, measure)]
+    made = [_score(report, measure)]
     if report.comparison is not None:
-        found += [
+        made += [
             *_rivals(report, measure, report.comparison),
             *_all_others(report, measure, report.comparison),
             *_stays_first(report, measure),
@@ -65,10 +69,10 @@ def claims(report: Report, measure: Measure) -> list[Claim]:
             *_thinly_judged(report, measure),
             *_other_measures(report, measure),
         ]
-    found += [*_ties(report, measure), *_depth(report, measure), *_pool(report, measure)]
+    made += [*_ties(report, measure), *_depth(report, measure), *_pool(report, measure)]
     if report.comparison is not None:
-        found += _order(report, measure, report.comparison)
-    return sorted(found[:MOST], key=lambda claim: claim.may_not)
+        made += _order(report, measure, report.comparison)
+    return sorted(made[:MOST], key=lambda claim: claim.may_not)
 
 
 # -- the first system and its score -----------------------------------------------------------------------------------
@@ -91,7 +95,9 @@ def _estimated(report: Report, measure: Measure, run: str) -> str:
     if (run, measure.name) not in report.estimates:
         return ""
     estimate, low, high = report.estimates[run, measure.name]
-    score = next(one for one in report.evaluation.runs if one.run == run).mean(measure)["score"] or 0.0
+    score = (
+        next(run_scores for run_scores in report.evaluation.runs if run_scores.run == run).mean(measure)["score"] or 0.0
+    )
     if max(abs(end - score) for end in (estimate, low, high)) < SAME:
         return f"{_once_judged(report, measure)} it is the same"
     interval = f"{100 * report.level:g}% interval {low:.4f} to {high:.4f}"
@@ -99,18 +105,18 @@ def _estimated(report: Report, measure: Measure, run: str) -> str:
 
 
 def _score_evidence(report: Report, measure: Measure, run: str) -> Evidence:
-    mean = next(one for one in report.evaluation.runs if one.run == run).mean(measure)
-    found = [("topics", f"{len(report.evaluation.runs[0].topics):,}"), ("score", f"{mean['score'] or 0.0:.4f}")]
+    mean = next(run_scores for run_scores in report.evaluation.runs if run_scores.run == run).mean(measure)
+    evidence = [("topics", f"{len(report.evaluation.runs[0].topics):,}"), ("score", f"{mean['score'] or 0.0:.4f}")]
     if (run, measure.name) in report.estimates:
         estimate, low, high = report.estimates[run, measure.name]
-        found.append(("estimate", f"{estimate:.4f}, {100 * report.level:g}% interval {low:.4f} to {high:.4f}"))
+        evidence.append(("estimate", f"{estimate:.4f}, {100 * report.level:g}% interval {low:.4f} to {high:.4f}"))
     for label, low_name, high_name in (
         ("possible range over judging", "low", "high"),
         ("range over tie orders", "tie_low", "tie_high"),
     ):
         if mean[low_name] is not None and mean[high_name] is not None:
-            found.append((label, f"{mean[low_name]:.4f} to {mean[high_name]:.4f}"))
-    return (*found, *_judged(report, [run]))
+            evidence.append((label, f"{mean[low_name]:.4f} to {mean[high_name]:.4f}"))
+    return (*evidence, *_judged(report, [run]))
 
 
 def _judged(report: Report, runs: Sequence[str]) -> Evidence:
@@ -126,16 +132,16 @@ def _score(report: Report, measure: Measure) -> Claim:
     score = f"{best.mean(measure)['score'] or 0.0:.4f} with unjudged documents counted as not relevant"
     of = f"of the {len(report.evaluation.runs):,} systems"
     if report.comparison is None:
-        said = f"{_topics(report)}, {best.run} has {measure.name} {score}"
+        words = f"{_topics(report)}, {best.run} has {measure.name} {score}"
     elif len(first) > 1:
-        said = f"{_topics(report)}, {some(first)} share the highest {measure.name} {of}, {score}"
+        words = f"{_topics(report)}, {some(first)} share the highest {measure.name} {of}, {score}"
     else:
-        said = f"{_topics(report)}, {best.run} has the highest {measure.name} {of}, {score}"
+        words = f"{_topics(report)}, {best.run} has the highest {measure.name} {of}, {score}"
     estimated = _estimated(report, measure, best.run)
     if estimated and len(first) > 1:
         estimated = estimated.replace(" it is ", f" that of {best.run} is ")
     return Claim(
-        "score", f"{said}; {estimated}." if estimated else f"{said}.", _score_evidence(report, measure, best.run)
+        "score", f"{words}; {estimated}." if estimated else f"{words}.", _score_evidence(report, measure, best.run)
     )
 
 
@@ -156,22 +162,22 @@ def _pair(report: Report, measure: Measure, made: Comparison, pair: Pair) -> Cla
     scores = f"{means[better]:.4f} vs {means[worse]:.4f}"
     tested = f"{scores}; {_tested(made, measure)}, p {p_words(pair.p_corrected)}"
     if pair.verdict in CLAIMED:
-        said = f"{topics}, {better} has higher {measure.name} than {worse} ({tested})"
-        return Claim("rival", f"{said}; {_holds(report, measure, pair)}.", evidence)
-    said = f"May not be claimed: that {better} has higher {measure.name} than {worse}. {topics} "
+        words = f"{topics}, {better} has higher {measure.name} than {worse} ({tested})"
+        return Claim("rival", f"{words}; {_holds(report, measure, pair)}.", evidence)
+    words = f"May not be claimed: that {better} has higher {measure.name} than {worse}. {topics} "
     if pair.verdict == "tie":
-        said = f"May not be claimed: that {better} and {worse} differ by {measure.name}. {topics} "
-        return Claim("rival", f"{said}their means are equal ({means[better]:.4f}).", evidence, may_not=True)
+        words = f"May not be claimed: that {better} and {worse} differ by {measure.name}. {topics} "
+        return Claim("rival", f"{words}their means are equal ({means[better]:.4f}).", evidence, may_not=True)
     if pair.verdict == "fragile":
-        said += f"the difference is significant as judged ({tested}), but {_undone(report, measure, pair)}."
-        return Claim("rival", said, evidence, may_not=True)
-    said += f"the difference is not significant ({tested}). {lacking(pair)}".rstrip()
+        words += f"the difference is significant as judged ({tested}), but {_undone(report, measure, pair)}."
+        return Claim("rival", words, evidence, may_not=True)
+    words += f"the difference is not significant ({tested}). {lacking(pair)}".rstrip()
     if pair.reversible == "no":
-        said += (
+        words += (
             f" On these topics {better} stays ahead however the documents of the two are judged, and in every order of "
             "tied documents."
         )
-    return Claim("rival", said, evidence, may_not=True)
+    return Claim("rival", words, evidence, may_not=True)
 
 
 def _tested(made: Comparison, measure: Measure) -> str:
@@ -200,7 +206,7 @@ def _holds(report: Report, measure: Measure, pair: Pair) -> str:
 
 
 def _undone(report: Report, measure: Measure, pair: Pair) -> str:
-    if pair.reason == "ties":
+    if pair.why == "ties":
         could = "could reverse" if pair.reversible == "yes" else "may undo"
         return f"another order of tied documents {could} it"
     if pair.p_holds is None:
@@ -219,20 +225,20 @@ def _pair_evidence(report: Report, measure: Measure, made: Comparison, pair: Pai
         low, high = (low, high) if sign > 0 else (-high, -low)
         return " to ".join(f"{exp(end):.4f}" if pair.log_scale else f"{end:+z.4f}" for end in (low, high))
 
-    def one(value: float) -> str:
+    def signed_value(value: float) -> str:
         return f"{exp(sign * value):.4f} (ratio)" if pair.log_scale else f"{sign * value:+z.4f}"
 
     likely = ""
     if pair.estimate is not None:
         interval = f"{100 * made.level:g}% interval {ends(pair.likely_low, pair.likely_high)}"
-        likely = f"{one(pair.estimate)} ({interval}) {_once_judged(report, measure)}"
+        likely = f"{signed_value(pair.estimate)} ({interval}) {_once_judged(report, measure)}"
     chance = None if pair.p_better is None else pair.p_better if sign > 0 else 1 - pair.p_better
-    found = (
+    evidence = (
         ("verdict", pair.verdict),
         ("topics", f"{made.topics:,}"),
-        ("difference", one(pair.diff)),
+        ("difference", signed_value(pair.diff)),
         ("test", f"{_tested(made, measure)}, alpha {made.alpha:g}"),
-        ("p", f"{p_words(pair.p_corrected).removeprefix('= ')} (uncorrected {p_words(pair.p).removeprefix('= ')})"),
+        ("p", f"{p_figure(pair.p_corrected)} (uncorrected {p_figure(pair.p)})"),
         ("interval over topics", ends(pair.ci_low, pair.ci_high)),
         ("effect size", f"{sign * pair.effect:+z.2f}" if isfinite(pair.effect) else ""),
         ("estimate", likely),
@@ -245,13 +251,13 @@ def _pair_evidence(report: Report, measure: Measure, made: Comparison, pair: Pai
         ("reversible by judging or ties", pair.reversible or ""),
         ("fragility", _fragility(pair)),
     )
-    return (*((label, value) for label, value in found if value), *_judged(report, [better, worse]))
+    return (*((label, value) for label, value in evidence if value), *_judged(report, [better, worse]))
 
 
 def _fragility(pair: Pair) -> str:
     """How many documents it takes to reverse the sign."""
     if pair.reversible == "no":
-        return "no judging reverses the sign"
+        return "no judging of the two systems' documents reverses the sign"
     if pair.fragility_low is None:
         return ""
     low, high = int(pair.fragility_low), None if pair.fragility_high is None else int(pair.fragility_high)
@@ -275,58 +281,54 @@ def _all_others(report: Report, measure: Measure, made: Comparison) -> list[Clai
         *((verdict, f"{number:,}") for verdict, number in counts.items()),
         *_judged(report, [best]),
     )
-    found = []
+    claims_made = []
     if claimed:
         whom = f"all {others:,} other systems" if claimed == others else f"{claimed:,} of the {others:,} other systems"
-        said = f"{_topics(report)}, {best} has higher {measure.name} than {whom} ({_tested(made, measure)}, alpha "
-        said += f"{made.alpha:g}); "
+        claim = f"{_topics(report)}, {best} has higher {measure.name} than {whom} ({_tested(made, measure)}, alpha "
+        claim += f"{made.alpha:g}); "
         if measure.name in made.to_depth:
             each = "each of these differences is" if claimed > 1 else "this difference is"
-            said += (
+            claim += (
                 f"with a probability of {HOLDS:.0%} or more {each} still significant {_once_judged(report, measure)}"
             )
         else:
             each = "these differences stay" if claimed > 1 else "this difference stays"
-            said += f"{each} significant however the unjudged documents of the two are judged"
+            claim += f"{each} significant however the unjudged documents of the two are judged"
         certain = counts["certain"]
         if certain:
             many = "any of them" if certain == claimed > 1 else f"{certain:,} of them" if claimed > 1 else "it"
-            said += f", and no judging of the two systems' documents and no order of tied documents reverses {many}"
-        found.append(Claim("all", f"{said}.", evidence))
+            claim += f", and no judging of the two systems' documents and no order of tied documents reverses {many}"
+        claims_made.append(Claim("all", f"{claim}.", evidence))
     if claimed < others:
         left = rivals(report, measure)
-        why = [
-            f"{counts[verdict]:,} {words}"
-            for verdict, words in (("open", "not significant"), ("fragile", "fragile"), ("tie", "equal"))
-            if counts[verdict]
-        ]
-        said = (
+        why = [f"{counts[verdict]:,} {words}" for verdict, words in NOT_CLAIMED.items() if counts[verdict]]
+        claim = (
             f"May not be claimed: that {best} is the best of the {others + 1:,} systems by {measure.name}. "
             f"{_topics(report)}, {pluralise(others - claimed, 'difference')} from other systems cannot be claimed "
             f"({', '.join(why)}; {_tested(made, measure)}, alpha {made.alpha:g}): {some([n for n, _ in left], NAMED)}."
         )
-        found.append(Claim("best", said, evidence, may_not=True))
-    return found
+        claims_made.append(Claim("best", claim, evidence, may_not=True))
+    return claims_made
 
 
 def _stays_first(report: Report, measure: Measure) -> list[Claim]:
     """Systems that the estimates put ahead of the first one, as the scores of thinly judged runs often hide."""
     best = report.ranked(measure)[0].run
-    found = expected_ahead(report, measure)
-    if not found:
+    ahead_of_it = expected_ahead(report, measure)
+    if not ahead_of_it:
         return []
-    listed = some([f"{name} ({chance:.2f})" for name, chance in found], NAMED)
-    said = (
+    listed = some([f"{name} ({chance:.2f})" for name, chance in ahead_of_it], NAMED)
+    words = (
         f"May not be claimed: that {best} has the highest {measure.name} once more is judged. {_topics(report)}, "
-        f"{_once_judged(report, measure)}, estimates put {pluralise(len(found), 'system')} ahead of it (probability in "
-        f"brackets): {listed}."
+        f"{_once_judged(report, measure)}, estimates put {pluralise(len(ahead_of_it), 'system')} ahead of it "
+        f"(probability in brackets): {listed}."
     )
-    names = [best, *(name for name, _ in found[:NAMED])]
+    names = [best, *(name for name, _ in ahead_of_it[:NAMED])]
     estimates = [(name, report.estimates[name, measure.name]) for name in names]
     evidence = tuple(
         (f"estimate of {name}", f"{e:.4f} ({low:.4f} to {high:.4f})") for name, (e, low, high) in estimates
     )
-    return [Claim("stays", said, (*evidence, *_judged(report, names)), may_not=True)]
+    return [Claim("stays", words, (*evidence, *_judged(report, names)), may_not=True)]
 
 
 # -- ranks ------------------------------------------------------------------------------------------------------------
@@ -334,12 +336,12 @@ def _stays_first(report: Report, measure: Measure) -> list[Claim]:
 
 def _ranks(report: Report, measure: Measure) -> list[Claim]:
     """Which systems may be the best on topics like these, and how far down the first one may be."""
-    ranking, found = report.ranking, report.standings(measure)
-    if ranking is None or not found:
+    ranking, standings = report.ranking, report.standings(measure)
+    if ranking is None or not standings:
         return []
-    best, n = report.ranked(measure)[0].run, len(found)
-    candidates = [run for run, one in found.items() if one.rank_ci_low == 1]
-    own, level = found[best], f"{100 * (1 - ranking.alpha):g}%"
+    best, n = report.ranked(measure)[0].run, len(standings)
+    candidates = [run for run, standing in standings.items() if standing.rank_ci_low == 1]
+    own, level = standings[best], f"{100 * (1 - ranking.alpha):g}%"
     evidence: Evidence = (
         ("topics", f"{ranking.topics:,}"),
         ("method", f"{level} confidence sets of the ranks of all {n:,} systems at once, resampled topics"),
@@ -351,16 +353,18 @@ def _ranks(report: Report, measure: Measure) -> list[Claim]:
     evidence = tuple((label, value) for label, value in evidence if value)
     by = f"{measure.name} as judged, {pluralise(ranking.topics, 'topic')}"
     if len(candidates) == n:
-        said = f"May not be claimed: that any of the {n:,} systems is not the best on topics like these ({by}, {level} "
-        return [Claim("ranks", f"{said}confidence sets of ranks).", evidence, may_not=True)]
+        words = (
+            f"May not be claimed: that any of the {n:,} systems is not the best on topics like these ({by}, {level} "
+        )
+        return [Claim("ranks", f"{words}confidence sets of ranks).", evidence, may_not=True)]
     if len(candidates) == 1:
-        said = f"With {level} confidence {best} is the best of the {n:,} systems on topics like these"
+        words = f"With {level} confidence {best} is the best of the {n:,} systems on topics like these"
     else:
-        said = (
+        words = (
             f"With {level} confidence the best of the {n:,} systems on topics like these is one of {len(candidates):,} "
             f"({some(candidates, NAMED)}), and {best} is among the first {own.rank_ci_high:,}"
         )
-    return [Claim("ranks", f"{said} ({by}; simultaneous confidence sets of ranks).", evidence)]
+    return [Claim("ranks", f"{words} ({by}; simultaneous confidence sets of ranks).", evidence)]
 
 
 def _order(report: Report, measure: Measure, made: Comparison) -> list[Claim]:
@@ -370,13 +374,13 @@ def _order(report: Report, measure: Measure, made: Comparison) -> list[Claim]:
     claimed = sum(pair.verdict in CLAIMED for pair in pairs)
     if len(pairs) < 2 or claimed == len(pairs):
         return []
-    said = (
+    words = (
         f"May not be claimed: the ranking of the {len(pairs) + 1:,} systems by {measure.name} as a whole. "
         f"{_topics(report)}, {claimed:,} of {len(pairs):,} differences between a system and the next can be claimed "
         f"({_tested(made, measure)}, alpha {made.alpha:g})."
     )
     evidence = tuple(Counter(pair.verdict for pair in pairs).items())
-    return [Claim("order", said, tuple((verdict, f"{number:,}") for verdict, number in evidence), may_not=True)]
+    return [Claim("order", words, tuple((verdict, f"{number:,}") for verdict, number in evidence), may_not=True)]
 
 
 # -- what else it depends on ------------------------------------------------------------------------------------------
@@ -393,15 +397,15 @@ def _thinly_judged(report: Report, measure: Measure) -> list[Claim]:
         return []
     least = min(thin, key=lambda run: (shares[run], run))
     mean = next(run for run in report.evaluation.runs if run.run == least).mean(measure)
-    said = (
+    words = (
         f"{_topics(report)}, {as_percent(shares[least])} of the first {TOP_PLACES} documents of {least} are judged "
         f"({best}: {as_percent(shares[best])}); its {measure.name} of {mean['score'] or 0.0:.4f} counts the unjudged "
         "ones as not relevant"
     )
     estimated = _estimated(report, measure, least)
     if estimated:
-        said += f", and {estimated}"
-    return [Claim("thin", f"{said}.", _score_evidence(report, measure, least))]
+        words += f", and {estimated}"
+    return [Claim("thin", f"{words}.", _score_evidence(report, measure, least))]
 
 
 def _other_measures(report: Report, measure: Measure) -> list[Claim]:
@@ -411,11 +415,11 @@ def _other_measures(report: Report, measure: Measure) -> list[Claim]:
         pairs = [p for p in of_run(report, other, best) if p.verdict in CLAIMED and ahead(p)[0] != best]
         if pairs:
             names = [ahead(pair)[0] for pair in pairs]
-            said = (
+            words = (
                 f"May not be claimed: that {best} is best whatever the measure. {_topics(report)}, by {other.name} "
                 f"{pluralise(len(names), 'system')} can be claimed better than it: {some(names, NAMED)}."
             )
-            return [Claim("measures", said, tuple((ahead(p)[0], p.verdict) for p in pairs[:NAMED]), may_not=True)]
+            return [Claim("measures", words, tuple((ahead(p)[0], p.verdict) for p in pairs[:NAMED]), may_not=True)]
     return []
 
 
@@ -423,7 +427,7 @@ def _ties(report: Report, measure: Measure) -> list[Claim]:
     changes, could = report.ties.means[measure].verdicts()
     if not len(changes):
         return []
-    said = tie_sentences.of_measure(report.ties, measure).removeprefix(f"{measure.name}: ")
+    words = tie_sentences.effects_of_order(report.ties, measure)
     evidence: Evidence = (
         ("topics", f"{len(report.evaluation.runs[0].topics):,}"),
         ("pairs of systems", f"{len(changes):,}"),
@@ -433,7 +437,7 @@ def _ties(report: Report, measure: Measure) -> list[Claim]:
     )
     if changes.any() or could.any():
         start = f"May not be claimed: that the order of the systems by {measure.name} does not depend on tie-breaking. "
-        return [Claim("ties", f"{start}{_topics(report)}, {said}", evidence, may_not=True)]
+        return [Claim("ties", f"{start}{_topics(report)}, {words}", evidence, may_not=True)]
     who = "which of two systems is ahead" if len(changes) > 1 else "which system is ahead"
     return [
         Claim(
@@ -457,22 +461,24 @@ def _depth(report: Report, measure: Measure) -> list[Claim]:
         ("pool", depths.pool),
     )
     if start is None:
-        said = (
+        words = (
             f"May not be claimed: that the order of the systems by {bare} does not depend on the depth of evaluation. "
             f"{_topics(report)}, Kendall's tau between the orders at two of the deepest depths, down to {last:,}, is "
             f"below {STABLE:g}."
         )
-        return [Claim("depth", said, evidence, may_not=True)]
+        return [Claim("depth", words, evidence, may_not=True)]
     if measure.k is not None and measure.k < start:
-        said = (
+        words = (
             f"May not be claimed: that the order of the systems by {measure.name} is that at other depths. "
             f"{_topics(report)}, it depends on the depth of evaluation at depths shallower than {start:,}; from there "
             f"to depth {last:,} {tau}."
         )
-        return [Claim("depth", said, evidence, may_not=True)]
+        return [Claim("depth", words, evidence, may_not=True)]
     where = f"from depth {start:,} to {last:,}" if start > depths.depths[0] else f"down to depth {last:,}"
-    said = f"{_topics(report)}, the order of the systems by {bare} as judged hardly depends on the depth of evaluation "
-    return [Claim("depth", f"{said}{where}: {tau}.", evidence)]
+    words = (
+        f"{_topics(report)}, the order of the systems by {bare} as judged hardly depends on the depth of evaluation "
+    )
+    return [Claim("depth", f"{words}{where}: {tau}.", evidence)]
 
 
 def _pool(report: Report, measure: Measure) -> list[Claim]:
@@ -485,10 +491,10 @@ def _pool(report: Report, measure: Measure) -> list[Claim]:
     grades = report.qrels.grades
     runs = len(report.evaluation.runs)
     whose = report.evaluation.runs[0].run if runs == 1 else f"a system, on average over the {runs:,} systems,"
-    said = (
+    words = (
         f"{measure.name} is computed from {int((grades >= 0).sum()):,} judgments on "
         f"{pluralise(len(report.qrels.topics), 'topic')} ({int((grades >= 1).sum()):,} relevant documents); "
         f"{as_percent(share.mean)} of the first {TOP_PLACES} documents of {whose} are judged, and unjudged ones count "
         "as not relevant."
     )
-    return [Claim("pool", said, (("pool", audit_sentences.sentences(report.audit)[0]),))]
+    return [Claim("pool", words, (("pool", audit_sentences.sentences(report.audit)[0]),))]

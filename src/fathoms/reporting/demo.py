@@ -11,21 +11,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fathoms.comparison.audit import run_audit
-from fathoms.comparison.audit_result import Audit
-from fathoms.comparison.compare import Comparison, run_comparison
-from fathoms.comparison.correlation import correlation
-from fathoms.comparison.names import VERDICTS
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Runs, read_runs
 from fathoms.data.simulate import Collection, simulate
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.experiment.base import BaseExperiment, ReadingOptions
-from fathoms.experiment.evaluate import Evaluation, run_evaluation
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.reading import ReadingOptions
+from fathoms.inference.correlation import correlation
+from fathoms.inference.names import VERDICTS
+from fathoms.judging.documents_to_judge import known
 from fathoms.judging.engine import Engine
-from fathoms.judging.log import JudgingSettings
-from fathoms.judging.session import known
+from fathoms.judging.events import JudgingSettings
+from fathoms.questions.audit.analysis import run_audit
+from fathoms.questions.audit.result import Audit
+from fathoms.questions.compare.analysis import run_comparison
+from fathoms.questions.compare.result import Comparison
+from fathoms.questions.eval.analysis import Evaluation, run_evaluation
 
 MEASURE = "AP"
 POOL_DEPTH = 5
@@ -95,15 +97,15 @@ def demonstrate(
         return run_evaluation(BaseExperiment(judgments, runs, **how), measures, by_topic=True)
 
     settings = JudgingSettings()
-    found = candidates(runs, None, settings.ties, settings.precision, qrels.topics)
-    relevant = found.judged_by(complete, settings.rel)[1]
-    unjudged = np.flatnonzero(~found.judged_by(qrels, settings.rel)[0])
-    of_all = scored(with_judgments(qrels, found, unjudged, relevant))
+    pooled = candidates(runs, None, settings.ties, settings.precision, qrels.topics)
+    relevant = pooled.judged_by(complete, settings.rel)[1]
+    unjudged = np.flatnonzero(~pooled.judged_by(qrels, settings.rel)[0])
+    of_all = scored(with_judgments(qrels, pooled, unjudged, relevant))
     truth = _means(of_all)
     before = run_evaluation(experiment, measures)
     compared = run_comparison(experiment, measures)
-    differences = pair_truths(found, qrels, relevant, np.stack([run.scores[measures[0]].score for run in of_all.runs]))
-    judged = judge(found, qrels, relevant, truth, budget, settings.strategy)
+    differences = pair_truths(pooled, qrels, relevant, np.stack([run.scores[measures[0]].score for run in of_all.runs]))
+    judged = judge(pooled, qrels, relevant, truth, budget, settings.strategy)
     return Demo(
         collection=collection,
         qrels=qrels,
@@ -112,21 +114,21 @@ def demonstrate(
         scores=_means(before),
         truth=truth,
         complete=_means(scored(complete)),
-        unretrieved=int(found.relevant_elsewhere(complete, settings.rel).sum()),
+        unretrieved=int(pooled.relevant_elsewhere(complete, settings.rel).sum()),
         compared=compared,
         right=_right(compared, list(runs), differences),
         audit=run_audit(experiment),
-        documents=len(found),
-        inside=len(known(found, qrels)),
-        start=judge(found, qrels, relevant, truth, 0, settings.strategy),
+        documents=len(pooled),
+        inside=len(known(pooled, qrels)),
+        start=judge(pooled, qrels, relevant, truth, 0, settings.strategy),
         judged=judged,
         scores_after=_means(scored(judged.qrels)),
-        pooled=judge(found, qrels, relevant, truth, judged.made, "pool", to_the_end=True),
+        pooled=judge(pooled, qrels, relevant, truth, judged.made, "pool", to_the_end=True),
     )
 
 
 def judge(
-    found: Candidates,
+    pooled: Candidates,
     qrels: Qrels,
     relevant: Bools,
     truth: Floats,
@@ -136,9 +138,9 @@ def judge(
     to_the_end: bool = False,
 ) -> JudgingOutcome:
     """Judge by the truth until all pairs are settled or the budget is spent; `to_the_end` spends all of it."""
-    before = list(known(found, qrels).items())
-    elsewhere = found.judged_elsewhere(qrels, np.array([0.0, 1.0]))
-    engine = Engine(found, strategy, elsewhere=elsewhere, imported=len(before))
+    before = list(known(pooled, qrels).items())
+    elsewhere = pooled.judged_elsewhere(qrels, np.array([0.0, 1.0]))
+    engine = Engine(pooled, strategy, elsewhere=elsewhere, imported=len(before))
     engine.load(before)
     made: list[int] = []
     while len(made) < budget and (to_the_end or not engine.settled()):
@@ -149,32 +151,32 @@ def judge(
         made.append(number)
     sure = engine.confidence() >= engine.until
     right = sure & (truth[:, None] > truth[None, :])
-    now = with_judgments(qrels, found, np.array(made, dtype=np.int64), relevant)
+    now = with_judgments(qrels, pooled, np.array(made, dtype=np.int64), relevant)
     return JudgingOutcome(len(made), int(sure.sum()), int(right.sum()), engine.expected(), now)
 
 
-def with_judgments(qrels: Qrels, found: Candidates, numbers: Ints, relevant: Bools) -> Qrels:
+def with_judgments(qrels: Qrels, pooled: Candidates, numbers: Ints, relevant: Bools) -> Qrels:
     """The judgments, and those of some more candidates."""
     return Qrels(
         qrels.topics,
-        np.concatenate([qrels.topic, found.topic[numbers]]).astype(np.int32),
-        np.concatenate([qrels.documents, found.documents[numbers]]),
+        np.concatenate([qrels.topic, pooled.topic[numbers]]).astype(np.int32),
+        np.concatenate([qrels.documents, pooled.documents[numbers]]),
         np.concatenate([qrels.grades, relevant[numbers].astype(np.float64)]),
     )
 
 
-def pair_truths(found: Candidates, qrels: Qrels, relevant: Bools, scores: Floats) -> Floats:
+def pair_truths(pooled: Candidates, qrels: Qrels, relevant: Bools, scores: Floats) -> Floats:
     """[a, b]: the difference of AP of two systems with all documents of these two judged.
 
     `scores` are AP [system, topic] with the documents of all systems judged. With those of two, all that changes is the
     number of relevant documents, by which AP divides.
     """
-    block = found.block()
-    new = block.values(relevant & ~found.judged_by(qrels)[0])
+    block = pooled.block()
+    new = block.values(relevant & ~pooled.judged_by(qrels)[0])
     already = np.array([((qrels.topic == number) & (qrels.grades >= 1)).sum() for number in range(len(qrels.topics))])
     retrieved = block.rank > 0
     total = already + new.sum(axis=1)
-    n = len(found.names)
+    n = len(pooled.names)
     differences = np.zeros((n, n))
     for a in range(n):
         for b in range(n):
@@ -190,9 +192,9 @@ def _means(scored: Evaluation) -> Floats:
 def _right(compared: Comparison, names: Sequence[str], differences: Floats) -> dict[str, tuple[int, int]]:
     """How many pairs of each verdict are in the true order; equal means have no order to be true."""
     place = {name: number for number, name in enumerate(names)}
-    found = {}
+    right: dict[str, tuple[int, int]] = {}
     for verdict in VERDICTS[:-1]:
         pairs = [pair for pair in compared.pairs if pair.verdict == verdict]
         truths = [differences[place[pair.run_a], place[pair.run_b]] for pair in pairs]
-        found[verdict] = (sum(p.diff * true > 0 for p, true in zip(pairs, truths, strict=True)), len(pairs))
-    return found
+        right[verdict] = (sum(p.diff * true > 0 for p, true in zip(pairs, truths, strict=True)), len(pairs))
+    return right

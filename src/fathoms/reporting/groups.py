@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fathoms.comparison.sentences import CLAIMS, group_sentences
 from fathoms.data.topic_groups import TopicGroups
-from fathoms.experiment import remarks
+from fathoms.inference.names import SIGNIFICANT
 from fathoms.measures.base import Measure
+from fathoms.questions.compare.words import group_sentences
+from fathoms.questions.eval import words as remarks
 from fathoms.reporting.parts import number, paragraphs, table
 
 if TYPE_CHECKING:
@@ -20,9 +21,9 @@ def groups(report: Report, i: int, measure: Measure) -> str:
     """The worst group in a sentence, then each run in each group, then what can be claimed there."""
     of = report.evaluation.groups
     assert of is not None
-    said = remarks.group_sentences(report.evaluation, measure)
-    said += [] if report.comparison is None else group_sentences(report.comparison, measure.name)
-    return paragraphs(said) + _scores(report, i, measure, of) + _verdicts(report, i, measure)
+    sentences = remarks.group_sentences(report.evaluation, measure)
+    sentences += [] if report.comparison is None else group_sentences(report.comparison, measure.name)
+    return paragraphs(sentences) + _scores(report, i, measure, of) + _verdicts(report, i, measure)
 
 
 def _scores(report: Report, i: int, measure: Measure, of: TopicGroups) -> str:
@@ -54,7 +55,7 @@ def _verdicts(report: Report, i: int, measure: Measure) -> str:
     if report.comparison is None:
         return ""
     pairs = [pair for pair in report.comparison.by_group if pair.measure == measure.name]
-    pairs.sort(key=lambda pair: (pair.verdict not in CLAIMS, pair.p_corrected))
+    pairs.sort(key=lambda pair: (pair.verdict not in SIGNIFICANT, pair.p_corrected))
     rows = [
         [
             *(pair.run_a, pair.run_b, pair.group, pair.verdict),

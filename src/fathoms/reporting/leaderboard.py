@@ -5,12 +5,12 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from fathoms.comparison.rank_sentences import about, described, outlook, span
+from fathoms.base.text import pluralise
+from fathoms.questions.rank.words import about, described, leaders, outlook, span
 from fathoms.reporting.parts import number, paragraphs, text
-from fathoms.text import pluralise
 
 if TYPE_CHECKING:
-    from fathoms.comparison.rank import Ranking, Standing
+    from fathoms.questions.rank.analysis import Ranking, Standing
 
 # Beside the report's own style, whose bars are of scores.
 STYLE = """
@@ -41,24 +41,24 @@ def leaderboard(result: Ranking) -> str:
 
 def _section(result: Ranking, place: int) -> str:
     measure = result.measures[place].name
-    found = result.of(measure)
-    possible, likely = found[0].rank_low is not None, found[0].likely_rank is not None
-    grouped = any(one.group for one in found) and max(len(one.group) for one in found) <= 8
-    titles = ["rank", "run", "score", *(["group"] if grouped else []), f"1 to {len(found)}", "over topics"]
+    standings = result.of(measure)
+    possible, likely = standings[0].rank_low is not None, standings[0].likely_rank is not None
+    grouped = any(standing.group for standing in standings) and max(len(standing.group) for standing in standings) <= 8
+    titles = ["rank", "run", "score", *(["group"] if grouped else []), f"1 to {len(standings)}", "over topics"]
     titles += [*(["estimate", "likely"] if likely else []), *(["possible"] if possible else [])]
     rows = []
-    for one in found:
-        cells = [str(one.rank), text(one.run), number(one.score), *([one.group] if grouped else [])]
-        cells += [_bar(one, len(found)), span(one.rank_ci_low, one.rank_ci_high)]
+    for standing in standings:
+        cells = [str(standing.rank), text(standing.run), number(standing.score), *([standing.group] if grouped else [])]
+        cells += [_bar(standing, len(standings)), span(standing.rank_ci_low, standing.rank_ci_high)]
         if likely:
-            reach = span(one.likely_rank_low, one.likely_rank_high)
-            alone = one.likely_rank is None or reach == str(one.likely_rank)
-            cells += [number(one.estimate), reach if alone else f"{one.likely_rank} ({reach})"]
-        cells += [span(one.rank_low, one.rank_high)] if possible else []
+            reach = span(standing.likely_rank_low, standing.likely_rank_high)
+            alone = standing.likely_rank is None or reach == str(standing.likely_rank)
+            cells += [number(standing.estimate), reach if alone else f"{standing.likely_rank} ({reach})"]
+        cells += [span(standing.rank_low, standing.rank_high)] if possible else []
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    answer = " ".join([result.answer[place].removeprefix(f"{measure}: "), *outlook(result, measure)])
+    answer = " ".join([leaders(result, measure), *outlook(result, measure)])
     return (
         f"<section><h2>{text(measure)}</h2>{paragraphs([answer])}{_legend(result, likely, possible)}{table}</section>"
     )
@@ -73,7 +73,7 @@ def _legend(result: Ranking, likely: bool, possible: bool) -> str:
     return f'<p class="legend note">{"".join(f"<span>{key}</span>" for key in keys)}</p>'
 
 
-def _bar(one: Standing, n: int) -> str:
+def _bar(standing: Standing, n: int) -> str:
     """All ranks from left to right, each as broad as the next."""
 
     def part(kind: str, low: int | None, high: int | None) -> str:
@@ -81,7 +81,9 @@ def _bar(one: Standing, n: int) -> str:
             return ""
         return f'<i class="{kind}" style="left:{100 * (low - 1) / n:.2f}%;width:{100 * (high - low + 1) / n:.2f}%"></i>'
 
-    parts = part("topics", one.rank_ci_low, one.rank_ci_high) + part("all", one.rank_low, one.rank_high)
-    parts += part("likely", one.likely_rank_low, one.likely_rank_high)
-    dot = f'<i class="score" style="left:{100 * (one.rank - 0.5) / n:.2f}%"></i>'
-    return f'<span class="bar" title="{text(described(one))}">{parts}{dot}</span>'
+    parts = part("topics", standing.rank_ci_low, standing.rank_ci_high) + part(
+        "all", standing.rank_low, standing.rank_high
+    )
+    parts += part("likely", standing.likely_rank_low, standing.likely_rank_high)
+    dot = f'<i class="score" style="left:{100 * (standing.rank - 0.5) / n:.2f}%"></i>'
+    return f'<span class="bar" title="{text(described(standing))}">{parts}{dot}</span>'

@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from fathoms.base.errors import FathomsError
+from fathoms.base.text import pluralise
 from fathoms.data.document_values import read_values
-from fathoms.errors import FathomsError
 from fathoms.estimate.probabilities import label_columns
-from fathoms.evidence.candidates import gathered
 from fathoms.evidence.evidence import Floats
 from fathoms.experiment.assumed_pool import infer_pool
 from fathoms.experiment.base import BaseExperiment
 from fathoms.judging.beliefs import check_judging
-from fathoms.judging.log import JudgingSettings
-from fathoms.judging.session import engine_for, known
+from fathoms.judging.documents_to_judge import known
+from fathoms.judging.events import JudgingSettings
+from fathoms.judging.session import engine_for
 from fathoms.measures.base import Measure
-from fathoms.text import pluralise
 
 FIRST = 20  # documents to judge first that are listed
 
@@ -80,22 +80,22 @@ def judging_of(
         max_grade=max(1, int(qrels.max_grade)),
         measures=(measure.name,),
     )
-    found = gathered(list(names), [experiment.ranked(name) for name in names], qrels.topics, settings.depth)
+    table = experiment.documents(names, settings.depth)
     # The pool of these runs, as the command sees it, and not that of all runs.
     pool = infer_pool({name: experiment.surveys()[name].judged for name in names})
-    tables = [read_values(one, lenient=experiment.lenient) for one in labels]
-    values = label_columns(tables, found, found.judged_by(qrels)[0], [])
-    engine = engine_for(settings, found, qrels, values, pool.depth if pool.known else 0, None)
-    engine.load(list(known(found, qrels).items()))
+    tables = [read_values(source, lenient=experiment.lenient) for source in labels]
+    values = label_columns(tables, table, table.judged, [])
+    engine = engine_for(settings, table, qrels, values, pool.depth if pool.known else 0, None)
+    engine.load(list(known(table, qrels).items()))
     block, max_change = engine.block, engine.max_change()
     chance = np.zeros(block.number.shape)
     chance[block.present] = engine.probabilities()[1]
 
     def informative(topic: int, column: int) -> Informative:
-        document = found.documents[block.number[topic, column]].decode(errors="surrogateescape")
+        document = table.documents[block.number[topic, column]].decode(errors="surrogateescape")
         ranks = {name: int(rank) for name, rank in zip(block.names, block.rank[topic, :, column], strict=True) if rank}
         return Informative(
-            found.topics[topic], document, chance[topic, column], float(max_change[topic, column]), ranks
+            table.topics[topic], document, chance[topic, column], float(max_change[topic, column]), ranks
         )
 
     place = {number: divmod(at, block.number.shape[1]) for at, number in enumerate(block.number.ravel().tolist())}

@@ -7,16 +7,16 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
-from fathoms import charts
-from fathoms.comparison import tie_sentences
-from fathoms.parallel import parallel_map
+from fathoms.base import charts
+from fathoms.base.parallel import parallel_map
+from fathoms.base.text import pluralise
+from fathoms.questions.ties import words as tie_sentences
 from fathoms.reporting import sections, summary
 from fathoms.reporting.changes import changes
 from fathoms.reporting.groups import groups
 from fathoms.reporting.parts import by_measure, paragraphs, section, text
 from fathoms.reporting.pool import pool
 from fathoms.reporting.script_data import as_json, data
-from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report
@@ -121,9 +121,9 @@ def sections_of(report: Report) -> list[Section]:
     """Those of every report, and those that were asked for."""
     shown = list(SECTIONS)
     if report.changes is not None:
-        found, diff = report.changes, report.changes.diff
+        shown_changes, diff = report.changes, report.changes.diff
         title, lead = f"What changed from {diff.run_a} to {diff.run_b}", "The first 10 of both, topic by topic."
-        shown.insert(4, Section("changes", "Changes", title, lead, partial(changes, found)))
+        shown.insert(4, Section("changes", "Changes", title, lead, partial(changes, shown_changes)))
     if report.evaluation.groups is not None:
         lead = "How the systems do on each group of topics, and what can be claimed there."
         body = partial(by_measure, part=groups)
@@ -144,18 +144,23 @@ def page(report: Report) -> str:
         for i, measure in enumerate(report.measures)
     )
     shown = sections_of(report)
-    links = "".join(f'<a href="#{name}">{label}</a>' for name, label in (SUMMARY, *(one[:2] for one in shown)))
+    links = "".join(
+        f'<a href="#{name}">{label}</a>' for name, label in (SUMMARY, *(shown_section[:2] for shown_section in shown))
+    )
     missing = "" if charts.available() else f'<p class="missing">{NO_CHARTS}</p>'
     first = summary.summary(report)  # before the others, which then need not work out the same again
     bodies = parallel_map(
-        lambda one: one.body(report),
+        lambda shown_section: shown_section.body(report),
         shown,
         workers=report.options.workers,
         threads=False,  # altair's settings are those of the process
     )
     parts = [
         f'<section id="{SUMMARY[0]}">{missing}{first}</section>',
-        *(section(one.name, one.title, one.lead, body) for one, body in zip(shown, bodies, strict=True)),
+        *(
+            section(shown_section.name, shown_section.title, shown_section.lead, body)
+            for shown_section, body in zip(shown, bodies, strict=True)
+        ),
     ]
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
     return f"""<!DOCTYPE html>

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fathoms import charts
+from fathoms.base import charts
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report

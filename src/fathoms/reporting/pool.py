@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fathoms.comparison import audit_sentences
-from fathoms.comparison.audit_findings import SHARE_DEPTHS, as_percent, changes
-from fathoms.comparison.audit_result import Audit
 from fathoms.measures.base import Measure
+from fathoms.questions.audit import words as audit_sentences
+from fathoms.questions.audit.findings import SHARE_DEPTHS, as_percent, changes
+from fathoms.questions.audit.result import Audit
 from fathoms.reporting.parts import by_measure, details, drawn, figure, number, paragraphs, table, text
 
 if TYPE_CHECKING:
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 
 def pool(report: Report) -> str:
-    found = report.audit
-    if found is None:
+    audit = report.audit
+    if audit is None:
         return f"<p>{text(report.audit_problem)}</p>"
 
     def of_measure(_: Report, i: int, measure: Measure) -> str:
-        said = audit_sentences.sentences(replace(found, measures=[measure]))[:-1]
-        return paragraphs(said) + _left_out(found, i, measure)
+        sentences = audit_sentences.sentences(replace(audit, measures=[measure]))[:-1]
+        return paragraphs(sentences) + _left_out(audit, i, measure)
 
-    return by_measure(report, of_measure) + _judged(found)
+    return by_measure(report, of_measure) + _judged(audit)
 
 
-def _judged(found: Audit) -> str:
+def _judged(audit: Audit) -> str:
     """What is judged and found, whatever the measure."""
-    last = next((step for step in reversed(found.steps) if step.rate is not None), None)
-    at_ten = found.share(found.others or found.contributing, 10)
-    whom = "runs that did not contribute" if found.others else "runs"
+    last = next((step for step in reversed(audit.steps) if step.rate is not None), None)
+    at_ten = audit.share(audit.others or audit.contributing, 10)
+    whom = "runs that did not contribute" if audit.others else "runs"
     judged = (
         "Judged share of the top k"
         if at_ten is None
@@ -40,12 +40,12 @@ def _judged(found: Audit) -> str:
     )
     body = '<div class="two">'
     body += figure(
-        drawn(found.chart, "judged"),
+        drawn(audit.chart, "judged"),
         "judged-share",
         judged,
     )
     body += figure(
-        drawn(found.chart, "relevant"),
+        drawn(audit.chart, "relevant"),
         "found-by-depth",
         "Relevant documents by pool depth"
         + ("" if last is None or last.rate is None else f": of those judged last, {last.rate:.1%} are relevant"),
@@ -53,7 +53,7 @@ def _judged(found: Audit) -> str:
     rows = [
         [name, *((as_percent(share), share) if share is not None else ("", -1) for share in by.values())]
         for name, by in sorted(
-            found.shares.items(), key=lambda item: (-1.0 if item[1][10] is None else item[1][10], item[0])
+            audit.shares.items(), key=lambda item: (-1.0 if item[1][10] is None else item[1][10], item[0])
         )
     ]
     header = ["run", *(f"top {k}" for k in SHARE_DEPTHS)]
@@ -61,22 +61,22 @@ def _judged(found: Audit) -> str:
     return body + "</div>" + details("Judged share of every run", shown)
 
 
-def _left_out(found: Audit, i: int, measure: Measure) -> str:
-    if not found.run_out:
+def _left_out(audit: Audit, i: int, measure: Measure) -> str:
+    if not audit.run_out:
         return ""
-    if measure.name not in {one.measure for one in found.run_out}:
+    if measure.name not in {left_out.measure for left_out in audit.run_out}:
         return paragraphs([f"Leaving runs out of the pool: nothing is known for {measure.name}."])
     rows = []
-    for kind, left in (("one run", found.run_out), ("a whole team", found.group_out)):
-        for one in changes([gone for gone in left if gone.measure == measure.name]):
-            percent = "" if one.percent is None else f"{one.percent.mean:+z.2f}"
-            rows.append([kind, percent, number(one.median, "+.2f"), f"{one.rank.mean:.2f}"])
-    dots = [one for one in found.run_out if one.measure == measure.name and one.percent is not None]
-    worst = max((abs(one.percent or 0.0) for one in dots), default=0.0)
+    for kind, left in (("one run", audit.run_out), ("a whole team", audit.group_out)):
+        for change in changes([gone for gone in left if gone.measure == measure.name]):
+            percent = "" if change.percent is None else f"{change.percent.mean:+z.2f}"
+            rows.append([kind, percent, number(change.median, "+.2f"), f"{change.rank.mean:.2f}"])
+    dots = [left_out for left_out in audit.run_out if left_out.measure == measure.name and left_out.percent is not None]
+    worst = max((abs(left_out.percent or 0.0) for left_out in dots), default=0.0)
     return (
         '<div class="two">'
         + figure(
-            drawn(found.chart, "left_out", measure=measure.name),
+            drawn(audit.chart, "left_out", measure=measure.name),
             f"left-out-{i}",
             f"Had it not contributed, a run would see its {measure.name} change by up to {worst:.1f}%",
             "One dot per contributing run, scored again without the judgments that only it had brought.",

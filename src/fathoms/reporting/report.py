@@ -15,33 +15,33 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from fathoms import choices
-from fathoms.choices import checked
-from fathoms.comparison.audit import run_audit
-from fathoms.comparison.audit_findings import STEPS
-from fathoms.comparison.audit_result import Audit
-from fathoms.comparison.compare import Comparison, Pair, run_comparison
-from fathoms.comparison.depth import DepthAnalysis, DepthScores, reference_depth, scores_by_depth, volatility
-from fathoms.comparison.diff import Diff
-from fathoms.comparison.fragility import fragility
-from fathoms.comparison.observed import Observed, estimates_if_quick, observe, without_pair
-from fathoms.comparison.ranges import Universe
-from fathoms.comparison.rank import Ranking, Standing, ranked_universe, ranking_of
-from fathoms.comparison.tie_effects import TieReport
-from fathoms.comparison.ties import run_tie_analysis
-from fathoms.data.files import whole_file
+from fathoms.base.errors import FathomsError
+from fathoms.base.files import check_writable, whole_file
+from fathoms.base.parallel import parallel_map
+from fathoms.base.result import Result
 from fathoms.data.qrels import Qrels
-from fathoms.errors import FathomsError
 from fathoms.estimate.names import LEVEL
-from fathoms.estimate.predict import run_prediction
-from fathoms.estimate.prediction_sentences import calibrated_sentences
+from fathoms.estimate.words import calibrated_sentences
 from fathoms.evidence.evidence import Floats
 from fathoms.experiment.base import BaseExperiment, Options
-from fathoms.experiment.evaluate import Evaluation, RunScores, run_evaluation
-from fathoms.experiment.result import Result
+from fathoms.experiment.run_scores import RunScores
 from fathoms.judging.texts import TextSources, open_texts
 from fathoms.measures.base import Measure
-from fathoms.parallel import parallel_map
+from fathoms.pairs.difference_ranges import Universe
+from fathoms.pairs.fragility import fragility
+from fathoms.pairs.scored_runs import Observed, asked_universe, estimates_if_quick, observe, range_pairs, without_pair
+from fathoms.questions.audit.analysis import run_audit
+from fathoms.questions.audit.findings import STEPS
+from fathoms.questions.audit.result import Audit
+from fathoms.questions.compare.analysis import run_comparison
+from fathoms.questions.compare.result import Comparison, Pair
+from fathoms.questions.depth.analysis import DepthAnalysis, DepthScores, reference_depth, scores_by_depth, volatility
+from fathoms.questions.diff.result import Diff
+from fathoms.questions.eval.analysis import Evaluation, run_evaluation
+from fathoms.questions.predict.analysis import run_prediction
+from fathoms.questions.rank.analysis import Ranking, Standing, ranking_of
+from fathoms.questions.ties.analysis import run_tie_analysis
+from fathoms.questions.ties.effects import TieReport
 from fathoms.reporting.changes import ShownChanges, shown_diff, shown_documents
 from fathoms.reporting.next_judgments import Judging, judging_of, why_not
 from fathoms.reporting.topic_lists import TopicLists, topic_lists
@@ -51,7 +51,6 @@ from fathoms.version import __version__
 if TYPE_CHECKING:
     import polars as pl
 
-DEFAULT_MEASURES = ("AP", "nDCG@10", "RBP(p=0.8)")
 TOP = 5  # systems for which further judging is forecast: the first and its closest rivals, few enough to be quick
 EXPLAINED = 3  # systems next to the first one, for which the documents that decide are counted
 
@@ -105,8 +104,8 @@ class Report(Result):
         """The summary by each measure; what is said of all of them once."""
         from fathoms.reporting.story import summary
 
-        told = (sentence for measure in self.measures for _, said in summary(self, measure) for sentence in said)
-        return list(dict.fromkeys(told))
+        parts = (sentence for measure in self.measures for _, of_part in summary(self, measure) for sentence in of_part)
+        return list(dict.fromkeys(parts))
 
     def _draw(self, kind: str, measure: str) -> Any:
         """What the page shows, as the results it is made of draw it."""
@@ -159,7 +158,7 @@ class Report(Result):
 
     def standings(self, measure: Measure) -> dict[str, Standing]:
         """The ranks of each run, where there is a ranking."""
-        return {} if self.ranking is None else {one.run: one for one in self.ranking.of(measure.name)}
+        return {} if self.ranking is None else {standing.run: standing for standing in self.ranking.of(measure.name)}
 
     @cached_property
     def _ranked(self) -> dict[str, list[RunScores]]:
@@ -171,10 +170,20 @@ class Report(Result):
 
     @cached_property
     def _pairs(self) -> dict[str, list[Pair]]:
-        found: dict[str, list[Pair]] = {}
+        by_run: dict[str, list[Pair]] = {}
         for pair in [] if self.comparison is None else self.comparison.pairs:
-            found.setdefault(pair.measure, []).append(pair)
-        return found
+            by_run.setdefault(pair.measure, []).append(pair)
+        return by_run
+
+
+def write_report(experiment: BaseExperiment, path: Path | None, measures: Sequence[Measure], **options: Any) -> Report:
+    """A report, written where there is a path. `options` are those of `run_report`."""
+    if path is not None:
+        check_writable(path)
+    report = run_report(experiment, measures, **options)
+    if path is not None:
+        report.write(path)
+    return report
 
 
 def run_report(
@@ -197,11 +206,10 @@ def run_report(
     pairs: it takes longer than all others together, and has all workers. On a cluster they go one after the other, each
     with all workers.
     """
-    checked("alpha", choices.share, alpha)
     experiment.needs_an_order("report")
     measures, options = list(measures), experiment.options
     several = len(experiment.runs) > 1
-    experiment.prepare()
+    experiment.lay_out()
     compared_runs = shown_diff(experiment, diff, measures)
     progress("read")
     scored = run_evaluation(experiment, measures, by_topic=True, own_topics=False)
@@ -221,11 +229,17 @@ def run_report(
         "depth": lambda: _depths(inner, measures),
         "predict": lambda: _of_one(inner, scored, about) if drawn is None and not several else ({}, []),
     }
-    found = parallel_map(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
-    (compared, ranked), (audited, problem), tied, depths, (estimates, about_estimates) = found
+    results = parallel_map(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
+    (compared, ranked), (audited, problem), tied, depths, (estimates, about_estimates) = results
     if compared is not None:
         estimates, about_estimates = compared.estimated, compared.about_estimates
-    said = (scored.notes, compared and compared.notes, tied.notes, depths and depths.notes, audited and audited.notes)
+    notes_of = (
+        scored.notes,
+        compared and compared.notes,
+        tied.notes,
+        depths and depths.notes,
+        audited and audited.notes,
+    )
     made = Report(
         qrels=experiment.qrels,
         options=options,
@@ -243,16 +257,16 @@ def run_report(
         command=command,
         versions=versions(),
         sources=sources(experiment),
-        notes=list(dict.fromkeys(note for notes in said for note in notes or ())),
+        notes=list(dict.fromkeys(note for notes in notes_of for note in notes or ())),
         changes=None if compared_runs is None else ShownChanges(compared_runs, texts),
         lists=lists,
         texts=texts,
     )
     judging = {}
     for measure in measures:
-        asked = judged_between(made, measure, TOP)
-        if asked and not why_not(measure):
-            judging[measure.name] = judging_of(experiment, asked, measure, labels)
+        close_systems = judged_between(made, measure, TOP)
+        if close_systems and not why_not(measure):
+            judging[measure.name] = judging_of(experiment, close_systems, measure, labels)
     progress("judge")
     return replace(made, judging=judging)
 
@@ -266,7 +280,7 @@ def _texts(
     """The texts that are given of all topics and documents on the page; each file is read once."""
     topics, documents = set[str](), set[str]()
     if lists is not None:
-        topics, documents = topics | set(lists.found.topics), documents | set(lists.documents())
+        topics, documents = topics | set(lists.table.topics), documents | set(lists.documents())
     if diff is not None:
         topics, documents = (
             topics | set(diff.topics),
@@ -285,47 +299,41 @@ def _compared(
     first system and those next to it."""
     level = about["level"]
     measures = without_pair(measures)
-    seen = observe(experiment, measures, Universe("all", experiment.options.universe_depth), depths=True)
+    universe = Universe(asked_universe(measures), experiment.options.universe_depth)
+    seen = observe(experiment, measures, universe, depths=True)
     estimates = estimates_if_quick(seen, draws, about["labels"], about["to_depth"])
-    compared = run_comparison(experiment, measures, alpha=alpha, level=level, draws=0, seen=seen, estimates=estimates)
-    asked = {experiment.universe, *(getattr(measure, "universe", None) for measure in measures)}
-    ranked = None
-    if not asked & {"run", "pair"}:
-        universe = ranked_universe(experiment, measures)
-        ranked = ranking_of(replace(seen, universe=universe), estimates, alpha, level)
+    of_pairs = range_pairs(seen, *np.triu_indices(len(seen.names), 1), False, lambda topic: None)
+    made: Any = {"seen": seen, "estimates": estimates, "of_pairs": of_pairs}
+    compared = run_comparison(experiment, measures, alpha=alpha, level=level, draws=0, **made)
+    universes = {experiment.universe, *(getattr(measure, "universe", None) for measure in measures)}
+    ranked = None if "run" in universes else ranking_of(seen, of_pairs, estimates, alpha, level)
     return replace(compared, pairs=_explained(compared, seen)), ranked
 
 
 def _explained(compared: Comparison, seen: Observed) -> list[Pair]:
     """The pairs, with the fragility of some: the first system by each measure against those next to it."""
-    found = {(pair.run_a, pair.run_b, pair.measure): pair for pair in compared.pairs}
+    by_pair = {(pair.run_a, pair.run_b, pair.measure): pair for pair in compared.pairs}
     for measure, values in seen.values.items():
         if measure.range_is not in ("exact", "sound") or measure.needs_pool:
             continue
         means = values.mean(axis=1)
         order = sorted(range(len(means)), key=lambda place: (-means[place], seen.names[place]))
         front = sorted(order[: EXPLAINED + 1])
-        # Further systems are needed only where ranges are over their documents too.
-        systems = front if compared.universe.kind == "pair" else range(len(means))
-        some = replace(
-            seen, names=[seen.names[i] for i in systems], systems=[seen.systems[i] for i in systems], rankings=[]
-        )
         near = [(a, b) for a, b in combinations(front, 2) if order[0] in (a, b)]
         names = [(seen.names[a], seen.names[b], measure.name) for a, b in near]
-        open_ = [i for i, name in enumerate(names) if found[name].reversible not in (None, "no")]
+        open_ = [i for i, name in enumerate(names) if by_pair[name].reversible not in (None, "no")]
         if not open_:
             continue
-        places = np.array([[systems.index(place) for place in near[i]] for i in open_])
-        ranges = replace(some, universe=compared.universe).ranges(places[:, 0], places[:, 1])
-        for i, told in zip(open_, fragility(ranges, measure, means[list(systems)]), strict=True):
-            pair = found[names[i]]
-            found[names[i]] = replace(
+        places = np.array([near[i] for i in open_])
+        ranges = replace(seen, universe=compared.universe).ranges(places[:, 0], places[:, 1])
+        for i, pair_fragility in zip(open_, fragility(ranges, measure, means), strict=True):
+            pair = by_pair[names[i]]
+            by_pair[names[i]] = replace(
                 pair,
-                fragility_low=told.low,
-                fragility_high=told.high,
-                reversible=pair.reversible if told.high is None else "yes",  # by documents that were evaluated
+                fragility_low=pair_fragility.low,
+                fragility_high=pair_fragility.high,
             )
-    return list(found.values())
+    return list(by_pair.values())
 
 
 def _of_one(
@@ -335,10 +343,14 @@ def _of_one(
     ranged = [m for m in scored.measures if all(run.scores[m].high is not None for run in scored.runs)]
     if not ranged:
         return {}, []
-    found = run_prediction(experiment, ranged, **about)
-    said = [] if found.calibrated is None else calibrated_sentences(found.calibrated, found.level)
-    rows = (row for row in found.rows() if row[8] is not None)
-    return {(run, measure): (value, low, high) for run, _, measure, *_, value, low, high in rows}, said
+    prediction = run_prediction(experiment, ranged, **about)
+    about_them = [] if prediction.calibrated is None else calibrated_sentences(prediction.calibrated, prediction.level)
+    estimates = {
+        (row.run, row.measure): (float(row.estimate), row.likely_low, row.likely_high)
+        for row in prediction.estimated
+        if row.likely_low is not None and row.likely_high is not None
+    }
+    return estimates, about_them
 
 
 def _depths(experiment: BaseExperiment, measures: Sequence[Measure]) -> DepthScores | None:
@@ -366,13 +378,13 @@ def _audited(experiment: BaseExperiment, measures: Sequence[Measure]) -> tuple[A
 
 def versions() -> dict[str, str]:
     """Of all that numbers and pictures depend on."""
-    found = {"fathoms": __version__, "Python": platform.python_version()}
+    by_package = {"fathoms": __version__, "Python": platform.python_version()}
     for name in ("numpy", "scipy", "polars", "altair", "vl-convert-python"):
         try:
-            found[name] = version(name)
+            by_package[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            by_package[name] = "not installed"
+    return by_package
 
 
 def sources(experiment: BaseExperiment) -> list[Source]:

@@ -31,17 +31,17 @@ def data(report: Report) -> dict[str, Any]:
     pairs, scores, orders = [], [], []
     cells = 0
     for measure in report.measures:
-        found = report.pairs(measure)
+        of_measure = report.pairs(measure)
         columns = {
-            name: rounded([getattr(p, name) for p in found])
+            name: rounded([getattr(p, name) for p in of_measure])
             for name in ("diff", "diff_low", "diff_high", "ci_low", "ci_high", "estimate", "likely_low", "likely_high")
         }
-        columns["p_holds"] = rounded([p.p_holds for p in found])
-        p = {name: [float(f"{getattr(pair, name):.4g}") for pair in found] for name in ("p", "p_corrected")}
+        columns["p_holds"] = rounded([p.p_holds for p in of_measure])
+        p = {name: [float(f"{getattr(pair, name):.4g}") for pair in of_measure] for name in ("p", "p_corrected")}
         letters = {
-            "verdict": "".join(pair.verdict[0] for pair in found),
-            "missing": "".join(_letter(OBSTACLES, obstacle(pair)) for pair in found),
-            "reversible": "".join((pair.reversible or "-")[0] for pair in found),
+            "verdict": "".join(pair.verdict[0] for pair in of_measure),
+            "missing": "".join(_letter(OBSTACLES, obstacle(pair)) for pair in of_measure),
+            "reversible": "".join((pair.reversible or "-")[0] for pair in of_measure),
         }
         pairs.append({**columns, **p, **letters})
         orders.append([place[run.run] for run in report.ranked(measure)])
@@ -76,7 +76,7 @@ def judged_counts(qrels: Qrels) -> tuple[Any, Any]:
     return qrels.counts[:, qrels.levels >= 1].sum(axis=1), qrels.counts.sum(axis=1)
 
 
-def as_json(found: dict[str, Any]) -> str:
+def as_json(values: dict[str, Any]) -> str:
     """JSON that no name inside it can end."""
-    dumped = json.dumps(found, separators=(",", ":"), allow_nan=False)
+    dumped = json.dumps(values, separators=(",", ":"), allow_nan=False)
     return dumped.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

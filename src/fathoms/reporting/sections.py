@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fathoms import charts
-from fathoms.comparison.audit_findings import as_percent
-from fathoms.comparison.compare import Comparison, Pair, verdict_boxes
-from fathoms.comparison.correlation import correlation, swaps
-from fathoms.comparison.depth import EMPHASISED, panes, reference_depth, volatility_chart
-from fathoms.comparison.names import VERDICTS
-from fathoms.comparison.outliers import outlying
-from fathoms.comparison.rank import Standing
-from fathoms.comparison.rank_sentences import outlook, ranks_over, span
-from fathoms.comparison.sentences import MANY, outside_sentences, range_sentence, sentences_of
-from fathoms.comparison.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
-from fathoms.data.topics import valid_text
-from fathoms.experiment.evaluate import Likely, RunScores
-from fathoms.experiment.remarks import range_sentences
+from fathoms.base import charts
+from fathoms.base.text import pluralise, valid_text
+from fathoms.experiment.run_scores import RunScores
 from fathoms.experiment.topics import some
+from fathoms.inference.correlation import correlation, swaps
+from fathoms.inference.names import CLAIMED, VERDICTS
+from fathoms.inference.outliers import outlying
+from fathoms.inference.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
 from fathoms.measures.base import Measure
+from fathoms.questions.audit.findings import as_percent
+from fathoms.questions.compare.result import Comparison, Pair, verdict_boxes
+from fathoms.questions.compare.words import MANY, outside_sentences, range_sentence, sentences_of
+from fathoms.questions.depth.analysis import EMPHASISED, panes, reference_depth, volatility_chart
+from fathoms.questions.eval.analysis import Likely
+from fathoms.questions.eval.words import range_sentences
+from fathoms.questions.rank.analysis import Standing
+from fathoms.questions.rank.words import outlook, ranks_over, span
 from fathoms.reporting import story
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
 from fathoms.reporting.script_data import judged_counts
-from fathoms.reporting.verdicts import CLAIMED, ahead, chance_of_other, leaders, of_run, other_run
-from fathoms.text import pluralise
+from fathoms.reporting.verdicts import ahead, chance_of_other, leaders, of_run, other_run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -104,14 +104,14 @@ def systems(report: Report, i: int, measure: Measure) -> str:
     )
 
 
-def _rank_cells(one: Standing | None) -> list[tuple[str, float]]:
+def _rank_cells(standing: Standing | None) -> list[tuple[str, float]]:
     """The ranks that a system could have over topics, likely and possible; sorted by the better end."""
-    if one is None:
+    if standing is None:
         return [("", -1.0)] * 3
     ends = (
-        (one.rank_ci_low, one.rank_ci_high),
-        (one.likely_rank_low, one.likely_rank_high),
-        (one.rank_low, one.rank_high),
+        (standing.rank_ci_low, standing.rank_ci_high),
+        (standing.likely_rank_low, standing.likely_rank_high),
+        (standing.rank_low, standing.rank_high),
     )
     return [(span(low, high).replace("-", "\u2013"), (low or -1) + (high or 0) / 1e6) for low, high in ends]
 
@@ -132,7 +132,7 @@ def _rank_chart(report: Report, i: int, measure: Measure) -> str:
         f"{level} confidence set, over topics",
         f"likely ({100 * ranking.level:g}%), over judging",
     )
-    first = [one.run for one in ranking.of(measure.name) if one.rank_ci_low == 1]
+    first = [standing.run for standing in ranking.of(measure.name) if standing.rank_ci_low == 1]
     title = f"{pluralise(len(first), 'system')} of {len(frame):,} may be first by {measure.name} on topics like these"
     note = " ".join([*ranks_over(ranking), *outlook(ranking, measure.name)])
     shown = figure(chart, f"ranks-{i}", title, note, kind=_size(len(frame)))
@@ -159,19 +159,13 @@ def _labelled(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _leading(report: Report, measure: Measure, means: Sequence[dict[str, float | None]]) -> str:
-    """Who has the highest mean, and how many ranges overlap with its own, where there are ranges."""
+    """Who has the highest mean, and its range, where there is one."""
     first, *shared = leaders(report, measure)
     leads = f"{first} shares the highest {measure.name}" if shared else f"{first} has the highest {measure.name}"
     if len(means) == 1:
         return f"{measure.name} of {first}"
-    highs = [mean["high"] for mean in means[1:]]
-    low = means[0]["low"]
-    if low is None or any(high is None for high in highs):
-        return leads
-    overlapping = sum(high >= low for high in highs if high is not None)
-    if overlapping == len(highs) > 1:
-        return f"{leads}; the ranges of all {len(highs):,} other systems overlap its own"
-    return f"{leads}; the ranges of {overlapping:,} of {pluralise(len(highs), 'other system')} overlap its own"
+    low, high = means[0]["low"], means[0]["high"]
+    return leads if low is None or high is None else f"{leads}; its range is {low:.4f} to {high:.4f}"
 
 
 def _bar(mean: dict[str, float | None], likely: Likely, top: float) -> str:
@@ -202,9 +196,10 @@ def comparisons(report: Report, i: int, measure: Measure) -> str:
         "Each cell compares the system of its row with that of its column, both in order of score, so the matrix is "
         "the same on both sides of its diagonal. Point at a cell to see the pair; click to keep it in the table."
     )
-    said = [] if report.comparison is None else _about_pairs(report.comparison, pairs, measure)
+    sentences = [] if report.comparison is None else _about_pairs(report.comparison, pairs, measure)
     shown = figure(drawn(charts.verdict_matrix, frame, names), f"matrix-{i}", title, kind="matrix")
-    return f'<div class="two">{shown}<div>{_words(pairs)}{paragraphs(said)}<p class="note">{text(note)}</p></div></div>'
+    explained = f'{_words(pairs)}{paragraphs(sentences)}<p class="note">{text(note)}</p>'
+    return f'<div class="two">{shown}<div>{explained}</div></div>'
 
 
 def _about_pairs(made: Comparison, pairs: Sequence[Pair], measure: Measure) -> list[str]:
@@ -212,23 +207,25 @@ def _about_pairs(made: Comparison, pairs: Sequence[Pair], measure: Measure) -> l
     if len(pairs) <= MANY:
         return [*sentences_of(made, measure.name), *outside_sentences(made, pairs)]
     correction = CORRECTION_METHODS[made.correction].title
-    said = [
+    sentences = [
         f"{SIGNIFICANCE_TESTS[made.test].title}, {correction}-corrected over {len(pairs):,} pairs, alpha {made.alpha:g}"
     ]
     proved = sum(pair.verdict == "open" and pair.reversible == "no" for pair in pairs)
     if proved:
-        said.append(f"of the open ones, no judging and no tie order reverses {proved:,} on these topics")
+        sentences.append(
+            f"of the open ones, no judging of the two systems' documents and no tie order reverses {proved:,} on these "
+            "topics"
+        )
     moved = sum(bool(pair.depths_reversed) and pair.verdict != "open" for pair in pairs)
     if moved:
-        said.append(
-            f"at some other depth, {moved:,} of those not open {'is' if moved == 1 else 'are'} in the opposite order"
-        )
-    return [f"{measure.name}: {'; '.join(said)}."]
+        sentences.append(f"in {moved:,} of those not open the other system leads at another depth")
+    return [f"{measure.name}: {'; '.join(sentences)}."]
 
 
 MISSING = """<p>What keeps a pair from being claimed: <b>topics</b>, the difference is not significant;
 <b>judging</b>, further judging may undo it, or may make it significant; <b>ties</b>, another order of tied documents
-may undo it. Topics and judging are two questions: a difference that no judging reverses (<i>reversible</i>: no) can
+may undo it. Topics and judging are two questions: a difference that no judging of the two
+systems' documents reverses (<i>reversible</i>: no) can
 still be too uneven over topics to be significant.</p>"""
 
 
@@ -250,18 +247,18 @@ aria-label="Find one system or two"><span id="pair-verdicts"></span></div><div c
 def topics(report: Report, i: int, measure: Measure) -> str:
     import polars as pl
 
-    found = report.evaluation
-    if not found.same_topics:
+    evaluation = report.evaluation
+    if not evaluation.same_topics:
         return "<p>The runs were scored on different topics, so they are not laid side by side.</p>"
-    names = found.runs[0].topics
+    names = evaluation.runs[0].topics
     widths: dict[str, float] = {}
-    if all(run.scores[measure].high is not None for run in found.runs):
-        ranges = np.stack([run.scores[measure].high - run.scores[measure].low for run in found.runs])  # type: ignore[operator]
+    if all(run.scores[measure].high is not None for run in evaluation.runs):
+        ranges = np.stack([run.scores[measure].high - run.scores[measure].low for run in evaluation.runs])  # type: ignore[operator]
         widths = dict(zip(names, ranges.mean(axis=0).tolist(), strict=True))
     relevant, judged = judged_counts(report.qrels)
-    frame = found.topic_points(measure)
-    order = np.argsort(-np.median([run.scores[measure].score for run in found.runs], axis=0), kind="stable")
-    agree = _agreement(found.runs, measure)
+    frame = evaluation.topic_points(measure)
+    order = np.argsort(-np.median([run.scores[measure].score for run in evaluation.runs], axis=0), kind="stable")
+    agree = _agreement(evaluation.runs, measure)
     rows = []
     for t, point in zip(order.tolist(), frame.iter_rows(named=True), strict=True):
         at = report.qrels.index[names[t]]
@@ -303,8 +300,8 @@ def _agreement(runs: Sequence[RunScores], measure: Measure) -> list[float | None
     if n < 2 or len(runs) < 3:
         return [None] * n
     others = (scores.sum(axis=1, keepdims=True) - scores) / (n - 1)
-    found = [correlation(scores[:, t], others[:, t]) for t in range(n)]
-    return [None if np.isnan(tau) else float(tau) for tau in found]
+    taus = [correlation(scores[:, t], others[:, t]) for t in range(n)]
+    return [None if np.isnan(tau) else float(tau) for tau in taus]
 
 
 def _odd_topics(names: Sequence[str], agreement: Sequence[float | None]) -> str:
@@ -376,9 +373,9 @@ def depth(report: Report, i: int, measure: Measure) -> str:
 def tied(report: Report, i: int, measure: Measure) -> str:
     import polars as pl
 
-    found = report.ties
-    scores = found.scores
-    frame = scores.filter(scores["measure"] == measure.name).join(found.anomalies, on="run")
+    ties = report.ties
+    scores = ties.scores
+    frame = scores.filter(scores["measure"] == measure.name).join(ties.anomalies, on="run")
     moved = int(((frame["optimistic"] - frame["pessimistic"]) > 1e-9).sum())
     body = ""
     if moved:
@@ -392,7 +389,7 @@ def tied(report: Report, i: int, measure: Measure) -> str:
             f"Ties move the {measure.name} of {pluralise(moved, 'run')}; the higher up, the further",
             "Each run from its pessimistic to its optimistic order; circle: trec_eval's, triangle: the mean over all.",
         )
-    rows = [row for row in found.rows("pairs", [measure]) if row[-1] == "changes"]
+    rows = [row for row in ties.rows("pairs", [measure]) if row[-1] == "changes"]
     if rows:
         header = ["run A", "run B", "trec", "file order", "score-rank", "expected", "minimum", "maximum"]
         shown = [[a, b, *(number(value, "+.4f") for value in values)] for a, b, _, *values, _ in rows[:SHOWN]]
@@ -411,44 +408,46 @@ def guidelines(report: Report) -> str:
     if report.audit is None:
         return f"<p>{text(report.audit_problem)}</p>"
     items = "".join(
-        f'<li><span class="badge {one.status.split()[0]}">{text(one.status)}</span><b>{text(one.name)}</b> '
-        f"{text(one.evidence)}</li>"
-        for one in report.audit.guidelines
+        f'<li><span class="badge {guideline.status.split()[0]}">{text(guideline.status)}</span>'
+        f"<b>{text(guideline.name)}</b> {text(guideline.evidence)}</li>"
+        for guideline in report.audit.guidelines
     )
     return f'<ol class="guidelines">{items}</ol>'
 
 
 def judge(report: Report, i: int, measure: Measure) -> str:
-    found = report.judging.get(measure.name)
+    judging = report.judging.get(measure.name)
     if report.comparison is None:
         return "<p>There is only one system, so there is nothing to compare.</p>"
     body = paragraphs(story.judging_sentences(report, measure))
-    if found is None:
+    if judging is None:
         return body
-    body += f"<p>To go on there:</p><pre><code>{text(found.command)}</code></pre>"
-    first, *others = found.systems
+    body += f"<p>To go on there:</p><pre><code>{text(judging.command)}</code></pre>"
+    first, *others = judging.systems
     chances = {other_run(pair, first): 1 - chance_of_other(pair, first) for pair in of_run(report, measure, first)}
     estimated = any(pair.p_better is not None for pair in of_run(report, measure, first))
     header = ["system", "estimate", "likely low", "likely high", "P(first ahead), estimate", "P(first ahead), judge"]
     rows: list[list[Any]] = []
-    for b, name in enumerate(found.systems):
+    for b, name in enumerate(judging.systems):
         likely = report.estimates.get((name, measure.name), (None, None, None))
-        cells = ["", ""] if not b else [_heat(chances[name]) if estimated else "", _heat(float(found.confidence[0, b]))]
+        cells = (
+            ["", ""] if not b else [_heat(chances[name]) if estimated else "", _heat(float(judging.confidence[0, b]))]
+        )
         rows.append([name, *map(number, likely), *cells])
     documents = [
         [
-            (f'<a href="{topic_link(one.topic)}">{text(one.topic)}</a>', one.topic),
-            one.document,
-            ", ".join(f"{name} {rank}" for name, rank in one.ranks.items()),
-            f"{one.chance:.2f}",
-            f"{one.max_change:.4f}",
+            (f'<a href="{topic_link(document.topic)}">{text(document.topic)}</a>', document.topic),
+            document.document,
+            ", ".join(f"{name} {rank}" for name, rank in document.ranks.items()),
+            f"{document.chance:.2f}",
+            f"{document.max_change:.4f}",
         ]
-        for one in found.first
+        for document in judging.first
     ]
     body += f"<h3>Is {text(first)} ahead of {text(some(others))} by {text(measure.name)}, on these topics?</h3>"
     note = (
         "Estimate and its probability: the documents of all systems judged, as everywhere in this report. Judge: what "
-        f"fathoms judge knows from the documents of these {len(found.systems)} systems in the first {found.depth} "
+        f"fathoms judge knows from the documents of these {len(judging.systems)} systems in the first {judging.depth} "
         "places, by which it chooses the next one and stops."
     )
     body += table(f"confidence-{i}", header, rows, note=note)
@@ -483,7 +482,7 @@ def method(report: Report) -> str:
 <dt>estimate, likely low, likely high</dt><dd>the score to expect once judging has gone to the depth named under
 the table of systems, and its likely interval</dd></dl>"""
     versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
-    rows = [[one.role, one.path, one.sha256 or "not a file"] for one in report.sources]
+    rows = [[source.role, source.path, source.sha256 or "not a file"] for source in report.sources]
     items = "".join(f"<li>{text(note)}</li>" for note in report.notes)
     notes = f"<h3>Warnings</h3><ul>{items}</ul>" if items else ""
     command = f"<pre><code>{text(report.command)}</code></pre>" if report.command else ""

@@ -11,17 +11,18 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from fathoms.comparison import audit_sentences, tie_sentences
-from fathoms.comparison.audit_findings import as_percent
-from fathoms.comparison.compare import POWER
-from fathoms.comparison.depth import STABLE, stable_from
-from fathoms.comparison.sentences import MANY, sentence
-from fathoms.experiment.remarks import range_sentences
+from fathoms.base.text import pluralise
 from fathoms.experiment.topics import some
+from fathoms.inference.names import CLAIMED, SEEN_WITH, Verdict
 from fathoms.measures.base import Measure
+from fathoms.questions.audit import words as audit_sentences
+from fathoms.questions.audit.findings import as_percent
+from fathoms.questions.compare.words import MANY, sentence, topics_needed
+from fathoms.questions.depth.stability import STABLE, is_short, stable_from
+from fathoms.questions.eval.words import range_sentences
+from fathoms.questions.ties import words as tie_sentences
 from fathoms.reporting.next_judgments import why_not
 from fathoms.reporting.verdicts import (
-    CLAIMED,
     LIKELY,
     ahead,
     ahead_by_estimate,
@@ -33,14 +34,13 @@ from fathoms.reporting.verdicts import (
     other_run,
     rivals,
 )
-from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     from fathoms.reporting.next_judgments import Judging
     from fathoms.reporting.report import Report
 
 # What each verdict means; the probability is HOLDS of `compare`.
-MEANINGS = {
+MEANINGS: dict[Verdict, str] = {
     "certain": "significant, with a probability of 95% or more still significant in the same direction once judged, "
     "and no judging of the two systems' documents and no tie order reverses the sign",
     "supported": "significant, and with a probability of 95% or more still significant in the same direction once "
@@ -70,10 +70,10 @@ NAMED = 3  # rivals whose number of topics is given
 
 
 def claims(report: Report, measure: Measure) -> list[str]:
-    found = [f"{_first(report, measure)}{_likely(report, measure)}{_range(report, measure)}"]
+    sentences = [f"{_first(report, measure)}{_likely(report, measure)}{_range(report, measure)}"]
     if report.comparison is None:
-        return [*found, "There is only one system, so there is nothing to compare it with."]
-    return [*found, _better_than(report, measure), *_told(report, measure, claimed=True)]
+        return [*sentences, "There is only one system, so there is nothing to compare it with."]
+    return [*sentences, _better_than(report, measure), *_pair_by_pair(report, measure, claimed=True)]
 
 
 def _first(report: Report, measure: Measure) -> str:
@@ -87,10 +87,10 @@ def _first(report: Report, measure: Measure) -> str:
 
 
 def _likely(report: Report, measure: Measure) -> str:
-    found = report.estimates.get((report.ranked(measure)[0].run, measure.name))
-    if found is None:
+    estimated = report.estimates.get((report.ranked(measure)[0].run, measure.name))
+    if estimated is None:
         return ""
-    estimate, low, high = found
+    estimate, low, high = estimated
     interval = f"{100 * report.level:g}% interval {low:.4f} to {high:.4f}"
     return f" Its estimate after further judging is {estimate:.4f} ({interval})."
 
@@ -106,19 +106,19 @@ def _range(report: Report, measure: Measure) -> str:
 def _better_than(report: Report, measure: Measure) -> str:
     best = report.ranked(measure)[0].run
     pairs = of_run(report, measure, best)
-    found: list[str] = []
+    sentences: list[str] = []
     for verdict in CLAIMED:
         names = [other_run(pair, best) for pair in pairs if pair.verdict == verdict]
         if names:
             every = len(names) == len(pairs) > 1
             whom = f"all {len(pairs)} others" if every else f"{len(names)} of {pluralise(len(pairs), 'other system')}"
-            it_is = f"It is also better than {len(names)} more" if found else f"It is better than {whom}"
+            it_is = f"It is also better than {len(names)} more" if sentences else f"It is better than {whom}"
             listed = "" if every else f" ({some(names)})"
-            found.append(f"{it_is}{listed}; {verdict}: {MEANINGS[verdict]}.")
-    return " ".join(found) or "It cannot be claimed to be better than any other system."
+            sentences.append(f"{it_is}{listed}; {verdict}: {MEANINGS[verdict]}.")
+    return " ".join(sentences) or "It cannot be claimed to be better than any other system."
 
 
-def _told(report: Report, measure: Measure, *, claimed: bool) -> list[str]:
+def _pair_by_pair(report: Report, measure: Measure, *, claimed: bool) -> list[str]:
     """Pair by pair where there are few: those that can be claimed, or the others."""
     pairs = report.pairs(measure)
     if report.comparison is None or len(pairs) > MANY:
@@ -131,44 +131,44 @@ def _told(report: Report, measure: Measure, *, claimed: bool) -> list[str]:
 
 def doubts(report: Report, measure: Measure) -> list[str]:
     """What should not be said."""
-    found: list[str] = []
+    sentences: list[str] = []
     if report.pairs(measure):
         ranked = [run.run for run in report.ranked(measure)]
-        found += [
+        sentences += [
             *(_not_better(report, measure) or _best_of_all(report, measure)),
             *_expected_ahead(report, measure),
             *_other_measures(report, measure),
             *_thinly_judged(report, ranked),
             _neighbours(report, measure, ranked),
-            *_told(report, measure, claimed=False),
+            *_pair_by_pair(report, measure, claimed=False),
         ]
     changes, could = report.ties.means[measure].verdicts()
     if changes.any() or could.any():
-        found.append(tie_sentences.of_measure(report.ties, measure))
-    return found + depth_sentences(report, measure)
+        sentences.append(tie_sentences.of_measure(report.ties, measure))
+    return sentences + depth_sentences(report, measure)
 
 
 def _not_better(report: Report, measure: Measure) -> list[str]:
     """The systems that the first one is not claimed to be better than, by what is missing."""
-    best, found = report.ranked(measure)[0].run, rivals(report, measure)
-    if not found:
+    best, unclaimed = report.ranked(measure)[0].run, rivals(report, measure)
+    if not unclaimed:
         return []
     parts = []
     for (verdict, reason), (why, meaning) in OBSTACLES.items():
-        names = [name for name, pair in found if (pair.verdict, obstacle(pair)) == (verdict, reason)]
+        names = [name for name, pair in unclaimed if (pair.verdict, obstacle(pair)) == (verdict, reason)]
         if names:
             parts.append(f"{len(names)} {why} ({meaning}): {some(names)}")
     others = len(report.evaluation.runs) - 1
-    whom = f"{len(found)} of {pluralise(others, 'other system')}"
-    told = [f"By {measure.name}, {best} cannot be claimed to be better than {whom}: {'; '.join(parts)}."]
-    fixed = [name for name, pair in found if pair.verdict == "open" and pair.reversible == "no"]
+    whom = f"{len(unclaimed)} of {pluralise(others, 'other system')}"
+    sentences = [f"By {measure.name}, {best} cannot be claimed to be better than {whom}: {'; '.join(parts)}."]
+    fixed = [name for name, pair in unclaimed if pair.verdict == "open" and pair.reversible == "no"]
     if fixed:
-        told.append(
+        sentences.append(
             f"Topics and judging are two questions: on these topics no judging of the two systems' documents and no "
             f"tie-breaking puts {some(fixed)} ahead of {best}; that the "
             "difference is not significant means that it might be otherwise on other topics."
         )
-    return told
+    return sentences
 
 
 def _best_of_all(report: Report, measure: Measure) -> list[str]:
@@ -181,19 +181,19 @@ def _best_of_all(report: Report, measure: Measure) -> list[str]:
 def expected_ahead(report: Report, measure: Measure) -> list[tuple[str, float]]:
     """Systems that the estimates put ahead of the first one, with the probability, the most probable first."""
     best = report.ranked(measure)[0].run
-    found = [
+    sentences = [
         (other_run(pair, best), chance_of_other(pair, best))
         for pair in of_run(report, measure, best)
         if chance_of_other(pair, best) >= LIKELY and ahead_by_estimate(pair) != best
     ]
-    return sorted(found, key=lambda one: -one[1])
+    return sorted(sentences, key=lambda run_chance: -run_chance[1])
 
 
 def _expected_ahead(report: Report, measure: Measure) -> list[str]:
-    best, found = report.ranked(measure)[0].run, expected_ahead(report, measure)
-    if not found:
+    best, more_probable = report.ranked(measure)[0].run, expected_ahead(report, measure)
+    if not more_probable:
         return []
-    listed = some([f"{name} ({chance:.2f})" for name, chance in found])
+    listed = some([f"{name} ({chance:.2f})" for name, chance in more_probable])
     return [
         f"That {best} stays ahead under further judging: by {measure.name}, estimates put these ahead of it, with the "
         f"probability in brackets: {listed}."
@@ -203,14 +203,14 @@ def _expected_ahead(report: Report, measure: Measure) -> list[str]:
 def _other_measures(report: Report, measure: Measure) -> list[str]:
     """Claims by another measure against the system that is first by this one."""
     best = report.ranked(measure)[0].run
-    found = []
+    sentences = []
     for other in report.measures:
         names = [ahead(p)[0] for p in of_run(report, other, best) if p.verdict in CLAIMED and ahead(p)[0] != best]
         if names:
-            found.append(
+            sentences.append(
                 f"That {best} is best whatever the measure: by {other.name}, {some(names)} can be claimed better."
             )
-    return found
+    return sentences
 
 
 def judged_shares(report: Report) -> dict[str, float]:
@@ -256,19 +256,24 @@ def depth_sentences(report: Report, measure: Measure) -> list[str]:
             f"{bare}: the order of the systems depends on the depth of evaluation, down to depth {depths[-1]} "
             f"(Kendall's tau between two of the deepest is below {STABLE:g})."
         ]
+    if is_short(start, depths[-1]):
+        return [
+            f"{bare}: the order of the systems depends on the depth of evaluation, down to depth {depths[-1]} at least "
+            f"(only from depth {start} on is Kendall's tau {STABLE:g} or more, which is too short a stretch to tell)."
+        ]
     if start == depths[0]:
         return [
             f"{bare}: the depth of evaluation hardly matters (Kendall's tau between any two is {STABLE:g} or more)."
         ]
-    said = (
+    sentence = (
         f"{bare}: at depths shallower than {start} the order of the systems depends on the depth of evaluation; from "
-        f"there on Kendall's tau between any two depths is {STABLE:g} or more."
+        f"there to depth {depths[-1]} Kendall's tau between any two is {STABLE:g} or more."
     )
     if measure.k is not None:
-        said += (
+        sentence += (
             f" The cut-off {measure.k:,} is {'shallower than that' if measure.k < start else 'deep enough for that'}."
         )
-    return [said]
+    return [sentence]
 
 
 # -- what would help -------------------------------------------------------------------------------------------------
@@ -276,16 +281,16 @@ def depth_sentences(report: Report, measure: Measure) -> list[str]:
 
 def remedies(report: Report, measure: Measure) -> list[str]:
     pairs = report.pairs(measure)
-    found = []
+    sentences = []
     missing = obstacles(pairs)
     if missing:
         listed = ", ".join(f"{number:,} {_for_lack_of(name)}" for name, number in missing.items())
-        found.append(
+        sentences.append(
             f"{measure.name}: {sum(missing.values()):,} of {pluralise(len(pairs), 'pair')} of systems cannot be "
             f"claimed: {listed}."
         )
-        found += _topics_needed(report, measure)
-    return found + judging_sentences(report, measure)
+        sentences += _topics_needed(report, measure)
+    return sentences + judging_sentences(report, measure)
 
 
 def _for_lack_of(name: str) -> str:
@@ -295,16 +300,16 @@ def _for_lack_of(name: str) -> str:
 def _topics_needed(report: Report, measure: Measure) -> list[str]:
     """The numbers of topics that `compare` gives for the closest rivals."""
     best = report.ranked(measure)[0].run
-    found = [
-        f"{name} {pair.reason.removeprefix('topics ')}"
+    sentences = [
+        f"{name} ({topics_needed(pair.topics_needed)})"
         for name, pair in rivals(report, measure)
-        if pair.reason.startswith("topics (")
+        if pair.topics_needed is not None
     ]
-    if not found:
+    if not sentences:
         return []
     return [
-        f"More topics like these, for {best} against {some(found, NAMED)}; with the judgments as they are, and an "
-        f"{POWER:.0%} chance of finding the difference significant."
+        f"More topics like these, for {best} against {some(sentences, NAMED)}; with the judgments as they are, and an "
+        f"{SEEN_WITH:.0%} chance of finding the difference significant."
     ]
 
 
@@ -312,13 +317,14 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
     """What judging can do for the open question: is the first system better than those close to it?"""
     if report.comparison is None:
         return []
-    best, found = report.ranked(measure)[0].run, rivals(report, measure)
-    if not found:
+    best, unclaimed = report.ranked(measure)[0].run, rivals(report, measure)
+    if not unclaimed:
         return [f"Judging is not what is missing: by {measure.name}, {best} is better than all others (see above)."]
-    unsure = [name for name, pair in found if obstacle(pair) == "judging"]  # whether significant once judged
-    if all(pair.reversible == "no" for _, pair in found):
+    unsure = [name for name, pair in unclaimed if obstacle(pair) == "judging"]  # whether significant once judged
+    if all(pair.reversible == "no" for _, pair in unclaimed):
         proved = (
-            f"by {measure.name}, no judging reverses any difference between {best} and the systems that it cannot be "
+            f"by {measure.name}, no judging of the two systems' documents reverses any difference "
+            f"between {best} and the systems that it cannot be "
             "claimed to be better than"
         )
         if unsure:
@@ -345,17 +351,17 @@ def _advice(judging: Judging, unsure: Sequence[str]) -> str:
     if not left:
         return f"{start}all of these documents are judged; what could still reverse it are documents at deeper ranks."
     if not judging.open_pairs:
-        rest = (
+        other_question = (
             f"Whether the difference from {some(unsure)} stays or becomes significant is another question, which "
             "only judging these documents can answer."
             if unsure
             else "Whether the order holds on other topics is another question, which judging cannot answer."
         )
-        said = (
-            f"{start}no further judging is asked for to tell which is ahead on these topics: the model is at least "
+        answer = (
+            f"{start}no more judging is needed to tell which is ahead on these topics. The model is at least "
             f"{judging.until:.0%} sure, though {of} are unjudged."
         )
-        return f"{said} {_settled(judging)}{rest}"
+        return f"{answer} {_settled(judging)}{other_question}"
     unsettled = [others[b - 1] for _, b in judging.open_pairs]
     sentence = f"{start}{some(unsettled)} {'is' if len(unsettled) == 1 else 'are'} not settled at {judging.until:.0%}. "
     if judging.forecast is None:

@@ -4,17 +4,17 @@ what may be written."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fathoms.comparison.audit_findings import as_percent
-from fathoms.comparison.names import VERDICTS
+from fathoms.base.text import pluralise
+from fathoms.inference.names import CLAIMED, VERDICTS
 from fathoms.measures.base import Measure
+from fathoms.questions.audit.findings import as_percent
 from fathoms.reporting import story
 from fathoms.reporting.claims import Claim, claims
 from fathoms.reporting.parts import by_measure, paragraphs, text
-from fathoms.reporting.verdicts import CLAIMED, obstacles
-from fathoms.text import pluralise
+from fathoms.reporting.verdicts import obstacles
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report
@@ -39,11 +39,15 @@ def _tiles(report: Report) -> str:
     return "".join(f"<div class=tile><b>{text(value)}</b><span>{text(label)}</span></div>" for value, label in tiles)
 
 
+def _listed(sentences: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{text(sentence)}</li>' for sentence in sentences)}</ul>"
+
+
 def _of_measure(report: Report, i: int, measure: Measure) -> str:
     cards = "".join(
-        f'<div class="card"><h3>{text(heading)}</h3><ul>{"".join(f"<li>{text(one)}</li>" for one in said)}</ul></div>'
-        for heading, said in story.summary(report, measure)
-        if said
+        f'<div class="card"><h3>{text(heading)}</h3>{_listed(sentences)}</div>'
+        for heading, sentences in story.summary(report, measure)
+        if sentences
     )
     return f'{bars(report, i, measure)}<div class="cards">{cards}</div>'
 
@@ -54,7 +58,7 @@ def bars(report: Report, i: int, measure: Measure) -> str:
     if not pairs:
         return ""
     counts = Counter(pair.verdict for pair in pairs)
-    of_verdicts = {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+    of_verdicts: dict[str, int] = {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
     claimed = sum(counts[verdict] for verdict in CLAIMED)
     title = f"{measure.name}: {claimed:,} of {pluralise(len(pairs), 'pair')} of systems can be claimed"
     shown = _bar(f"verdicts-{i}", title, of_verdicts)
@@ -83,8 +87,8 @@ def may_be_written(report: Report, i: int, measure: Measure) -> str:
     """The sentences, those that may be written before those that may not."""
     all_claims = claims(report, measure)
     return "".join(
-        f'<h3>{heading}</h3><ol class="claims">{"".join(map(_claim, found))}</ol>' if found else ""
-        for heading, found in (
+        f'<h3>{heading}</h3><ol class="claims">{"".join(map(_claim, listed))}</ol>' if listed else ""
+        for heading, listed in (
             ("May be written", [claim for claim in all_claims if not claim.may_not]),
             ("May not be claimed", [claim for claim in all_claims if claim.may_not]),
         )

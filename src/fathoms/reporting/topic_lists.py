@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.comparison.judging_effects import judging_effects
 from fathoms.data.qrels import JUDGED
-from fathoms.evidence.candidates import Candidates, gathered
+from fathoms.evidence.candidates import Candidates
 from fathoms.experiment.base import BaseExperiment
 from fathoms.judging.texts import TextSources, printable, terms
 from fathoms.measures.base import Measure
+from fathoms.reporting.judging_effects import judging_effects
 from fathoms.reporting.snippets import snippet, words_of
 
 DEPTHS = (20, 10, 5)  # documents of each ranking that are listed: the first of these that fits
@@ -28,7 +28,7 @@ TITLE = 300  # characters of a topic's text
 class TopicLists:
     """Rankings as far as they are listed, and what the script needs to lay two of them side by side."""
 
-    found: Candidates
+    table: Candidates
     codes: list[Any]  # one a run: [topic, rank], as Evidence has them
     tied: list[Any]
     levels: Any
@@ -36,15 +36,15 @@ class TopicLists:
 
     @property
     def depth(self) -> int:
-        return self.found.depth
+        return self.table.depth
 
     def documents(self) -> list[str]:
-        return [document.decode(errors="surrogateescape") for document in self.found.documents.tolist()]
+        return [document.decode(errors="surrogateescape") for document in self.table.documents.tolist()]
 
     def as_data(self, texts: TextSources) -> dict[str, Any]:
         """For the script: ranked lists as places among the documents of a topic."""
-        found = self.found
-        start = np.searchsorted(found.topic, np.arange(len(found.topics) + 1)).tolist()
+        table = self.table
+        start = np.searchsorted(table.topic, np.arange(len(table.topics) + 1)).tolist()
         of_topics = [slice(*ends) for ends in pairwise(start)]
         documents = self.documents()
         grades = self._grades()
@@ -54,14 +54,14 @@ class TopicLists:
             "grades": [grades[of] for of in of_topics],
             "places": [
                 [(row[row >= 0] - first).tolist() for row, first in zip(of_run, start[:-1], strict=True)]
-                for of_run in found.place
+                for of_run in table.place
             ],
             "ties": [[np.flatnonzero(row).tolist() for row in of_run] for of_run in self.tied],
             "effects": self.effects,
         }
-        wanted = [set[str]()] * len(found.topics)
+        wanted = [set[str]()] * len(table.topics)
         if texts.topics is not None:
-            entries = [texts.topics.get(topic) for topic in found.topics]
+            entries = [texts.topics.get(topic) for topic in table.topics]
             wanted = [terms(entry) for entry in entries]
             data["titles"] = [printable(words_of(entry))[:TITLE] for entry in entries]
         if texts.documents is not None:
@@ -70,11 +70,11 @@ class TopicLists:
 
     def _grades(self) -> list[float | None]:
         """The grade of each document listed, None for those that are unjudged."""
-        code = np.full(len(self.found), JUDGED - 1, dtype=np.int64)
-        for place, codes in zip(self.found.place, self.codes, strict=True):
+        code = np.full(len(self.table), JUDGED - 1, dtype=np.int64)
+        for place, codes in zip(self.table.place, self.codes, strict=True):
             there = place >= 0
             code[place[there]] = codes[there]
-        return [None if one < JUDGED else float(self.levels[one - JUDGED]) for one in code.tolist()]
+        return [None if code_ < JUDGED else float(self.levels[code_ - JUDGED]) for code_ in code.tolist()]
 
     def _snippets(
         self, texts: TextSources, documents: list[str], wanted: Sequence[set[str]], of_topics: Sequence[slice]
@@ -82,14 +82,14 @@ class TopicLists:
         """The snippet of each document, those that some run has further up first as long as there is room; and whether
         there was room for all."""
         assert texts.documents is not None
-        least = np.full(len(self.found), self.depth)
-        for place in self.found.place:
+        least = np.full(len(self.table), self.depth)
+        for place in self.table.place:
             rank = np.broadcast_to(np.arange(place.shape[1]), place.shape)
             np.minimum.at(least, place[place >= 0], rank[place >= 0])
         shown: list[list[str]] = [[] for _ in documents]
         left = MOST_TEXT
         for number in np.argsort(least, kind="stable").tolist():
-            pieces = snippet(texts.documents.get(documents[number]), wanted[self.found.topic[number]])
+            pieces = snippet(texts.documents.get(documents[number]), wanted[self.table.topic[number]])
             left -= sum(map(len, pieces))
             if left < 0:
                 break
@@ -103,25 +103,25 @@ def topic_lists(experiment: BaseExperiment, measures: Sequence[Measure]) -> Topi
     depth = next((depth for depth in DEPTHS if depth * len(names) * len(topics) <= MOST_PLACES), None)
     if depth is None:
         return None
-    found = gathered(names, [experiment.ranked(name) for name in names], topics, depth)
+    table = experiment.documents(names, depth)
     alignment = experiment.alignment(list(measures), [], ranges=False)
 
     def of_run(name: str) -> tuple[Any, Any, list[list[list[float]] | None]]:
-        evidence = experiment.align(name, alignment).evidence.padded(found.depth)
-        first = evidence.cut(found.depth)
+        evidence = experiment.align(name, alignment).evidence.padded(table.depth)
+        first = evidence.cut(table.depth)
         effects: list[list[list[float]] | None] = []
         for measure in measures:
-            one = judging_effects(measure, evidence, found.depth)
-            if one is None:
+            measured = judging_effects(measure, evidence, table.depth)
+            if measured is None:
                 effects.append(None)
                 continue
-            ends = np.searchsorted(one.topic, np.arange(1, len(topics)))
-            effects.append([[round(x, 4) + 0.0 for x in part.tolist()] for part in np.split(one.change, ends)])
+            ends = np.searchsorted(measured.topic, np.arange(1, len(topics)))
+            effects.append([[round(x, 4) + 0.0 for x in part.tolist()] for part in np.split(measured.change, ends)])
         return first.codes, first.tied, effects
 
     codes, tied, effects = zip(*experiment.map(of_run), strict=True)
     by_measure = [list(of_runs) for of_runs in zip(*effects, strict=True)]
-    return TopicLists(found, list(codes), list(tied), experiment.qrels.levels, _fitting(by_measure))
+    return TopicLists(table, list(codes), list(tied), experiment.qrels.levels, _fitting(by_measure))
 
 
 def _fitting(effects: list[list[Any]]) -> list[Any]:

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fathoms.comparison.compare import Pair
-from fathoms.comparison.names import VERDICTS
+from fathoms.inference.names import CLAIMED
 from fathoms.measures.base import Measure
+from fathoms.questions.compare.result import Pair
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report
 
-CLAIMED = VERDICTS[:2]
 LIKELY = 0.8  # probability from which on the model is said to expect a system ahead
 OBSTACLES = ("topics", "judging", "ties", "equal means")
 
@@ -43,7 +42,7 @@ def obstacle(pair: Pair) -> str:
     """What keeps a pair from being claimed, one of OBSTACLES; nothing where it can be."""
     if pair.verdict in CLAIMED:
         return ""
-    return "equal means" if pair.verdict == "tie" else pair.reason.partition(" ")[0]
+    return "equal means" if pair.verdict == "tie" else pair.lacks
 
 
 def obstacles(pairs: Iterable[Pair]) -> dict[str, int]:
@@ -59,9 +58,9 @@ def of_run(report: Report, measure: Measure, run: str) -> list[Pair]:
 def rivals(report: Report, measure: Measure) -> list[tuple[str, Pair]]:
     """The systems that the first one cannot be claimed to be better than, in order of score."""
     ranked = [run.run for run in report.ranked(measure)]
-    found = ((other_run(pair, ranked[0]), pair) for pair in of_run(report, measure, ranked[0]))
-    open_pairs = [(name, pair) for name, pair in found if pair.verdict not in CLAIMED]
-    return sorted(open_pairs, key=lambda one: ranked.index(one[0]))
+    pairs = ((other_run(pair, ranked[0]), pair) for pair in of_run(report, measure, ranked[0]))
+    open_pairs = [(name, pair) for name, pair in pairs if pair.verdict not in CLAIMED]
+    return sorted(open_pairs, key=lambda rival: ranked.index(rival[0]))
 
 
 def leaders(report: Report, measure: Measure) -> list[str]:
@@ -74,6 +73,6 @@ def judged_between(report: Report, measure: Measure, most: int) -> list[str]:
     """The first system and those whose difference judging could reverse, as far as is known: first those for which
     judging is what is missing, or which the model expects ahead. Empty where there is no such system."""
     best = report.ranked(measure)[0].run
-    found = [(name, pair) for name, pair in rivals(report, measure) if pair.reversible != "no"]
-    found.sort(key=lambda one: obstacle(one[1]) != "judging" and chance_of_other(one[1], best) < LIKELY)
-    return [best, *(name for name, _ in found[: most - 1])] if found else []
+    open_rivals = [(name, pair) for name, pair in rivals(report, measure) if pair.reversible != "no"]
+    open_rivals.sort(key=lambda rival: obstacle(rival[1]) != "judging" and chance_of_other(rival[1], best) < LIKELY)
+    return [best, *(name for name, _ in open_rivals[: most - 1])] if open_rivals else []

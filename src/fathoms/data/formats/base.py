@@ -12,8 +12,8 @@ from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from fathoms.base.errors import FathomsError
 from fathoms.data.column_names import NEEDED, Kind, plain
-from fathoms.errors import FathomsError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,7 +103,7 @@ class Content:
         if self.line is None or self.container != "text":
             return None
         text = self.line[0].decode(errors="replace")
-        for separator in (*(one for one in SEPARATORS if one in text), None):
+        for separator in (*(character for character in SEPARATORS if character in text), None):
             names = split_names(text, separator)
             words = set(map(plain, names))
             if all(words & needed for needed in NEEDED):

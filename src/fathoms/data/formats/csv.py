@@ -45,8 +45,8 @@ class Csv(FileFormat):
 
 def names_of(content: Content) -> list[str]:
     """The names of the columns, where the first line has them with commas or the like."""
-    found = content.header
-    return [] if found is None or found[0] in (None, "\t") else found[1]
+    header = content.header
+    return [] if header is None or header[0] in (None, "\t") else header[1]
 
 
 CSV: FileFormat = Csv()

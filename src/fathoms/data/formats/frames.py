@@ -39,9 +39,9 @@ class Polars(ObjectFormat):
 
         frame = columns.frame_of(data, source)
         if len(frame) <= FEW_ROWS:
-            found = in_memory.plain_table(columns.short_columns(frame), layout, source)
-            if found is not None:
-                return found
+            table = in_memory.plain_table(columns.short_columns(frame), layout, source)
+            if table is not None:
+                return table
         return columns.table_of_frame(frame, layout, source, lenient=lenient)
 
     def write(self, data: Run | Qrels) -> pl.DataFrame:
@@ -50,12 +50,12 @@ class Polars(ObjectFormat):
 
         from fathoms.data import columns
 
-        found = columns.exact_frame(data)
+        frame = columns.exact_frame(data)
         for name in ("topic", "document"):
-            if found[name].dtype == pl.Binary:
-                text = [id.decode(errors="backslashreplace") for id in found[name].to_list()]
-                found = found.with_columns(pl.Series(name, text))
-        return found
+            if frame[name].dtype == pl.Binary:
+                text = [id.decode(errors="backslashreplace") for id in frame[name].to_list()]
+                frame = frame.with_columns(pl.Series(name, text))
+        return frame
 
 
 class Arrow(Polars):
@@ -80,11 +80,11 @@ class Pandas(Polars):
         from fathoms.data import columns, in_memory
 
         columns.given_columns(layout, list(map(str, data.columns)), source)
-        found = columns.pandas_columns(data, source)
-        return in_memory.table_of_columns(found, layout, source, lenient=lenient)
+        named = columns.pandas_columns(data, source)
+        return in_memory.table_of_columns(named, layout, source, lenient=lenient)
 
     def write(self, data: Run | Qrels) -> Any:
-        from fathoms.data.arrays import to_pandas
+        from fathoms.base.arrays import to_pandas
 
         return to_pandas(super().write(data))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from fathoms.base.errors import InputError
 from fathoms.data.formats.base import ObjectFormat
-from fathoms.errors import InputError
 
 if TYPE_CHECKING:
     from fathoms.data.lines import Layout, Table

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fathoms.base.errors import InputError
+from fathoms.base.text import pluralise
 from fathoms.data.column_names import QRELS_NAMES, RUN_NAMES, Kind, choice_note, is_known, kinds_by_names
 from fathoms.data.formats.base import HEAD, Content, FileFormat, Match
-from fathoms.errors import InputError
-from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +38,8 @@ class JsonFormat(FileFormat):
         return table
 
     def kinds(self, content: Content) -> frozenset[Kind]:
+        if not {"run", "qrels"} <= set(self.reads):
+            return super().kinds(content)  # there is nothing to tell apart
         head = content.raw[:HEAD].decode(errors="replace").lower()
         return kinds_by_names(name for name in RUN_NAMES | QRELS_NAMES if f'"{name}":' in head)
 
@@ -51,8 +53,8 @@ class Json(JsonFormat):
     carries = frozenset({"scores"})
 
     def recognise(self, content: Content) -> Match:
-        found = content.json
-        return Match.LIKELY if isinstance(found, dict) and found and _is_nested(found) else Match.POSSIBLE
+        value = content.json
+        return Match.LIKELY if isinstance(value, dict) and value and _is_nested(value) else Match.POSSIBLE
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
         import json
@@ -61,19 +63,19 @@ class Json(JsonFormat):
 
         check_fits(data, self.name)
         # Compact, but a topic a line, so that people can look into it.
-        lines = (f"{json.dumps(topic)}: {json.dumps(found)}" for topic, found in columns.nested(data).items())
+        lines = (f"{json.dumps(topic)}: {json.dumps(ranking)}" for topic, ranking in columns.nested(data).items())
         return ("{" + ",\n ".join(lines) + "}\n").encode()
 
 
 def member(data: Any, name: str, of: type | tuple[type, ...], place: str, source: str) -> Any:
     """What an object holds under a name; an error says where in the file it should have been."""
-    found = data.get(name) if isinstance(data, Mapping) else None
-    if not isinstance(found, of) or isinstance(found, bool):
+    value = data.get(name) if isinstance(data, Mapping) else None
+    if not isinstance(value, of) or isinstance(value, bool):
         words = {dict: "an object", list: "a list", str: "text", int: "a number"}
         expected = words[of[0] if isinstance(of, tuple) else of]
-        what = "nothing" if found is None else json_text(found)
+        what = "nothing" if value is None else json_text(value)
         raise InputError(f"{place}: expected {name!r} with {expected}, found {what}", source)
-    return found
+    return value
 
 
 def json_text(value: Any) -> str:
@@ -84,14 +86,15 @@ def json_text(value: Any) -> str:
 
 
 def table_of_triples(triples: list[tuple[str, str, Any]], layout: Layout, source: str, *, lenient: bool) -> Table:
-    """Rows of topic, document and number; a number may be written as text."""
+    """Rows of topic, document and number; a number may be written as text, and a document without a grade is not
+    judged."""
     from fathoms.data import in_memory
 
     names = ("topic", "document", layout.number)
-    found = dict(zip(names, map(list, zip(*triples, strict=True)), strict=True)) if triples else {}
-    if not found:
+    by_name = dict(zip(names, map(list, zip(*triples, strict=True)), strict=True)) if triples else {}
+    if not by_name:
         raise InputError(f"has no rows; expected a {layout.kind}", source)
-    return in_memory.table_of_columns(found, layout, source, lenient=lenient)
+    return in_memory.table_of_columns(by_name, layout, source, lenient=lenient, sparse=True)
 
 
 def pretty(value: Any) -> bytes:
@@ -146,13 +149,13 @@ def parsed(raw: bytes, source: str, *, lenient: bool) -> tuple[Any, list[str]]:
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         """An object with the first of equal keys; json itself would keep the last one and say nothing."""
-        found: dict[str, Any] = {}
+        first_values: dict[str, Any] = {}
         for key, value in pairs:
-            if key in found:
+            if key in first_values:
                 repeated.append(key)
             else:
-                found[key] = value
-        return found
+                first_values[key] = value
+        return first_values
 
     skipped: list[str] = []
     try:

@@ -24,8 +24,8 @@ class Jsonl(JsonFormat):
     carries = frozenset({"scores", "ranks", "tag"})
 
     def recognise(self, content: Content) -> Match:
-        found = content.json
-        first = found[0] if isinstance(found, list) and found else found
+        value = content.json
+        first = value[0] if isinstance(value, list) and value else value
         return Match.LIKELY if is_record(first) else Match.NO
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:

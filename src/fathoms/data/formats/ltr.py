@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import BOM, Content, FileFormat, Match
 from fathoms.data.formats.text import check_ids, lines_of, whole
 
@@ -36,9 +35,6 @@ class Ltr(FileFormat):
         ours = len(fields) > 1 and fields[1].startswith("qid:") and fields[0].lstrip("+-").replace(".", "", 1).isdigit()
         return Match.CERTAIN if ours else Match.NO
 
-    def kinds(self, content: Content) -> frozenset[Kind]:
-        return frozenset({"qrels"})
-
     def read(self, content: Content, layout: Layout, source: str, *, lenient: bool) -> Table:
         import numpy as np
 
@@ -53,18 +49,18 @@ class Ltr(FileFormat):
         for place, line in enumerate(content.raw.removeprefix(BOM).splitlines(), 1):
             if not line.strip() or line.lstrip().startswith(b"#"):
                 continue
-            found = re.fullmatch(_LINE, line)
-            document = None if found is None else re.match(_DOCUMENT, found[3] or b"")
-            number = float("nan") if found is None else number_of(found[1])
-            if found is None or document is None or not np.isfinite(number):
+            match = re.fullmatch(_LINE, line)
+            document = None if match is None else re.match(_DOCUMENT, match[3] or b"")
+            number = float("nan") if match is None else number_of(match[1])
+            if match is None or document is None or not np.isfinite(number):
                 what = (
                     "no document behind a #"
-                    if found is not None and document is None
+                    if match is not None and document is None
                     else repr(line[:60].decode(errors="replace"))
                 )
                 complaints.append((place, f"{EXPECTED}, found {what}"))
                 continue
-            topics.append(found[2])
+            topics.append(match[2])
             documents.append(document[1])
             numbers.append(number)
             places.append(place)
@@ -79,10 +75,10 @@ class Ltr(FileFormat):
         from fathoms.data import columns
 
         check_ids(data, self.name)
-        found = columns.exact_frame(data)
-        kind = found["topic"].dtype
+        frame = columns.exact_frame(data)
+        kind = frame["topic"].dtype
         topic = (pl.lit("qid:").cast(kind) + pl.col("topic")).alias("topic")
-        return lines_of(found.select(whole("grade"), topic, pl.lit("#").alias("#"), "document"), " ")
+        return lines_of(frame.select(whole("grade"), topic, pl.lit("#").alias("#"), "document"), " ")
 
 
 LTR: FileFormat = Ltr()

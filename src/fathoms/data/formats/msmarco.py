@@ -39,7 +39,7 @@ class MsMarco(TextFormat):
         names = ("topic", "document", "rank")
         ranks = layout._replace(columns=names, number="rank", rest_in_last=False, finite=True)
         table = lines.parse(content.raw, ranks, source, lenient=lenient)
-        return replace(table, number=-table.number)
+        return replace(table, number=-table.number, skipped=[*table.skipped, *_no_ranks(table)])
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
         import polars as pl
@@ -51,6 +51,26 @@ class MsMarco(TextFormat):
         order = by_score(data) if rows is None else rows
         ids = columns.exact_frame(data).select(pl.col("topic", "document").gather(order))
         return lines_of(ids.with_columns(rank=pl.Series(places(data, order))), "\t")
+
+
+def _no_ranks(table: Table) -> list[str]:
+    """A word of doubt where the numbers of a topic do not count up from 1 or 0, line by line."""
+    import numpy as np
+
+    _, topic = np.unique(table.topic, return_inverse=True)
+    order = np.argsort(topic, kind="stable")
+    of_topic, ranks = topic[order], table.number[order]
+    first = np.r_[True, of_topic[1:] != of_topic[:-1]]
+    expected = np.where(first, np.isin(ranks, (0, 1)), np.r_[False, ranks[1:] == ranks[:-1] + 1])
+    if expected.all():
+        return []
+    row = int(order[~expected].min())
+    name = table.topic[row].decode(errors="replace")
+    return [
+        f"{table.source}: the third column is read as the rank, as in MS MARCO's runs, but in topic {name} it does not "
+        f"count up from 1 line by line ({table.number[row]:g}); if it holds scores, put a first line "
+        "topic<TAB>document<TAB>score above"
+    ]
 
 
 MSMARCO: FileFormat = MsMarco()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fathoms.data.column_names import Kind
+from fathoms.base.errors import InputError
+from fathoms.base.text import pluralise
 from fathoms.data.formats.base import Content, FileFormat, Match, ObjectFormat
 from fathoms.data.formats.json import JsonFormat, by_topic, check_fits, pretty
-from fathoms.errors import InputError
-from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,13 +30,10 @@ class Mteb(JsonFormat):
     carries = frozenset({"scores"})
 
     def recognise(self, content: Content) -> Match:
-        found = content.json
-        if not isinstance(found, dict):
+        value = content.json
+        if not isinstance(value, dict):
             return Match.NO
-        return Match.CERTAIN if MODEL in found else Match.LIKELY if is_mteb(found) else Match.NO
-
-    def kinds(self, content: Content) -> frozenset[Kind]:
-        return frozenset({"run"})
+        return Match.CERTAIN if MODEL in value else Match.LIKELY if is_mteb(value) else Match.NO
 
     def table(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
         return super().table(ranking(data, source), layout, source, lenient=lenient)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fathoms.base.errors import InputError
 from fathoms.data.column_names import Kind, column_for, kinds_by_names
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.data.formats.csv import QRELS, RUN
 from fathoms.data.formats.text import TextFormat, header_line, named_rows, names_columns, read_named
 from fathoms.data.split import read_span
-from fathoms.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,8 +58,8 @@ class NamedColumns(TextFormat):
 
 
 def _names(content: Content) -> list[str]:
-    found = content.header
-    return [] if found is None else found[1]
+    header = content.header
+    return [] if header is None else header[1]
 
 
 NAMED_COLUMNS: FileFormat = NamedColumns()

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fathoms.base.errors import InputError
+from fathoms.base.files import most_unpacked, unpacks_to_too_much
 from fathoms.data.column_names import Kind, column_for, is_known, kinds_by_names, missing_column
-from fathoms.data.files import most_unpacked, unpacks_to_too_much
 from fathoms.data.formats.base import Content, FileFormat, Match
-from fathoms.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,9 +63,10 @@ class Parquet(FileFormat):
             rows = pl.scan_parquet(BytesIO(raw)).select(pl.len()).collect().item()
             if rows * len(names) * CELL > (limit := most_unpacked(len(raw))):
                 raise unpacks_to_too_much(len(raw), limit, source)
-            # Of the tag only the first row is used, so the column is not unpacked with the others.
+            # Of the tag only the different ones are wanted, so the column is not unpacked with the others.
             frame = pl.read_parquet(raw, columns=[name for name in names if name != "tag"])
-            tag = pl.read_parquet(raw, columns=["tag"], n_rows=1) if "tag" in names else None
+            tags = pl.scan_parquet(BytesIO(raw)).select(pl.col("tag").unique(maintain_order=True))
+            tag = tags.collect() if "tag" in names else None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise InputError(f"is not a readable parquet file ({error})", source) from None
         return columns.table_of_frame(frame, layout, source, lenient=lenient, tag=tag)
@@ -127,10 +128,10 @@ class Parquet(FileFormat):
                 tag = run.tag if tag is None else tag
                 topics.update(run.topics)
                 rows += len(run)
-                found = columns.exact_frame(replace(run, tag=tag))
-                schemas.add(tuple(found.schema.items()))
+                frame = columns.exact_frame(replace(run, tag=tag))
+                schemas.add(tuple(frame.schema.items()))
                 packed.append(Path(folder) / f"{len(packed):06}.parquet")
-                found.write_parquet(packed[-1], compression="lz4")
+                frame.write_parquet(packed[-1], compression="lz4")
             if len(schemas) > 1:  # ids that are no UTF-8, or odd ranks, in some parts only
                 return None
             pl.scan_parquet(packed).sink_parquet(target, compression="lz4", row_group_size=ROW_GROUP)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fathoms.data.column_names import Kind, plain
+from fathoms.data.column_names import plain
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.data.formats.csv import Csv, names_of
 from fathoms.data.formats.json import JsonFormat, by_topic, check_fits, member, pretty, table_of_triples
@@ -56,22 +56,19 @@ class QuepidJson(JsonFormat):
         ours = isinstance(first, dict) and "query" in first and first.keys() <= {"query", "ratings"}
         return Match.CERTAIN if ours else Match.NO
 
-    def kinds(self, content: Content) -> frozenset[Kind]:
-        return frozenset({"qrels"})
-
     def table(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
-        found: list[tuple[str, str, Any]] = []
+        triples: list[tuple[str, str, Any]] = []
         for i, entry in enumerate(member(data, "queries", list, "the file", source)):
             query = member(entry, "query", str, f"queries[{i}]", source)
             ratings = entry.get("ratings") or {}
             if ratings:
                 ratings = member(entry, "ratings", dict, f"queries[{i}]", source)
-            found += [(query, document, rating) for document, rating in ratings.items()]
-        return table_of_triples(found, layout, source, lenient=lenient)
+            triples += [(query, document, rating) for document, rating in ratings.items()]
+        return table_of_triples(triples, layout, source, lenient=lenient)
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
         check_fits(data, self.name)
-        return pretty({"queries": [{"query": topic, "ratings": found} for topic, found in by_topic(data).items()]})
+        return pretty({"queries": [{"query": topic, "ratings": ratings} for topic, ratings in by_topic(data).items()]})
 
 
 QUEPID: FileFormat = Quepid()

@@ -4,14 +4,14 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fathoms.base.errors import InputError
 from fathoms.data.column_names import Kind
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.data.formats.json import JsonFormat, by_topic, check_fits, member, pretty, table_of_triples
 from fathoms.data.formats.text import check_whole_grades
-from fathoms.errors import InputError
-from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,18 +47,11 @@ class RankEval(JsonFormat):
         if _is_request(data):
             if layout.kind == "run":
                 raise InputError("is a _rank_eval request, which has no ranking; the response to it has one", source)
-            found = [triple for triple in _request(data, source) if triple[2] is not None]
-            return table_of_triples(found, layout, source, lenient=lenient)
+            return table_of_triples(list(_request(data, source)), layout, source, lenient=lenient)
         hits = list(_hits(data, source))
-        if layout.kind == "run":
-            table = table_of_triples(_scored(hits), layout, source, lenient=lenient)
-            table.skipped += _unanswered(data, source)
-            return table
-        rated = [(topic, document, rating) for topic, document, _, rating in hits if rating is not None]
-        table = table_of_triples(rated, layout, source, lenient=lenient)
-        if len(rated) < len(hits):
-            unrated = pluralise(len(hits) - len(rated), "document")
-            table.skipped.append(f"{source}: {unrated} without a rating left out: not judged")
+        rated = [(hit.topic, hit.document, hit.rating) for hit in hits]
+        triples = _scored(hits) if layout.kind == "run" else rated
+        table = table_of_triples(triples, layout, source, lenient=lenient)
         table.skipped += _unanswered(data, source)
         return table
 
@@ -70,20 +63,20 @@ class RankEval(JsonFormat):
                 {
                     "id": topic,
                     "request": {"query": {"simple_query_string": {"query": topic}}},
-                    "ratings": [{"_index": INDEX, "_id": id, "rating": grade} for id, grade in found.items()],
+                    "ratings": [{"_index": INDEX, "_id": id, "rating": grade} for id, grade in numbers.items()],
                 }
-                for topic, found in by_topic(data).items()
+                for topic, numbers in by_topic(data).items()
             ]
             return pretty({"requests": requests, "metric": {"dcg": {"k": 10, "normalize": True}}})
         details = {
             topic: {
-                "unrated_docs": [{"_index": INDEX, "_id": id} for id in found],
+                "unrated_docs": [{"_index": INDEX, "_id": id} for id in numbers],
                 "hits": [
                     {"hit": {"_index": INDEX, "_id": id, "_score": score}, "rating": None}
-                    for id, score in found.items()
+                    for id, score in sorted(numbers.items(), key=lambda hit: -hit[1])
                 ],
             }
-            for topic, found in by_topic(data).items()
+            for topic, numbers in by_topic(data).items()
         }
         return pretty({"details": details, "failures": {}})
 
@@ -115,34 +108,44 @@ def _request(data: Mapping[str, Any], source: str) -> Iterator[tuple[str, str, A
             yield str(topic), str(document), rating.get("rating")
 
 
-def _hits(data: Any, source: str) -> Iterator[tuple[str, str, Any, Any]]:
-    """Topic, document, score and rating of each hit, in order."""
+class _Hit(NamedTuple):
+    topic: str
+    document: str
+    score: Any
+    rating: Any
+    sorted: bool  # by something else than the score
+
+
+def _hits(data: Any, source: str) -> Iterator[_Hit]:
+    """The hits of all queries, each query's in order."""
     for topic, detail in member(_bare(data), "details", dict, "the file", source).items():
         for i, entry in enumerate(member(detail, "hits", list, f"details.{topic}", source)):
             place = f"details.{topic}.hits[{i}]"
             hit = member(entry, "hit", dict, place, source)
             document = member(hit, "_id", (str, int), f"{place}.hit", source)
-            yield topic, str(document), hit.get("_score"), entry.get("rating")
+            yield _Hit(topic, str(document), hit.get("_score"), entry.get("rating"), "sort" in hit)
 
 
 def _unanswered(data: Any, source: str) -> list[str]:
     """Queries of a response that brought no documents, which nothing else in it tells of."""
     failures = _bare(data).get("failures")
     empty = [topic for topic, detail in _bare(data)["details"].items() if not detail["hits"]]
-    told = []
+    notes = []
     for topics, what in ((list(failures) if isinstance(failures, Mapping) else [], "failed"), (empty, "had no hits")):
         if topics:
             more = f" and {len(topics) - NAMED:,} more" if len(topics) > NAMED else ""
             queries = f"{len(topics):,} quer{'y' if len(topics) == 1 else 'ies'}"
-            told.append(f"{source}: {queries} {what} and left nothing to read: {', '.join(topics[:NAMED])}{more}")
-    return told
+            notes.append(f"{source}: {queries} {what} and left nothing to read: {', '.join(topics[:NAMED])}{more}")
+    return notes
 
 
-def _scored(hits: list[tuple[str, str, Any, Any]]) -> list[tuple[str, str, Any]]:
-    """Hits with their scores; where some have none, as those sorted by a field, with their places from the end."""
-    if all(score is not None for _, _, score, _ in hits):
-        return [(topic, document, score) for topic, document, score, _ in hits]
-    return [(topic, document, float(len(hits) - i)) for i, (topic, document, _, _) in enumerate(hits)]
+def _scored(hits: list[_Hit]) -> list[tuple[str, str, Any]]:
+    """Hits with their scores; with their places from the end where scores are not what hits are ordered by: some have
+    none, or say what they are sorted by, or score more than the hit above them."""
+    numbers = all(isinstance(hit.score, int | float) and not hit.sorted for hit in hits)
+    if numbers and not any(a.topic == b.topic and a.score < b.score for a, b in pairwise(hits)):
+        return [(hit.topic, hit.document, hit.score) for hit in hits]
+    return [(hit.topic, hit.document, float(len(hits) - i)) for i, hit in enumerate(hits)]
 
 
 RANK_EVAL: FileFormat = RankEval()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fathoms.base.errors import FathomsError
 from fathoms.data.formats.base import ObjectFormat
 from fathoms.data.formats.frames import package_of
 from fathoms.data.formats.text import check_whole_grades
-from fathoms.errors import FathomsError
 
 if TYPE_CHECKING:
     from fathoms.data.lines import Layout, Table
@@ -40,7 +40,7 @@ class Ranx(ObjectFormat):
         if data.kind == "run":
             return ranx.Run(columns.nested(data), name=data.name)
         check_whole_grades(data, "ranx")
-        return ranx.Qrels({topic: found for topic, found in columns.nested(data).items() if found})
+        return ranx.Qrels({topic: grades for topic, grades in columns.nested(data).items() if grades})
 
 
 RANX: ObjectFormat = Ranx()

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from fathoms.base.files import PACKED_ENDINGS
 from fathoms.data.column_names import Kind
-from fathoms.data.files import PACKED_ENDINGS
 from fathoms.data.formats.base import Content, FileFormat, Match, ObjectFormat
 from fathoms.data.formats.beir import BEIR
 from fathoms.data.formats.csv import CSV
@@ -54,8 +54,8 @@ def recognise(content: Content, kinds: Iterable[Kind]) -> tuple[FileFormat, Matc
     """The format that fits some bytes best, of those that are read as one of these kinds."""
     wanted = set(kinds)
     able = [format for format in FILES if format.container == content.container and wanted & set(format.reads)]
-    found = [(format, format.recognise(content)) for format in able]
-    return max(found, key=lambda pair: pair[1])
+    matches = [(format, format.recognise(content)) for format in able]
+    return max(matches, key=lambda pair: pair[1])
 
 
 def of_object(data: Any, kind: Kind | None = None) -> ObjectFormat | None:
@@ -77,8 +77,8 @@ def by_ending(path: str, kind: Kind) -> FileFormat | None:
         name = name.removesuffix(ending)
     able = [format for format in writable(kind) if kind != "run" or format.run_as is None]
     # The longest ending counts: .quepid.csv before .csv.
-    found = [(len(ending), format) for format in able for ending in format.endings if name.endswith(ending)]
-    return max(found, key=lambda pair: pair[0], default=(0, None))[1]
+    able_by_length = [(len(ending), format) for format in able for ending in format.endings if name.endswith(ending)]
+    return max(able_by_length, key=lambda pair: pair[0], default=(0, None))[1]
 
 
 def writable(kind: Kind | None = None) -> list[FileFormat]:
@@ -96,7 +96,7 @@ def readable(kind: Kind) -> list[FileFormat]:
 
 def endings() -> tuple[str, ...]:
     """All endings that name a format, and so are no part of a run's name."""
-    return tuple(sorted({ending for format in FILES for ending in format.endings}, key=lambda one: (-len(one), one)))
+    return tuple(sorted({ending for format in FILES for ending in format.endings}, key=lambda text: (-len(text), text)))
 
 
 def smallest_part() -> int:

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fathoms.data.column_names import Kind
+from fathoms.base.text import pluralise
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.data.formats.text import TextFormat, check_ids, lines_of, whole
 from fathoms.data.formats.trec import is_number
-from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,9 +37,6 @@ class SampleEval(TextFormat):
         ours = len(fields) == len(COLUMNS) and fields[1].isdigit() and is_number(fields[4])
         return Match.LIKELY if ours else Match.NO
 
-    def kinds(self, content: Content) -> frozenset[Kind]:
-        return frozenset({"qrels"})
-
     def read(self, content: Content, layout: Layout, source: str, *, lenient: bool) -> Table:
         from dataclasses import replace
 
@@ -57,11 +53,11 @@ class SampleEval(TextFormat):
             return replace(
                 table, topic=table.topic[kept], document=table.document[kept], number=table.number[kept], lines=places
             )
-        said = (
+        note = (
             f"{source}: {out:,} of {pluralise(len(table.number), 'document')} of the pool not in the sample (-1), so "
             f"unjudged; `predict --sampled {source}` estimates what the whole pool would have given"
         )
-        return replace(table, negatives=said)
+        return replace(table, negatives=note)
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
         """All in one stratum, which is what a sample without strata is."""
@@ -70,9 +66,9 @@ class SampleEval(TextFormat):
         from fathoms.data import columns
 
         check_ids(data, self.name)
-        found = columns.exact_frame(data)
+        frame = columns.exact_frame(data)
         zero, stratum = pl.lit("0").alias("iteration"), pl.lit("1").alias("stratum")
-        return lines_of(found.select("topic", zero, "document", stratum, whole("grade")), " ")
+        return lines_of(frame.select("topic", zero, "document", stratum, whole("grade")), " ")
 
 
 SAMPLE_EVAL: FileFormat = SampleEval()

@@ -6,10 +6,21 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from fathoms.data.column_names import KNOWN, Kind, choice_note, column_for, missing_column, plain
-from fathoms.data.formats.base import SEPARATORS, Content, FileFormat, Match, split_names
+from fathoms.base.errors import InputError
+from fathoms.data.column_names import (
+    KNOWN,
+    Kind,
+    choice_note,
+    column_for,
+    missing_column,
+    plain,
+    run_columns,
+    several_runs,
+    twins,
+    two_of_a_name,
+)
+from fathoms.data.formats.base import HEAD, SEPARATORS, Content, FileFormat, Match, split_names
 from fathoms.data.split import SPAN, read_span, topic_spans
-from fathoms.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,8 +65,8 @@ _MORE_THAN_WORDS = rb'[\x00-\x08\x0b\x0c\x0e-\x20"]|\t[\t\r\n]|[\r\n][#\t]'
 
 def names_columns(content: Content) -> bool:
     """Does the first line name the columns, with blanks or tabs between them?"""
-    found = content.header
-    return found is not None and found[0] in (None, "\t")
+    header = content.header
+    return header is not None and header[0] in (None, "\t")
 
 
 def more_than_words(raw: bytes, start: int) -> bool:
@@ -98,12 +109,34 @@ def read_named(content: Content, layout: Layout, source: str, *, lenient: bool) 
         from fathoms.data.delimited import read_delimited
 
         return read_delimited(raw, line.start(), separator, layout, source, lenient=lenient)
-    said = _named_layout(names, layout, source)
-    table = lines.parse(raw[: line.start()] + b"#" + raw[line.start() :], said, source, lenient=lenient)
+    if same := twins(layout.number, names):
+        raise InputError(two_of_a_name(same, names), source, raw.count(b"\n", 0, line.start()) + 1)
+    for column in run_columns(names) if layout.kind == "run" else ():
+        _check_one_run(raw, line.end(), column, names, source)
+    named = _named_layout(names, layout, source)
+    table = lines.parse(raw[: line.start()] + b"#" + raw[line.start() :], named, source, lenient=lenient)
     table.skipped += choice_note(layout.number, names, source)
-    if said.number == layout.number:
+    if named.number == layout.number:
         return table
     return replace(table, number=-table.number, rank=table.number)  # a run without scores: its ranks are the order
+
+
+def _check_one_run(raw: bytes, start: int, column: str, names: list[str], source: str) -> None:
+    """Lines of words under the names of their columns are all of one run."""
+    place = names.index(column)
+    first = raw[start : start + HEAD].split(maxsplit=len(names))[place : place + 1]
+    if place == len(names) - 1 and first:  # nearly always, and counted in no time
+        ends = raw.count(b"\t" + first[0] + b"\n", start) + raw.count(b" " + first[0] + b"\n", start)
+        if ends == raw.count(b"\n", start) - (raw[start : start + 1] == b"\n") and raw.endswith(b"\n"):
+            return
+    values: dict[bytes, int] = {}
+    for number, text in enumerate(raw[start:].splitlines(), raw.count(b"\n", 0, start)):
+        fields = text.split()
+        if len(fields) > place and not fields[0].startswith(b"#"):
+            values.setdefault(fields[place], number)
+    if len(values) > 1:
+        shown = [value.decode(errors="replace") for value in values]
+        raise InputError(several_runs(column, shown), source, list(values.values())[1] + 1)
 
 
 def _named_layout(names: list[str], layout: Layout, source: str) -> Layout:
@@ -226,5 +259,5 @@ def places(run: Run, order: NDArray[np.int64]) -> NDArray[np.int64]:
     import numpy as np
 
     counts = np.bincount(run.topic, minlength=len(run.topics))
-    found: NDArray[np.int64] = np.arange(len(order)) - (np.cumsum(counts) - counts)[run.topic[order]] + 1
-    return found
+    place: NDArray[np.int64] = np.arange(len(order)) - (np.cumsum(counts) - counts)[run.topic[order]] + 1
+    return place

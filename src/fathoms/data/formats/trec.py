@@ -79,15 +79,15 @@ def run_lines(run: Run, *, whole_scores: bool = False) -> bytes:
 
     from fathoms.data import columns
 
-    found = columns.exact_frame(run)
+    frame = columns.exact_frame(run)
     if run.ranks is None:
         order = by_score(run)
         ranks = np.empty(len(run), dtype=np.int64)
         ranks[order] = places(run, order)
-        found = found.with_columns(rank=pl.Series(ranks))
+        frame = frame.with_columns(rank=pl.Series(ranks))
     tag = " ".join((run.tag or run.name).split()) or "run"
     score = whole("score") if whole_scores else pl.col("score")
-    table = found.select("topic", pl.lit("Q0").alias("Q0"), "document", "rank", score, pl.lit(tag).alias("tag"))
+    table = frame.select("topic", pl.lit("Q0").alias("Q0"), "document", "rank", score, pl.lit(tag).alias("tag"))
     return lines_of(table, " ")
 
 

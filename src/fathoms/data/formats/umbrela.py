@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fathoms.data.column_names import Kind, column_for
+from fathoms.base.errors import InputError
+from fathoms.base.text import pluralise
+from fathoms.data.column_names import column_for
 from fathoms.data.formats.base import Content, FileFormat, Match
 from fathoms.data.formats.json import JsonFormat, check_fits, json_text, table_of_triples
-from fathoms.errors import InputError
-from fathoms.text import pluralise
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,20 +35,17 @@ class Umbrela(JsonFormat):
     endings = (".umbrela.jsonl",)
 
     def recognise(self, content: Content) -> Match:
-        found = content.json
-        first = found[0] if isinstance(found, list) and found else found
+        value = content.json
+        first = value[0] if isinstance(value, list) and value else value
         return Match.CERTAIN if isinstance(first, dict) and any(mark <= first.keys() for mark in MARKS) else Match.NO
 
-    def kinds(self, content: Content) -> frozenset[Kind]:
-        return frozenset({"qrels"})
-
     def table(self, data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
-        found: list[tuple[str, str, Any]] = []
+        triples: list[tuple[str, str, Any]] = []
         failed = texts = 0
         for number, record in enumerate([data] if isinstance(data, Mapping) else data, 1):
             if not isinstance(record, Mapping) or LABEL not in record:
                 raise InputError(f"record {number}: expected {LABEL!r}, found {json_text(record)}", source)
-            if record.get(STATUS) == 0:
+            if not _has_label(record, number, source):
                 failed += 1
                 continue
             topic, document = _topic(record), _document(record)
@@ -56,8 +53,8 @@ class Umbrela(JsonFormat):
                 missing = "`qid` or `query`" if topic is None else "`docid` or `passage`"
                 raise InputError(f"record {number}: expected {missing}, found {', '.join(map(str, record))}", source)
             texts += column_for("document", record) is None
-            found.append((topic, document, record[LABEL]))
-        table = table_of_triples(found, layout, source, lenient=lenient)
+            triples.append((topic, document, record[LABEL]))
+        table = table_of_triples(triples, layout, source, lenient=lenient)
         if failed:
             table.skipped.append(
                 f"{source}: {pluralise(failed, 'record')} with {STATUS} 0 left out: no label was found in the answer, "
@@ -82,21 +79,31 @@ class Umbrela(JsonFormat):
         return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
 
 
+def _has_label(record: Mapping[str, Any], number: int, source: str) -> bool:
+    """What the status says, written as a number or as text; a record without one has a label."""
+    status = str(record.get(STATUS, 1)).strip()
+    try:
+        return float({"True": "1", "False": "0"}.get(status, status)) != 0
+    except ValueError:
+        shown = json_text(record[STATUS])
+        raise InputError(f"record {number}: expected {STATUS!r} of 0 or 1, found {shown}", source) from None
+
+
 def _topic(record: Mapping[str, Any]) -> str | None:
     """The query's id, or its words where it has none."""
     query = record.get("query")
     if isinstance(query, Mapping):
         query = query.get("qid", query.get("text"))
     name = column_for("topic", (str(key) for key in record if key != "query"))
-    found = query if name is None else record[name]
-    return None if found is None else str(found)
+    id = query if name is None else record[name]
+    return None if id is None else str(id)
 
 
 def _document(record: Mapping[str, Any]) -> str | None:
     """The document's id, or the words of the passage where it has none."""
     name = column_for("document", map(str, record))
-    found = record.get("passage") if name is None else record[name]
-    return None if found is None else str(found)
+    id = record.get("passage") if name is None else record[name]
+    return None if id is None else str(id)
 
 
 UMBRELA: FileFormat = Umbrela()

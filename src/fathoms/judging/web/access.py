@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from fathoms.data.files import blamed_on, read_bytes
-from fathoms.errors import FathomsError, InputError
+from fathoms.base.errors import FathomsError, InputError
+from fathoms.base.files import blamed_on, read_bytes
 from fathoms.judging.log import Log
 from fathoms.judging.web.limits import is_loopback
 from fathoms.judging.web.service import name_of
@@ -103,12 +103,12 @@ class Address:
             yield Visitor("judge"), self.token
 
     def by_token(self, page: PageName, given: str) -> Visitor | None:
-        found = [visitor for visitor, token in self.visitors(page) if same(given, token)]
-        return found[0] if found else None
+        visitors = [visitor for visitor, token in self.visitors(page) if same(given, token)]
+        return visitors[0] if visitors else None
 
     def by_cookie(self, page: PageName, given: str) -> Visitor | None:
-        found = self._by_cookie.get(given)
-        return found if found is not None and found.page == page else None
+        visitor = self._by_cookie.get(given)
+        return visitor if visitor is not None and visitor.page == page else None
 
     def cookie_value(self, visitor: Visitor) -> str:
         """What a browser keeps in place of the token: it says nothing about it, and ends with it."""
@@ -118,9 +118,11 @@ class Address:
     def _by_cookie(self) -> dict[str, Visitor]:
         key = bytes.fromhex(self.cookie_key)
         pages: tuple[PageName, ...] = ("judge", "organise")
-        found = [(visitor, token) for page in pages for visitor, token in self.visitors(page)]
-        words = [json.dumps([*visitor, token]).encode() for visitor, token in found]
-        return {hmac.digest(key, one, "sha256").hex(): visitor for one, (visitor, _) in zip(words, found, strict=True)}
+        known = [(visitor, token) for page in pages for visitor, token in self.visitors(page)]
+        words = [json.dumps([*visitor, token]).encode() for visitor, token in known]
+        return {
+            hmac.digest(key, word, "sha256").hex(): visitor for word, (visitor, _) in zip(words, known, strict=True)
+        }
 
     def is_shared(self, client: str) -> bool:
         """Whether everybody may have this address, since a proxy on this machine is in front."""
@@ -235,7 +237,7 @@ def check_public_url(url: str) -> None:
 
 def read_assessors(path: str) -> dict[str, str | None]:
     """Names, one a line, each with a token after a tab where it is to have a certain one."""
-    found: dict[str, str | None] = {}
+    tokens: dict[str, str | None] = {}
     for number, line in enumerate(read_bytes(path).decode(errors="replace").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -247,14 +249,14 @@ def read_assessors(path: str) -> dict[str, str | None]:
                 check_token(token, "after the tab: ")
         except FathomsError as error:
             raise InputError(str(error), path, number) from None
-        if name in found:
+        if name in tokens:
             raise InputError(f"{name} is there twice", path, number)
-        if token and token in found.values():
+        if token and token in tokens.values():
             raise InputError(f"{name} has the token of somebody else", path, number)
-        found[name] = token or None
-    if not found:
+        tokens[name] = token or None
+    if not tokens:
         raise InputError("has no names; expected one a line", path)
-    return found
+    return tokens
 
 
 def kept_tokens(log: Log, wanted: Mapping[str, str | None] | None) -> dict[str, str]:
@@ -287,11 +289,11 @@ def kept_cookie_key(log: Log) -> str:
 
 
 def _kept(log: Log, name: str, make: Callable[[], str]) -> str:
-    found: str | None = log.meta().get(name)
-    if found is None:
-        found = make()
-        log.change(name, found)
-    return found
+    kept: str | None = log.meta().get(name)
+    if kept is None:
+        kept = make()
+        log.change(name, kept)
+    return kept
 
 
 def read_token(path: str) -> str:

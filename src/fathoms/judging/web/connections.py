@@ -46,9 +46,19 @@ class GuardedProtocol(H11Protocol):
         else:
             self._finish(503, "there are too many connections; try again in a moment")
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def _give_way(self) -> None:
+        """To somebody who may have something to say."""
+        self._leave()
+        self.transport.abort()
+
+    def _leave(self) -> None:
         if self._is_admitted:
             self._counted.leave(self._address)
+        self._is_admitted = False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._counted.is_heard(self)
+        self._leave()
         for timer in (self._deadline, self._reading):
             if timer is not None:
                 timer.cancel()
@@ -70,6 +80,10 @@ class GuardedProtocol(H11Protocol):
     def _watch(self) -> None:
         """Begin the deadline of what has to come next, unless it runs."""
         awaited = self._waits_for()
+        if self._is_between_requests():
+            self._counted.is_silent(self, self._address, self._give_way)
+        else:
+            self._counted.is_heard(self)
         if awaited == self._awaited:
             return
         self._awaited = awaited
@@ -86,6 +100,11 @@ class GuardedProtocol(H11Protocol):
             return "body"
         has_begun = self.cycle is None or bool(self.conn.trailing_data[0])
         return "headers" if self.conn.their_state is h11.IDLE and has_begun else None
+
+    def _is_between_requests(self) -> bool:
+        """Nothing of a request has come, and no answer is under way."""
+        is_answered = self.cycle is None or self.cycle.response_complete
+        return is_answered and self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]
 
     def _too_late(self) -> None:
         if self._awaited == "body" and self.conn.our_state is h11.SEND_RESPONSE:

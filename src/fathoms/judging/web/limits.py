@@ -8,10 +8,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 
-from fathoms.errors import say
+from fathoms.base.errors import say
 
 MINUTE = 60.0
 WRONG_OF_ONE = 10  # wrong tokens from an address in a minute, before none is looked at until the minute is over
@@ -32,6 +32,7 @@ class ConnectionLimits:
 
 
 LEAST_READ = 65_536
+OTHER_FILES = 64  # open files that are no connections: the session, texts, libraries
 
 
 def is_loopback(address: str) -> bool:
@@ -67,20 +68,60 @@ class WrongTokens:
             self._counts[address] += 1
 
 
+def within_open_files(limits: ConnectionLimits) -> ConnectionLimits:
+    """The limits with no more connections than there can be open files, of which some are kept for all else. Where the
+    system lets us, we have as many as it takes."""
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return limits
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.in_all + OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return limits
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    in_all = max(1, min(limits.in_all, soft - OTHER_FILES))
+    return replace(limits, in_all=in_all, of_one=min(limits.of_one, in_all))
+
+
 class Connections:
-    """How many there are, by address and in all."""
+    """How many there are, by address and in all.
+
+    Where there are too many, the one gives way that has been silent for longest: whoever opens connections and sends
+    nothing keeps nobody out.
+    """
 
     def __init__(self, limits: ConnectionLimits, shared: Callable[[str], bool]) -> None:
         self.limits, self._shared = limits, shared
         self._open: Counter[str] = Counter()
+        self._silent: dict[object, tuple[str, Callable[[], None]]] = {}  # its address and what ends it, oldest first
 
     def admit(self, address: str) -> bool:
-        if self._open.total() >= self.limits.in_all:
+        if self._open[address] >= self.limits.of_one and not self._shared(address) and not self._make_way(address):
             return False
-        if self._open[address] >= self.limits.of_one and not self._shared(address):
+        if self._open.total() >= self.limits.in_all and not self._make_way():
             return False
         self._open[address] += 1
         return True
+
+    def is_silent(self, connection: object, address: str, end: Callable[[], None]) -> None:
+        """Nothing has been heard of this one yet, or since its last answer."""
+        self._silent.setdefault(connection, (address, end))
+
+    def is_heard(self, connection: object) -> None:
+        self._silent.pop(connection, None)
+
+    def _make_way(self, address: str | None = None) -> bool:
+        """Whether a silent connection, of this address if one is given, could be ended; it leaves at once."""
+        for connection, (its, end) in self._silent.items():
+            if address in (None, its):
+                del self._silent[connection]
+                end()
+                return True
+        return False
 
     def leave(self, address: str) -> None:
         self._open[address] -= 1
@@ -93,8 +134,8 @@ class _Kind:
     """Lines of a kind in this minute."""
 
     since: float
-    said: int = 0
-    unsaid: int = 0
+    shown: int = 0
+    held_back: int = 0
 
 
 class Talk(logging.Handler):
@@ -108,13 +149,13 @@ class Talk(logging.Handler):
 
     def say(self, kind: str, text: str, first: int = FIRST) -> None:
         with self._guard:
-            found = self._kinds.setdefault(kind, _Kind(self._clock()))
-            is_said = found.said < first
-            if is_said:
-                found.said += 1
+            of_kind = self._kinds.setdefault(kind, _Kind(self._clock()))
+            is_shown = of_kind.shown < first
+            if is_shown:
+                of_kind.shown += 1
             else:
-                found.unsaid += 1
-        if is_said:
+                of_kind.held_back += 1
+        if is_shown:
             say(text)
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -125,24 +166,24 @@ class Talk(logging.Handler):
     @contextmanager
     def hearing(self, *loggers: str) -> Iterator[None]:
         """Have what these would write come here."""
-        found = [logging.getLogger(name) for name in loggers]
-        before = [one.propagate for one in found]
-        for one in found:
-            one.addHandler(self)
-            one.propagate = False
+        heard = [logging.getLogger(name) for name in loggers]
+        before = [logger.propagate for logger in heard]
+        for logger in heard:
+            logger.addHandler(self)
+            logger.propagate = False
         try:
             yield
         finally:
-            for one, passes_on in zip(found, before, strict=True):
-                one.removeHandler(self)
-                one.propagate = passes_on
+            for logger, passes_on in zip(heard, before, strict=True):
+                logger.removeHandler(self)
+                logger.propagate = passes_on
             self.tell_counts(at_once=True)
 
     def tell_counts(self, at_once: bool = False) -> None:
         """Of each kind whose minute is over, what was not shown."""
         with self._guard:
-            over = [kind for kind, one in self._kinds.items() if at_once or one.since + MINUTE <= self._clock()]
-            counts = {kind: self._kinds.pop(kind).unsaid for kind in over}
+            over = [kind for kind, of_kind in self._kinds.items() if at_once or of_kind.since + MINUTE <= self._clock()]
+            counts = {kind: self._kinds.pop(kind).held_back for kind in over}
         for kind, n in counts.items():
             if n > 0:
                 say(f"{n:,} more of: {kind.strip()}")

@@ -430,7 +430,7 @@ function step(by) {
 function closeForms() {
   for (const which of ["note", "skip", "find"]) {
     $(`${which}-form`).hidden = true;
-    $(which).setAttribute("aria-expanded", "false");
+    if (which !== "skip") $(which).setAttribute("aria-expanded", "false");
   }
   $("skip-text").value = "";
   clearHits();
@@ -444,7 +444,7 @@ function openForm(which) {
   if (text) $("note-form").hidden = false;
   if (hidden) return;
   $(`${which}-form`).hidden = false;
-  $(which).setAttribute("aria-expanded", "true");
+  if (which !== "skip") $(which).setAttribute("aria-expanded", "true");
   $(`${which}-text`).focus({ preventScroll: true });
   if (which === "find") {
     $("find-text").select();
@@ -484,7 +484,7 @@ function onKey(event) {
   else if (pressed === "h") toggle("history");
   else if (pressed === "g") toggle("guidelines");
   else if (pressed === "u") undo();
-  else if (pressed === "s" && current && !revising) openForm("skip");
+  else if (pressed === "s" && current && !revising) event.shiftKey ? openForm("skip") : skip();
   else if (pressed === "n" && !$("task").hidden) openForm("note");
   else if (pressed === "/" && !$("task").hidden) openForm("find");
   else return;
@@ -510,7 +510,9 @@ function listen() {
   addEventListener("keydown", onKey);
   $("undo").addEventListener("click", undo);
   $("undo-last").addEventListener("click", undo);
-  for (const which of ["skip", "note", "find"]) $(which).addEventListener("click", () => openForm(which));
+  for (const which of ["note", "find"]) $(which).addEventListener("click", () => openForm(which));
+  // At once: what is typed next is a grade of the next document, and no reason for this one.
+  $("skip").addEventListener("click", (event) => (event.shiftKey ? openForm("skip") : skip()));
   $("skip-form").addEventListener("submit", (event) => { event.preventDefault(); skip(); });
   $("note-form").addEventListener("submit", (event) => { event.preventDefault(); leave(); });
   $("find-form").addEventListener("submit", (event) => { event.preventDefault(); step(1); });

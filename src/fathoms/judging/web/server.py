@@ -34,21 +34,24 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fathoms.errors import FathomsError, InputError
+from fathoms.base.errors import FathomsError, InputError
+from fathoms.judging.documents_to_judge import Task
+from fathoms.judging.events import Event
 from fathoms.judging.export import provenance_bytes, qrels_bytes
 from fathoms.judging.guidelines import GradeName, blocks
-from fathoms.judging.log import Event
-from fathoms.judging.session import Session, Task
+from fathoms.judging.session import Session
 from fathoms.judging.session_file import LogError
 from fathoms.judging.texts import Entry, Texts, marked, passages, printable, terms
 from fathoms.judging.web.access import Address, PageName, Visitor
 from fathoms.judging.web.connections import GuardedProtocol
-from fathoms.judging.web.limits import ConnectionLimits, Connections, Talk, WrongTokens
+from fathoms.judging.web.limits import ConnectionLimits, Connections, Talk, WrongTokens, within_open_files
+from fathoms.judging.web.overview import recent, topics_judged
 from fathoms.judging.web.readers import READING_SECONDS, Readers
 from fathoms.judging.web.service import JudgingService, Refused, name_of
 
 ENGINE_WAIT = 0.1  # seconds that an assessor waits for the engine to take the last answer in, at most
 LONGEST_WAIT = 10.0  # and where no document is left that was chosen before
+ACCEPTED_AT_ONCE = 16  # connections, before those that give way are closed: open files may be few
 LARGEST_REQUEST = 32_768  # bytes of a request's body
 LARGEST_HEADERS = 32_768  # and of its headers
 LONGEST_TEXT = 400_000  # characters of a document that are shown
@@ -208,10 +211,10 @@ class Page:
         """Who sends this: by the token of a program, or the cookie of a browser, of which there is one a page."""
         given = _bearer(request)
         if given is not None:
-            found: Visitor | None = self._admitted(request, given, "judge", "organise")
+            visitor: Visitor | None = self._admitted(request, given, "judge", "organise")
         else:
-            found = self.address.by_cookie(page, request.cookies.get(self.address.cookie(page), ""))
-        return found if found is not None and found.page == page else None
+            visitor = self.address.by_cookie(page, request.cookies.get(self.address.cookie(page), ""))
+        return visitor if visitor is not None and visitor.page == page else None
 
     def _admitted(self, request: Request, token: str, *pages: PageName) -> Visitor:
         """Who has this token. After many wrong ones none is looked at for a while, be it right: else whoever guesses
@@ -222,19 +225,19 @@ class Page:
             message = f"there were too many wrong tokens; try again in {seconds} seconds"
             raise Denied(429, message, **{"Retry-After": str(seconds)})
         for page in pages:
-            found = self.address.by_token(page, token)
-            if found is not None:
-                return found
+            visitor = self.address.by_token(page, token)
+            if visitor is not None:
+                return visitor
         self._wrong_tokens.count(client)
         raise Denied(401, NOT_VALID)
 
     def _assessor(self, request: Request) -> Visitor:
-        found = self._visitor(request, "judge")
-        if found is None:
+        visitor = self._visitor(request, "judge")
+        if visitor is None:
             pages: tuple[PageName, ...] = ("judge", "organise")
             was_in = any(self.address.cookie(page) in request.cookies for page in pages)
             raise Denied(401, NO_LONGER_VALID if was_in else NO_TOKEN)
-        return found
+        return visitor
 
     def _check_organiser(self, request: Request) -> None:
         """Whoever organises, or an assessor where assessors may see everything."""
@@ -258,9 +261,9 @@ class Page:
 
     async def _enter(self, request: Request) -> Response:
         """From the entrance, which has the token of the link it was opened by."""
-        asked = await self._object(request, page=str, token=str)
-        page: PageName = "organise" if asked["page"] == "organise" else "judge"
-        return self._with_cookie(_json({}), self._admitted(request, asked["token"], page))
+        fields = await self._object(request, page=str, token=str)
+        page: PageName = "organise" if fields["page"] == "organise" else "judge"
+        return self._with_cookie(_json({}), self._admitted(request, fields["token"], page))
 
     def _with_cookie(self, response: Response, visitor: Visitor) -> Response:
         response.set_cookie(
@@ -306,14 +309,14 @@ class Page:
         return {
             "max_grade": settings.max_grade,
             "rel": settings.rel,
-            "grades": [[one.name, one.description] for one in self.options.grades],
+            "grades": [[grade.name, grade.description] for grade in self.options.grades],
             "guidelines": blocks(self.options.guidelines),
             "standings": self.options.show_standings,
         }
 
     async def _say_about(self, request: Request) -> Response:
-        found = self._visitor(request, "judge") or self._visitor(request, "organise") or self._assessor(request)
-        return _json({"name": found.name, **self._about})
+        visitor = self._visitor(request, "judge") or self._visitor(request, "organise") or self._assessor(request)
+        return _json({"name": visitor.name, **self._about})
 
     async def _state(self, request: Request) -> Response:
         """Of an assessor, or of nobody in particular."""
@@ -336,13 +339,13 @@ class Page:
     async def _judgments(self, request: Request) -> Response:
         """Who judged what."""
         self._check_organiser(request)
-        asked = request.query_params
-        return await self._list(asked.get("assessor") or None, asked.get("topic") or None)
+        query = request.query_params
+        return await self._list(query.get("assessor") or None, query.get("topic") or None)
 
     async def _history(self, request: Request) -> Response:
         """An assessor's own answers."""
-        asked, name = await self._body(request, name=str, topic=str)
-        return await self._list(name, asked["topic"] or None)
+        fields, name = await self._body(request, name=str, topic=str)
+        return await self._list(name, fields["topic"] or None)
 
     async def _list(self, assessor: str | None, topic: str | None) -> Response:
         """Answers with titles, which are read elsewhere: the writer has other things to do."""
@@ -352,10 +355,10 @@ class Page:
         for row in rows:
             row["title"] = self._titles.get((False, row["document"]), "")
             row["topic_title"] = self._titles.get((True, row["topic"]), "")
-        return _json({"judgments": rows, "topics": [[one, self._titles.get((True, one), "")] for one in topics]})
+        return _json({"judgments": rows, "topics": [[id, self._titles.get((True, id), "")] for id in topics]})
 
     def _listed(self, assessor: str | None, topic: str | None) -> tuple[list[dict[str, Any]], list[str]]:
-        session = self.service.session
+        state = self.service.session.state
         rows = [
             {
                 "topic": event.topic,
@@ -365,11 +368,11 @@ class Page:
                 "assessor": event.assessor,
                 "time": event.time,
                 "note": printable(event.note),
-                "revised_from": [old.grade for old in session.revised(event)],
+                "revised_from": [old.grade for old in state.revised(event)],
             }
-            for event in self.service.recent(assessor, topic)
+            for event in recent(state, assessor, topic)
         ]
-        return rows, self.service.topics_judged(assessor)
+        return rows, topics_judged(state, self.service.session.documents.candidates.topics, assessor)
 
     # -- texts, which are read in threads of their own
 
@@ -431,31 +434,31 @@ class Page:
         return await self._then_next(name, self.service.keep)
 
     async def _grade(self, request: Request) -> Response:
-        asked, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str, key=str)
-        answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"]), asked["key"]
+        fields, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str, key=str)
+        answer = fields["topic"], fields["document"], fields["grade"], _note(fields["note"]), fields["key"]
         return await self._then_next(name, self.service.grade, *answer)
 
     async def _skip(self, request: Request) -> Response:
-        asked, name = await self._body(request, name=str, topic=str, document=str, note=str, key=str)
-        answer = asked["topic"], asked["document"], _note(asked["note"]), asked["key"]
+        fields, name = await self._body(request, name=str, topic=str, document=str, note=str, key=str)
+        answer = fields["topic"], fields["document"], _note(fields["note"]), fields["key"]
         return await self._then_next(name, self.service.skip, *answer)
 
     async def _undo(self, request: Request) -> Response:
-        asked, name = await self._body(request, name=str, key=str)
-        return await self._then_next(name, self.service.undo, asked["key"])
+        fields, name = await self._body(request, name=str, key=str)
+        return await self._then_next(name, self.service.undo, fields["key"])
 
     async def _revise(self, request: Request) -> Response:
-        asked, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str, key=str)
-        answer = asked["topic"], asked["document"], asked["grade"], _note(asked["note"]), asked["key"]
+        fields, name = await self._body(request, name=str, topic=str, document=str, grade=int, note=str, key=str)
+        answer = fields["topic"], fields["document"], fields["grade"], _note(fields["note"]), fields["key"]
         done = await self._ask(self.service.revise, name, *answer)
         return _json_text(f'{{{_already(done)}"state":{await self._ask(self._state_of, name)}}}')
 
     async def _settle(self, request: Request) -> Response:
         self._check_organiser(request)
-        asked, name = await self._body(
+        fields, name = await self._body(
             request, self._visitor(request, "organise"), name=str, topic=str, document=str, grade=int, key=str
         )
-        answer = asked["topic"], asked["document"], asked["grade"], asked["key"]
+        answer = fields["topic"], fields["document"], fields["grade"], fields["key"]
         done = await self._ask(self.service.settle, name, *answer)
         await self._patiently(ENGINE_WAIT)
         return _json_text(f'{{{_already(done)}"state":{await self._ask(self.service.state)}}}')
@@ -467,9 +470,9 @@ class Page:
 
     async def _text(self, request: Request) -> Response:
         """A document that was handed out before, for those who revise a grade or settle a disagreement."""
-        asked, _ = await self._body(request, self._visitor(request, "organise"), topic=str, document=str)
-        topic, document = asked["topic"], asked["document"]
-        index = await self._ask(self.service.session.find, topic, document)
+        fields, _ = await self._body(request, self._visitor(request, "organise"), topic=str, document=str)
+        topic, document = fields["topic"], fields["document"]
+        index = await self._ask(self.service.session.documents.find, topic, document)
         return _json(await self._with_text(Task(index, topic, document)))
 
     async def _patiently(self, seconds: float) -> None:
@@ -479,8 +482,8 @@ class Page:
 
     async def _then_next(self, name: str, work: Callable[..., Event | None], *args: Any) -> Response:
         """Do it, and answer with the next document."""
-        asked = self.service.submit(work, name, *args, then=lambda done: (done, self._offer_at_once(name)))
-        done, offer = await asyncio.wrap_future(asked)
+        answer = self.service.submit(work, name, *args, then=lambda done: (done, self._offer_at_once(name)))
+        done, offer = await asyncio.wrap_future(answer)
         for seconds in (ENGINE_WAIT, LONGEST_WAIT):
             if offer is None or not offer.is_final:
                 await self._patiently(seconds)
@@ -501,8 +504,8 @@ class Page:
         """The JSON object that was sent, with these fields and no others; and the name of whoever sent it, if that is
         among them. It is an assessor's, unless some other visitor is known."""
         visitor = visitor or self._assessor(request)
-        found = await self._object(request, **fields)
-        return found, self._name(visitor, found["name"]) if "name" in fields else ""
+        body = await self._object(request, **fields)
+        return body, self._name(visitor, body["name"]) if "name" in fields else ""
 
     async def _object(self, request: Request, **fields: type) -> dict[str, Any]:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -513,19 +516,19 @@ class Page:
             if len(raw) > LARGEST_REQUEST:
                 raise Denied(413, f"expected a request of at most {LARGEST_REQUEST:,} bytes")
         try:
-            found = json.loads(raw)
+            body = json.loads(raw)
         except (ValueError, RecursionError):
             raise Denied(400, "the body is no JSON") from None
-        if isinstance(found, dict) and "key" in fields:  # programs may do without
-            found.setdefault("key", None)
-        if not isinstance(found, dict) or set(found) != set(fields):
+        if isinstance(body, dict) and "key" in fields:  # programs may do without
+            body.setdefault("key", None)
+        if not isinstance(body, dict) or set(body) != set(fields):
             raise Denied(400, f"expected an object with the fields {', '.join(fields)}")
-        if fields.pop("key", None) is not None and not is_key(found["key"]):
-            raise Denied(400, f"expected a key of 16 to 64 letters, digits and - _, found {found['key']!r:.80}")
+        if fields.pop("key", None) is not None and not is_key(body["key"]):
+            raise Denied(400, f"expected a key of 16 to 64 letters, digits and - _, found {body['key']!r:.80}")
         for name, kind in fields.items():
-            if type(found[name]) is not kind:
-                raise Denied(400, f"expected {name} to be of type {kind.__name__}, found {found[name]!r:.80}")
-        return found
+            if type(body[name]) is not kind:
+                raise Denied(400, f"expected {name} to be of type {kind.__name__}, found {body[name]!r:.80}")
+        return body
 
     def _name(self, visitor: Visitor, given: str) -> str:
         """A personal token has a name of its own."""
@@ -685,7 +688,7 @@ class PageServer(uvicorn.Server):
             )
         )
         self._begun, self._talk = started, page.talk
-        self._connections = Connections(limits or ConnectionLimits(), page.address.is_shared)
+        self._connections = Connections(within_open_files(limits or ConnectionLimits()), page.address.is_shared)
 
     def capture_signals(self) -> Any:
         @contextmanager
@@ -709,11 +712,13 @@ class PageServer(uvicorn.Server):
                 protocol,
                 sock=listener,
                 ssl=self.config.ssl,
-                backlog=self.config.backlog,
+                backlog=ACCEPTED_AT_ONCE,
                 ssl_handshake_timeout=self._connections.limits.headers if is_tls else None,
             )
             for listener in sockets or []
         ]
+        for listener in sockets or []:
+            listener.listen(self.config.backlog)  # many may wait, though few are let in at once
         self.started = True
         self._begun()
 

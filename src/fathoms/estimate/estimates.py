@@ -1,0 +1,445 @@
+"""The default estimate: what scores will be once judging has gone to a stated depth, with intervals that were checked.
+
+Target: all documents of the given runs down to `to_depth` are judged; deeper unjudged ones count as not relevant, as
+they do in any score. Levels of the open documents are drawn many times from `GradeModel`, together for all runs; what
+part of the change comes true, and how far off it is, the collection's own backtests say (`backtest`, `calibration`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.base.arrays import distinct
+from fathoms.base.errors import FathomsError
+from fathoms.base.parallel import parallel_map
+from fathoms.data.document_values import read_values
+from fathoms.data.qrels import JUDGED
+from fathoms.data.topic_groups import TopicGroups
+from fathoms.estimate.backtest import Drift, Hiding, fit_drift, hidings, log_distance
+from fathoms.estimate.backtest_fit import (
+    SAMPLED,
+    Calibration,
+    Case,
+    Prediction,
+    Selection,
+    calibrate,
+    pooled_with_others,
+    selected,
+)
+from fathoms.estimate.documents import Documents, documents_of
+from fathoms.estimate.grades import GradeModel, fit_grades
+from fathoms.estimate.names import DRAWS, LEVEL
+from fathoms.estimate.probabilities import label_columns
+from fathoms.estimate.score_draws import check_drawable
+from fathoms.estimate.scoring import Judging
+from fathoms.estimate.self_check import SelfCheck, aggregated, interval, self_check
+from fathoms.evidence.candidates import Candidates
+from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.experiment.assumed_pool import AssumedPool
+from fathoms.experiment.base import BaseExperiment
+from fathoms.measures.base import Measure, Scores
+from fathoms.measures.weighted import Weighted
+
+BACKTEST_DRAWS = 60
+USUAL_POOL = 100  # depth to which collections are judged for measures that need all relevant documents
+READ = 0.99  # of a measure's weight: the depth that it suggests
+PIECES = 4  # of the draws, for workers
+SEVERAL = 5  # runs that show whether what is judged is a random sample
+FIRST, EVEN, NEARLY = 10, 1.25, 0.02  # ranks; how much more of them may be judged than of others in a random sample
+
+
+def suggested_depth(measure: Measure, pool: AssumedPool, longest: int) -> int:
+    """How deep judging is thought to go where nobody says so: as deep as the pool, and as the measure reads; for
+    measures that depend on all relevant documents at least 100, the usual depth of a pool."""
+    depth = USUAL_POOL
+    if measure.based_on == "utility":
+        if measure.k is not None:
+            depth = int(measure.k)
+        elif isinstance(measure, Weighted):
+            weight = np.cumsum(measure.weight(1000))
+            depth = min(USUAL_POOL, int(np.searchsorted(weight, READ * weight[-1])) + 1)
+    return min(max(depth, pool.depth if pool.known else 0), longest)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """One measure's: what was drawn, and what the backtests said of it."""
+
+    measure: Measure
+    to_depth: int
+    draws: Floats  # [draw, run, topic], scores once judged
+    point: Floats  # [run, topic]
+    score: Floats  # [run, topic], as judged
+    calibration: Calibration
+    low: Floats | None = None  # [run, topic], the possible range
+    high: Floats | None = None
+    check: SelfCheck | None = None  # None: no hidden part moves a score
+
+    @property
+    def method(self) -> str:
+        """What the estimate is: of the model, or the plain score where that did better in the backtests."""
+        return "model" if self.calibration.uses_model else "score"
+
+    def ordered(self, runs: Sequence[int]) -> Estimate:
+        """The same with the runs in another order."""
+        return replace(self, draws=self.draws[:, runs], point=self.point[runs], score=self.score[runs])
+
+    def of_topics(self, places: Bools) -> Estimate:
+        """The same of some topics only."""
+        return replace(
+            self,
+            draws=self.draws[:, :, places],
+            point=self.point[:, places],
+            score=self.score[:, places],
+            low=None if self.low is None else self.low[:, places],
+            high=None if self.high is None else self.high[:, places],
+        )
+
+    def inside(self, scores: Sequence[Scores]) -> Estimate:
+        """The same with the exact score of each run, and inside the range that it has over all given documents."""
+        exact = np.stack([one.score for one in scores])
+        moved = replace(self, draws=self.draws + (exact - self.score), point=self.point + (exact - self.score))
+        if scores[0].low is None or scores[0].high is None:
+            return replace(moved, score=exact)
+        low, high = (np.stack([getattr(one, end) for one in scores]) for end in ("low", "high"))
+        if self.measure.range_is == "approximate" or getattr(self.measure, "universe", "auto") == "run":
+            return replace(moved, score=exact, low=low, high=high)  # which is no bound on what is estimated
+        return replace(
+            moved,
+            draws=np.clip(moved.draws, low, high),
+            point=np.clip(moved.point, low, high),
+            score=exact,
+            low=low,
+            high=high,
+        )
+
+    def scores_of(self, run: int) -> Scores:
+        """The scores of a run, and their range."""
+        if self.low is None or self.high is None:
+            return Scores(self.score[run])
+        return Scores(self.score[run], self.low[run], self.high[run])
+
+    @cached_property
+    def means(self) -> Floats:
+        """[draw, run]: over topics, as the measure takes it."""
+        return aggregated(self.measure, self.draws)
+
+    @cached_property
+    def point_means(self) -> Floats:
+        """[run]"""
+        return aggregated(self.measure, self.point)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """The estimates of all measures, of the same runs and topics."""
+
+    runs: list[str]
+    topics: list[str]
+    by_measure: dict[Measure, Estimate]
+    pool: AssumedPool
+    pool_is_assumed: bool  # not named by anybody
+    selection: Selection  # of the judged documents
+    hidden: tuple[Hiding, ...]
+    notes: list[str]
+
+    def __getitem__(self, measure: Measure) -> Estimate:
+        return self.by_measure[measure]
+
+    def of_topics(self, places: Bools) -> Estimates:
+        """The same of some topics only: what was learnt from all, looked at there."""
+        topics = [topic for topic, use in zip(self.topics, places.tolist(), strict=True) if use]
+        return replace(
+            self, topics=topics, by_measure={m: estimate.of_topics(places) for m, estimate in self.by_measure.items()}
+        )
+
+    def by_group(
+        self, groups: TopicGroups, level: float = LEVEL
+    ) -> dict[tuple[str, str, str], tuple[float, float, float]]:
+        """By run, group of topics and measure: the estimate and the ends of its interval."""
+        found: dict[tuple[str, str, str], tuple[float, float, float]] = {}
+        for group, places in groups.masks(self.topics).items():
+            for measure, estimate in self.of_topics(places).by_measure.items():
+                point = estimate.point_means
+                low, high = interval(estimate.means, point, level)
+                for run, *values in zip(self.runs, point.tolist(), low.tolist(), high.tolist(), strict=True):
+                    found[run, group, measure.name] = (values[0], values[1], values[2])
+        return found
+
+    def checked(self, measure: Measure, level: float = LEVEL) -> SelfCheck | None:
+        """What the backtests say of this estimate; None where no hidden part moves a score."""
+        estimate = self[measure]
+        if level == LEVEL or estimate.check is None:
+            return estimate.check
+        again = self_check(estimate.calibration, measure, level)
+        return again and replace(again, hidden=estimate.check.hidden)
+
+
+def run_estimates(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
+    *,
+    labels: Sequence[Any] = (),
+    to_depth: int | None = None,
+    draws: int = DRAWS,
+) -> Estimates:
+    """Estimates of all runs by these measures, which `check_drawable` admits."""
+    for measure in measures:
+        check_drawable(measure)
+    experiment.needs_an_order("an estimate")
+    tables = [read_values(one, lenient=experiment.lenient) for one in labels]
+    experiment.prepare()
+    qrels, names = experiment.qrels, experiment.by_content()  # so that neither their order nor their names matter
+    found = experiment.documents(names)
+    codes = found.codes
+    if not (codes >= JUDGED).any():
+        experiment.surveys()  # which says so if it is for want of a common topic
+        raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
+    pool, notes = experiment.pool_assumed(), list[str]()
+    contributing = np.isin(names, pool.names)
+    depths = {m: to_depth or suggested_depth(m, pool, found.depth) for m in measures}
+    levels = distinct(np.append(qrels.levels, qrels.max_grade))
+    scaled = label_columns(tables, found, codes >= JUDGED, notes)
+    deepest = max(depths.values())
+    documents = documents_of(found, codes, contributing, deepest, levels, scaled)
+    work = _Work(
+        experiment, found, documents, pool, contributing, judged_elsewhere(experiment, documents, levels), deepest
+    )
+    given = list(experiment.runs)
+    scores, _ = experiment.scored(measures, [])
+    order = [names.index(name) for name in given]
+    estimates = {m: estimate.ordered(order).inside(scores[m]) for m, estimate in work.estimates(depths, draws).items()}
+    assumed = experiment.options.pooled is None
+    return Estimates(given, found.topics, estimates, pool, assumed, work.selection, tuple(work.hidden), notes)
+
+
+def judged_elsewhere(experiment: BaseExperiment, documents: Documents, levels: Floats) -> Ints:
+    """Judged documents that no run has, by topic and level."""
+    qrels = experiment.qrels
+    counts = np.zeros((len(qrels.topics), len(levels)), dtype=np.int64)
+    counts[:, np.searchsorted(levels, qrels.levels)] = qrels.counts
+    judged = np.flatnonzero(documents.judged)
+    np.subtract.at(counts, (documents.topic[judged], documents.level[judged]), 1)
+    return counts
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What the steps of an estimate share."""
+
+    experiment: BaseExperiment
+    found: Candidates
+    documents: Documents
+    pool: AssumedPool
+    contributing: Bools
+    elsewhere: Ints
+    to_depth: int  # the greatest
+
+    @property
+    def seed(self) -> int:
+        return self.experiment.options.seed
+
+    @property
+    def pool_depth(self) -> int:
+        return self.pool.depth if self.pool.known else 0
+
+    @cached_property
+    def open(self) -> Ints:
+        return np.flatnonzero(~self.documents.judged)
+
+    @cached_property
+    def hidden(self) -> list[Hiding]:
+        documents, open_ = self.documents, self.open
+        within = documents.reach[open_] <= self.pool_depth
+        teams = self.experiment.groups or {}
+        return hidings(
+            documents,
+            self.pool_depth,
+            self.contributing,
+            [teams.get(name, name) for name in self.found.names],
+            deeper=bool((~within).any()),
+            outsiders=bool(within.any()),
+            seed=self.seed,
+        )
+
+    @cached_property
+    def selection(self) -> Selection:
+        """How the judged documents were chosen: backtests follow the pool, or there is none to follow."""
+        followed = all(one.depth for one in self.hidden) if self.hidden else self.pool_depth > 0
+        if followed and self.contributing.sum() > 1:  # one run may look pooled for what others had judged
+            beyond = self.documents.pooled > self.pool_depth
+            beyond &= self.documents.reach <= self.to_depth
+            return pooled_with_others(float(self.documents.judged[beyond].mean()) if beyond.any() else 0.0)
+        # A few runs may be judged evenly by chance, or because they are poor.
+        told = self.documents.labels.shape[1] > 0 or self.documents.n_runs >= SEVERAL
+        first, deeper = _judged_shares(self.found, self.documents)
+        if told and first <= EVEN * deeper + NEARLY:
+            return SAMPLED
+        elsewhere = self.elsewhere.sum()
+        return selected(float(elsewhere / (elsewhere + self.documents.judged.sum())))
+
+    def estimates(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
+        documents = self.documents
+        if not len(self.open):
+            return self._unchanged(depths, draws)
+        known = np.flatnonzero(documents.judged)
+        target = Hiding("what is unjudged", known, self.open, self.pool_depth, is_target=True)
+        trials = [*self.hidden, target]
+        whole = fit_grades(documents, known, self.seed)
+        models = [*self._map(partial(self._fit, whole), self.hidden), (whole, np.empty(0))]
+        drift = fit_drift(documents, [(one, logits) for one, (_, logits) in zip(self.hidden, models, strict=False)])
+        pieces = _pieces(len(self.hidden), draws)
+        measures = list(depths)
+
+        def score(piece: tuple[int, range]) -> list[tuple[Floats, Floats]]:
+            place, part = piece
+            trial, model = trials[place], models[place][0]
+            return self._scores(measures, depths, trial, model, drift, part, draws)
+
+        scored = self._map(score, pieces)
+        of_trial: list[dict[Measure, Prediction]] = []
+        for place, trial in enumerate(trials):
+            parts = [one for (at, _), one in zip(pieces, scored, strict=True) if at == place]
+            of_trial.append(self._predictions(measures, depths, trial, parts))
+        truths = [self._truth(measures, trial) for trial in self.hidden]
+        estimates = {}
+        for measure in measures:
+            cases = [
+                (Case(predicted[measure], truth[measure]), trial.name)
+                for predicted, truth, trial in zip(of_trial[:-1], truths, self.hidden, strict=True)
+            ]
+            told = [(case, name) for case, name in cases if not case.predicted.fixed.all()]
+            calibration = calibrate([case for case, _ in told], self.selection)
+            predicted = of_trial[-1][measure]
+            drawn = calibration.draws(predicted, self.seed)
+            point = calibration.point(predicted, drawn)
+            check = self_check(calibration, measure)
+            if check is not None:
+                check = replace(check, hidden=tuple(name for _, name in told))
+                drawn = np.where(predicted.fixed, predicted.score, check.margins(drawn))
+            estimates[measure] = Estimate(
+                measure, depths[measure], drawn, point, predicted.score, calibration, check=check
+            )
+        return estimates
+
+    def _unchanged(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
+        """Everything is judged: the scores."""
+        known = np.flatnonzero(self.documents.judged)
+        scores = self._judging(Hiding("nothing", known, self.open, 0, is_target=True), self.open).scores(
+            list(depths), _none(1, 0)
+        )
+        none = calibrate([])
+        return {
+            m: Estimate(m, depths[m], np.repeat(score, draws, axis=0), score[0], score[0], none)
+            for m, (score, _) in scores.items()
+        }
+
+    def _map(self, work: Any, items: Sequence[Any]) -> list[Any]:
+        return parallel_map(work, items, workers=self.experiment.options.workers)
+
+    def _fit(self, whole: GradeModel, trial: Hiding) -> tuple[GradeModel, Floats]:
+        model = fit_grades(self.documents, trial.known, self.seed, whole)
+        # Only what was learnt goes from one process to another.
+        return replace(model, documents=_NOWHERE), model.first_logits(trial.hidden)
+
+    def _judging(self, trial: Hiding, open_: Ints) -> Judging:
+        elsewhere = self.elsewhere.copy()
+        # Deeper documents are taken as not relevant.
+        beyond = np.bincount(self.found.topic, minlength=len(elsewhere))
+        beyond -= np.bincount(self.documents.topic, minlength=len(elsewhere))
+        elsewhere[:, 0] += beyond
+        return Judging(self.found, self.documents, trial.known, open_, elsewhere, self.experiment.qrels.max_grade)
+
+    def _open(self, trial: Hiding, depth: int) -> Bools:
+        """Which of a trial's hidden documents a measure's target reaches: in backtests all."""
+        if not trial.is_target:
+            return np.ones(len(trial.hidden), dtype=bool)
+        return self.documents.reach[trial.hidden] <= depth
+
+    def _scores(
+        self,
+        measures: Sequence[Measure],
+        depths: dict[Measure, int],
+        trial: Hiding,
+        model: GradeModel,
+        drift: Drift,
+        part: range,
+        draws: int,
+    ) -> list[tuple[Floats, Floats]]:
+        """For each measure scores of some draws, and the sum of what they were if only the ideal changed."""
+        documents, seed = self.documents, self.seed
+        n = draws if trial.is_target else BACKTEST_DRAWS
+        sampler = replace(model, documents=documents).sampler(trial.hidden, n, seed, part)
+        levels = sampler.levels(drift.shifts(documents, trial.hidden, trial.depth, seed, part))
+        found: dict[Measure, tuple[Floats, Floats]] = {}
+        for depth in sorted(set(depths.values())):
+            use = self._open(trial, depth)
+            here = [m for m in measures if depths[m] == depth]
+            judging = self._judging(trial, trial.hidden[use])
+            for m, (scores, ideal_alone) in judging.scores(here, levels[:, use]).items():
+                found[m] = (scores, ideal_alone.sum(axis=0))
+        return [found[m] for m in measures]
+
+    def _predictions(
+        self,
+        measures: Sequence[Measure],
+        depths: dict[Measure, int],
+        trial: Hiding,
+        parts: Sequence[list[tuple[Floats, Floats]]],
+    ) -> dict[Measure, Prediction]:
+        """What the draws of a trial come to."""
+        predictions = {}
+        documents = self.documents
+        now = self._judging(trial, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
+        for place, measure in enumerate(measures):
+            scores = np.concatenate([part[place][0] for part in parts])
+            ideal_alone = np.asarray(sum(part[place][1] for part in parts) / len(scores))
+            mean = scores.mean(axis=0)
+            use = self._open(trial, depths[measure])
+            distance = log_distance(documents.reach[trial.hidden[use]], trial.depth)
+            predictions[measure] = Prediction(
+                now[measure][0][0],
+                mean - ideal_alone,
+                ideal_alone - now[measure][0][0],
+                scores - mean,
+                float(distance.mean()) if len(distance) else 0.0,
+            )
+        return predictions
+
+    def _truth(self, measures: Sequence[Measure], trial: Hiding) -> dict[Measure, Floats]:
+        levels = self.documents.level[trial.hidden].astype(np.int16)[None, :]
+        scores = self._judging(trial, trial.hidden).scores(measures, levels)
+        return {m: scores[m][0][0] for m in measures}
+
+
+def _judged_shares(found: Candidates, documents: Documents) -> tuple[float, float]:
+    """The share of the documents in the first ranks of the runs that is judged, and of deeper ones."""
+    judged = np.zeros(len(found) + 1, dtype=bool)
+    judged[documents.number[documents.judged]] = True
+    deepest = int((found.place >= 0).any(axis=(0, 1)).sum())
+    first = min(FIRST, max(1, deepest // 2))
+    shares = []
+    for place in (found.place[:, :, :first], found.place[:, :, first:]):
+        retrieved = place >= 0
+        shares.append(float(judged[place[retrieved]].mean()) if retrieved.any() else 0.0)
+    return shares[0], shares[1]
+
+
+def _none(draws: int, documents: int) -> NDArray[np.int16]:
+    return np.zeros((draws, documents), dtype=np.int16)
+
+
+def _pieces(backtests: int, draws: int) -> list[tuple[int, range]]:
+    """Trials and draws, for workers: each backtest by itself, the target in a few parts."""
+    step = max(1, -(-draws // PIECES))
+    parts = [(backtests, range(first, min(first + step, draws))) for first in range(0, draws, step)]
+    return [*parts, *((i, range(BACKTEST_DRAWS)) for i in range(backtests))]
+
+
+_NOWHERE: Any = None  # documents of a model that is under way from one process to another

@@ -1,0 +1,367 @@
+"""Drawing a sample of documents to judge: which, and with what chance each might have been drawn.
+
+Judged documents stay as they are, a stratum that was taken whole. From the others of the pool a simple random sample is
+drawn in every stratum, or (`probe`) each document with a chance of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.base.arrays import row_sums
+from fathoms.base.choices import Design, PrefixOrder
+from fathoms.base.errors import FathomsError
+from fathoms.base.result import Result
+from fathoms.estimate.control_variates import model_probabilities, read_labels
+from fathoms.estimate.design import SamplingDesign
+from fathoms.evidence.candidates import Candidates, candidates
+from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.pooling import PooledDocuments, run_pool
+
+COLUMNS = ("topic", "document", "stratum", "probability", "sampled")
+TAKEN = "judged"  # the stratum of what is judged already
+FIRST_BAND = 10  # ranks of the first band of `depth`; every further one goes twice as deep
+BANDS = (0.02, 0.05, 0.1, 0.2, 0.5)  # of probabilities, for `score`
+LEAST = 2  # sampled documents of a stratum, without which its variance is unknown
+
+
+@dataclass(frozen=True, eq=False)
+class SampledDocuments(Result):
+    """The pool that a sample was drawn from: the documents to judge first, by topic, then all others."""
+
+    columns: ClassVar = COLUMNS
+    words: ClassVar = COLUMNS[:3]
+    whole_numbers: ClassVar = ("sampled",)
+    qrels: ClassVar[None] = None  # which a pool that is not sampled may have
+
+    topics: list[str]
+    topic: Ints
+    documents: NDArray[np.bytes_]
+    stratum: list[str]
+    probability: Floats
+    sampled: Bools
+    n_to_judge: int  # the first so many rows
+    pooled_from: int  # runs
+    notes: list[str] = field(default_factory=list)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        return list(
+            zip(
+                [self.topics[i] for i in self.topic.tolist()],
+                [document.decode(errors="surrogateescape") for document in self.documents.tolist()],
+                self.stratum,
+                self.probability.tolist(),
+                self.sampled.astype(int).tolist(),
+                strict=True,
+            )
+        )
+
+    @cached_property
+    def to_judge(self) -> list[tuple[str, str]]:
+        """Topic and document of those that were drawn and have no judgment yet."""
+        return [(row[0], row[1]) for row in self.rows()[: self.n_to_judge]]
+
+    @cached_property
+    def design(self) -> SamplingDesign:
+        """For estimates, without a file between."""
+        names = list(dict.fromkeys(self.stratum))
+        numbers = {name: i for i, name in enumerate(names)}
+        stratum = np.array([numbers[name] for name in self.stratum], dtype=np.int32)
+        return SamplingDesign(
+            self.topics,
+            self.topic.astype(np.int32),
+            self.documents,
+            stratum,
+            names,
+            self.probability,
+            self.sampled,
+            source="the sample drawn",
+        )
+
+
+def pool_or_sample(
+    experiment: BaseExperiment,
+    *,
+    depth: int | None,
+    budget: int | None,
+    per_topic: bool,
+    prefix_order: PrefixOrder,
+    sample: int | None,
+    design: Design | None,
+    labels: Sequence[Any],
+) -> PooledDocuments | SampledDocuments:
+    """The documents of a pool, or so many drawn from it."""
+    if sample is not None:
+        if budget is not None:
+            raise FathomsError("a sample takes a depth, and no budget")
+        return run_sample(
+            experiment, sample, design=design or "uniform", depth=depth, per_topic=per_topic, labels=labels
+        )
+    if design is not None or len(labels):
+        raise FathomsError(f"{'labels' if design is None else 'design'}: is for a sample; say how many with sample")
+    return run_pool(experiment, depth=depth, budget=budget, per_topic=per_topic, prefix_order=prefix_order)
+
+
+def run_sample(
+    experiment: BaseExperiment,
+    sample: int,
+    *,
+    design: str = "uniform",
+    depth: int | None = None,
+    per_topic: bool = False,
+    labels: Sequence[Any] = (),
+) -> SampledDocuments:
+    """Draw `sample` documents in all, or of each topic, from the top `depth` of the contributing runs."""
+    if len(labels) and design not in ("score", "probe"):
+        raise FathomsError(f"labels are for the designs score and probe, found {design}")
+    experiment.needs_an_order("a sample")
+    names, notes = list(experiment.contributing()), list[str]()
+    found, judged, relevant = _pool(experiment, names, depth)
+    rng = np.random.default_rng(experiment.options.seed)
+    values = read_labels(labels, found, judged, notes) if design in ("score", "probe") else None
+    drawn = draw(found, judged, relevant, sample, design=design, per_topic=per_topic, rng=rng, labels=values)
+    if experiment.has_qrels and experiment.options.pooled is None:
+        notes.append(experiment.pool_assumed().sentence)
+    order = _order(found, judged, drawn.sampled, rng)
+    return SampledDocuments(
+        found.topics,
+        found.topic[order].astype(np.int64),
+        found.documents[order],
+        drawn.names()[order].tolist(),
+        drawn.probability[order],
+        drawn.sampled[order],
+        int((drawn.sampled & ~judged).sum()),
+        len(names),
+        notes,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """A sample of candidates: arrays have one entry a candidate."""
+
+    strata: list[str]
+    stratum: Ints  # numbers in `strata`; -1 where judged already
+    cell: Ints  # where a simple random sample was drawn; -1 where judged already, or drawn with a chance of its own
+    probability: Floats
+    sampled: Bools  # drawn, or judged already
+
+    def names(self) -> NDArray[np.object_]:
+        return np.array([*self.strata, TAKEN], dtype=object)[self.stratum]
+
+
+def draw(
+    found: Candidates,
+    judged: Bools,
+    relevant: Bools,
+    n: int,
+    *,
+    design: str,
+    per_topic: bool,
+    rng: np.random.Generator,
+    labels: Floats | None = None,
+) -> Draw:
+    """Draw n unjudged candidates, in all or of each topic; what is judged has probability 1."""
+    open_ = np.flatnonzero(~judged)
+    if not len(open_):
+        raise FathomsError("every document of the pool is judged already, so there is nothing to sample")
+    topic = found.topic[open_].astype(np.int64)
+    cell = np.full(len(open_), -1, dtype=np.int64)
+    if design in ("score", "probe"):
+        p = model_probabilities(found, judged, relevant, labels)[open_]
+    if design == "probe":
+        chance = _proportional(np.sqrt(p * (1 - p) * _mean_inverse(found)[open_]), topic, n, per_topic)
+        drawn = _systematic(chance, topic, rng, per_topic)
+        label, bands = np.zeros(len(open_), dtype=np.int64), ["probe"]
+    else:
+        if design == "uniform":
+            label, bands, rate = np.zeros(len(open_), dtype=np.int64), ["all"], np.ones(1)
+        elif design == "depth":
+            label, bands, rate = depth_bands(found.least_ranks()[0][open_])
+        else:
+            label, bands, rate = score_bands(p)
+        cell, chance, drawn = _stratified(topic, label, rate, len(found.topics), n, per_topic, rng)
+    probability, sampled = np.ones(len(found)), judged.copy()
+    probability[open_], sampled[open_] = chance, drawn
+    strata, cells = np.full((2, len(found)), -1, dtype=np.int64)
+    strata[open_], cells[open_] = label, cell
+    return Draw(bands, strata, cells, probability, sampled)
+
+
+def _pool(experiment: BaseExperiment, names: list[str], depth: int | None) -> tuple[Candidates, Bools, Bools]:
+    """The documents to draw from, which of them are judged, and which relevant."""
+    if not experiment.has_qrels:
+        runs = {name: experiment.run(name) for name in names}
+        found = candidates(runs, depth, experiment.options.ties, experiment.options.used_precision)
+        none = np.zeros(len(found), dtype=bool)
+        return found, none, none
+    experiment.prepare()
+    found = experiment.documents(names, depth)
+    return found, *found.judged_by(experiment.qrels)
+
+
+def _ranks(found: Candidates) -> tuple[Ints, Ints]:
+    """For every place of a ranking that holds a document: its number and its rank."""
+    _, _, column = np.nonzero(found.place >= 0)
+    return found.place[found.place >= 0].astype(np.int64), column + 1
+
+
+def _mean_inverse(found: Candidates) -> Floats:
+    """The mean over runs of 1 / rank, 0 where a run does not have the document."""
+    number, rank = _ranks(found)
+    return row_sums(number, 1 / rank, len(found)) / len(found.names)
+
+
+def depth_bands(best: Ints) -> tuple[Ints, list[str], Floats]:
+    """Strata by the least rank: 1-10, 11-20, 21-40, 41-80, ..., and how much each counts: as 1 / sqrt(rank) does."""
+    edges = [0, FIRST_BAND]
+    while edges[-1] < int(best.max(initial=1)):
+        edges.append(2 * edges[-1])
+    label = np.searchsorted(edges, best) - 1
+    names = [f"{low + 1}-{high}" for low, high in pairwise(edges)]
+    middle = (np.array(edges[:-1]) + np.array(edges[1:]) + 1) / 2
+    return label, names, 1 / np.sqrt(middle)
+
+
+def score_bands(p: Floats) -> tuple[Ints, list[str], Floats]:
+    """Strata by the probability of relevance, and how much each counts: as its spread, sqrt(p (1 - p))."""
+    label = np.searchsorted(BANDS, p, side="right")
+    edges = (0.0, *BANDS, 1.0)
+    names = [f"p{low:g}-{high:g}" for low, high in pairwise(edges)]
+    mean = np.array([(low + high) / 2 for low, high in pairwise(edges)])
+    return label, names, np.sqrt(mean * (1 - mean))
+
+
+# -- simple random samples of strata --------------------------------------------------------------------------
+
+
+def _stratified(
+    topic: Ints, label: Ints, rate: Floats, n_topics: int, n: int, per_topic: bool, rng: np.random.Generator
+) -> tuple[Ints, Floats, Bools]:
+    """Where each document was drawn from, its chance, and what was drawn. Strata are those of each topic where all of
+    these can have LEAST documents, else those of all topics together."""
+    table = np.bincount(topic * len(rate) + label, minlength=n_topics * len(rate)).reshape(n_topics, -1)
+    budgets = np.where(table.sum(axis=1) > 0, n, 0) if per_topic else _shared_out(n, table.sum(axis=1), rng)
+    if per_topic or (budgets >= np.minimum(table, LEAST).sum(axis=1)).all():
+        counts = np.concatenate([allocate(int(budgets[i]), table[i], rate) for i in range(n_topics)])
+        cell, sizes = topic * len(rate) + label, table.ravel()
+        if per_topic and ((counts == 0) & (sizes > 0)).any():
+            raise FathomsError(
+                f"sample: {n} documents of a topic are fewer than its strata; take more, or design uniform, or a "
+                "number for all topics together"
+            )
+    else:
+        sizes = table.sum(axis=0)
+        cell, counts = label, allocate(n, sizes, rate)
+    if ((counts == 0) & (sizes > 0)).any():
+        raise FathomsError(
+            f"sample: {n} documents are fewer than the {int((sizes > 0).sum())} strata; take more, or design uniform"
+        )
+    key = rng.random(len(cell))
+    order = np.lexsort((key, cell))
+    starts = np.cumsum(sizes) - sizes
+    drawn = np.zeros(len(cell), dtype=bool)
+    drawn[order] = np.arange(len(cell)) - starts[cell[order]] < counts[cell[order]]
+    return cell, counts[cell] / sizes[cell], drawn
+
+
+def _shared_out(n: int, sizes: Ints, rng: np.random.Generator) -> Ints:
+    """A budget in equal parts, as far as topics have documents; what is left over goes to topics by lot."""
+    budgets = np.zeros(len(sizes), dtype=np.int64)
+    left = min(n, int(sizes.sum()))
+    while left:
+        able = rng.permutation(np.flatnonzero(budgets < sizes))
+        more = np.full(len(able), left // len(able))
+        more[: left % len(able)] += 1
+        more = np.minimum(more, (sizes - budgets)[able])
+        budgets[able] += more
+        left -= int(more.sum())
+    return budgets
+
+
+def allocate(n: int, sizes: Ints, rate: Floats) -> Ints:
+    """Documents to draw from each stratum: LEAST of each where there are as many, the rest in proportion to size times
+    rate (Neyman's allocation, with the rate for the spread inside), and never more than there are."""
+    counts = np.minimum(sizes, LEAST)
+    if counts.sum() > n:
+        counts = np.minimum(sizes, 1)
+    left = min(n, int(sizes.sum())) - int(counts.sum())
+    if left < 0:
+        return np.zeros(len(sizes), dtype=np.int64)
+    while left:
+        wanted = np.where(counts < sizes, sizes * rate, 0.0)
+        part = left * wanted / wanted.sum()
+        more = np.minimum(np.floor(part).astype(np.int64), sizes - counts)
+        if not more.any():  # one each to those with the greatest claims
+            best = np.argsort(-(part - 1e9 * (counts >= sizes)), kind="stable")[:left]
+            more = np.zeros(len(sizes), dtype=np.int64)
+            more[best] = (counts < sizes)[best]
+        counts = counts + more
+        left -= int(more.sum())
+    return counts
+
+
+# -- chances of their own -------------------------------------------------------------------------------------
+
+
+def _proportional(size: Floats, topic: Ints, n: int, per_topic: bool) -> Floats:
+    """Chances in proportion to size that add up to n, in all or in each topic; none is above 1."""
+    if not per_topic:
+        return inclusion(size, n)
+    chance = np.zeros(len(size))
+    for number in range(int(topic.max(initial=0)) + 1):
+        here = topic == number
+        chance[here] = inclusion(size[here], n)
+    return chance
+
+
+def inclusion(size: Floats, n: int) -> Floats:
+    """Chances in proportion to size that add up to n; what would have more than 1 is drawn for sure."""
+    n = min(n, len(size))
+    size = np.maximum(size, size.max(initial=0.0) * 1e-3) + 1e-12  # none is left out altogether
+    chance = np.zeros(len(size))
+    free = np.ones(len(size), dtype=bool)
+    while free.any():
+        chance[free] = (n - int((~free).sum())) * size[free] / size[free].sum()
+        over = free & (chance >= 1)
+        if not over.any():
+            break
+        chance[over] = 1.0
+        free &= ~over
+    return np.minimum(chance, 1.0)
+
+
+def _systematic(chance: Floats, topic: Ints, rng: np.random.Generator, per_topic: bool) -> Bools:
+    """One document at every whole step of the cumulated chances, topics one after another, documents of a topic in a
+    random order: as many as planned, and every topic near its share."""
+    order = np.lexsort((rng.random(len(chance)), topic))
+    if per_topic:  # each topic starts anew, at a whole number
+        first = np.searchsorted(topic[order], np.arange(int(topic.max(initial=0)) + 1))
+        rounded = np.cumsum(chance[order])
+        starts = np.append(0.0, rounded)[first]
+        ends = rounded - starts[topic[order]] + np.round(starts)[topic[order]]
+        offset = rng.random(len(first))[topic[order]]
+    else:
+        ends, offset = np.cumsum(chance[order]), np.full(len(chance), rng.random())
+    begins = ends - chance[order]
+    # Rounding must not lose a document that is drawn for sure.
+    hits = (np.floor(ends - offset + 1e-9) > np.floor(begins - offset + 1e-9)) | (chance[order] >= 1)
+    drawn = np.zeros(len(chance), dtype=bool)
+    drawn[order[hits]] = True
+    return drawn
+
+
+def _order(found: Candidates, judged: Bools, sampled: Bools, rng: np.random.Generator) -> Ints:
+    """Documents to judge first, topic by topic and in a random order there, so that judges cannot tell strata; then
+    those that are judged, then the rest."""
+    kind = np.where(sampled & ~judged, 0, np.where(judged, 1, 2))
+    inside = np.where(kind == 0, rng.random(len(found)), 0.0)
+    return np.lexsort((found.documents, inside, found.topic, kind))

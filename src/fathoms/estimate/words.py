@@ -1,0 +1,103 @@
+"""What the default estimates are of, how they were checked, and where they are the score itself: in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fathoms.base.text import pluralise
+from fathoms.base.tolerances import SAME
+from fathoms.estimate.backtest import DEEPER
+
+if TYPE_CHECKING:
+    from fathoms.estimate.backtest_fit import Margins
+    from fathoms.estimate.estimates import Estimates
+    from fathoms.measures.base import Measure
+
+
+def calibrated_sentences(estimates: Estimates, level: float) -> list[str]:
+    """What the default estimates, how it was checked on this collection, and where it is the score itself."""
+    measures = list(estimates.by_measure)
+    lines = [_target(estimates)]
+    if estimates.pool_is_assumed and estimates.hidden:  # to which the checks owe what they hid
+        lines.append(f"{estimates.pool.sentence[0].upper()}{estimates.pool.sentence[1:]}.")
+    lines += [*(_checked(estimates, measure, level) for measure in measures), _selected(estimates)]
+    plain = [m.name for m in measures if not estimates[m].calibration.uses_model]
+    if plain:
+        lines.append(
+            f"In that check the score itself came closer than the model for {', '.join(plain)}, so there the score is "
+            "the estimate."
+        )
+    return [line for line in lines if line]
+
+
+def _selected(estimates: Estimates) -> str:
+    """What is made of how the judged documents were chosen, where that is more than the checks say."""
+    selection = estimates.selection
+    if all(one.draws.std(axis=0).max(initial=0.0) <= SAME for one in estimates.by_measure.values()):
+        return ""
+    if selection.name == "sampled":
+        return "The judged documents look like a random sample; if they are one, `predict --sampled` needs no model."
+    share = selection.discount if selection.share is None else selection.share
+    if share > 0.95:
+        return ""
+    return (
+        "Some judged documents seem to come from runs that are not given here. What those runs did not find is less "
+        f"often relevant. So the estimates change scores by {share:.0%} of what the model expects, a share learned "
+        "from other collections. Give all pooled runs if you have them."
+    )
+
+
+def _target(estimates: Estimates) -> str:
+    depths: dict[int, list[str]] = {}
+    for measure, estimate in estimates.by_measure.items():
+        depths.setdefault(estimate.to_depth, []).append(measure.name)
+    said = [f"{depth:,}" + (f" ({', '.join(names)})" if len(depths) > 1 else "") for depth, names in depths.items()]
+    return (
+        f"Estimated: the score once the documents of {_these(estimates)} are judged down to rank {' or '.join(said)}; "
+        "deeper unjudged ones count as not relevant."
+    )
+
+
+def _these(estimates: Estimates) -> str:
+    return "this run" if len(estimates.runs) == 1 else f"these {len(estimates.runs):,} runs"
+
+
+def _checked(estimates: Estimates, measure: Measure, level: float) -> str:
+    check = estimates.checked(measure, level)
+    percent = f"{100 * level:g}%"
+    if check is None:
+        if not np.ptp(estimates[measure].draws, axis=0).any():
+            return ""  # nothing is estimated
+        why = "where hiding judgments changes no score" if estimates.hidden else "which has too few judgments to hide"
+        return (
+            f"{measure.name}: this could not be checked on this collection, {why}; the width of the intervals is a "
+            "guess from other collections."
+        )
+    cases = f"{pluralise(check.topics, 'topic')} and {pluralise(check.parts, 'hidden part')}"
+    hidden = f"with part of the judgments hidden ({'; '.join(_together(check.hidden))})"
+    if check.failed:
+        return f"{measure.name}, checked {hidden}: intervals missed too often, so {_widened(check.margins)}."
+    if check.too_few:
+        return f"{measure.name}: {cases} are too few to check the intervals on this collection."
+    return (
+        f"{measure.name}, checked {hidden}: no sign that {percent} intervals are too narrow, over {cases}. Only gross "
+        "errors would show."
+    )
+
+
+def _widened(margins: Margins) -> str:
+    """By how much intervals are widened, in words."""
+    factors = [(margins.of_means, "means"), (margins.of_topics, "topics")]
+    wider = [f"those of {what} are {factor:.1f} times as wide here" for factor, what in factors if factor > 1]
+    return f"{' and '.join(wider)}, and no verdict rests on them"
+
+
+def _together(hidden: Sequence[str]) -> list[str]:
+    """What was hidden, each once, and all levels of the pool in one."""
+    levels = [name.removeprefix(DEEPER) for name in dict.fromkeys(hidden) if name.startswith(DEEPER)]
+    others = [name for name in dict.fromkeys(hidden) if not name.startswith(DEEPER)]
+    some = [f"{', '.join(levels[:-1])} or {levels[-1]}"] if len(levels) > 1 else levels
+    return [*(f"{DEEPER}{level}" for level in some), *others]

@@ -1,0 +1,250 @@
+"""How judgments and runs are read, declared once: the keywords of `Experiment`, and flags of most commands.
+
+Nothing heavy is imported here. `base.py` beside it does the reading.
+"""
+
+# No `annotations` from `__future__`: the command line looks at those of `Reading`.
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from fathoms.base import choices
+from fathoms.base.options import Option, answered_by
+
+FILES = "reading files"
+ORDER_OF_DOCUMENTS = "order of documents"
+WHAT_COUNTS = "unjudged documents, topics, pool"
+WORK = "work"
+MEMORY_MB = 2000
+
+
+def scheduler(address: Any) -> str:
+    from fathoms.base.parallel import check_scheduler
+
+    return check_scheduler(str(address))
+
+
+def from_zero(value: Any) -> int:
+    return choices.whole_number(value, 0)
+
+
+Pooled = Annotated[
+    Sequence[str] | str | os.PathLike[str] | None,
+    Option(
+        "names of the runs that contributed to the pool, one per line (default: those whose first documents are "
+        "judged)",
+        "FILE",
+        parse=Path,
+        heading=WHAT_COUNTS,
+    ),
+]
+Groups = Annotated[
+    Mapping[str, str] | str | os.PathLike[str] | None,
+    Option("each run's team, lines `run<TAB>team`; to leave out whole teams", "FILE", parse=Path),
+]
+TopicGroups = Annotated[
+    Mapping[str, Any] | str | os.PathLike[str] | None,
+    Option(
+        "groups of topics to look at too: a topic and its group (or several columns of them) per line, with tabs or "
+        "commas between, or JSON; a topics file with such a column will do",
+        "FILE",
+        heading=WHAT_COUNTS,
+    ),
+]
+GroupBy = Annotated[
+    Sequence[str] | str | None,
+    Option(
+        "the column of --topic-groups that counts (default: all that hold no text); may be repeated",
+        "COLUMN",
+        many=True,
+        heading=WHAT_COUNTS,
+    ),
+]
+Topics = Annotated[
+    choices.Topics,
+    Option(
+        "all: every topic of the qrels, and one that a run lacks scores 0 (default); intersect: only topics with "
+        "documents. Then eval averages over each run's own topics, as trec_eval does, and other commands over those "
+        "that any run has",
+        heading=WHAT_COUNTS,
+    ),
+]
+Ties = Annotated[
+    choices.Ties,
+    Option(
+        "order of equal scores: trec (default; document id descending, as trec_eval), run (file order), score-rank (by "
+        "the rank column), expected (mean over all orders; for eval, compare and audit); or rank (that column instead "
+        "of scores)",
+        heading=ORDER_OF_DOCUMENTS,
+    ),
+]
+ScorePrecision = Annotated[
+    choices.Precision | None,
+    Option(
+        "how scores are compared; default float32, as trec_eval, under trec and expected, else float64",
+        heading=ORDER_OF_DOCUMENTS,
+    ),
+]
+Bounds = Annotated[
+    choices.Bounds | None,
+    Option(
+        "how ranges of AP, nDCG and Q are made: exact (default), or Ravana and Moffat's approximation",
+        heading=WHAT_COUNTS,
+    ),
+]
+Universe = Annotated[
+    str | float | None,
+    Option(
+        "unjudged documents that ranges are over: auto (default), those of the runs a statement is about; run, each "
+        "run's own; pair, those of both runs (compare only); all, those of all given runs; N, those and N unseen ones "
+        "per topic; inf, those and any number of unseen ones",
+        "auto|run|pair|all|N|inf",
+        choices.universe,
+        heading=WHAT_COUNTS,
+    ),
+]
+UniverseDepth = Annotated[
+    int | None,
+    Option(
+        "count only documents that some given run has in its first D ranks (default: at any rank)",
+        "D",
+        choices.whole_number,
+        heading=WHAT_COUNTS,
+    ),
+]
+Lenient = Annotated[bool, Option("skip bad lines and later duplicates, and say how many", heading=FILES)]
+Junk = Annotated[
+    float | None,
+    Option(
+        "a negative grade that means judged and not relevant, such as -2 for spam",
+        "GRADE",
+        choices.nonrelevant_grade,
+        flags=("--nonrelevant-grade",),
+        heading=FILES,
+    ),
+]
+Band = Annotated[
+    str | float | None,
+    Option(
+        "tie the documents of geometric bands of ranks that grow by this factor, such as 1.4",
+        "RHO",
+        heading=ORDER_OF_DOCUMENTS,
+    ),
+]
+Names = Annotated[choices.Names, Option("name runs by their file (default) or by their tag", heading=FILES)]
+Workers = Annotated[int, Option("runs worked on at a time", "N", choices.whole_number, heading=WORK)]
+Scheduler = Annotated[
+    str | None,
+    Option(
+        "work on a Dask cluster: its scheduler's tcp://host:port, or local:N for one of N processes here",
+        "ADDRESS",
+        scheduler,
+        heading=WORK,
+    ),
+]
+Patience = Annotated[
+    float,
+    Option("how long to wait for workers of a cluster that has none", "SECONDS", choices.at_least_zero, heading=WORK),
+]
+Seed = Annotated[int, Option("seed of all random draws", "N", from_zero, heading=WORK)]
+
+
+class ReadingOptions(TypedDict, total=False):
+    """The keywords of an Experiment, for functions that pass them on."""
+
+    pooled: Pooled
+    groups: Groups
+    topic_groups: TopicGroups
+    group_by: GroupBy
+    topics: Topics
+    ties: Ties
+    score_precision: ScorePrecision
+    bounds: Bounds
+    universe: Universe
+    universe_depth: UniverseDepth
+    lenient: Lenient
+    junk: Junk
+    band: Band
+    names: Names
+    workers: Workers
+    scheduler: Scheduler
+    patience: Patience
+    seed: Seed
+
+
+class Reading:
+    """What an experiment is made with."""
+
+    @answered_by("fathoms.experiment.base:BaseExperiment.set_up", notes=False)
+    def __init__(
+        self,
+        qrels: Any,
+        runs: Any,
+        *,
+        pooled: Pooled = None,
+        groups: Groups = None,
+        topic_groups: TopicGroups = None,
+        group_by: GroupBy = None,
+        topics: Topics = "all",
+        ties: Ties = "trec",
+        score_precision: ScorePrecision = None,
+        bounds: Bounds = None,
+        universe: Universe = None,
+        universe_depth: UniverseDepth = None,
+        lenient: Lenient = False,
+        junk: Junk = None,
+        band: Band = None,
+        names: Names = "file",
+        workers: Workers = 2,
+        scheduler: Scheduler = None,
+        patience: Patience = choices.PATIENCE,
+        seed: Seed = 0,
+        memory_mb: float = MEMORY_MB,
+    ) -> None:
+        """
+        Parameters
+        ----------
+        qrels
+            judgments: a file, a frame, a dict {topic: {document: grade}}, `irds:ID`, or None where there are none yet
+        runs
+            files, folders, globs, frames, dicts, or a dict of these by name; None where there are none, for `labels`
+        pooled
+            names of the runs that contributed to the pool, or a file that lists them; by default inferred from what is
+            judged
+        groups
+            the team of each run, as a dict or a file of lines `run<TAB>team`
+        topic_groups, group_by
+            groups of topics, by which `evaluate`, `compare`, `gate` and `report` look too: a dict {topic: group} or
+            {topic: {column: group}}, or a file with a topic per line; `group_by` names the columns that count
+        topics
+            `all` topics of the judgments (a missing one scores 0), or with `intersect` only topics with documents:
+            `evaluate` then averages over each run's own topics, other methods over those that any run has
+        ties
+            the order of equal scores: `trec`, `run`, `rank`, `score-rank` or `expected`
+        score_precision
+            how scores are compared: `float32` or `float64`; by default as trec_eval does under `trec`
+        bounds, universe
+            set these parameters for all measures that have them; `universe` says which unjudged documents ranges are
+            over: `auto` (those of all runs of a table), `run` (each run's own), `all` (those of all given runs), a
+            number (so many unseen ones per topic beside those) or `inf` (any number of them)
+        universe_depth
+            only documents that some given run has in its first places, so many, belong to the universe
+        lenient
+            skip bad lines and later duplicates, and say how many
+        junk
+            a negative grade that means judged and not relevant, such as -2 for spam
+        band
+            put each run's documents into geometric bands of ranks that grow by this factor, such as 1.4, in the order
+            of `ties` (under `expected` that of the file); inside a band they are tied
+        names
+            name runs by their `file` or by their `tag`
+        workers, scheduler, patience
+            how many runs are worked on at a time; the address of a Dask cluster, and for how many seconds to wait while
+            it has no workers: one setting for the whole process, so the last one given counts
+        seed
+            seed of everything drawn at random
+        memory_mb
+            how much of the runs may be kept in memory between calls; larger ones are read again
+        """

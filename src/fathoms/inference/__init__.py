@@ -1,0 +1,1 @@
+"""What statistics say: tests, corrections, intervals, correlations, agreement. Arrays in, arrays out."""

@@ -1,0 +1,1 @@
+"""The questions people come with: a room each."""

@@ -1,0 +1,1 @@
+"""Can this collection be trusted and reused?"""

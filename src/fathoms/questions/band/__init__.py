@@ -1,0 +1,1 @@
+"""How precise do document scores need to be?"""

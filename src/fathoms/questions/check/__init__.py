@@ -1,0 +1,1 @@
+"""Is every file sound?"""

@@ -1,0 +1,1 @@
+"""Completing commands in a shell."""

@@ -1,0 +1,1 @@
+"""The same runs or judgments in another format: the command."""

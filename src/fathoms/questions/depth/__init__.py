@@ -1,0 +1,1 @@
+"""How much depends on the depth of evaluation?"""

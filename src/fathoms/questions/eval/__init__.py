@@ -1,0 +1,1 @@
+"""How high does each run score, and how far could that move?"""

@@ -1,0 +1,158 @@
+"""From judgments and runs to a table of scores: what `fathoms eval` and `Experiment.evaluate` do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from fathoms.base.errors import FathomsError
+from fathoms.base.result import Result
+from fathoms.base.text import valid_text
+from fathoms.data.topic_groups import TopicGroups
+from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.run_scores import (
+    RunScores,
+    score_runs,
+)
+from fathoms.measures.base import Measure, Scores
+from fathoms.questions.eval.words import answers, remarks
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COLUMNS = ("run", "topic", "measure", *Scores.COLUMNS)
+POINTS = ("score", "low", "high", "tie_low", "tie_high")
+Likely = tuple[float | None, float | None, float | None]  # an estimate and the ends of its interval
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation(Result):
+    """Scores of all runs, with the notes that belong to them."""
+
+    columns: ClassVar = COLUMNS
+    words: ClassVar = COLUMNS[:3]
+    charts: ClassVar = ("ranges", "topics")
+
+    measures: list[Measure]
+    runs: list[RunScores]
+    by_topic: bool
+    notes: list[str] = field(default_factory=list)
+    universe: int | None = None  # unjudged documents of all runs, where ranges are over them
+    universe_depth: int | None = None  # only those that some run has in its first places
+    groups: TopicGroups | None = None
+
+    def rows(self) -> Iterable[tuple[Any, ...]]:
+        """Rows as in COLUMNS; a run's topics before its groups of topics, and these before its `all`."""
+        for run in self.runs:
+            if self.by_topic:
+                columns = {
+                    measure: [
+                        [None] * len(run.topics) if column is None else column.tolist()
+                        for column in (getattr(scores, name) for name in Scores.COLUMNS)
+                    ]
+                    for measure, scores in run.scores.items()
+                }
+                for i, topic in enumerate(run.topics):
+                    for measure in self.measures:
+                        yield (run.run, topic, measure.name, *(column[i] for column in columns[measure]))
+            if self.groups is not None:
+                of_groups = {measure: run.group_means(measure, self.groups) for measure in self.measures}
+                for group in of_groups[self.measures[0]]:
+                    for measure in self.measures:
+                        yield (run.run, group, measure.name, *of_groups[measure][group].values())
+            for measure in self.measures:
+                yield (run.run, "all", measure.name, *run.mean(measure).values())
+
+    @property
+    def answer(self) -> list[str]:
+        return answers(self)
+
+    @property
+    def remarks(self) -> list[str]:
+        return remarks(self)
+
+    def ranked(self, measure: Measure) -> list[RunScores]:
+        """The runs by their score, best first; equal ones by name."""
+        return sorted(self.runs, key=lambda run: (-(run.mean(measure)["score"] or 0.0), run.run))
+
+    def _draw(self, kind: str, measure: str) -> Any:
+        """`ranges`: each run's score with its range, best first. `topics`: how much the runs differ on each topic."""
+        from fathoms.base import charts
+
+        [chosen] = [known for known in self.measures if known.name == measure]
+        if kind == "topics":
+            return charts.topic_spread(self.topic_points(chosen), measure)
+        return charts.ranges(self.range_points(chosen), measure)
+
+    @property
+    def same_topics(self) -> bool:
+        """Whether all runs were scored on the same topics."""
+        return all(run.topics == self.runs[0].topics for run in self.runs)
+
+    def topic_points(self, measure: Measure) -> pl.DataFrame:
+        """A row a topic, that of the highest median first: quartiles and standard deviation over the runs."""
+        import polars as pl
+
+        if not self.same_topics:
+            raise FathomsError("the runs were scored on different topics, so there is no chart by topic")
+        names = self.runs[0].topics
+        scores = np.stack([run.scores[measure].score for run in self.runs])
+        quartiles, spread = np.quantile(scores, [0, 0.25, 0.5, 0.75, 1], axis=0), scores.std(axis=0)
+        points = []
+        for place, t in enumerate(np.argsort(-quartiles[2], kind="stable").tolist(), 1):
+            low, q1, median, q3, high = quartiles[:, t].tolist()
+            text = f"topic {names[t]}; median {median:.4f}; from {low:.4f} to {high:.4f}"
+            numbers = (low, q1, median, q3, high, float(spread[t]))
+            points.append((place, valid_text(names[t]), *numbers, valid_text(text), ""))
+        schema = ["place", "topic", "low", "q1", "median", "q3", "high", "spread", "tooltip", "link"]
+        return pl.DataFrame(points, schema=schema, orient="row")
+
+    def range_points(self, measure: Measure, estimates: Mapping[str, Likely] | None = None) -> pl.DataFrame:
+        """A row a run, best first: score, ranges, the estimate and its interval where there is one, and all of it in
+        words."""
+        import polars as pl
+
+        estimates = estimates or {}
+        points = []
+        for place, run in enumerate(self.ranked(measure), 1):
+            mean, likely = run.mean(measure), estimates.get(run.run, (None, None, None))
+            values = [mean[name] for name in POINTS]
+            text = f"{place}. {run.run}; {measure.name} {mean['score'] or 0.0:.4f}"
+            if mean["low"] is not None and mean["high"] is not None:
+                text += f"; range {mean['low']:.4f} to {mean['high']:.4f}"
+            if mean["tie_low"] is not None and mean["tie_high"] is not None:
+                text += f"; orders of ties {mean['tie_low']:.4f} to {mean['tie_high']:.4f}"
+            if likely[0] is not None:
+                text += f"; estimate {likely[0]:.4f}"
+            if likely[1] is not None and likely[2] is not None:
+                text += f", likely {likely[1]:.4f} to {likely[2]:.4f}"
+            points.append((place, valid_text(run.run), *values, *likely, valid_text(text)))
+        numbers = (*POINTS, "estimate", "likely_low", "likely_high")
+        schema: Any = {"place": pl.Int64, "run": pl.String, **dict.fromkeys(numbers, pl.Float64)}
+        return pl.DataFrame(points, schema=schema | {"tooltip": pl.String}, orient="row")
+
+
+def run_evaluation(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
+    *,
+    by_topic: bool = False,
+    scores_only: bool = False,
+    own_topics: bool = True,
+    resume: Path | None = None,
+    progress: Callable[[str], None] = lambda run: None,
+) -> Evaluation:
+    """Score all runs, each value with the range it could have; the arguments are those of `score_runs`."""
+    measures = list(measures)
+    scored = score_runs(
+        experiment, measures, scores_only=scores_only, own_topics=own_topics, resume=resume, progress=progress
+    )
+    notes, groups = list(scored.notes), experiment.topic_groups
+    if groups is not None:
+        notes += groups.notes(scored.qrels.topics)
+    depth = experiment.options.universe_depth
+    return Evaluation(measures, scored.runs, by_topic, notes, scored.universe, depth, groups)

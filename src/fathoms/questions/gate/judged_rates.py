@@ -1,0 +1,153 @@
+"""What if unjudged documents are as relevant as the judged ones at the same ranks of the same run?
+
+That is the generous end of what they may be: what is judged of a run was mostly found by others too, and is more often
+relevant than what it found alone. (It is the truth where judgments are missing at random.) Together with the other
+end, not relevant at all, it spans what is likely without trusting a model of relevance.
+
+Relevance falls with the rank, so what is judged further down says too little: a run of which hardly anything is judged
+at a rank or above takes the rate of all runs there, and where nobody has anything judged there, everything is taken for
+relevant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathoms.base.arrays import distinct
+from fathoms.data.document_values import read_values
+from fathoms.estimate.documents import Documents, documents_of
+from fathoms.estimate.estimates import judged_elsewhere, suggested_depth
+from fathoms.estimate.names import DRAWS
+from fathoms.estimate.probabilities import label_values
+from fathoms.estimate.scoring import Judging
+from fathoms.evidence.candidates import Candidates
+from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.experiment.base import BaseExperiment
+from fathoms.measures.base import Measure
+
+NEAR = 0.5  # how far, in logarithms of ranks, judged documents say something of a rank: one standard deviation
+ENOUGH = 10  # judged documents at a rank or above that make a rate
+PRIOR = 3.0  # expected relevant documents by which a topic's own rate is drawn towards that of all topics
+COVERED, LEARNT = 0.9, 20  # share of unjudged documents with a label, and judged ones with one, for labels to decide
+
+
+def changes_at_judged_rates(
+    experiment: BaseExperiment, measures: Sequence[Measure], draws: int = DRAWS, to_depth: int | None = None
+) -> dict[Measure, Floats]:
+    """How much the scores [draw, run, topic] change if unjudged documents are drawn at judged rates.
+
+    Documents deeper than `to_depth` in every run (by default as deep as the estimates go) count as not relevant.
+    """
+    experiment.prepare()
+    qrels, names = experiment.qrels, experiment.by_content()
+    given = [names.index(name) for name in experiment.runs]
+    table = experiment.documents(names)
+    levels = distinct(np.append(qrels.levels, qrels.max_grade))
+    every = np.ones(len(table.names), dtype=bool)
+    by_depth: dict[int, list[Measure]] = {}
+    for measure in measures:
+        by_depth.setdefault(_depth(experiment, measure, table, to_depth), []).append(measure)
+    changes: dict[Measure, Floats] = {}
+    for depth, here in by_depth.items():
+        drawing = _Drawing(documents_of(table, table.codes, every, depth, levels), min(2 * depth, table.depth))
+        known = np.flatnonzero(drawing.documents.judged)
+        elsewhere = judged_elsewhere(experiment, drawing.documents, levels)
+        judging = Judging(table, drawing.documents, known, drawing.open, elsewhere, qrels.max_grade)
+        drawn = drawing.levels(draws, experiment.options.seed)
+        none_relevant = judging.scores(here, np.zeros((1, drawn.shape[1]), dtype=np.int16))
+        for measure, (scores, _) in judging.scores(here, drawn).items():
+            changes[measure] = (scores - none_relevant[measure][0])[:, given]
+    return changes
+
+
+def labels_cover(
+    experiment: BaseExperiment, measures: Sequence[Measure], labels: Sequence[Any], to_depth: int | None = None
+) -> bool:
+    """Whether labels know of nearly all unjudged documents down to the rank that estimates go to, and of enough judged
+    ones to be learnt from."""
+    experiment.prepare()
+    table = experiment.documents()
+    deepest = max(_depth(experiment, measure, table, to_depth) for measure in measures)
+    tables = [read_values(source, lenient=experiment.lenient) for source in labels]
+    judged = table.judged
+    values = label_values(tables, table, judged, [])
+    if values is None:
+        return False
+    known: Bools = np.asarray(np.isfinite(values).all(axis=1))
+    near = np.zeros(len(table) + 1, dtype=bool)
+    near[table.place[:, :, :deepest]] = True  # the last is where -1 points
+    open_ = ~judged & near[:-1]
+    return not open_.any() or bool(known[open_].mean() >= COVERED and known[judged].sum() >= LEARNT)
+
+
+def _depth(experiment: BaseExperiment, measure: Measure, table: Candidates, to_depth: int | None) -> int:
+    return to_depth or suggested_depth(measure, experiment.pool_assumed(), table.depth)
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawing:
+    """Draws the levels of unjudged documents."""
+
+    documents: Documents
+    depth: int  # judged documents count down to this rank
+
+    @cached_property
+    def open(self) -> Ints:
+        return np.flatnonzero(~self.documents.judged)
+
+    def levels(self, draws: int, seed: int) -> NDArray[np.int16]:
+        """[draw, open document]. Each draw has rates of its own, from topics drawn anew, since they are a sample."""
+        drawn = np.zeros((draws, len(self.open)), dtype=np.int16)
+        documents, n_topics = self.documents, self.documents.n_topics
+        topic, rank, owner = (of[self.open] for of in (documents.topic, documents.reach, documents.owner))
+        counts_of = self._judged_counts()
+        together = counts_of.sum(axis=0)
+        near = self._near()
+        # Judged documents at a rank or above: of each run, and of all.
+        own, any_run = (np.cumsum(of.sum(axis=(-3, -1)), axis=-1) for of in (counts_of, together))
+        of_run = [np.flatnonzero(owner == run) for run in range(documents.n_runs)]
+        by_rank = counts_of.sum(axis=3)
+        relevant = counts_of[:, :, :, 1:].sum(axis=(2, 3)) + PRIOR  # of each run and topic
+        for i in range(draws):
+            rng = np.random.default_rng((seed, i))
+            weight = np.bincount(rng.integers(n_topics, size=n_topics), minlength=n_topics)
+            lot, grade = rng.random((2, len(self.open)))
+            everywhere = _shares(near @ np.tensordot(weight, together, axes=1))
+            everywhere[any_run < ENOUGH] = np.eye(1, everywhere.shape[1], everywhere.shape[1] - 1)
+            for run, rows in enumerate(of_run):
+                enough = (own[run] >= ENOUGH)[:, None]
+                share = np.where(enough, _shares(near @ np.tensordot(weight, counts_of[run], axes=1)), everywhere)
+                at_rank = share[:, 1:].sum(axis=1)
+                # How much more often than in others documents are relevant in each topic, drawn towards 1.
+                of_topics = relevant[run] / (by_rank[run] @ at_rank + PRIOR)
+                rate = at_rank[rank[rows] - 1] * of_topics[topic[rows]]
+                hit = rows[lot[rows] < rate]
+                up_to = np.cumsum(_shares(share[:, 1:]), axis=1)[rank[hit] - 1]
+                drawn[i, hit] = 1 + (grade[hit, None] > up_to[:, :-1]).sum(axis=1)
+        return drawn
+
+    def _judged_counts(self) -> Floats:
+        """[run, topic, rank, level]: the judged documents of each run."""
+        documents = self.documents
+        ranks = documents.ranks.tocoo()
+        use = documents.judged[ranks.row] & (ranks.data <= self.depth)
+        row, run, rank = ranks.row[use], ranks.col[use], ranks.data[use].astype(np.int64)
+        counts = np.zeros((documents.n_runs, documents.n_topics, self.depth, len(documents.levels)))
+        np.add.at(counts, (run, documents.topic[row], rank - 1, documents.level[row]), 1.0)
+        return counts
+
+    def _near(self) -> Floats:
+        """[rank, rank]: how much what is judged at one rank says of another."""
+        log = np.log(np.arange(1, self.depth + 1))
+        return np.exp(-((log[:, None] - log[None, :]) ** 2) / (2 * NEAR**2))
+
+
+def _shares(counts: Floats) -> Floats:
+    total = counts.sum(axis=1, keepdims=True)
+    return np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)

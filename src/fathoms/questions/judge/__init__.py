@@ -1,0 +1,1 @@
+"""Which document next? The command; `judging` does the work."""

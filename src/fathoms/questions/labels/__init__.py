@@ -1,0 +1,1 @@
+"""Can labels of a model stand in for people's?"""

@@ -1,0 +1,1 @@
+"""What do the five papers say of this collection? The command; `papers` has the studies."""

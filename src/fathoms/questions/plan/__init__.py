@@ -1,0 +1,1 @@
+"""How many topics and judgments will it take?"""

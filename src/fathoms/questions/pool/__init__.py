@@ -1,0 +1,1 @@
+"""Which documents are to be judged?"""

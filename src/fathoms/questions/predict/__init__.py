@@ -1,0 +1,1 @@
+"""What will scores be once the judging is deep?"""

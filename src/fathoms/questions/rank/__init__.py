@@ -1,0 +1,1 @@
+"""Which rank does each run have, and which could it have?"""

@@ -1,0 +1,1 @@
+"""What could another order of tied documents change?"""

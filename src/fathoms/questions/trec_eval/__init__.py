@@ -1,0 +1,1 @@
+"""The numbers of trec_eval, byte for byte."""

@@ -1,0 +1,345 @@
+"""Comparisons: tests against scipy, correlations against slow code, and ranges of differences against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import fathoms as fm
+from fathoms.data.simulate import simulate
+from fathoms.inference.agreement import Evaluated, agreement, discrimination
+from fathoms.inference.correlation import correlation, correlation_matrix, rbo, rmse, swaps, tau_ap_matrix
+from fathoms.inference.intervals import intervals
+from fathoms.inference.significance import corrected, effect_size, p_values, tukey
+from tests.support.commands import status
+
+# -- significance ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("topics", "steps"),
+    [(20, 0), (20, 5), (60, 0), (60, 7), (10, 5), (10, 0), pytest.param(13, 3, marks=pytest.mark.slow)],
+)
+def test_wilcoxon_is_scipys(topics: int, steps: int) -> None:
+    scores = np.random.default_rng(topics).random((6, topics))
+    exact = np.round(scores * steps) if steps else scores  # whole numbers: their ties and zeros are scipy's too
+    p = p_values(exact / (steps or 1), "wilcoxon")
+    for i, j in itertools.combinations(range(6), 2):
+        assert p[i, j] == pytest.approx(stats.wilcoxon(exact[i] - exact[j]).pvalue, abs=1e-9)
+
+
+def test_randomization_is_exact_for_few_topics_and_near_the_t_test_for_many() -> None:
+    few = np.random.default_rng(1).random((4, 9))
+    p = p_values(few, "randomization")
+    for i, j in itertools.combinations(range(4), 2):
+        difference = few[i] - few[j]
+        sums = [
+            abs(sum(s * d for s, d in zip(signs, difference, strict=True)))
+            for signs in itertools.product((1, -1), repeat=9)
+        ]
+        expected = sum(x >= abs(difference.sum()) - 1e-12 for x in sums) / 2**9
+        assert p[i, j] == pytest.approx(expected, abs=1e-12)
+    many = np.random.default_rng(2).normal(size=(5, 60))
+    np.testing.assert_allclose(p_values(many, "randomization", seed=3), p_values(many, "t"), atol=0.02)
+    np.testing.assert_allclose(p_values(many, "bootstrap", seed=3), p_values(many, "t"), atol=0.03)
+    np.testing.assert_array_equal(p_values(many, "bootstrap", seed=3), p_values(many, "bootstrap", seed=3))
+
+
+def test_tukey_is_the_studentized_range_of_a_two_way_layout() -> None:
+    scores = np.random.default_rng(5).normal(size=(5, 15)) + np.arange(5)[:, None] * 0.4
+    p = tukey(scores)
+    grand, rows, columns = scores.mean(), scores.mean(axis=1), scores.mean(axis=0)
+    error = sum((scores[i, t] - rows[i] - columns[t] + grand) ** 2 for i in range(5) for t in range(15)) / (4 * 14)
+    for i, j in itertools.combinations(range(5), 2):
+        q = abs(rows[i] - rows[j]) / math.sqrt(error / 15)
+        assert p[i, j] == pytest.approx(stats.studentized_range.sf(q, 5, 56), abs=1e-9)
+
+
+def test_corrections_are_the_textbooks() -> None:
+    p = np.array([0.01, 0.04, 0.03, 0.005])
+    np.testing.assert_allclose(corrected(p, "bonferroni"), [0.04, 0.16, 0.12, 0.02])
+    np.testing.assert_allclose(corrected(p, "holm"), [0.03, 0.06, 0.06, 0.02])
+    np.testing.assert_allclose(corrected(p, "bh"), stats.false_discovery_control(p))
+    np.testing.assert_allclose(corrected(p, "none"), p)
+
+
+def test_interval_and_effect_are_those_of_the_t_test() -> None:
+    a, b = np.random.default_rng(6).normal(size=(2, 30))
+    low, high = intervals(np.stack([a, b]), np.array([0]), np.array([1]), "t", "none", 0.1)
+    expected = stats.ttest_rel(a, b).confidence_interval(0.9)
+    assert (low[0], high[0]) == (pytest.approx(expected.low), pytest.approx(expected.high))
+    assert effect_size((a - b)[None])[0] == pytest.approx((a - b).mean() / (a - b).std(ddof=1))
+    assert effect_size(np.zeros((1, 5)))[0] == 0
+    assert np.isnan(effect_size(np.ones((1, 5)))[0])
+
+
+# -- agreement ------------------------------------------------------------------------------------------------
+
+
+def test_worked_example_of_coverage_and_inversion() -> None:
+    """LMC-depth section 3: 10 systems, 45 pairs; the reference separates 35, the new one 28 of them; 6 turn round."""
+    pairs = list(itertools.combinations(range(10), 2))
+    reference_p, new_p = np.ones((10, 10)), np.ones((10, 10))
+    mean = np.arange(10.0, 0.0, -1)
+    # Swapping a system with neighbours below it turns exactly as many pairs round: 6 = 3 + 3.
+    new_mean = mean.copy()
+    new_mean[0:4] = [mean[3] - 0.1, mean[0], mean[1], mean[2]]
+    new_mean[5:9] = [mean[8] - 0.1, mean[5], mean[6], mean[7]]
+    turned = [(i, j) for i, j in pairs if new_mean[i] < new_mean[j]]
+    assert len(turned) == 6
+    separated = turned + [pair for pair in pairs if pair not in turned][:29]
+    kept = [pair for pair in separated if pair not in turned][:28]
+    for i, j in separated:
+        reference_p[i, j] = reference_p[j, i] = 0.01
+    for i, j in kept:
+        new_p[i, j] = new_p[j, i] = 0.01
+    found = agreement(Evaluated(mean, reference_p), Evaluated(new_mean, new_p), 0.05)
+    assert found.discrimination_reference == pytest.approx(35 / 45)
+    assert found.discrimination == pytest.approx(28 / 45)
+    assert found.coverage == pytest.approx(28 / 35)
+    assert found.inversion == pytest.approx(6 / 35)
+    assert found.reversals == 0
+    assert discrimination(Evaluated(mean, reference_p), 0.05) == pytest.approx(35 / 45)
+
+
+# -- correlation ----------------------------------------------------------------------------------------------
+
+
+def orderings(ties: bool) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    scores = np.random.default_rng(7).random((5, 12))
+    return np.round(scores * 5) / 5 if ties else scores
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_tau_spearman_and_pearson_are_scipys(ties: bool) -> None:
+    x = orderings(ties)
+    references = {"tau": stats.kendalltau, "spearman": stats.spearmanr, "pearson": stats.pearsonr}
+    for kind, function in references.items():
+        found = correlation_matrix(x, kind)  # type: ignore[arg-type]
+        for i, j in itertools.product(range(5), repeat=2):
+            assert found[i, j] == pytest.approx(function(x[i], x[j])[0], abs=1e-9)
+
+
+def slow_tau_ap(order: list[int], reference: list[int]) -> float:
+    """Yilmaz, Aslam and Robertson 2008, without ties."""
+    n = len(order)
+    total = 0.0
+    for i in range(1, n):
+        above = sum(reference.index(other) < reference.index(order[i]) for other in order[:i])
+        total += above / i
+    return 2 * total / (n - 1) - 1
+
+
+def test_tau_ap_is_its_definition_and_with_ties_the_mean_over_orders() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        x, y = rng.random(7), rng.random(7)
+        expected = slow_tau_ap(np.argsort(-x).tolist(), np.argsort(-y).tolist())
+        assert tau_ap_matrix(x[None], y[None])[0, 0] == pytest.approx(expected)
+    x, y = np.array([3.0, 2.0, 2.0, 2.0, 1.0]), np.array([5.0, 5.0, 3.0, 1.0, 1.0])
+
+    def orders(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[list[int]]:
+        return [
+            list(o)
+            for o in itertools.permutations(range(5))
+            if all(scores[a] >= scores[b] for a, b in itertools.pairwise(o))
+        ]
+
+    mean = np.mean([slow_tau_ap(a, b) for a in orders(x) for b in orders(y)])
+    assert tau_ap_matrix(x[None], y[None])[0, 0] == pytest.approx(mean)
+    both = (tau_ap_matrix(x[None], y[None])[0, 0] + tau_ap_matrix(y[None], x[None])[0, 0]) / 2
+    assert correlation(x, y, "tau_ap") == pytest.approx(both)
+
+
+def slow_rbo(a: list[str], b: list[str], p: float) -> float:
+    """Webber, Moffat and Zobel 2010, eq. 32, without ties."""
+    if len(a) > len(b):
+        a, b = b, a
+    s, length = len(a), len(b)
+    X = [len(set(a[:d]) & set(b[:d])) for d in range(length + 1)]
+    first = sum(X[d] / d * p**d for d in range(1, length + 1))
+    second = sum(X[s] * (d - s) / (s * d) * p**d for d in range(s + 1, length + 1))
+    return (1 - p) / p * (first + second) + ((X[length] - X[s]) / length + X[s] / s) * p**length
+
+
+def test_rbo_is_its_definition_for_any_lists() -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(50):
+        items = [str(i) for i in range(10)]
+        a = list(rng.permutation(items)[: rng.integers(1, 9)])
+        b = list(rng.permutation(items)[: rng.integers(1, 9)])
+        assert rbo([[x] for x in a], [[x] for x in b], 0.8) == pytest.approx(slow_rbo(a, b, 0.8))
+    assert rbo([["a"], ["b"]], [["a"], ["b"]]) == pytest.approx(1)
+    assert rbo([["a", "b"]], [["b", "a"]]) == pytest.approx(1)  # tied is tied, however written
+    assert rbo([["a"]], [["b"]]) == 0
+
+
+def test_rbo_matrix_is_that_of_the_lists() -> None:
+    x = orderings(ties=True)
+
+    def groups(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[list[str]]:
+        return [[str(i) for i in np.flatnonzero(scores == s)] for s in sorted(set(scores), reverse=True)]
+
+    found = correlation_matrix(x, "rbo", p=0.9)
+    for i, j in itertools.combinations(range(5), 2):
+        assert found[i, j] == pytest.approx(rbo(groups(x[i]), groups(x[j]), 0.9))
+
+
+def test_swaps_are_the_pairs_that_change_places() -> None:
+    assert swaps(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])) == [(1, 2)]
+    assert swaps(np.array([3.0, 2.0, 1.0]), np.array([1.0, 1.0, 1.0])) == []
+    assert rmse(np.array([1.0, 2.0]), np.array([2.0, 4.0])) == pytest.approx(math.sqrt(2.5))
+
+
+# -- verdicts -------------------------------------------------------------------------------------------------
+
+
+def as_run(ranking: list[str]) -> dict[str, dict[str, float]]:
+    return {"1": {name: float(len(ranking) - i) for i, name in enumerate(ranking)}}
+
+
+def many_topics(ranking: list[str], n: int = 20) -> dict[str, dict[str, float]]:
+    return {str(t): as_run(ranking)["1"] for t in range(n)}
+
+
+def verdict(judged: dict[str, int], a: list[str], b: list[str], n: int = 20, **how: object) -> str:
+    qrels = {str(t): dict(judged) for t in range(n)}
+    runs = {"a": many_topics(a, n), "b": many_topics(b, n)}
+    return str(fm.compare(qrels, runs, "P@2", **how)["verdict"][0])  # type: ignore[arg-type]
+
+
+def test_verdicts() -> None:
+    assert verdict({"x": 1, "y": 0}, ["x"], ["y"]) == "certain"
+    assert verdict({"x": 1, "y": 0}, ["x"], ["x"]) == "tie"
+    # The same difference on all 20 topics is significant by its signs; u could make up for it, but hardly everywhere.
+    assert verdict({"x": 1, "y": 0}, ["x"], ["y", "u"]) == "supported"
+    assert verdict({"x": 1, "y": 0}, ["x"], ["y", "u"], draws=0) == "fragile"  # of which nothing is known without draws
+    assert verdict({"x": 1, "y": 0}, ["x"], ["y", "u"], n=6) == "fragile"  # one or two of so few topics are enough
+    # Nothing that is unjudged could: only a has such documents.
+    assert verdict({"x": 1, "y": 0}, ["x", "u"], ["y"]) == "certain"
+
+
+def test_ties_alone_make_a_difference_fragile() -> None:
+    """Significant with x first; but w, tied with it, could stand there, and then b is ahead on its four topics."""
+    judged = {str(t): {"x": int(t != 7), "w": 0, "y": 1, "z": 0} for t in range(20)}
+    second = {str(t): {"y" if t < 4 else "z": 1.0} for t in range(20)}
+    for score, expected in ((1.0, ("fragile", "ties", "yes")), (0.5, ("certain", "", "no"))):
+        tied = {"a": {t: {"x": 1.0, "w": score} for t in judged}, "b": second}
+        (pair,) = fm.Experiment(judged, tied).compare("P@1").pairs
+        assert (pair.verdict, pair.reason, pair.reversible) == expected
+
+
+def test_an_open_pair_says_how_many_topics_it_lacks() -> None:
+    """With the same mean and spread of differences, so many topics find it in 4 of 5 cases."""
+    rng = np.random.default_rng(3)
+    hits = rng.random(30) < 0.6
+    qrels = {str(t): {"x": int(hit), "y": int(not hit)} for t, hit in enumerate(hits)}
+    runs = {"a": many_topics(["x"], 30), "b": many_topics(["y"], 30)}
+    (pair,) = fm.Experiment(qrels, runs).compare("P@1").pairs
+    assert (pair.verdict, pair.reversible) == ("open", "no")
+    found = re.fullmatch(r"topics \(about ([\d,]+) in all\)", pair.reason)
+    assert found is not None
+    n = int(found[1].replace(",", ""))
+    differences = np.where(hits, 1.0, -1.0)
+    samples = rng.choice(differences, size=(4000, n))
+    p = stats.ttest_1samp(samples, 0.0, axis=1).pvalue
+    assert (p < 0.05).mean() == pytest.approx(0.8, abs=0.05)
+
+
+def test_geometric_means_are_compared_as_logarithms() -> None:
+    rng = np.random.default_rng(5)
+    qrels = {str(t): {"x": 1, "y": 0, "z": int(rng.random() < 0.5)} for t in range(12)}
+    runs = {"a": many_topics(["x", "y", "z"], 12), "b": many_topics(["y", "x", "z"], 12)}
+    result = fm.Experiment(qrels, runs).compare("GMAP")
+    (pair,) = result.pairs
+    scores = fm.evaluate(qrels, runs, "GMAP")
+    means = dict(zip(scores["run"], scores["score"], strict=True))
+    assert np.exp(pair.diff) == pytest.approx(means["a"] / means["b"])
+    assert any(f"a factor of {np.exp(pair.diff):.4f}" in sentence for sentence in result.remarks)
+
+
+def test_expected_ties_are_what_is_compared() -> None:
+    qrels = {str(t): {"x": 1, "y": 0, "z": 0} for t in range(6)}
+    runs = {"a": {str(t): {"x": 1.0, "y": 1.0} for t in range(6)}, "b": many_topics(["z"], 6)}
+    (pair,) = fm.Experiment(qrels, runs, ties="expected").compare("P@1").pairs
+    assert pair.diff == pytest.approx(0.5)
+    assert (pair.diff_low, pair.reversible) == (None, "yes")
+
+
+def test_baseline_compares_with_it_alone() -> None:
+    runs = {name: many_topics([document]) for name, document in (("a", "x"), ("b", "y"), ("c", "z"))}
+    frame = fm.compare({str(t): {"x": 1} for t in range(20)}, runs, "P@1", baseline="b")
+    assert frame.select("run_a", "run_b").rows() == [("a", "b"), ("c", "b")]
+    with pytest.raises(fm.FathomsError, match="baseline"):
+        fm.compare({"1": {"x": 1}}, runs, "P@1", baseline="nobody")
+
+
+def test_compare_command(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
+    from pathlib import Path
+
+    from fathoms.data.simulate import write
+
+    folder = Path(str(tmp_path)) / "sim"
+    write(simulate(systems=5, n_topics=8, n_docs=400, depth=50, pool_depth=10), folder)
+    for words, expected in (
+        (
+            ["--format", "tsv"],
+            "run_a\trun_b\tmeasure\tdiff\tdiff_low\tdiff_high\tci_low\tci_high\tp\tp_corrected\teffect\testimate\tlikely_low",
+        ),
+        (["-m", "P@10", "--test", "randomization"], "P@10: of 10 pairs"),
+        (["--format", "latex"], r"\toprule"),
+        (["--baseline", str(folder / "runs" / "sys1.run"), "-m", "RBP(p=0.8)"], "sys2"),
+    ):
+        assert status("compare", folder / "qrels.txt", folder / "runs", *words) == 0
+        assert expected in capsys.readouterr().out
+
+
+def test_zero_has_no_minus() -> None:
+    qrels, a = {str(t): {"a": 1, "b": 1} for t in range(8)}, {str(t): {"a": 2.0, "b": 1.0} for t in range(8)}
+    b = {topic: {"b": 2.0, "a": 1.0} for topic in a}
+    said = " ".join(fm.Experiment(qrels, {"a": a, "b": b}).compare("P@2").sentences)
+    assert "-0.0000" not in said
+    from fathoms.cli.screen import cell
+    from fathoms.questions.compare.command import SIGNED
+
+    assert (cell(-1e-9, SIGNED), cell(-0.5, SIGNED)) == ("+0.0000", "-0.5000")
+
+
+@pytest.mark.long
+def test_no_verdict_rests_on_an_estimate_that_failed_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was supported by it becomes fragile, p_holds is empty, and the words say why."""
+    from fathoms.estimate import estimates as calibrated
+    from fathoms.estimate.backtest_fit import Margins
+    from fathoms.estimate.self_check import self_check
+
+    made = simulate(systems=6, n_topics=40, seed=4, depth=100)
+    sound = fm.Experiment(made.qrels, made.runs).compare("AP")
+    assert "supported" in {pair.verdict for pair in sound.pairs}
+
+    def failing(*given: Any) -> Any:
+        check = self_check(*given)
+        return check and replace(check, margins=Margins(1.5, 1.0))
+
+    monkeypatch.setattr(calibrated, "self_check", failing)
+    failed = fm.Experiment(made.qrels, made.runs).compare("AP")
+    for before, after in zip(sound.pairs, failed.pairs, strict=True):
+        assert after.p_holds is None
+        assert after.verdict == {"supported": "fragile"}.get(before.verdict, before.verdict)
+        if before.likely_low is not None and before.likely_high is not None:
+            assert after.likely_low is not None
+            assert after.likely_high is not None
+            assert after.likely_low < before.likely_low
+            assert after.likely_high > before.likely_high
+    assert any(one.startswith("p_holds: the probability that") for one in sound.remarks)
+    assert not any(one.startswith("p_holds:") for one in failed.remarks)  # where there is no such figure
+    said = " ".join(failed.remarks)
+    assert (
+        "intervals missed too often, so those of means are 1.5 times as wide here, and no verdict rests on them" in said
+    )
