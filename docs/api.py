@@ -46,6 +46,7 @@ SECTIONS = {
             "evaluate",
             "evaluate_depths",
             "compare",
+            "doubt",
             "gate",
             "diff",
             "rank",
@@ -66,14 +67,15 @@ SECTIONS = {
 INTRODUCTIONS = {
     "Functions for a single call": """
 Each makes an [Experiment](#experiment) and calls one of its methods. `**options` are the keywords of `Experiment`, from
-`pooled` to `seed`. Most return the frame of the [result](#results); `gate`, `diff`, `ties`, `audit`, `labels`, `plan`,
-`check` and `report` return the result itself.
+`pooled` to `seed`. Most return the frame of the [result](#results); `doubt`, `gate`, `diff`, `ties`, `audit`, `labels`,
+`plan`, `check` and `report` return the result itself.
 """,
 }
 RESULTS_OF_THEIR_OWN = {
     "ties": "TieReport",
     "audit": "Audit",
     "labels": "LabelAudit",
+    "doubt": "Doubt",
     "plan": "Plan",
     "check": "Check",
     "simulate": "Collection",
@@ -92,6 +94,7 @@ MEMBERS = {
         *("measures", "depth", "depth_asked", "contributing", "others", "groups", "in_pool", "relevant", "steps"),
         *("pooling", "run_out", "group_out", "shares", "extended", "guidelines", "share"),
     ),
+    "Doubt": ("runs", "budgets", "level", "records_to_judge"),
     "Plan": ("topics", "depths", "level", "confidence", "chart", "depth_chart", "power_points", "depth_points"),
     "LabelAudit": ("qrels", "rel", "runs", "sources", "source", "chart", "confusion_points", "score_points"),
     "Check": ("findings", "files", "count"),

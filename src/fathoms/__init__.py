@@ -11,6 +11,7 @@ dicts. Each question is a method:
     exp.predict("nDCG@10")              what scores will be once judging is deep, with intervals
     exp.depth("nDCG"), exp.ties()       what depends on the cut-off, and on the order of equal scores
     exp.audit(), exp.check()            can the collection be trusted and reused; are the files sound
+    exp.doubt("nDCG@10", of="mine")     how sure is a number, what makes it unsure, what would help
     exp.gate(), exp.diff()              may a candidate replace the baseline; what changed
     exp.labels("llm.txt")               can labels of a language model stand in for human judgments
     exp.plan(), exp.pool(depth=10)      how many topics and judgments are needed; which documents to judge
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from fathoms.functions import confidence as confidence
     from fathoms.functions import depth as depth
     from fathoms.functions import diff as diff
+    from fathoms.functions import doubt as doubt
     from fathoms.functions import evaluate as evaluate
     from fathoms.functions import evaluate_depths as evaluate_depths
     from fathoms.functions import gate as gate
@@ -91,6 +93,7 @@ _HOMES = {
             "confidence",
             "depth",
             "diff",
+            "doubt",
             "evaluate",
             "evaluate_depths",
             "gate",

@@ -59,6 +59,19 @@ def compare(qrels: Any, runs: Any) -> Sources:
     return qrels, runs
 
 
+@single_call(Experiment.doubt)
+def doubt(qrels: Any, runs: Any) -> Sources:
+    """How sure is a run's score, or the difference of two, and what would make it surer? As `Experiment.doubt`.
+
+    >>> import fathoms as fm
+    >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}, "3": {"a": 1, "b": 0}}
+    >>> run = {"1": {"a": 2.0, "b": 1.0}, "2": {"b": 2.0, "a": 1.0}, "3": {"b": 2.0}}
+    >>> fm.doubt(qrels, run, "RR").budgets[0].shares[0].name
+    'topics'
+    """
+    return qrels, runs
+
+
 @single_call(Experiment.gate)
 def gate(qrels: Any, baseline: Any, candidate: Any) -> Sources:
     """May the candidate replace the baseline? As `Experiment.gate`.

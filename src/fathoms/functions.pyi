@@ -12,6 +12,7 @@ from fathoms.inference.names import Correction, Test
 from fathoms.questions.audit.result import Audit
 from fathoms.questions.check.analysis import Check
 from fathoms.questions.diff.result import Diff
+from fathoms.questions.doubt.result import Doubt
 from fathoms.questions.gate.result import Gate
 from fathoms.questions.labels.result import LabelAudit
 from fathoms.questions.plan.result import Plan
@@ -83,6 +84,20 @@ def diff(
     p: float = 0.9,
     **options: Unpack[ReadingOptions],
 ) -> Diff: ...
+def doubt(
+    qrels: Any,
+    runs: Any,
+    measures: Sequence[Any] | Any = ("nDCG@10",),
+    *,
+    of: Sequence[str] = (),
+    draws: int | None = None,
+    labels: Any = (),
+    to_depth: int | None = None,
+    level: float = 0.95,
+    cost_topic: float | None = None,
+    cost_judgment: float = 1.0,
+    **options: Unpack[ReadingOptions],
+) -> Doubt: ...
 def evaluate(
     qrels: Any,
     runs: Any,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fathoms.questions.compare.result import Comparison
     from fathoms.questions.depth.analysis import DepthAnalysis
     from fathoms.questions.diff.result import Diff
+    from fathoms.questions.doubt.result import Doubt
     from fathoms.questions.eval.analysis import Evaluation
     from fathoms.questions.gate.result import Gate
     from fathoms.questions.labels.result import LabelAudit
@@ -296,6 +297,43 @@ class Questions:
         `alpha` is for the confidence sets over topics; `draws` is how often the unjudged documents are drawn for the
         likely ranks (0: none), which `labels`, `to_depth` and `level` are for, as in `predict`; `ranges` is that of
         `compare`. The result's `better` says for each measure which runs topics show to be better than which.
+        """
+
+    @answered_by("fathoms.questions.doubt.analysis:run_doubt")
+    def doubt(
+        self,
+        measures: GivenMeasures = ("nDCG@10",),
+        *,
+        of: Annotated[
+            Sequence[str],
+            Option(
+                "the run in question, where more are given; a second one asks about their difference", "RUN", many=True
+            ),
+        ] = (),
+        draws: Annotated[
+            int | None,
+            Option(
+                "how often the unjudged documents are drawn; 0 leaves the doubt from judging out (200, and 0 where "
+                "that would take long)",
+                "N",
+                from_zero,
+            ),
+        ] = None,
+        labels: Labels = (),
+        to_depth: ToDepth = None,
+        level: Level = LEVEL,
+        cost_topic: Annotated[
+            float | None,
+            Option("what a further topic costs (default: as many judgments as topics have now)", "C", choices.positive),
+        ] = None,
+        cost_judgment: Annotated[float, Option("what a judgment costs", "C", choices.positive)] = 1.0,
+        progress: Progress = unwatched,
+    ) -> "Doubt":
+        """How sure is a run's score, or the difference of two, what makes it unsure, and what would help most?
+
+        An error budget: how far topics, judging, ties and the cut-off could each move the number, which part of its
+        variance comes from each, how many topics or judgments would halve that, and, for a difference that is not
+        clear, the cheapest way to make it so. With more than two runs `of` names the one or two in question.
         """
 
     @answered_by("fathoms.questions.predict.analysis:predict_scores")

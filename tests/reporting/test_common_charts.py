@@ -96,6 +96,13 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "counts": lambda: charts.counts(
         pl.DataFrame({"verdict": ["certain", "open"], "reason": ["claimed", "topics"], "pairs": [3, 2]}), "title"
     ),
+    "sounding": lambda: charts.sounding(
+        [("ties", 0.2, 0.3, 0.1), ("judging", 0.1, 0.5, 0.9), ("possible", 0.0, 0.6, None)],
+        0.25,
+        0.3,
+        "title",
+        difference=True,
+    ),
     "panes": lambda: charts.panes([EXAMPLES["lines"](), EXAMPLES["bars"]()], "title"),
     "curves": lambda: charts.curves(pl.DataFrame(XY), AXES),
     "confusion": lambda: charts.confusion(

@@ -734,6 +734,70 @@ def ranges(frame: pl.DataFrame, measure: str) -> Any:
     return _finish(alt.layer(*layers), f"{measure} of each system, and the range it could have", width, height)
 
 
+def sounding(
+    rows: Sequence[tuple[str, float, float, float | None]],
+    score: float,
+    estimate: float,
+    title: str,
+    *,
+    difference: bool,
+) -> Any:
+    """How far each source of doubt could move a number, the narrowest on top: name, low, high, share of the variance.
+
+    Bars are the darker the greater the share; a line marks the number, a diamond its estimate, and for a difference a
+    dashed line 0.
+    """
+    import altair as alt
+    import polars as pl
+
+    form = "+.4f" if difference else ".4f"
+    text = [
+        f"{name}: {low:{form}} to {high:{form}}" + ("" if share is None else f", {share:.0%} of the variance")
+        for name, low, high, share in rows
+    ]
+    least = (max(high for _, _, high, _ in rows) - min(low for _, low, _, _ in rows)) / 300  # what is still seen
+    frame = pl.DataFrame(
+        [
+            (name, low - max(0.0, least - (high - low)) / 2, high + max(0.0, least - (high - low)) / 2, share, tip)
+            for (name, low, high, share), tip in zip(rows, text, strict=True)
+        ],
+        schema={"source": pl.String, "low": pl.Float64, "high": pl.Float64, "share": pl.Float64, "tooltip": pl.String},
+        orient="row",
+    )
+    labels = frame.with_columns(label=pl.format("{}%", (100 * pl.col("share")).round(0).cast(pl.Int64)))
+    down = alt.Y("source:N", sort=[name for name, *_ in rows], title=None, axis=alt.Axis(ticks=False, labelLimit=220))
+    base = alt.Chart(frame)
+    scale = alt.Scale(zero=False, nice=True)
+    across = alt.X(
+        "low:Q", title=f"{'difference' if difference else 'score'} (line: as judged; diamond: once judged)", scale=scale
+    )
+    bars = [
+        base.transform_filter("datum.share == null")
+        .mark_bar(height=14, color=RANGE, opacity=0.5)
+        .encode(x=across, x2="high:Q", y=down, tooltip="tooltip:N"),
+        base.transform_filter("datum.share != null")
+        .mark_bar(height=14, color=COLOURS[0])
+        .encode(
+            x=across,
+            x2="high:Q",
+            y=down,
+            opacity=alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.35, 1]), legend=None),
+            tooltip="tooltip:N",
+        ),
+        alt.Chart(labels.drop_nulls())
+        .mark_text(align="left", dx=5, fontSize=11)
+        .encode(x="high:Q", y=down, text="label:N"),
+    ]
+    marks = [alt.Chart(pl.DataFrame({"at": [score]})).mark_rule(color=COLOURS[6], strokeWidth=1.5).encode(x="at:Q")]
+    point = alt.Chart(pl.DataFrame({"at": [estimate], "source": [rows[0][0]]}))
+    diamond = {"shape": "diamond", "size": 70, "color": COLOURS[2], "filled": True, "opacity": 1}
+    marks.append(point.mark_point(**diamond).encode(x="at:Q", y=down))
+    if difference:
+        zero = alt.Chart(pl.DataFrame({"at": [0.0]})).mark_rule(color=COLOURS[7], strokeDash=[4, 3]).encode(x="at:Q")
+        marks.insert(0, zero)
+    return _finish(alt.layer(*bars, *marks), title, 420, 30 * len(rows))
+
+
 def rank_intervals(frame: pl.DataFrame, measure: str, topics: str, likely: str) -> Any:
     """Each system's rank as a dot, and the ranks it could have, a line a system and the best first.
 

@@ -28,6 +28,7 @@ GROUPS = {
         "gate": "may a candidate replace the baseline, for continuous integration",
     },
     "see what a score depends on": {
+        "doubt": "how sure is this number, what makes it unsure, what would help",
         "predict": "estimate what scores will be once the judging is deep",
         "depth": "how much depends on the depth of evaluation",
         "ties": "who has ties and contradictions, and what they could change",

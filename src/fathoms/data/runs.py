@@ -287,7 +287,9 @@ def scan_runs(source: Any, *, names: Names = "file", lenient: bool = False) -> R
     if isinstance(source, Mapping) and source and all(_is_run_like(value) for value in source.values()):
         return Runs(
             {
-                name: value if isinstance(value, Run) else read_run(value, name=name, lenient=lenient)
+                name: replace(value, name=name)
+                if isinstance(value, Run)
+                else read_run(value, name=name, lenient=lenient)
                 for name, value in zip(_names(source), source.values(), strict=True)
             }
         )

@@ -8,8 +8,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.base import choices
 from fathoms.base.errors import FathomsError
 from fathoms.base.text import pluralise
+from fathoms.data.file_names import stem
 from fathoms.data.qrels import Qrels
 
 IN_NO_RUN = "judged topics in no run"  # how the gravest of notes begins
@@ -107,3 +109,12 @@ def topic_notes(runs: Sequence[RunTopics], qrels: Qrels, topics: str, means: str
 
 def some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def chosen_run(what: str, run: str, names: Sequence[str]) -> str:
+    """A run among those given, named or as its file; an error says `what` was looked for."""
+    if run in names:
+        return run
+    if choices.is_path(run) and stem(run) in names:
+        return stem(run)
+    raise FathomsError(f"{what} {run!r} is not among the runs: {some(names)}")

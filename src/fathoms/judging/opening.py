@@ -24,12 +24,12 @@ from fathoms.evidence.candidates import Candidates, candidates, only_top
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import default_precision
 from fathoms.experiment.base import BaseExperiment
+from fathoms.experiment.topics import chosen_run
 from fathoms.judging.events import JudgingSettings
 from fathoms.judging.log import Log, check_new
 from fathoms.judging.sampling import draw_sample
 from fathoms.judging.session import MAY_CHANGE, Session
 from fathoms.measures.parse import parse_measure
-from fathoms.questions.compare.analysis import chosen_baseline
 
 FLAGS = {
     "measures": "measure",
@@ -69,7 +69,7 @@ def open_session(
     if "measures" in given:
         given["measures"] = tuple(parse_measure(name).name for name in given["measures"])
     if "baseline" in given:
-        given["baseline"] = chosen_baseline(given["baseline"], list(runs))
+        given["baseline"] = chosen_run("the baseline", given["baseline"], list(runs))
     if not resume:
         choices.an_order(given.get("ties", "trec"), "judge")
         check_new(path)

@@ -18,7 +18,7 @@ import numpy as np
 from fathoms.base.errors import FathomsError
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.params import Param, check_value, normal_value, show_value
-from fathoms.measures.ties import arranged, simulated, worst_and_best
+from fathoms.measures.ties import DRAWS, arranged, simulated, worst_and_best
 
 if TYPE_CHECKING:
     from fathoms.evidence.pairs import PairEvidence
@@ -373,6 +373,14 @@ class Measure(ABC):
             tie_low, tie_high = np.minimum(tie_low, least), np.maximum(tie_high, most)
         # Rounding may put a closed form a last digit outside.
         return tie_low, tie_high, np.minimum(np.maximum(expected, tie_low), tie_high), error
+
+    def tie_variance(self, evidence: Evidence) -> Floats:
+        """Each topic's variance over the orders of tied documents, from seeded shuffles of them."""
+        still = np.zeros(len(evidence))
+        if not self.depends_on_order or not evidence.has_ties:
+            return still
+        mixed = evidence.mixed(self.tie_value(evidence), self._tie_places(evidence))
+        return still if mixed is None else DRAWS * simulated(self.value, evidence, still, mixed)[1] ** 2
 
     def _tie_places(self, evidence: Evidence) -> int:
         """Groups that start below this place cannot change the score."""

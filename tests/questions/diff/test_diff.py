@@ -67,7 +67,7 @@ def bounds(x: list[str], y: list[str], p: float) -> tuple[float, float, float]:
         np.array([len(y)]),
         p,
     )
-    return float(found.extrapolated[0]), float(found.low[0]), float(found.high[0])
+    return float(found.ext[0]), float(found.min[0]), float(found.max[0])
 
 
 @given(rankings, rankings, st.sampled_from([0.3, 0.8, 0.9]))

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.base import choices
 from fathoms.base.errors import FathomsError
-from fathoms.data.file_names import stem
 from fathoms.estimate.estimates import Estimates
 from fathoms.estimate.names import LEVEL
 from fathoms.estimate.self_check import interval
@@ -18,7 +16,7 @@ from fathoms.estimate.words import calibrated_sentences
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.run_lengths import cut_short, usual_length
-from fathoms.experiment.topics import some
+from fathoms.experiment.topics import chosen_run
 from fathoms.inference.significance import Correction, Test
 from fathoms.measures.base import Measure, Scores
 from fathoms.pairs.difference_ranges import PairRanges, Ranges, Universe, left_out
@@ -88,7 +86,7 @@ def run_comparison(
     names, options = list(experiment.runs), experiment.options
     if len(names) < 2:
         raise FathomsError("a comparison needs at least two runs")
-    place = chosen_baseline(baseline, names)
+    place = None if baseline is None else chosen_run("the baseline", baseline, names)
     a, b = compared(names, place)
     if explain and len(a) * len(measures) > EXPLAINED:
         raise FathomsError(
@@ -196,15 +194,6 @@ def _document_names(seen: Observed, explained: Sequence[Fragility]) -> dict[int,
         seen.names[place] for pair_fragility in explained for place in (pair_fragility.a, pair_fragility.b)
     )
     return documents_by_key(seen.documents, list(named), wanted)[0]
-
-
-def chosen_baseline(baseline: str | None, names: Sequence[str]) -> str | None:
-    """The run to compare with, given by its name or as its file."""
-    if baseline is None or baseline in names:
-        return baseline
-    if not choices.is_path(baseline) or stem(baseline) not in names:
-        raise FathomsError(f"the baseline {baseline!r} is not among the runs: {some(names)}")
-    return stem(baseline)
 
 
 def compared(names: list[str], baseline: str | None) -> tuple[Ints, Ints]:

@@ -16,11 +16,12 @@ from fathoms.base.errors import FathomsError, warn
 from fathoms.base.text import p_words, pluralise
 from fathoms.base.tolerances import SAME
 from fathoms.experiment.score_files import MEAN, _name, chosen_measures, read_scores, topic_block
+from fathoms.experiment.topics import chosen_run
 from fathoms.inference.intervals import intervals
 from fathoms.inference.names import Verdict
 from fathoms.inference.paired_tests import effect_interval, effect_size, paired_differences
 from fathoms.inference.significance import CORRECTIONS, TESTS, Correction, Test, p_corrected, p_values
-from fathoms.questions.compare.analysis import chosen_baseline, compared
+from fathoms.questions.compare.analysis import compared
 from fathoms.questions.compare.result import Comparison, Pair
 from fathoms.questions.compare.words import tested
 
@@ -99,7 +100,7 @@ def comparison_of_scores(
         )
     if baseline is not None and baseline not in runs:
         baseline = _name(baseline)
-    baseline = chosen_baseline(baseline, runs)
+    baseline = None if baseline is None else chosen_run("the baseline", baseline, runs)
     notes: list[str] = []
     pairs: list[Pair] = []
     n_topics = 0

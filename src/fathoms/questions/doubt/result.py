@@ -1,0 +1,140 @@
+"""What is known of a doubt: where it comes from, how much of it comes from each source, and what would halve it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from fathoms.base import charts
+from fathoms.base.result import Result
+from fathoms.measures.base import Measure
+
+# In the order of CLAIMS: each answers another question, and they are never mixed.
+SourceName = Literal["topics", "judging", "both", "ties", "possible", "labels", "depth", "estimate"]
+SHARED: tuple[SourceName, ...] = ("topics", "judging", "both", "ties")  # those that have a share of the variance
+TITLES: dict[SourceName, str] = {
+    "topics": "topics: others like these",
+    "judging": "judging, likely",
+    "both": "topics and judging together",
+    "ties": "ties: any order",
+    "possible": "judging, possible",
+    "labels": "with and without labels",
+    "depth": "half and twice the cut-off",
+    "estimate": "the estimate, as checked",
+}
+COLUMNS = ("measure", "source", "low", "high", "share", "halved_by", "unit")
+
+
+class Source(NamedTuple):
+    """One source of doubt about a score, or about a difference."""
+
+    name: SourceName
+    low: float
+    high: float
+    share: float | None = None  # of the variance; None where it has none
+    halved_by: int | None = None  # so many topics in all, or so many judgments, would halve its interval
+    unit: Literal["topics", "judgments", ""] = ""
+
+
+class Document(NamedTuple):
+    """An unjudged document, and where the runs have it (0: nowhere)."""
+
+    topic: str
+    document: str
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Settling:
+    """One way of making a difference clear: judge more of these topics, or take more topics."""
+
+    unit: Literal["topics", "judgments"]
+    count: int  # to be added
+    cost: float
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The doubt about one measure's score, or about its difference of two runs."""
+
+    measure: Measure
+    score: float  # as judged
+    estimate: float  # once judged
+    low: float  # of the estimate, on topics like these: topics, judging and ties together
+    high: float
+    topics: int
+    unjudged: int  # documents that could still move it
+    sources: list[Source]
+    to_judge: list[Document]  # those that halve the doubt from judging, the most telling first
+    settling: list[Settling] = field(default_factory=list)  # of a difference that is not clear, the cheapest first
+    reversible: str = ""  # of a difference: whether judging these two runs' documents could turn it
+    has_estimate: bool = True
+
+    def source(self, name: SourceName) -> Source | None:
+        return next((source for source in self.sources if source.name == name), None)
+
+    @property
+    def shares(self) -> list[Source]:
+        """The sources that the variance is made of, the greatest first."""
+        return sorted(
+            (source for source in self.sources if source.share is not None), key=lambda source: -(source.share or 0.0)
+        )
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether 0 lies outside the interval of a difference."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt(Result):
+    """An error budget for each measure."""
+
+    columns: ClassVar = COLUMNS
+    words: ClassVar = ("measure", "source", "unit")
+    whole_numbers: ClassVar = ("halved_by",)
+    charts: ClassVar = ("sounding",)
+
+    runs: tuple[str, ...]  # one, or two of which the second is taken from the first
+    budgets: list[Budget]
+    level: float
+    company: int = 0  # runs that are given beside
+    notes: list[str] = field(default_factory=list)
+    about_estimates: list[str] = field(default_factory=list)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        return [
+            (budget.measure.name, source.name, source.low, source.high, source.share, source.halved_by, source.unit)
+            for budget in self.budgets
+            for source in budget.sources
+        ]
+
+    def records_to_judge(self) -> list[tuple[Any, ...]]:
+        """Topic, document and ranks of what to judge first, by the first measure."""
+        return [(item.topic, item.document, *item.ranks) for item in self.budgets[0].to_judge]
+
+    @property
+    def measures(self) -> Sequence[str]:
+        return [budget.measure.name for budget in self.budgets]
+
+    @property
+    def answer(self) -> list[str]:
+        from fathoms.questions.doubt.words import answers
+
+        return answers(self)
+
+    @property
+    def remarks(self) -> list[str]:
+        from fathoms.questions.doubt.words import remarks
+
+        return remarks(self)
+
+    def _draw(self, kind: str, measure: str) -> Any:
+        from fathoms.questions.doubt.words import shown, title_of
+
+        [budget] = [budget for budget in self.budgets if budget.measure.name == measure]
+        rows = [(TITLES[source.name], source.low, source.high, source.share) for source in shown(budget)]
+        return charts.sounding(
+            rows, budget.score, budget.estimate, title_of(self, budget), difference=len(self.runs) > 1
+        )

@@ -1,0 +1,157 @@
+"""What an error budget says in words: how sure the number is, what makes it unsure, and what would help most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fathoms.base.text import pluralise
+from fathoms.base.tolerances import SAME
+
+if TYPE_CHECKING:
+    from fathoms.questions.doubt.result import Budget, Doubt, Settling, Source
+
+MOST = 0.5  # share of the variance from which on it is mostly one source's
+SEEN = 0.005  # share below which a source is not spoken of
+
+
+def title_of(doubt: Doubt, budget: Budget) -> str:
+    """What the number is."""
+    name = budget.measure.name
+    return f"{name} of {doubt.runs[0]}" if len(doubt.runs) == 1 else f"{name}, {doubt.runs[0]} less {doubt.runs[1]}"
+
+
+def shown(budget: Budget) -> list[Source]:
+    """The sources from the inside out: the narrowest first."""
+    kept = [
+        source for source in budget.sources if source.share is None or source.share >= SEEN or source.high > source.low
+    ]
+    return sorted(kept, key=lambda source: (round(source.high - source.low, 9), source.name))
+
+
+def answers(doubt: Doubt) -> list[str]:
+    """How sure the number is, and why it is no surer."""
+    return [_of_pair(doubt, budget) if len(doubt.runs) == 2 else _of_run(doubt, budget) for budget in doubt.budgets]
+
+
+def _of_run(doubt: Doubt, budget: Budget) -> str:
+    return (
+        f"{title_of(doubt, budget)} is {budget.score:.4f} as judged. {_where(budget)} it would be {budget.low:.4f} to "
+        f"{budget.high:.4f} ({100 * doubt.level:g}% interval){_because(budget)}."
+    )
+
+
+def _where(budget: Budget) -> str:
+    """On which topics, and by which judgments."""
+    return "Once judged, on topics like these," if budget.has_estimate and budget.unjudged else "On topics like these"
+
+
+def _of_pair(doubt: Doubt, budget: Budget) -> str:
+    first, second = doubt.runs if budget.score >= 0 else doubt.runs[::-1]
+    if abs(budget.score) <= SAME:
+        ahead = f"{budget.measure.name}: {first} and {second} have the same mean as judged."
+    else:
+        ahead = f"{budget.measure.name}: {first} is ahead of {second} by {abs(budget.score):.4f} as judged."
+    sign = 1 if budget.score >= 0 else -1
+    low, high = sorted((sign * budget.low, sign * budget.high))
+    interval = f"{_where(budget)} the lead would be {low:+.4f} to {high:+.4f} ({100 * doubt.level:g}% interval)"
+    still = _because(budget, "and what doubt is left is ")
+    if low > 0:
+        return f"{ahead} {interval}: 0 lies outside{still}."
+    if high < 0:
+        return f"{ahead} {interval}: the estimate turns the order round{still}."
+    return f"{ahead} {interval}: the order is in doubt{_because(budget)}."
+
+
+def _because(budget: Budget, before: str = "") -> str:
+    """Where most of the doubt comes from."""
+    shares = [source for source in budget.shares if (source.share or 0.0) >= SEEN]
+    if not shares:
+        return ""
+    why = {
+        "topics": f"because there are only {pluralise(budget.topics, 'topic')}",
+        "judging": "because of what is not judged",
+        "both": "because what is not judged differs from topic to topic",
+        "ties": "because of tied scores",
+    }
+    first = shares[0]
+    share = first.share or 0.0
+    much = "mostly " if share >= MOST else "above all "
+    return f", {before}{much}{why[first.name]} ({_percent(share)} of the variance)"
+
+
+def remarks(doubt: Doubt) -> list[str]:
+    """What would help, what the parts are, and how the estimates were checked."""
+    sentences = [sentence for budget in doubt.budgets for sentence in _help(doubt, budget)]
+    return [*sentences, _parts(doubt), *doubt.about_estimates]
+
+
+def _help(doubt: Doubt, budget: Budget) -> list[str]:
+    """What would halve the greatest doubts, and for a difference that is not clear the cheapest way to settle it."""
+    name = f"{budget.measure.name}: " if len(doubt.budgets) > 1 else ""
+    sentences = []
+    if budget.settling:
+        ways = " or ".join(f"{_way(way)} (cost {way.cost:,.0f})" for way in budget.settling)
+        sentences.append(
+            f"{name}If the lead stays at {abs(budget.estimate):.4f}, it takes {ways} to put 0 outside the interval."
+        )
+    topics, judging = budget.source("topics"), budget.source("judging")
+    if topics is not None and (topics.share or 0.0) >= SEEN:
+        sentences.append(
+            f"{name}To halve the doubt from topics takes four times as many: {topics.halved_by:,} topics like these."
+        )
+    if judging is not None and (judging.share or 0.0) >= SEEN:
+        sentences.append(f"{name}{_judging(budget, judging)}")
+    ties = budget.source("ties")
+    if ties is not None and (ties.share or 0.0) >= SEEN:
+        sentences.append(f"{name}Scores with more digits, or a rule for ties, would end the doubt from ties.")
+    if budget.reversible == "no" and abs(budget.score) > SAME:
+        sentences.append(
+            f"{name}Whatever the unjudged documents of these two runs turn out to be, and however ties are broken, the "
+            "order on these topics stays."
+        )
+    return sentences
+
+
+def _way(way: Settling) -> str:
+    if way.unit == "topics":
+        return f"{way.count:,} more topics"
+    return f"{pluralise(way.count, 'judgment')} of these topics' documents"
+
+
+def _judging(budget: Budget, judging: Source) -> str:
+    if not budget.unjudged:
+        return "No unjudged document could be picked that would settle the doubt from judging."
+    if judging.halved_by is None:
+        return "No number of judgments is expected to halve the doubt from judging."
+    return (
+        f"To halve the doubt from judging takes about {pluralise(judging.halved_by, 'judgment')}, of the "
+        f"{pluralise(budget.unjudged, 'unjudged document')} that could matter."
+    )
+
+
+def _parts(doubt: Doubt) -> str:
+    what = "score" if len(doubt.runs) == 1 else "difference"
+    return (
+        f"Share: the part of the variance of the {what} that comes from each source, as an answer for all topics like "
+        "these. Possible ranges and other cut-offs have no share: nothing says how likely they are."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%"
+
+
+def bar(source: Source, score: float, ends: Sequence[float], width: int) -> str:
+    """`··├──●────┤··`: a source's interval and the score, between these ends."""
+    span = max(ends[1] - ends[0], SAME)
+    at = [
+        min(width - 1, max(0, int((value - ends[0]) / span * (width - 1) + 0.5)))
+        for value in (source.low, score, source.high)
+    ]
+    cells = ["·"] * width
+    cells[at[0] : at[2] + 1] = "─" * (at[2] + 1 - at[0])
+    if at[0] < at[2]:
+        cells[at[0]], cells[at[2]] = "├", "┤"
+    cells[at[1]] = "●"
+    return "".join(cells)
