@@ -16,14 +16,15 @@ from fathoms.inference.names import GATE_RUNS
 def evaluate(qrels: Any, runs: Any) -> Sources:
     """Score runs against judgments, each value with the range it could have.
 
-    Returns a polars frame with columns run, topic, measure, score, low, high, tie_low, tie_high, tie_expected;
-    the row of topic `all` is the mean over topics. `options` are those of `Experiment`.
+    Returns a polars frame with columns run, topic, measure, score, low, high, tie_low, tie_high, tie_expected, ci_low,
+    ci_high; the row of topic `all` is the mean over topics, ci_low and ci_high its interval over topics. `options` are
+    those of `Experiment`.
 
     >>> import fathoms as fm
     >>> qrels = {"1": {"a": 1, "b": 0, "c": 1}}
     >>> run = {"1": {"a": 3.0, "x": 2.0, "c": 1.0}}
     >>> fm.evaluate(qrels, run, ["P@2"]).row(0)
-    ('run', 'all', 'P@2', 0.5, 0.5, 1.0, 0.5, 0.5, 0.5)
+    ('run', 'all', 'P@2', 0.5, 0.5, 1.0, 0.5, 0.5, 0.5, None, None)
     """
     return qrels, runs
 

@@ -28,9 +28,9 @@ from fathoms.data.qrels import Qrels
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.run_scores import RunScores
 from fathoms.experiment.topics import IN_NO_RUN
-from fathoms.measures.base import Measure
+from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import trec_eval_name
-from fathoms.questions.eval.analysis import COLUMNS, Evaluation
+from fathoms.questions.eval.analysis import ENDS, Evaluation
 
 if TYPE_CHECKING:
     import polars as pl
@@ -362,15 +362,23 @@ def _latex_cell(measure: Measure, values: dict[str, float | None]) -> str:
 
 def _topic_values(run: RunScores, measure: Measure, i: int) -> dict[str, float | None]:
     scores = run.scores[measure]
-    columns = {name: getattr(scores, name) for name in COLUMNS[3:]}
+    columns = {name: getattr(scores, name) for name in Scores.COLUMNS}
     return {name: None if column is None else float(column[i]) for name, column in columns.items()}
 
 
 # -- the table ------------------------------------------------------------------------------------------------
 
-LIKELY = ("estimate", "likely_low", "likely_high")
+LIKELY = ("estimate", "likely_low", "likely_high", "combined_low", "combined_high")
+TIES = ("tie_low", "tie_high", "tie_expected")
+SHOWN = ("score", *ENDS, "low", "high", *LIKELY, *TIES)  # as the screen has them
 # Which columns a narrow terminal shows, beside run, topic and score: the higher, the sooner they go.
-LEVELS = {"low": 1, "high": 1, **dict.fromkeys(LIKELY, 2), "bar": 8, **dict.fromkeys(COLUMNS[6:], 9)}
+LEVELS = {
+    **dict.fromkeys(("low", "high"), 1),
+    **dict.fromkeys(LIKELY[:3], 2),
+    **dict.fromkeys((*ENDS, *LIKELY[3:]), 3),
+    "bar": 8,
+    **dict.fromkeys(TIES, 9),
+}
 Values = dict[str, float | None]
 
 
@@ -387,12 +395,13 @@ def _score_block(
 ) -> Block:
     rows = _table_rows(result, measure)
     for run, topic, values in rows:
-        values |= dict(zip(LIKELY, likely.get((run, topic, measure.name), (None,) * 3), strict=True))
-    shown = [name for name in (*COLUMNS[3:6], *LIKELY, *COLUMNS[6:]) if any(v[name] is not None for _, _, v in rows)]
+        values |= dict(zip(ENDS, result.interval(run, measure, topic), strict=True))
+        values |= dict(zip(LIKELY, likely.get((run, topic, measure.name), (None,) * len(LIKELY)), strict=True))
+    shown = [name for name in SHOWN if any(values[name] is not None for _, _, values in rows)]
     if measure.aggregate == "sum":
-        shown = ["score"]
+        shown = [name for name in ("score", *ENDS) if name in shown]
     text = {name: [_digits(values[name], measure) for _, _, values in rows] for name in shown}
-    tied = [name for name in COLUMNS[6:] if name in text]
+    tied = [name for name in TIES if name in text]
     if all(text[name] == text["score"] for name in tied):  # nothing to see
         shown = [name for name in shown if name not in tied]
     columns = [Column(f"{measure.name}, {_over(result)}", [run for run, _, _ in rows], words=True)]
