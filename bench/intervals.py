@@ -25,28 +25,29 @@ MEASURES = ("AP", "nDCG@10", "P@10", "RBP(p=0.8)", "RR")
 COLLECTIONS = ("trec8-adhoc", "trec-covid-r1", "dl20-passage")
 SIZES = (25, 50)
 LEVEL = 0.95
-RUNS = 8  # of a collection, spread evenly over its list
+RUNS = 6  # of a collection, spread evenly over its list
 
 
-def scores_by_topic(qrels: Any, runs: Any) -> dict[str, Floats]:
-    """[run, topic] by measure."""
+def scores_by_topic(qrels: Any, runs: Any) -> Floats:
+    """[measure, run, topic]"""
     result = fm.Experiment(qrels, runs).evaluate(MEASURES, scores_only=True)
-    return {m.name: np.stack([run.scores[m].score for run in result.runs]) for m in result.measures}
+    chosen = np.unique(np.linspace(0, len(result.runs) - 1, RUNS).astype(int)).tolist()
+    return np.array([[result.runs[i].scores[measure].score for i in chosen] for measure in result.measures])
 
 
-def coverage(population: Floats, topics: int, samples: int) -> dict[str, tuple[float, float]]:
-    """By method: how often the mean of the population is inside, and the mean width."""
-    chosen = np.unique(np.linspace(0, len(population) - 1, RUNS).astype(int))
-    population = population[chosen]
-    truth = population.mean(axis=1)
-    inside, width = dict.fromkeys(MEAN_INTERVALS, 0.0), dict.fromkeys(MEAN_INTERVALS, 0.0)
+def coverage(population: Floats, topics: int, samples: int) -> dict[str, tuple[Floats, Floats]]:
+    """By method, for each measure: how often the mean of the population is inside, and the mean width."""
+    truth = population.mean(axis=2)
+    inside = {method: np.zeros(len(MEASURES)) for method in MEAN_INTERVALS}
+    width = {method: np.zeros(len(MEASURES)) for method in MEAN_INTERVALS}
     rng = np.random.default_rng(1)
     for seed in range(samples):
-        drawn = population[:, rng.choice(population.shape[1], topics)]
+        drawn = population[:, :, rng.choice(population.shape[2], topics)]
         for method in MEAN_INTERVALS:
-            low, high = mean_intervals(drawn, method, LEVEL, seed)
-            inside[method] += float(((low <= truth) & (truth <= high)).mean()) / samples
-            width[method] += float(np.nanmean(high - low)) / samples
+            ends = mean_intervals(drawn.reshape(-1, topics), method, LEVEL, seed)
+            low, high = (end.reshape(truth.shape) for end in ends)
+            inside[method] += ((low <= truth) & (truth <= high)).mean(axis=1) / samples
+            width[method] += np.nan_to_num(high - low).mean(axis=1) / samples
     return {method: (inside[method], width[method]) for method in MEAN_INTERVALS}
 
 
@@ -68,13 +69,13 @@ def main() -> None:
         f"{' | '.join(f'width, {method}' for method in methods)} |",
         "|---" * (3 + 2 * len(methods)) + "|",
     ]
-    for name, by_measure in populations.items():
-        for measure, population in by_measure.items():
-            for topics in SIZES:
-                of_method = coverage(population, topics, args.samples)
-                cells = [f"{of_method[method][0]:.1%}" for method in methods]
-                cells += [f"{of_method[method][1]:.3f}" for method in methods]
-                lines.append(f"| {name} ({population.shape[1]:,}) | {measure} | {topics} | {' | '.join(cells)} |")
+    for name, population in populations.items():
+        of_size = {topics: coverage(population, topics, args.samples) for topics in SIZES}
+        for i, measure in enumerate(MEASURES):
+            for topics, by_method in of_size.items():
+                cells = [f"{by_method[method][0][i]:.1%}" for method in methods]
+                cells += [f"{by_method[method][1][i]:.3f}" for method in methods]
+                lines.append(f"| {name} ({population.shape[2]:,}) | {measure} | {topics} | {' | '.join(cells)} |")
     table = "\n".join(lines) + "\n"
     print(table, end="")
     if args.output is not None:

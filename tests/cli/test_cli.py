@@ -369,9 +369,9 @@ def test_the_table_and_its_remarks(fathoms: Command) -> None:
     assert [line.split(":")[0] for line in rest[4:]] == [
         *("Ranges", "Intervals over topics", "Unjudged", "Ties", "Ranks", "Topics")
     ]
-    assert "2 of 10" in rest[5]
-    assert "changes 1 of 3 scores, by up to 0.1250 (AP of tied)" in rest[6]
-    assert rest[7].startswith("Ranks: in upside the rank column contradicts the scores, ")
+    assert "2 of 10" in rest[6]
+    assert "changes 1 of 3 scores, by up to 0.1250 (AP of tied)" in rest[7]
+    assert rest[8].startswith("Ranks: in upside the rank column contradicts the scores, ")
     assert "upside lacks 2" in done.err
     quiet = fathoms("eval", "qrels.txt", "good.run", "tied.run", "upside.run", "-m", "AP", "--quiet")
     assert quiet == (0, done.out, "")
@@ -427,7 +427,7 @@ def test_names_in_the_table_are_no_markup_and_not_cut(fathoms: Command) -> None:
     for name in ("[red]x[bold", ":cat:", "b" * 200):
         Path(name).write_bytes(RUN)
         out = fathoms("eval", "qrels.txt", name, "-m", "AP").out
-        assert re.match(rf"{re.escape(name)} +0\.6667  0\.6667  0\.7500 ", out.splitlines()[3])
+        assert re.match(rf"{re.escape(name)} +0\.6667  0\.0000   1\.0000  0\.6667  0\.7500 ", out.splitlines()[3])
 
 
 def test_an_output_file_is_written_and_a_pipe_is_not_replaced(fathoms: Command) -> None:

@@ -454,7 +454,7 @@ def _leader_right(said: dict[str, str], rows: dict[str, Any]) -> bool:
         right &= len(best) > 2 and int(said["second"]) == len(best) - 1
     elif "second" in said:
         right &= set(best) == {said["best"], said["second"]}
-    ends = rows[best[0]][6:8] if len(rows[best[0]]) > 6 else (None, None)
+    ends: Any = rows[best[0]][6:8]
     right &= ("ci_low" in said) == (len(best) == 1 and ends[0] is not None)
     if "ci_low" in said:
         right &= printed(said["ci_low"], ends[0]) and printed(said["ci_high"], ends[1])

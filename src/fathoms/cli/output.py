@@ -20,6 +20,7 @@ from fathoms.base.arrays import frame_of_rows
 from fathoms.base.choices import is_path
 from fathoms.base.errors import FathomsError
 from fathoms.base.files import check_writable, whole_file
+from fathoms.base.provenance import ENDING, KEY, Provenance
 from fathoms.base.result import Result
 from fathoms.base.text import latex_escape, pluralise, shown_safely
 from fathoms.cli import screen
@@ -44,8 +45,10 @@ FEW = 5  # warnings that are shown; `--verbose` shows all
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with in a spreadsheet
 
 
-def check_target(format: str, output: Path | None) -> None:
+def check_target(format: str, output: Path | None, *, beside: bool = False) -> None:
     """Find out before the work, not after it, that its result could not be written."""
+    if beside and output is None:
+        raise FathomsError("--provenance writes a file beside that of the result; name that one with -o")
     if format == "parquet" and output is None:
         raise FathomsError("parquet is not for the screen; name a file with -o")
     if output is not None:
@@ -100,10 +103,12 @@ def present(
         put(screen.page(result.answer, blocks(), remarks, size), args.output)
     else:
         if others is not None and args.format in others:
-            put(others[args.format](), args.output)
+            put(with_provenance(others[args.format](), result, args.format, args.output), args.output)
         else:
             (put_data or put_result)(result, args)
         say([] if args.quiet else [f"fathoms: {sentence}" for sentence in sentences])
+    if args.provenance and result.provenance is not None:
+        put(json_text(result.provenance.record()), args.output.with_name(args.output.name + ENDING))
     say(after)
     if getattr(args, "verbose", False) and experiment is not None:
         say(_contributors(experiment))
@@ -196,7 +201,7 @@ def progress(
 def put_result(result: Result, args: Namespace) -> None:
     """A result for programs: tsv, csv, json or parquet."""
     if args.format == "parquet":
-        _put_parquet(result.frame, args.output)
+        _put_parquet(result.frame, args.output, result.provenance)
     else:
         put_rows(result.columns, list(result.rows()), args, result.words)
 
@@ -214,12 +219,18 @@ def put_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], args: Namesp
             put(delimited(columns, rows, "\t"), args.output)
 
 
-def _put_parquet(frame: pl.DataFrame, output: Path) -> None:
+def with_provenance(text: str, result: Result, format: str, output: Path | None) -> str:
+    """The text of a file, with what it was made with in a comment; on the screen nobody needs that."""
+    provenance = None if output is None else result.provenance
+    return text if provenance is None else text + provenance.comment(format)
+
+
+def _put_parquet(frame: pl.DataFrame, output: Path, provenance: Provenance | None = None) -> None:
     """By way of memory: polars has errors of its own for files that cannot be written."""
     from io import BytesIO
 
     buffer = BytesIO()
-    frame.write_parquet(buffer)
+    frame.write_parquet(buffer, metadata=None if provenance is None else {KEY: provenance.text()})
     with whole_file(output) as path:
         path.write_bytes(buffer.getvalue())
 
@@ -254,9 +265,13 @@ def save_chart(chart: Any, path: Path) -> None:
 
 
 def records(rows: list[dict[str, Any]]) -> str:
+    return json_text(rows)
+
+
+def json_text(value: Any) -> str:
     import json
 
-    return json.dumps(rows, indent=1) + "\n"
+    return json.dumps(value, indent=1) + "\n"
 
 
 def guarded(columns: Sequence[str], rows: Iterable[Sequence[Any]], words: Sequence[str]) -> Iterator[list[Any]]:

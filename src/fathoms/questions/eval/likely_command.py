@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from fathoms.base.provenance import Provenance
 from fathoms.base.result import Result
 from fathoms.cli.output import LIKELY
 from fathoms.estimate.score_draws import drawable
@@ -31,6 +32,10 @@ class WithEstimates(Result):
     prediction: Prediction | None
     estimates: dict[tuple[str, str, str], tuple[float | None, ...]]  # by run, topic or group, and measure
     notes: list[str]
+
+    @property
+    def provenance(self) -> Provenance | None:
+        return self.evaluation.provenance
 
     def rows(self) -> list[tuple[Any, ...]]:
         none = (None,) * len(LIKELY)
