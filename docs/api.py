@@ -56,7 +56,7 @@ SECTIONS = {
         ),
         *("ties", "audit", "labels", "plan", "check", "pool", "report", "compare_scores"),
     ),
-    "Measures": ("Measure", "parse_measure"),
+    "Measures": ("Measure", "parse_measure", "rbo"),
     "Data": (
         *("read_qrels", "Qrels", "read_runs", "scan_runs", "read_run", "Runs", "Run"),
         *("read_mteb", "read_scores", "roll_up", "simulate", "salvage", "to_pandas"),
@@ -107,6 +107,7 @@ NAMED_TYPES = (
     "Test",
     "Correction",
     "Correlation",
+    "RankTies",
     "PrefixOrder",
     "Design",
     "JudgedTopics",
@@ -122,6 +123,10 @@ print("<h1" in open("report.html").read())
 """,
     "parse_measure": """
 print([fm.parse_measure(name).name for name in ("ndcg_cut_10", "RBP(p=0.80)", "AP( variant=b )@20")])
+""",
+    "rbo": """
+overlap = fm.rbo(["a", {"b", "c"}, "d"], ["b", "a", "e"], p=0.9, ties="w")
+print(*(round(value, 4) for value in (overlap.ext, overlap.min, overlap.max, overlap.res)))
 """,
     "read_qrels": """
 print(fm.read_qrels("sim/qrels.txt"))

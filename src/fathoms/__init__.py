@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from fathoms.functions import rank as rank
     from fathoms.functions import report as report
     from fathoms.functions import ties as ties
+    from fathoms.inference.rank_overlap import rbo as rbo
     from fathoms.judging.salvage import salvage as salvage
     from fathoms.measures.base import Measure as Measure
     from fathoms.measures.parse import parse_measure as parse_measure
@@ -125,6 +126,7 @@ _HOMES = {
     "InputError": "base.errors",
     "Measure": "measures.base",
     "parse_measure": "measures.parse",
+    "rbo": "inference.rank_overlap",
 }
 __all__ = ["__version__", *_HOMES]
 

@@ -20,12 +20,14 @@ Names = Literal["file", "tag"]
 Bounds = Literal["exact", "rm"]
 Ranges = Literal["auto", "all"]  # of differences that are made: those that are quick to make, or every one
 Correlation = Literal["tau", "tau_ap", "rbo", "spearman", "pearson", "rmse"]
+RankTies = Literal["w", "a", "b"]  # what a group of tied items means to rank-biased overlap
 PrefixOrder = Literal["file", "shuffle"]
 RollUp = Literal["max", "first"]
 Design = Literal["uniform", "depth", "score", "probe"]
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 JUDGED_TOPICS: tuple[JudgedTopics, ...] = get_args(JudgedTopics)
+RANK_TIES: tuple[RankTies, ...] = get_args(RankTies)
 ROLL_UPS: tuple[RollUp, ...] = get_args(RollUp)
 DESIGNS: tuple[Design, ...] = get_args(Design)
 UNIVERSES = ("auto", "run", "pair", "all")

@@ -104,7 +104,8 @@ def _pearson(a: Floats, b: Floats) -> Floats:
 
 
 def _rbo_matrix(a: Floats, b: Floats, p: float) -> Floats:
-    """RBO_EXT of full orderings of the same systems: the agreement of those ranked d or better, at each depth d."""
+    """RBO of full orderings of the same systems, equal ones at one place (`w` of `rank_overlap.rbo`): the agreement
+    of those ranked d or better, at each depth d."""
     n = a.shape[1]
     ranks_a, ranks_b = _competition_ranks(a), _competition_ranks(b)
     total = np.zeros((len(a), len(b)))
@@ -120,41 +121,6 @@ def _competition_ranks(scores: Floats) -> Floats:
     """1 for the best; tied systems share the best place of their group, as in sports."""
     ahead = (scores[:, None, :] - scores[:, :, None]) >= ROUNDING
     return ahead.sum(axis=2) + 1
-
-
-def rbo(a: list[list[str]], b: list[list[str]], p: float = 0.9) -> float:
-    """RBO_EXT of two rankings of any items (Webber et al. 2010, eq. 32); each place is a group of tied items.
-
-    Tied items count from the first place of their group on. Rankings may have different items and lengths; what the
-    shorter one does not show is taken to agree as much as what it does.
-    """
-    rank_a, rank_b = _ranks(a), _ranks(b)
-    if not rank_a or not rank_b:
-        return 1.0 if rank_a == rank_b else 0.0
-    if len(rank_a) > len(rank_b):
-        rank_a, rank_b = rank_b, rank_a
-    s, length = len(rank_a), len(rank_b)
-    overlaps, agreements = [], []
-    for d in range(1, length + 1):
-        top_a = {item for item, rank in rank_a.items() if rank <= d}
-        top_b = {item for item, rank in rank_b.items() if rank <= d}
-        overlap = len(top_a & top_b)
-        overlaps.append(overlap)
-        # Past its end the shorter list is counted as if it went on, so that depth d divides by d again.
-        agreements.append(2 * overlap / (len(top_a) + len(top_b)) if d <= s else overlap / d)
-    X_s, X_l = overlaps[s - 1], overlaps[-1]
-    share = agreements[s - 1]
-    total = sum(agreement * p**d for d, agreement in enumerate(agreements, 1))
-    total += sum(share * (d - s) / d * p**d for d in range(s + 1, length + 1))
-    return (1 - p) / p * total + ((X_l - X_s) / length + share) * p**length
-
-
-def _ranks(groups: list[list[str]]) -> dict[str, int]:
-    ranks: dict[str, int] = {}
-    for group in groups:
-        place = len(ranks) + 1
-        ranks |= dict.fromkeys(group, place)
-    return ranks
 
 
 def swaps(x: Floats, y: Floats) -> list[tuple[int, int]]:

@@ -63,7 +63,7 @@ class Changes:
     shared: Ints  # documents in both first k
     overlap: Floats  # of the first k: shared over the more of the two that are there
     overlap_all: Floats
-    rbo: RBO
+    rbo: RBO[Floats]
     gained: Ints
     new: Ints  # of the gained ones, those that A has nowhere
     lost: Ints

@@ -152,7 +152,7 @@ class Diff(Result):
     def order(self) -> list[int]:
         """The topics that a run answers, most changed first: those whose first k change, by overlap there, then by
         RBO."""
-        rbo = np.nan_to_num(self.rankings.rbo.extrapolated)
+        rbo = np.nan_to_num(self.rankings.rbo.ext)
         answered = np.flatnonzero(self.answered)
         keys = rbo[answered], self.rankings.overlap[answered], ~self.changed[answered]
         order: list[int] = answered[np.lexsort(keys)].tolist()

@@ -95,7 +95,7 @@ def _alike(diff: Diff) -> list[str]:
     if not both.any():
         return ["No topic is answered by both runs."]
     rankings, k = diff.rankings, diff.depth
-    low, high = (float(values[both].mean()) for values in (rankings.rbo.low, rankings.rbo.high))
+    low, high = (float(values[both].mean()) for values in (rankings.rbo.min, rankings.rbo.max))
     over = (
         ""
         if both.sum() == diff.answered.sum()
@@ -104,7 +104,7 @@ def _alike(diff: Diff) -> list[str]:
     sentence = (
         f"On average{over} the runs share {rankings.overlap[both].mean():.0%} of the first {k} and "
         f"{rankings.overlap_all[both].mean():.0%} of all documents; RBO (p = {diff.p:g}) is "
-        f"{rankings.rbo.extrapolated[both].mean():.3f}"
+        f"{rankings.rbo.ext[both].mean():.3f}"
     )
     if high - low >= 0.001:
         sentence += f", between {low:.3f} and {high:.3f} whatever follows the last document"
