@@ -40,7 +40,7 @@ class Experiment(Questions, BaseExperiment):
 
     warn = True  # whether notes are raised as warnings; the command line prints them itself
 
-    def noted(self, result: Answer, question: str, given: dict[str, Any]) -> Answer:
+    def noted(self, result: Answer, question: Callable[..., Any], given: dict[str, Any]) -> Answer:
         vars(result)["made_with"] = partial(self.provenance, question, given)
         if self.warn:
             for note in dict.fromkeys([*result.notes, *self.notes]):

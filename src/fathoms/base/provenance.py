@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -25,6 +24,8 @@ class Provenance:
 
     def text(self) -> str:
         """As JSON on one line; the same for the same result, whenever and wherever it is made."""
+        import json
+
         return json.dumps(self.record())
 
     def comment(self, format: str) -> str:

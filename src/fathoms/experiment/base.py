@@ -51,7 +51,14 @@ if TYPE_CHECKING:
 Part = tuple[str, Callable[[], Run] | None]  # a run's name, and what reads some of its topics; None: all of it
 Result = TypeVar("Result")
 
-NOT_OPTIONS = ("resume", "command", "qrels", "runs", "expect_judgments")  # they change no figure, or are said apart
+NOT_OPTIONS = (
+    "measures",
+    "resume",
+    "command",
+    "qrels",
+    "runs",
+    "expect_judgments",
+)  # they change no figure, or are said apart
 GROUPS = 8  # of runs, for what takes a first pass over them
 
 
@@ -184,26 +191,26 @@ class BaseExperiment(Reading):
                 "meant, or give the new fingerprint if they were changed on purpose"
             )
 
-    def provenance(self, question: str, given: Mapping[str, Any]) -> Provenance:
+    def provenance(self, question: Callable[..., Any], given: Mapping[str, Any]) -> Provenance:
         """What an answer to a question was made with; the options are those that are not as by default."""
-        from fathoms.signatures import Questions
-
-        asked = {name: of for name, of in parameters(getattr(Questions, question)).items() if of.option is not None}
-        read = {
-            name: of for name, of in parameters(Reading.__init__).items() if of.option and of.option.heading != WORK
-        }
+        asked = {name: of for name, of in parameters(question).items() if of.option is not None}
+        read = parameters(Reading.__init__)
+        read = {name: of for name, of in read.items() if of.option and (of.option.heading != WORK or name == "seed")}
         options: dict[str, Any] = {}
-        for values, declared in ((given, asked), (self._given, read | {"seed": parameters(Reading.__init__)["seed"]})):
+        measures = given.get("measures", asked["measures"].default if "measures" in asked else None)
+        if measures is not None:
+            options["measures"] = [measure.name for measure in prepare_measures(measures)]
+        for values, declared in ((given, asked), (self._given, read)):
             for name, parameter in declared.items():
-                value = values.get(name, parameter.default)
-                if name not in NOT_OPTIONS and (name == "measures" or value != parameter.default):
-                    options[name] = plain(value)
+                value = plain(values.get(name, parameter.default))
+                if name not in NOT_OPTIONS and value != plain(parameter.default):
+                    options[name] = value
         judgments = None
         if self.has_qrels:
             judged = self._judged or content_of_qrels(self.qrels)
             judgments = {"fingerprint": judged.fingerprint, "topics": len(self.qrels.topics), "judgments": judged.lines}
         runs = {name: self.content(name).fingerprint for name in self._runs}
-        return Provenance(__version__, question, options, judgments, runs)
+        return Provenance(__version__, question.__name__, options, judgments, runs)
 
     def content(self, name: str) -> Content:
         """What a run says, for its fingerprint."""
