@@ -96,8 +96,9 @@ def rank(qrels: Any, runs: Any) -> Sources:
     The columns are run, measure, score, rank (1 + the number of better runs); rank_low, rank_high (what the ranges of
     `fm.compare`, pair by pair, leave over judging and ties, with `ranges` as there); estimate, likely_rank,
     likely_rank_low, likely_rank_high (from `draws` of the unjudged documents, with `labels`, `to_depth` and `level` as
-    in `fm.predict`); rank_ci_low, rank_ci_high (simultaneous confidence sets over topics, at `alpha`) and group (runs
-    that topics do not tell apart share a letter). `options` are those of `Experiment`.
+    in `fm.predict`); rank_ci_low, rank_ci_high (confidence sets over topics that hold for all runs at once, at
+    `alpha`); group (runs that topics do not tell apart share a letter); own_rank_low, own_rank_high (the confidence set
+    of each run alone). `options` are those of `Experiment`.
 
     >>> import fathoms as fm
     >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1, "d": 0}}
