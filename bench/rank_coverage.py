@@ -9,7 +9,8 @@
 all runs are equally good and any claim is false. For all runs, and for 20 drawn at random. `simulated`: the same with
 topics from a population of 2,000, in which runs come in pairs that are exactly as good (each topic is there twice, the
 second time with the scores of each pair exchanged). Beside the sets in use, those of paired t-tests with Holm's
-correction. Covered means that all runs are in their sets at once. `likely`: likely ranks of simulated collections with
+correction. Covered means that all runs are in their sets at once; for the sets of each run alone, `own`, it is the
+share of runs that are in theirs. `likely`: likely ranks of simulated collections with
 shallow pools, against the ranks once everything is judged down to the estimates' depth. Tables in Markdown.
 """
 
@@ -24,7 +25,7 @@ import polars as pl
 import fathoms as fm
 from fathoms.data.simulate import simulate
 from fathoms.evidence.evidence import Bools, Floats
-from fathoms.inference.rank_sets import rank_sets, ranks, significantly_better
+from fathoms.inference.rank_sets import own_ranks, rank_sets, ranks, significantly_better
 from fathoms.inference.significance import corrected, paired_t
 
 MEASURES = ["AP", "nDCG@10", "P@10", "RR"]
@@ -40,6 +41,7 @@ def by_holm(scores: Floats, seed: int) -> Bools:
     return better
 
 
+OWN = "own"
 METHODS: dict[str, Callable[[Floats, int], Bools]] = {
     "sets": lambda scores, seed: significantly_better(scores, 0.05, seed),
     "Holm": by_holm,
@@ -48,20 +50,23 @@ METHODS: dict[str, Callable[[Floats, int], Bools]] = {
 
 def study(name: str, samples: Iterator[tuple[Floats, Floats]], repeats: int) -> None:
     """A row of the table: samples are scores and the means of their population."""
-    covered, width = dict.fromkeys(METHODS, 0), dict.fromkeys(METHODS, 0.0)
+    covered, width = dict.fromkeys([*METHODS, OWN], 0.0), dict.fromkeys([*METHODS, OWN], 0.0)
     for seed, (scores, means) in zip(range(repeats), samples, strict=False):
         true = ranks(means)
         for method, find in METHODS.items():
             low, high = rank_sets(find(scores, seed))
             covered[method] += bool(((low <= true) & (true <= high)).all())
             width[method] += float((high - low + 1).mean()) / repeats
-    cells = [f"{covered[method] / repeats:.1%} | {width[method]:.1f}" for method in METHODS]
+        low, high = own_ranks(scores, 0.05, seed)
+        covered[OWN] += float(((low <= true) & (true <= high)).mean())
+        width[OWN] += float((high - low + 1).mean()) / repeats
+    cells = [f"{covered[method] / repeats:.1%} | {width[method]:.1f}" for method in covered]
     print(f"| {name} | {repeats} | {' | '.join(cells)} |", flush=True)
 
 
 def header(first: str) -> None:
-    print(f"| {first} | samples | {' | '.join(f'{name}: covered | width' for name in METHODS)} |")
-    print("|---|" + "---|" * (1 + 2 * len(METHODS)))
+    print(f"| {first} | samples | {' | '.join(f'{name}: covered | width' for name in (*METHODS, OWN))} |")
+    print("|---|" + "---|" * (3 + 2 * len(METHODS)))
 
 
 def drawn(population: Floats, runs: int, topics: int, how: str, seed: int = 1) -> Iterator[tuple[Floats, Floats]]:

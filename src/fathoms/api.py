@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 from fathoms.base import choices
@@ -40,7 +40,8 @@ class Experiment(Questions, BaseExperiment):
 
     warn = True  # whether notes are raised as warnings; the command line prints them itself
 
-    def noted(self, result: Answer) -> Answer:
+    def noted(self, result: Answer, question: Callable[..., Any], given: dict[str, Any]) -> Answer:
+        vars(result)["made_with"] = partial(self.provenance, question, given)
         if self.warn:
             for note in dict.fromkeys([*result.notes, *self.notes]):
                 warn(note)

@@ -16,14 +16,15 @@ from fathoms.inference.names import GATE_RUNS
 def evaluate(qrels: Any, runs: Any) -> Sources:
     """Score runs against judgments, each value with the range it could have.
 
-    Returns a polars frame with columns run, topic, measure, score, low, high, tie_low, tie_high, tie_expected;
-    the row of topic `all` is the mean over topics. `options` are those of `Experiment`.
+    Returns a polars frame with columns run, topic, measure, score, low, high, tie_low, tie_high, tie_expected, ci_low,
+    ci_high; the row of topic `all` is the mean over topics, ci_low and ci_high its interval over topics. `options` are
+    those of `Experiment`.
 
     >>> import fathoms as fm
     >>> qrels = {"1": {"a": 1, "b": 0, "c": 1}}
     >>> run = {"1": {"a": 3.0, "x": 2.0, "c": 1.0}}
     >>> fm.evaluate(qrels, run, ["P@2"]).row(0)
-    ('run', 'all', 'P@2', 0.5, 0.5, 1.0, 0.5, 0.5, 0.5)
+    ('run', 'all', 'P@2', 0.5, 0.5, 1.0, 0.5, 0.5, 0.5, None, None)
     """
     return qrels, runs
 
@@ -108,8 +109,9 @@ def rank(qrels: Any, runs: Any) -> Sources:
     The columns are run, measure, score, rank (1 + the number of better runs); rank_low, rank_high (what the ranges of
     `fm.compare`, pair by pair, leave over judging and ties, with `ranges` as there); estimate, likely_rank,
     likely_rank_low, likely_rank_high (from `draws` of the unjudged documents, with `labels`, `to_depth` and `level` as
-    in `fm.predict`); rank_ci_low, rank_ci_high (simultaneous confidence sets over topics, at `alpha`) and group (runs
-    that topics do not tell apart share a letter). `options` are those of `Experiment`.
+    in `fm.predict`); rank_ci_low, rank_ci_high (confidence sets over topics that hold for all runs at once, at
+    `alpha`); group (runs that topics do not tell apart share a letter); own_rank_low, own_rank_high (the confidence set
+    of each run alone). `options` are those of `Experiment`.
 
     >>> import fathoms as fm
     >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1, "d": 0}}

@@ -20,7 +20,7 @@ from fathoms.base.options import Option, answered_by
 from fathoms.estimate import names as estimates
 from fathoms.estimate.names import LEVEL
 from fathoms.experiment.reading import WHAT_COUNTS, from_zero
-from fathoms.inference.names import GATE_MEASURES, LABEL_MEASURES, Correction, Test
+from fathoms.inference.names import GATE_MEASURES, LABEL_MEASURES, Correction, Interval, Test
 from fathoms.judging.strategy_names import DEFAULT as STRATEGY
 from fathoms.judging.strategy_names import STRATEGIES
 
@@ -54,6 +54,7 @@ File = str | os.PathLike[str] | None
 EVALUATED = ("AP", "nDCG@10", "P@10", "RBP(p=0.8)", "RR")
 REPORTED = ("AP", "nDCG@10", "RBP(p=0.8)")
 SAMPLE = "a random sample"
+INTERVALS = "intervals over topics"
 
 
 def unwatched(done: str) -> None:
@@ -153,6 +154,15 @@ class Questions:
         *,
         by_topic: ByTopic = False,
         scores_only: bool = False,
+        interval: Annotated[
+            Interval,
+            Option(
+                "how the interval of each mean over topics is made: t (Student's), bootstrap (percentiles of 9,999 "
+                "resamples of the topics), bca (the same, corrected for bias and skew) or none",
+                heading=INTERVALS,
+            ),
+        ] = "t",
+        level: Annotated[float, Option("of the intervals", "L", choices.share, heading=INTERVALS)] = LEVEL,
         resume: Annotated[
             File,
             Option(
@@ -163,7 +173,8 @@ class Questions:
         ] = None,
         progress: Progress = unwatched,
     ) -> "Evaluation":
-        """Score all runs, each value with the range it could have."""
+        """Score all runs, each value with the range it could have, and each mean with its `interval` over topics at
+        `level`, if these topics are a random sample of those one cares about."""
 
     @answered_by("fathoms.experiment.depths:run_depth_table")
     def evaluate_depths(self, measure: Any, depths: Depths, *, by_topic: bool = False) -> "DepthTable":

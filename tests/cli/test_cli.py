@@ -26,7 +26,8 @@ from tests.data.test_reading import QRELS, RUN
 from tests.support.commands import Command
 from tests.support.paths import ROOT
 
-COLUMNS = ["run", "topic", "measure", "score", "low", "high", "tie_low", "tie_high", "tie_expected"]
+RANGES = ["low", "high", "tie_low", "tie_high", "tie_expected"]
+COLUMNS = ["run", "topic", "measure", "score", *RANGES, "ci_low", "ci_high"]
 TIED = b"1 Q0 b 1 1 t\n1 Q0 a 2 1 t\n2 Q0 a 1 7 t\n"
 
 
@@ -358,14 +359,19 @@ def test_the_table_and_its_remarks(fathoms: Command) -> None:
     Path("upside.run").write_bytes(b"1 Q0 a 1 1 t\n1 Q0 x 2 9 t\n")
     done = fathoms("eval", "qrels.txt", "good.run", "tied.run", "upside.run", "-m", "AP")
     answer, blank, header, *rest = done.out.splitlines()
-    assert answer == "AP: good leads with 0.6667; its range is 0.6667 to 0.7500."
+    assert (
+        answer
+        == "AP: good leads with 0.6667 (95% interval over topics 0.0000 to 1.0000); its range is 0.6667 to 0.7500."
+    )
     assert blank == ""
-    assert header.split()[:9] == ["AP,", "2", "topics", *COLUMNS[3:]]
+    assert header.split()[:11] == ["AP,", "2", "topics", "score", "ci_low", "ci_high", *RANGES]
     assert [line.split()[0] for line in rest[:3]] == ["good", "tied", "upside"]  # best first
-    assert [line.split(":")[0] for line in rest[4:]] == ["Ranges", "Unjudged", "Ties", "Ranks", "Topics"]
-    assert "2 of 10" in rest[5]
-    assert "changes 1 of 3 scores, by up to 0.1250 (AP of tied)" in rest[6]
-    assert rest[7].startswith("Ranks: in upside the rank column contradicts the scores, ")
+    assert [line.split(":")[0] for line in rest[4:]] == [
+        *("Ranges", "Intervals over topics", "Unjudged", "Ties", "Ranks", "Topics")
+    ]
+    assert "2 of 10" in rest[6]
+    assert "changes 1 of 3 scores, by up to 0.1250 (AP of tied)" in rest[7]
+    assert rest[8].startswith("Ranks: in upside the rank column contradicts the scores, ")
     assert "upside lacks 2" in done.err
     quiet = fathoms("eval", "qrels.txt", "good.run", "tied.run", "upside.run", "-m", "AP", "--quiet")
     assert quiet == (0, done.out, "")
@@ -421,7 +427,7 @@ def test_names_in_the_table_are_no_markup_and_not_cut(fathoms: Command) -> None:
     for name in ("[red]x[bold", ":cat:", "b" * 200):
         Path(name).write_bytes(RUN)
         out = fathoms("eval", "qrels.txt", name, "-m", "AP").out
-        assert re.match(rf"{re.escape(name)} +0\.6667  0\.6667  0\.7500 ", out.splitlines()[3])
+        assert re.match(rf"{re.escape(name)} +0\.6667  0\.0000   1\.0000  0\.6667  0\.7500 ", out.splitlines()[3])
 
 
 def test_an_output_file_is_written_and_a_pipe_is_not_replaced(fathoms: Command) -> None:

@@ -267,6 +267,7 @@ SIGNED = r"[+-]?\d+\.\d+"
 EVAL = {
     "answer": r"(?P<measure>\S+): (?:(?P<best>\S+)(?: and (?P<second>\S+))?(?P<more> others)? (?P<verb>leads?) with "
     r"|(?:both|all (?P<equal>\d+)) runs score )(?P<score>[\d.]+)"
+    r"(?: \(95% interval over topics (?P<ci_low>[\d.]+) to (?P<ci_high>[\d.]+)\))?"
     r"(?P<fixed>; judging changes no score)?"
     r"(?:; its range is (?P<low>[\d.]+) to (?P<high>[\d.]+))?\.",
     "unjudged": rf"Unjudged: (?P<share>{NUMBER})% of the documents read \((?P<unjudged>{NUMBER}) of "
@@ -278,6 +279,8 @@ EVAL = {
     rf"documents "
     r"only)(?: in the first (?P<depth>\d+) ranks of (?:some|the) run)?"
     r"(?:, and (?P<unseen>any number of|\d+) unseen ones per topic)?\.",
+    "intervals": r"Intervals over topics: 95%, by Student's t, if these topics are a random sample of those you care "
+    r"about\. They leave out judging; overlap does not mean that two runs are equally good\.",
     "tail": r"The high of (?P<of>.+) also takes everything past the last rank read as relevant\.",
     "ties": r"Ties: another order of tied documents changes (?P<n>\d+) of (?P<all>\d+) scores, by "
     r"(?:up to|(?P<less>less than)) (?P<width>[\d.]+) "
@@ -339,9 +342,14 @@ def check_evaluation(w: World, count: Count) -> None:
             for t in w.topics if number_of % 2 else ():
                 grades[t] |= {f"unseen{i}": w.gmax for i in range(unseen)}
         for measure, name in ((measure, name) for measure, name in names.items() if measure in chosen):
-            score, low, high, tie_low, tie_high, _ = table[run, name, "all"]
+            score, low, high, tie_low, tie_high, _, ci_low, ci_high = table[run, name, "all"]
             now = w.scores(measure, run, w.grades)
             count.must("eval score", abs(now.mean() - score) < CLOSE, run, measure)
+            if ci_low is None:
+                count.must("eval without interval", np.ptp(now) < CLOSE, w.seed, run, measure)
+            else:
+                ends = np.clip(stats.t.interval(0.95, len(now) - 1, now.mean(), stats.sem(now)), 0, 1)
+                count.must("eval interval", np.allclose((ci_low, ci_high), ends, atol=CLOSE), w.seed, run, measure)
             for rule in orders:
                 other = w.scores(measure, run, w.grades, rule).mean()
                 count.must("eval tie range", tie_low - CLOSE <= other <= tie_high + CLOSE, w.seed, run, measure)
@@ -380,6 +388,8 @@ def _eval_sentence(
     means = {(run, name): table[run, name, "all"] for run in w.names for name in names.values()}
     if kind == "answer":
         return _leader_right(said, {run: means[run, said["measure"]] for run in w.names})
+    if kind == "intervals":
+        return any(row[6] is not None for row in means.values())
     if kind == "unjudged":
         read = [key for run in w.names for key in _read(w, run, chosen)]
         unjudged = sum(d not in w.grades[t] for t, d in read)
@@ -444,6 +454,10 @@ def _leader_right(said: dict[str, str], rows: dict[str, Any]) -> bool:
         right &= len(best) > 2 and int(said["second"]) == len(best) - 1
     elif "second" in said:
         right &= set(best) == {said["best"], said["second"]}
+    ends: Any = rows[best[0]][6:8]
+    right &= ("ci_low" in said) == (len(best) == 1 and ends[0] is not None)
+    if "ci_low" in said:
+        right &= printed(said["ci_low"], ends[0]) and printed(said["ci_high"], ends[1])
     if fixed or len(best) > 1 or any(row[1] is None for row in rows.values()):
         return right and "low" not in said
     _, low, high, *_ = rows[best[0]]

@@ -122,7 +122,7 @@ def answered_by(place: str, *, notes: bool = True) -> Callable[[Callable[P, R]],
                     values[name] = parameter.option.prepare(asker, values[name])
             module, _, function = place.partition(":")
             answer = attrgetter(function)(import_module(module))(asker, **values)
-            return asker.noted(answer) if notes else answer
+            return asker.noted(answer, ask, given) if notes else answer
 
         vars(ask).update(declared=declared, answered_by=place)
         return ask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,6 +10,7 @@ from fathoms.base import choices
 from fathoms.base.arrays import frame_of_rows, to_pandas
 from fathoms.base.choices import checked
 from fathoms.base.errors import FathomsError
+from fathoms.base.provenance import Provenance
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +26,13 @@ class Result:
     whole_numbers: ClassVar[tuple[str, ...]] = ()
     charts: ClassVar[tuple[str, ...]] = ()  # kinds of charts there are
     notes: list[str]  # what a careful reader of the numbers should know
+
+    made_with: Callable[[], Provenance] | None = None  # what says that, where an experiment was asked
+
+    @cached_property
+    def provenance(self) -> Provenance | None:
+        """What the result was made with: version, options, and fingerprints of the judgments and of each run."""
+        return None if self.made_with is None else self.made_with()
 
     def rows(self) -> Iterable[Sequence[Any]]:
         raise NotImplementedError

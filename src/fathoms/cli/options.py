@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 # Keywords of `Experiment` that commands take together.
-READ = ("lenient", "junk", "names")
+READ = ("lenient", "junk", "names", "expect_judgments")
 ORDER = ("ties", "score_precision")
 POOL = ("topics", "pooled")
 RANGES = ("bounds", "universe", "universe_depth", *POOL)
@@ -137,6 +137,12 @@ def add_output(parser: ArgumentParser, formats: tuple[str, ...]) -> None:
     add_all(parser)
     add_choice(flags, "--format", choices=formats, default="table", help="form of the output (table)")
     flags.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE instead of standard output")
+    flags.add_argument(
+        "--provenance",
+        action="store_true",
+        help="write what it was made with beside FILE, to FILE.provenance.json (parquet, latex, html and markdown have "
+        "it inside)",
+    )
 
 
 def checker(check: Callable[..., Result], *args: Any) -> Callable[[str], Result]:
@@ -208,7 +214,7 @@ def experiment(
 
     check_sources(args)
     if not into_folder:
-        check_target(getattr(args, "format", "tsv"), args.output)
+        check_target(getattr(args, "format", "tsv"), args.output, beside=getattr(args, "provenance", False))
     kept: dict[str, Any] = {} if memory_mb is None else {"memory_mb": memory_mb}
     sources = run_files(args) if runs is None else runs
     experiment = Experiment(args.qrels, sources, **kept, **arguments_of(args, Reading.__init__))

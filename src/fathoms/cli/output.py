@@ -20,6 +20,7 @@ from fathoms.base.arrays import frame_of_rows
 from fathoms.base.choices import is_path
 from fathoms.base.errors import FathomsError
 from fathoms.base.files import check_writable, whole_file
+from fathoms.base.provenance import ENDING, KEY, Provenance
 from fathoms.base.result import Result
 from fathoms.base.text import latex_escape, pluralise, shown_safely
 from fathoms.cli import screen
@@ -28,9 +29,9 @@ from fathoms.data.qrels import Qrels
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.run_scores import RunScores
 from fathoms.experiment.topics import IN_NO_RUN
-from fathoms.measures.base import Measure
+from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import trec_eval_name
-from fathoms.questions.eval.analysis import COLUMNS, Evaluation
+from fathoms.questions.eval.analysis import ENDS, Evaluation
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,8 +45,10 @@ FEW = 5  # warnings that are shown; `--verbose` shows all
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with in a spreadsheet
 
 
-def check_target(format: str, output: Path | None) -> None:
+def check_target(format: str, output: Path | None, *, beside: bool = False) -> None:
     """Find out before the work, not after it, that its result could not be written."""
+    if beside and output is None:
+        raise FathomsError("--provenance writes a file beside that of the result; name that one with -o")
     if format == "parquet" and output is None:
         raise FathomsError("parquet is not for the screen; name a file with -o")
     if output is not None:
@@ -100,10 +103,12 @@ def present(
         put(screen.page(result.answer, blocks(), remarks, size), args.output)
     else:
         if others is not None and args.format in others:
-            put(others[args.format](), args.output)
+            put(with_provenance(others[args.format](), result, args.format, args.output), args.output)
         else:
             (put_data or put_result)(result, args)
         say([] if args.quiet else [f"fathoms: {sentence}" for sentence in sentences])
+    if args.provenance and result.provenance is not None:
+        put(json_text(result.provenance.record()), args.output.with_name(args.output.name + ENDING))
     say(after)
     if getattr(args, "verbose", False) and experiment is not None:
         say(_contributors(experiment))
@@ -196,7 +201,7 @@ def progress(
 def put_result(result: Result, args: Namespace) -> None:
     """A result for programs: tsv, csv, json or parquet."""
     if args.format == "parquet":
-        _put_parquet(result.frame, args.output)
+        _put_parquet(result.frame, args.output, result.provenance)
     else:
         put_rows(result.columns, list(result.rows()), args, result.words)
 
@@ -214,12 +219,18 @@ def put_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], args: Namesp
             put(delimited(columns, rows, "\t"), args.output)
 
 
-def _put_parquet(frame: pl.DataFrame, output: Path) -> None:
+def with_provenance(text: str, result: Result, format: str, output: Path | None) -> str:
+    """The text of a file, with what it was made with in a comment; on the screen nobody needs that."""
+    provenance = None if output is None else result.provenance
+    return text if provenance is None else text + provenance.comment(format)
+
+
+def _put_parquet(frame: pl.DataFrame, output: Path, provenance: Provenance | None = None) -> None:
     """By way of memory: polars has errors of its own for files that cannot be written."""
     from io import BytesIO
 
     buffer = BytesIO()
-    frame.write_parquet(buffer)
+    frame.write_parquet(buffer, metadata=None if provenance is None else {KEY: provenance.text()})
     with whole_file(output) as path:
         path.write_bytes(buffer.getvalue())
 
@@ -254,9 +265,13 @@ def save_chart(chart: Any, path: Path) -> None:
 
 
 def records(rows: list[dict[str, Any]]) -> str:
+    return json_text(rows)
+
+
+def json_text(value: Any) -> str:
     import json
 
-    return json.dumps(rows, indent=1) + "\n"
+    return json.dumps(value, indent=1) + "\n"
 
 
 def guarded(columns: Sequence[str], rows: Iterable[Sequence[Any]], words: Sequence[str]) -> Iterator[list[Any]]:
@@ -362,15 +377,23 @@ def _latex_cell(measure: Measure, values: dict[str, float | None]) -> str:
 
 def _topic_values(run: RunScores, measure: Measure, i: int) -> dict[str, float | None]:
     scores = run.scores[measure]
-    columns = {name: getattr(scores, name) for name in COLUMNS[3:]}
+    columns = {name: getattr(scores, name) for name in Scores.COLUMNS}
     return {name: None if column is None else float(column[i]) for name, column in columns.items()}
 
 
 # -- the table ------------------------------------------------------------------------------------------------
 
-LIKELY = ("estimate", "likely_low", "likely_high")
+LIKELY = ("estimate", "likely_low", "likely_high", "combined_low", "combined_high")
+TIES = ("tie_low", "tie_high", "tie_expected")
+SHOWN = ("score", *ENDS, "low", "high", *LIKELY, *TIES)  # as the screen has them
 # Which columns a narrow terminal shows, beside run, topic and score: the higher, the sooner they go.
-LEVELS = {"low": 1, "high": 1, **dict.fromkeys(LIKELY, 2), "bar": 8, **dict.fromkeys(COLUMNS[6:], 9)}
+LEVELS = {
+    **dict.fromkeys(("low", "high"), 1),
+    **dict.fromkeys(LIKELY[:3], 2),
+    **dict.fromkeys((*ENDS, *LIKELY[3:]), 3),
+    "bar": 8,
+    **dict.fromkeys(TIES, 9),
+}
 Values = dict[str, float | None]
 
 
@@ -387,12 +410,13 @@ def _score_block(
 ) -> Block:
     rows = _table_rows(result, measure)
     for run, topic, values in rows:
-        values |= dict(zip(LIKELY, likely.get((run, topic, measure.name), (None,) * 3), strict=True))
-    shown = [name for name in (*COLUMNS[3:6], *LIKELY, *COLUMNS[6:]) if any(v[name] is not None for _, _, v in rows)]
+        values |= dict(zip(ENDS, result.interval(run, measure, topic), strict=True))
+        values |= dict(zip(LIKELY, likely.get((run, topic, measure.name), (None,) * len(LIKELY)), strict=True))
+    shown = [name for name in SHOWN if any(values[name] is not None for _, _, values in rows)]
     if measure.aggregate == "sum":
-        shown = ["score"]
+        shown = [name for name in ("score", *ENDS) if name in shown]
     text = {name: [_digits(values[name], measure) for _, _, values in rows] for name in shown}
-    tied = [name for name in COLUMNS[6:] if name in text]
+    tied = [name for name in TIES if name in text]
     if all(text[name] == text["score"] for name in tied):  # nothing to see
         shown = [name for name in shown if name not in tied]
     columns = [Column(f"{measure.name}, {_over(result)}", [run for run, _, _ in rows], words=True)]

@@ -52,9 +52,11 @@ def _mix(key: Keys) -> Keys:
 def scrambled(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Numbers that look random, another one for each given (the finish of the SplitMix64 generator)."""
     numbers = numbers * _ODD
-    numbers = (numbers ^ numbers >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ numbers >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ numbers >> np.uint64(31)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        numbers ^= numbers >> np.uint64(shift)
+        numbers *= np.uint64(factor)
+    numbers ^= numbers >> np.uint64(31)
+    return numbers
 
 
 class Lookup:

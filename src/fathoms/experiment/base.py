@@ -20,9 +20,12 @@ from fathoms.base import choices
 from fathoms.base.choices import Topics, checked
 from fathoms.base.errors import FathomsError, InputError
 from fathoms.base.files import read_bytes
+from fathoms.base.options import parameters
 from fathoms.base.parallel import parallel_map, set_patience
+from fathoms.base.provenance import Provenance, plain
 from fathoms.base.text import pluralise
 from fathoms.data.file_names import stem
+from fathoms.data.fingerprint import Content, content_of_qrels, content_of_run
 from fathoms.data.formats import registry
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Run, Runs, scan_runs
@@ -34,12 +37,13 @@ from fathoms.evidence.order import Precision, Ties, default_precision
 from fathoms.evidence.pool import Pool, make_pool
 from fathoms.evidence.universe import Limit, UnjudgedKeys, gathered, union, unjudged_keys
 from fathoms.experiment.assumed_pool import AssumedPool, infer_pool
-from fathoms.experiment.reading import Reading, ReadingOptions
+from fathoms.experiment.reading import WORK, Reading, ReadingOptions
 from fathoms.experiment.scoring import score_all
 from fathoms.experiment.survey import Survey, joined, survey
 from fathoms.experiment.topics import left_out, no_topic_matches, topic_notes, unanswered
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import parse_measure
+from fathoms.version import __version__
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -47,6 +51,14 @@ if TYPE_CHECKING:
 Part = tuple[str, Callable[[], Run] | None]  # a run's name, and what reads some of its topics; None: all of it
 Result = TypeVar("Result")
 
+NOT_OPTIONS = (
+    "measures",
+    "resume",
+    "command",
+    "qrels",
+    "runs",
+    "expect_judgments",
+)  # they change no figure, or are said apart
 GROUPS = 8  # of runs, for what takes a first pass over them
 
 
@@ -74,6 +86,7 @@ class BaseExperiment(Reading):
 
     def set_up(self, qrels: Any, runs: Any, *, memory_mb: float, **given: Unpack[ReadingOptions]) -> None:
         """`given` are all keywords of `Reading`, checked."""
+        self._given: Mapping[str, Any] = given
         self.lenient, self.junk, self.named_by = given["lenient"], given["junk"], given["names"]
         self.bounds, self.universe = given["bounds"], given["universe"]
         band = given["band"]
@@ -118,6 +131,8 @@ class BaseExperiment(Reading):
             raise FathomsError("group_by: names columns of topic_groups, which are not given")
         self.topic_groups = None if topic_groups is None else read_topic_groups(topic_groups, group_by)
         self._qrels: Qrels | None = None
+        self._judged: Content | None = None  # what all judgments say, those of topics that are left out too
+        self._contents: dict[str, Content] = {}  # and what runs say
         self._all_topics = False  # whether topics that no run answers stay, even with topics=intersect
         self._ranked: dict[str, Ranked] = {}
         self._surveys: dict[str, Survey] | None = None
@@ -149,6 +164,9 @@ class BaseExperiment(Reading):
             if self.qrels_source is None:
                 raise FathomsError("this needs judgments, and the experiment has none")
             self._qrels = read_qrels(self.qrels_source, lenient=self.lenient, junk=self.junk)
+            if self._given["expect_judgments"] is not None or self.options.topics == "intersect":
+                self._judged = content_of_qrels(self._qrels)
+                self._check_expected(self._judged.fingerprint)
             if self.options.topics == "intersect" and not self._all_topics and self.has_runs:
                 self._qrels = self._answered(self._qrels)
         return self._qrels
@@ -165,6 +183,44 @@ class BaseExperiment(Reading):
             self.notes.append(left_out(gone, qrels))
         return left
 
+    def _check_expected(self, fingerprint: str) -> None:
+        expected = self._given["expect_judgments"]
+        if expected is not None and not fingerprint.startswith(expected):
+            raise FathomsError(
+                f"the judgments have the fingerprint {fingerprint}, expected {expected}; use the judgments that were "
+                "meant, or give the new fingerprint if they were changed on purpose"
+            )
+
+    def provenance(self, question: Callable[..., Any], given: Mapping[str, Any]) -> Provenance:
+        """What an answer to a question was made with; the options are those that are not as by default."""
+        asked = {name: of for name, of in parameters(question).items() if of.option is not None}
+        read = parameters(Reading.__init__)
+        read = {name: of for name, of in read.items() if of.option and (of.option.heading != WORK or name == "seed")}
+        options: dict[str, Any] = {}
+        measures = given.get("measures", asked["measures"].default if "measures" in asked else None)
+        if measures is not None:
+            options["measures"] = [measure.name for measure in prepare_measures(measures)]
+        for values, declared in ((given, asked), (self._given, read)):
+            for name, parameter in declared.items():
+                value = plain(values.get(name, parameter.default))
+                if name not in NOT_OPTIONS and value != plain(parameter.default):
+                    options[name] = value
+        judgments = None
+        if self.has_qrels:
+            judged = self._judged or content_of_qrels(self.qrels)
+            judgments = {"fingerprint": judged.fingerprint, "topics": len(self.qrels.topics), "judgments": judged.lines}
+        runs = {name: self.content(name).fingerprint for name in self._runs}
+        return Provenance(__version__, question.__name__, options, judgments, runs)
+
+    def content(self, name: str) -> Content:
+        """What a run says, for its fingerprint."""
+        if name not in self._contents:
+            self._contents[name] = content_of_run(self.run(name))
+        return self._contents[name]
+
+    def keep_contents(self, contents: Mapping[str, Content]) -> None:
+        self._contents |= contents
+
     def with_all_topics(self) -> BaseExperiment:
         """The same experiment on all judged topics, for what looks at each run's own."""
         other = copy(self)
@@ -177,6 +233,7 @@ class BaseExperiment(Reading):
         """The same runs with other judgments."""
         other = copy(self)
         other.qrels_source = other._qrels = qrels
+        other._judged = None
         other._forget_judged()
         other._surveys, other._pool, other._universe = None, None, None
         return other

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from fathoms.base import choices
+from fathoms.base.errors import FathomsError
 from fathoms.base.options import Option, answered_by
 
 FILES = "reading files"
@@ -28,6 +29,13 @@ def scheduler(address: Any) -> str:
 
 def from_zero(value: Any) -> int:
     return choices.whole_number(value, 0)
+
+
+def fingerprint(value: Any) -> str:
+    text = str(value).strip().lower()
+    if not 8 <= len(text) <= 16 or set(text) - set("0123456789abcdef"):
+        raise FathomsError(f"expected 8 to 16 digits of a fingerprint, 0-9 and a-f, found {value!r}")
+    return text
 
 
 Pooled = Annotated[
@@ -115,6 +123,16 @@ UniverseDepth = Annotated[
     ),
 ]
 Lenient = Annotated[bool, Option("skip bad lines and later duplicates, and say how many", heading=FILES)]
+ExpectJudgments = Annotated[
+    str | None,
+    Option(
+        "stop unless the judgments have this fingerprint (`fathoms check` prints it; 8 digits will do), for continuous "
+        "integration",
+        "HASH",
+        fingerprint,
+        heading=FILES,
+    ),
+]
 Junk = Annotated[
     float | None,
     Option(
@@ -166,6 +184,7 @@ class ReadingOptions(TypedDict, total=False):
     universe_depth: UniverseDepth
     lenient: Lenient
     junk: Junk
+    expect_judgments: ExpectJudgments
     band: Band
     names: Names
     workers: Workers
@@ -195,6 +214,7 @@ class Reading:
         universe_depth: UniverseDepth = None,
         lenient: Lenient = False,
         junk: Junk = None,
+        expect_judgments: ExpectJudgments = None,
         band: Band = None,
         names: Names = "file",
         workers: Workers = 2,
@@ -235,6 +255,8 @@ class Reading:
             skip bad lines and later duplicates, and say how many
         junk
             a negative grade that means judged and not relevant, such as -2 for spam
+        expect_judgments
+            the fingerprint that the judgments must have, or its first 8 digits; others are an error
         band
             put each run's documents into geometric bands of ranks that grow by this factor, such as 1.4, in the order
             of `ties` (under `expected` that of the file); inside a band they are tied

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from fathoms.base.parallel import parallel_map
 from fathoms.base.text import pluralise
+from fathoms.data.fingerprint import Content, content_of_run
 from fathoms.data.qrels import Qrels
 from fathoms.data.topic_groups import TopicGroups
 from fathoms.evidence.align import Aligned, Alignment, Ranked, reranked
@@ -56,6 +58,7 @@ class RunScores:
     unjudged_anywhere: int  # unjudged documents at any rank, of those that ranges are over
     rank_order_differs: bool  # ranks contradict scores, and ordering by rank would change a score
     notes: list[str]
+    content: Content  # what the run says, those topics too that are not judged
     waiting: Waiting | None = None  # what some ranges are made of once the universe is known
 
     def mean(self, measure: Measure) -> dict[str, float | None]:
@@ -125,6 +128,7 @@ def score_runs(
         universe = union_counts([part.waiting.keys for of_run in by_run for part in of_run if part.waiting])
         by_run = scoring.with_ranges(by_run, universe)
     scored = [scoring.whole(of_run) for of_run in by_run]
+    experiment.keep_contents({run.run: run.content for run in scored})
     if scoring.shares:
         for run in scored:
             experiment.keep_scores(run.run, run.scores)
@@ -218,6 +222,7 @@ class Scoring:
             unjudged_anywhere=int(np.count_nonzero(evidence.unjudged)),
             rank_order_differs=differs,
             notes=run.notes,
+            content=content_of_run(run),
             waiting=self._waiting(ranked, evidence) if self._late else None,
         )
 
@@ -273,6 +278,7 @@ class Scoring:
             unjudged_anywhere=sum(part.unjudged_anywhere for part in parts),
             rank_order_differs=any(part.rank_order_differs for part in parts),
             notes=[note for part in parts for note in part.notes],
+            content=reduce(Content.plus, (part.content for part in parts)),
         )
 
 

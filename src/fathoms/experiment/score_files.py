@@ -14,6 +14,7 @@ import numpy as np
 from fathoms.base.arrays import frame_of_rows
 from fathoms.base.errors import FathomsError, InputError
 from fathoms.base.files import read_bytes
+from fathoms.base.provenance import ENDING, KEY
 from fathoms.base.text import pluralise
 from fathoms.data.file_names import stem
 from fathoms.data.formats.base import BOM, Content, split_names
@@ -39,14 +40,41 @@ def read_scores(source: Any) -> pl.DataFrame:
     """
     patterns = [source] if isinstance(source, str | os.PathLike) else list(source)
     rows: list[Row] = []
+    judged: dict[str, str] = {}  # by fingerprint of the judgments, the first file made with them
     for path in expand([os.fspath(pattern) for pattern in patterns]):
-        rows += _rows(read_bytes(path), path)
+        if path.endswith(ENDING):
+            continue
+        raw = read_bytes(path)
+        rows += _rows(raw, path)
+        fingerprint = _judgments(raw, path)
+        if fingerprint is not None:
+            judged.setdefault(fingerprint, path)
+    if len(judged) > 1:
+        (one, first), (other, second), *_ = judged.items()
+        raise FathomsError(
+            f"{first} was scored with the judgments {one}, {second} with {other}; score both with the same ones"
+        )
     seen: set[tuple[str, str, str]] = set()
     for row in rows:
         if row[:3] in seen:
             raise InputError(f"run {row[0]}, topic {row[1]}, {row[2]} has two scores; give each file once")
         seen.add(row[:3])
     return frame_of_rows(COLUMNS, rows, COLUMNS[:3])
+
+
+def _judgments(raw: bytes, path: str) -> str | None:
+    """The fingerprint of the judgments that scores were made with, where a file or the one beside it says so."""
+    record = None
+    if Content(raw).container == "parquet":
+        import polars as pl
+
+        record = pl.read_parquet_metadata(io.BytesIO(raw)).get(KEY)
+    elif os.path.isfile(path + ENDING):
+        record = read_bytes(path + ENDING).decode(errors="replace")
+    try:
+        return None if record is None else json.loads(record)["judgments"]["fingerprint"]
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _name(path: str) -> str:

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "bayes", "tukey"]
 Correction = Literal["none", "bonferroni", "holm", "bh"]
+Interval = Literal["t", "bootstrap", "bca", "none"]  # of one mean over topics
 Verdict = Literal["certain", "supported", "significant", "fragile", "open", "tie"]
 VERDICTS: tuple[Verdict, ...] = ("certain", "supported", "fragile", "open", "tie")  # of compare, the strongest first
 CLAIMED: tuple[Verdict, ...] = ("certain", "supported")  # that support a claim

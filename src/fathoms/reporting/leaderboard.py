@@ -49,7 +49,7 @@ def _section(result: Ranking, place: int) -> str:
     rows = []
     for standing in standings:
         cells = [str(standing.rank), text(standing.run), number(standing.score), *([standing.group] if grouped else [])]
-        cells += [_bar(standing, len(standings)), span(standing.rank_ci_low, standing.rank_ci_high)]
+        cells += [_bar(standing, len(standings)), span(standing.own_rank_low, standing.own_rank_high)]
         if likely:
             reach = span(standing.likely_rank_low, standing.likely_rank_high)
             alone = standing.likely_rank is None or reach == str(standing.likely_rank)
@@ -65,7 +65,7 @@ def _section(result: Ranking, place: int) -> str:
 
 
 def _legend(result: Ranking, likely: bool, possible: bool) -> str:
-    marks = [("--sky", 10, f"{100 * (1 - result.alpha):g}% confidence set, over topics")]
+    marks = [("--sky", 10, f"{100 * (1 - result.alpha):g}% confidence set of each run alone, over topics")]
     marks += [("--green", 4, f"likely ({100 * result.level:g}%), over judging")] if likely else []
     marks += [("--grey", 2, "possible, over judging and ties")] if possible else []
     keys = [f'<i style="height:{height}px;background:var({colour})"></i>{name}' for colour, height, name in marks]
@@ -81,7 +81,7 @@ def _bar(standing: Standing, n: int) -> str:
             return ""
         return f'<i class="{kind}" style="left:{100 * (low - 1) / n:.2f}%;width:{100 * (high - low + 1) / n:.2f}%"></i>'
 
-    parts = part("topics", standing.rank_ci_low, standing.rank_ci_high) + part(
+    parts = part("topics", standing.own_rank_low, standing.own_rank_high) + part(
         "all", standing.rank_low, standing.rank_high
     )
     parts += part("likely", standing.likely_rank_low, standing.likely_rank_high)

@@ -18,6 +18,7 @@ from fathoms.base.result import Result
 from fathoms.base.text import pluralise
 from fathoms.data import metadata
 from fathoms.data.corpus_ids import read_corpus_ids
+from fathoms.data.fingerprint import content_of_qrels, content_of_run
 from fathoms.data.qrels import JUDGED, Qrels, read_qrels
 from fathoms.data.runs import Run
 from fathoms.evidence.align import Alignment
@@ -29,6 +30,7 @@ from fathoms.experiment.run_lengths import cut_short, usual_length
 from fathoms.questions.check.outside import check_corpus_qrels, check_corpus_run, check_training
 
 Found = TypeVar("Found")
+FEW = 3  # runs whose fingerprints are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,8 @@ class Check(Result):
 
     findings: list[Finding]
     files: int
+    judgments: str | None = None  # fingerprint of what the file of judgments says; None where it could not be read
+    runs: dict[str, str] = field(default_factory=dict)  # and of what each run says, by name
     notes: list[str] = field(default_factory=list)
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -61,6 +65,15 @@ class Check(Result):
         if self.count("warning"):
             return [f"No errors in {files}, but {counts}."]
         return [f"{files} checked, no errors or warnings; {pluralise(self.count('note'), 'note')}."]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the files say, as fingerprints."""
+        runs = [f"{name} {fingerprint}" for name, fingerprint in self.runs.items()]
+        more = f" and {pluralise(len(runs) - FEW, 'more run')}" if len(runs) > FEW + 1 else ""
+        shown = ", ".join(runs[:FEW] if more else runs)
+        judged = [] if self.judgments is None else [f"judgments {self.judgments}"]
+        return [f"Fingerprints: {', '.join([*judged, *filter(None, [shown])])}{more}."] if judged or runs else []
 
     def by_severity(self) -> list[Finding]:
         """Errors, then warnings, then notes; those of one kind together."""
@@ -101,6 +114,7 @@ def run_check(
         findings += check_qrels(qrels, file)
         findings += () if corpus is None else check_corpus_qrels(qrels, corpus, file)
         findings += () if train is None else check_training(qrels, train, file)
+    fingerprints: dict[str, str] = {}
     seen: dict[bytes, str] = {}
     lengths: dict[str, int] = {}
     for name in experiment.runs:
@@ -110,6 +124,7 @@ def run_check(
         )
         if run is not None:
             findings += check_run(run, file)
+            fingerprints[name] = content_of_run(run).fingerprint
             lengths[file] = usual_length(np.bincount(run.topic))
             findings += () if corpus is None else check_corpus_run(run, corpus, file)
             if qrels is not None:
@@ -125,7 +140,8 @@ def run_check(
             f"that read no deeper than {lengths[short]:,}, since what a run leaves out counts as not relevant"
         )
         findings.append(Finding("warning", short, message, "cut short"))
-    return Check(findings, len(experiment.runs) + 1)
+    judgments = None if qrels is None else content_of_qrels(qrels).fingerprint
+    return Check(findings, len(experiment.runs) + 1, judgments, fingerprints)
 
 
 def _read_somehow(read: Callable[..., Found], file: str, *, again: bool, findings: list[Finding]) -> Found | None:

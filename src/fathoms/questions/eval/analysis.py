@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,19 +14,24 @@ from fathoms.base.errors import FathomsError
 from fathoms.base.result import Result
 from fathoms.base.text import valid_text
 from fathoms.data.topic_groups import TopicGroups
+from fathoms.estimate.names import LEVEL
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.run_scores import (
     RunScores,
     score_runs,
 )
+from fathoms.inference.names import Interval
 from fathoms.measures.base import Measure, Scores
+from fathoms.questions.eval.intervals import NO_ENDS, Ends, OverTopics
 from fathoms.questions.eval.words import answers, remarks
 
 if TYPE_CHECKING:
     import polars as pl
 
-COLUMNS = ("run", "topic", "measure", *Scores.COLUMNS)
+ENDS = ("ci_low", "ci_high")  # of the interval over topics
+COLUMNS = ("run", "topic", "measure", *Scores.COLUMNS, *ENDS)
 POINTS = ("score", "low", "high", "tie_low", "tie_high")
+Means = dict[str, float | None]  # by column of the scores
 Likely = tuple[float | None, float | None, float | None]  # an estimate and the ends of its interval
 
 
@@ -44,6 +50,7 @@ class Evaluation(Result):
     universe: int | None = None  # unjudged documents of all runs, where ranges are over them
     universe_depth: int | None = None  # only those that some run has in its first places
     groups: TopicGroups | None = None
+    over_topics: OverTopics = field(default_factory=OverTopics)
 
     def rows(self) -> Iterable[tuple[Any, ...]]:
         """Rows as in COLUMNS; a run's topics before its groups of topics, and these before its `all`."""
@@ -58,14 +65,27 @@ class Evaluation(Result):
                 }
                 for i, topic in enumerate(run.topics):
                     for measure in self.measures:
-                        yield (run.run, topic, measure.name, *(column[i] for column in columns[measure]))
+                        yield (run.run, topic, measure.name, *(column[i] for column in columns[measure]), *NO_ENDS)
             if self.groups is not None:
                 of_groups = {measure: run.group_means(measure, self.groups) for measure in self.measures}
                 for group in of_groups[self.measures[0]]:
                     for measure in self.measures:
-                        yield (run.run, group, measure.name, *of_groups[measure][group].values())
+                        yield self._mean_row(run, group, measure, of_groups[measure][group])
             for measure in self.measures:
-                yield (run.run, "all", measure.name, *run.mean(measure).values())
+                yield self._mean_row(run, "all", measure, run.mean(measure))
+
+    def _mean_row(
+        self, run: RunScores, topic: str, measure: Measure, means: dict[str, float | None]
+    ) -> tuple[Any, ...]:
+        return (run.run, topic, measure.name, *means.values(), *self.interval(run.run, measure, topic))
+
+    @cached_property
+    def _intervals(self) -> dict[Measure, dict[tuple[str, str], Ends]]:
+        return {measure: self.over_topics.of_runs(self.runs, measure, self.groups) for measure in self.measures}
+
+    def interval(self, run: str, measure: Measure, topic: str = "all") -> Ends:
+        """The ends of the interval over topics, of all of them or of a group; None where there is no interval."""
+        return self._intervals[measure].get((run, topic), NO_ENDS)
 
     @property
     def answer(self) -> list[str]:
@@ -143,10 +163,12 @@ def run_evaluation(
     by_topic: bool = False,
     scores_only: bool = False,
     own_topics: bool = True,
+    interval: Interval = "t",
+    level: float = LEVEL,
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Evaluation:
-    """Score all runs, each value with the range it could have; the arguments are those of `score_runs`."""
+    """Score all runs, each value with the range it could have, and each mean with its interval over topics."""
     measures = list(measures)
     scored = score_runs(
         experiment, measures, scores_only=scores_only, own_topics=own_topics, resume=resume, progress=progress
@@ -155,4 +177,5 @@ def run_evaluation(
     if groups is not None:
         notes += groups.notes(scored.qrels.topics)
     depth = experiment.options.universe_depth
-    return Evaluation(measures, scored.runs, by_topic, notes, scored.universe, depth, groups)
+    over_topics = OverTopics(interval, level, experiment.options.seed)
+    return Evaluation(measures, scored.runs, by_topic, notes, scored.universe, depth, groups, over_topics)

@@ -1,8 +1,9 @@
 """Score runs against judgments, each value with the range it could have.
 
 score counts unjudged documents as not relevant; low and high are the least and greatest value over every way of
-judging them; tie_low, tie_high and tie_expected cover all orders of documents with equal scores. --likely adds the
-estimate of `fathoms predict` and its interval.
+judging them; tie_low, tie_high and tie_expected cover all orders of documents with equal scores; ci_low and ci_high are
+the interval of a mean over topics like these. --likely adds the estimate of `fathoms predict`, its interval, and one
+with both in it, topics and judging (combined_low, combined_high).
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--likely",
         action="store_true",
-        help="what `fathoms predict` estimates too: the score once judged, and the interval it is likely to be in",
+        help="what `fathoms predict` estimates too: the score once judged, the interval it is likely to be in, and one "
+        "for topics and judging together",
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "trec_eval", "latex"))
     options.add_reading(parser, *options.ORDER, "band", *options.RANGES, *options.GROUPS, *options.READ, *options.WORK)

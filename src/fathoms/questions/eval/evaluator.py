@@ -7,15 +7,21 @@ from functools import cached_property
 from itertools import repeat
 from typing import Any, Unpack
 
+from fathoms.base import choices
+from fathoms.base.choices import checked
 from fathoms.base.errors import FathomsError, warn
 from fathoms.data.runs import Run, read_run, scan_runs
+from fathoms.estimate.names import LEVEL
 from fathoms.evidence.evidence import Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.reading import ReadingOptions
 from fathoms.experiment.scoring import score_all
 from fathoms.experiment.topics import no_topic_matches
+from fathoms.inference.mean_intervals import MEAN_INTERVALS
+from fathoms.inference.names import Interval
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.means import mean_scores
+from fathoms.questions.eval.intervals import Ends, OverTopics
 
 Values = dict[str, float | None]
 Found = tuple[list[str], dict[Measure, Scores]]
@@ -62,6 +68,14 @@ class Evaluator:
     def mean(self, run: Any) -> Values:
         """{measure: value}, the mean over topics (a sum for counts, a geometric mean for GMAP)."""
         return self._means(self._scored(run))
+
+    def interval(self, run: Any, *, method: Interval = "t", level: float = LEVEL) -> dict[str, Ends]:
+        """{measure: (low, high)}: where the mean over all topics like these is with confidence `level`, if these are a
+        random sample of them; (None, None) where topics cannot say."""
+        checked("method", choices.one_of, MEAN_INTERVALS, method)
+        over_topics = OverTopics(method, checked("level", choices.share, level), self._experiment.options.seed)
+        scores = self._scored(run)[1]
+        return {measure.name: over_topics.of_means(of.score[None], measure)[0] for measure, of in scores.items()}
 
     def evaluate_all(self, runs: Any) -> dict[str, dict[str, Values]]:
         """{run: {topic: {measure: value}}} of several runs: a dict of runs by name, files, folders, frames, ..."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fathoms.base.text import pluralise, up_to
@@ -27,13 +28,16 @@ def _highest(result: Evaluation, measure: Measure) -> str:
     top = means[0][1]
     best = [name for name, mean in means if abs((mean["score"] or 0.0) - (top["score"] or 0.0)) <= SAME]
     others = len(means) - len(best)
+    low, high = result.interval(best[0], measure)
+    over_topics = f" ({result.over_topics.level * 100:.4g}% interval over topics {shown(low)} to {shown(high)})"
+    score = shown(top["score"]) + ("" if low is None or len(best) > 1 else over_topics)
     ranges = [range_ for range_ in (_range(mean) for _, mean in means) if range_ is not None]
     known = len(ranges) == len(means)
     fixed = known and all(high - low <= SAME for low, high in ranges)
     if len(means) == 1:
         reach = f"; its range is {shown(top['low'])} to {shown(top['high'])}" if known else ""
-        return f"{best[0]} scores {shown(top['score'])}{', and judging does not change that' if fixed else reach}"
-    who = f"{best[0]} leads with {shown(top['score'])}"
+        return f"{best[0]} scores {score}{', and judging does not change that' if fixed else reach}"
+    who = f"{best[0]} leads with {score}"
     if not others:
         who = f"{'both' if len(best) == 2 else f'all {len(best):,}'} runs score {shown(top['score'])}"
     elif len(best) > 1:
@@ -52,7 +56,7 @@ def _range(mean: dict[str, float | None]) -> tuple[float, float] | None:
 
 def remarks(result: Evaluation) -> list[str]:
     """What the numbers depend on: unjudged documents, ties, ranks that contradict scores, missing topics."""
-    lines = range_sentences(result)
+    lines = range_sentences(result) + interval_sentences(result)
     means = [(run.run, measure.name, run.mean(measure)) for run in result.runs for measure in result.measures]
     unjudged, read = sum(run.unjudged for run in result.runs), sum(run.read for run in result.runs)
     if unjudged:
@@ -109,6 +113,41 @@ def group_sentences(result: Evaluation, measure: Measure) -> list[str]:
     who = name if runs == 1 else f"{len(lowest[group])} of {runs} runs"
     least = f"{score:.4f}" if runs == 1 else f"down to {score:.4f}, {name}"
     return [f"Worst group by {measure.name}: {group}, the lowest for {who} ({least})."]
+
+
+METHODS = {
+    "t": "by Student's t",
+    "bootstrap": "from resamples of the topics",
+    "bca": "from resamples of the topics, corrected for bias and skew",
+}
+
+
+def interval_sentences(result: Evaluation) -> list[str]:
+    """Of what the intervals over topics speak, and of what they do not."""
+    how, several = result.over_topics, len(result.runs) > 1
+    if not any(result.interval(run.run, measure)[0] is not None for run in result.runs for measure in result.measures):
+        return []
+    overlap = "; overlap does not mean that two runs are equally good" if several else ""
+    return [
+        f"Intervals over topics: {how.level * 100:.4g}%, {METHODS[how.method]}, if these topics are a random sample of "
+        f"those you care about. They leave out judging{overlap}."
+    ]
+
+
+def combined_sentences(
+    result: Evaluation, estimates: Mapping[tuple[str, str, str], Sequence[float | None]]
+) -> list[str]:
+    """The interval of each leader with both in it, topics and judging."""
+    parts = []
+    for measure in result.measures:
+        leader = result.ranked(measure)[0].run
+        *_, low, high = estimates.get((leader, "all", measure.name), (None, None))
+        if low is not None and high is not None:
+            parts.append(f"{low:.4f} to {high:.4f} for {measure.name} of {leader}")
+    if not parts:
+        return []
+    level = f"{result.over_topics.level * 100:.4g}%"
+    return [f"Combined intervals, topics and judging together at {level} (by Student's t): {', '.join(parts)}."]
 
 
 def range_sentences(result: Evaluation) -> list[str]:

@@ -72,7 +72,7 @@ def run(args: Namespace) -> int:
     exp = options.experiment(args, runs=two_runs(args.baseline, args.candidate, GATE_RUNS))
     result = exp.gate(**options.arguments(args, "gate"))
     if args.markdown is not None:
-        output.put(result.markdown(), args.markdown)
+        output.put(output.with_provenance(result.markdown(), result, "markdown", args.markdown), args.markdown)
     if args.junit is not None:
         output.put(result.junit(), args.junit)
     if args.judge_first is not None:

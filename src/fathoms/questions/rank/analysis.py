@@ -1,7 +1,7 @@
 """The leaderboard: each run's rank, and the ranks it could have. What `fathoms rank` and `fm.rank` do.
 
 Three doubts, kept apart: *possible* ranks over every way of judging and every order of ties (proved), *likely* ranks
-over further judging (estimated), and a confidence set over topics.
+over further judging (estimated), and confidence sets over topics, of each run alone and of all runs at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fathoms.estimate.self_check import aggregated
 from fathoms.estimate.words import calibrated_sentences
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
-from fathoms.inference.rank_sets import letters, rank_sets, ranks, significantly_better
+from fathoms.inference.rank_sets import letters, own_ranks, rank_sets, ranks, significantly_better
 from fathoms.measures.base import Measure
 from fathoms.pairs.difference_ranges import DifferenceRanges, PairRanges, Ranges, Universe, left_out
 from fathoms.pairs.differences import comparable
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     *("run", "measure", "score", "rank", "rank_low", "rank_high"),
     *("estimate", "likely_rank", "likely_rank_low", "likely_rank_high", "rank_ci_low", "rank_ci_high", "group"),
+    *("own_rank_low", "own_rank_high"),
 )
 
 DRAWN = 3_000_000  # documents in all runs up to which likely ranks are drawn unless told otherwise: a few seconds
@@ -55,8 +56,10 @@ class Standing:
     measure: str
     score: float
     rank: int
-    rank_ci_low: int  # over topics
+    rank_ci_low: int  # over topics, all runs at once
     rank_ci_high: int
+    own_rank_low: int  # over topics, this run alone
+    own_rank_high: int
     group: str = ""  # letters, shared with the runs that topics do not tell apart from it
     rank_low: int | None = None  # over judging and ties: what is proved
     rank_high: int | None = None
@@ -115,7 +118,7 @@ class Ranking(Result):
 
     def _draw(self, kind: str, measure: str) -> Any:
         """Each run's rank, and the ranks it could have."""
-        topics = f"{100 * (1 - self.alpha):g}% confidence set, over topics"
+        topics = f"{100 * (1 - self.alpha):g}% confidence sets over topics, all runs at once"
         return charts.rank_intervals(
             self.rank_points(measure), measure, topics, f"likely ({100 * self.level:g}%), over judging"
         )
@@ -178,7 +181,8 @@ def ranking_of(
         better[m.name] = significantly_better(values, alpha, options.seed)
         possible = possible_ranks(ranges, bounds[m], values.mean(axis=1)) if m in bounds else None
         estimate = None if estimates is None else estimates.by_measure.get(m)
-        standings += _standings(names, m, values, better[m.name], possible, estimate, level, universe)
+        own = own_ranks(values, alpha, options.seed)
+        standings += _standings(names, m, values, better[m.name], own, possible, estimate, level, universe)
     ranged = any(standing.rank_low is not None for standing in standings)
     return Ranking(
         standings,
@@ -226,6 +230,7 @@ def _standings(
     measure: Measure,
     values: Floats,
     better: Bools,
+    own: tuple[Ints, Ints],
     possible: tuple[Ints, Ints] | None,
     estimate: Estimate | None,
     level: float,
@@ -240,6 +245,7 @@ def _standings(
         "group": letters(better, order),
     }
     columns["rank_ci_low"], columns["rank_ci_high"] = rank_sets(better)
+    columns["own_rank_low"], columns["own_rank_high"] = own
     if possible is not None:
         columns["rank_low"], columns["rank_high"] = possible
     if estimate is not None:

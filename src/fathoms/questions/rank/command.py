@@ -93,7 +93,8 @@ def _block(result: Ranking, measure: str) -> Block:
     columns += [
         Column("score", [f"{standing.score:.4f}" for standing in standings]),
         Column("rank", [str(standing.rank) for standing in standings]),
-        Column("topics", [span(standing.rank_ci_low, standing.rank_ci_high) for standing in standings], 1),
+        Column("topics", [span(standing.own_rank_low, standing.own_rank_high) for standing in standings], 1),
+        Column("at once", [span(standing.rank_ci_low, standing.rank_ci_high) for standing in standings], 4),
     ]
     if standings[0].likely_rank is not None:
         columns += [
@@ -111,7 +112,7 @@ def _block(result: Ranking, measure: str) -> Block:
 
 
 def bar(standing: Standing, n: int, width: int = 24) -> str:
-    """`──━━●━━━────`: thin the possible ranks, thick the confidence set over topics, a dot the rank."""
+    """`──━━●━━━────`: thin the possible ranks, thick the run's own confidence set over topics, a dot the rank."""
     cells = ["·"] * width
 
     def place(rank: int) -> int:
@@ -119,7 +120,7 @@ def bar(standing: Standing, n: int, width: int = 24) -> str:
 
     for low, high, mark in (
         (standing.rank_low, standing.rank_high, "─"),
-        (standing.rank_ci_low, standing.rank_ci_high, "━"),
+        (standing.own_rank_low, standing.own_rank_high, "━"),
     ):
         if low is not None and high is not None:
             cells[place(low) : place(high) + 1] = mark * (place(high) + 1 - place(low))
@@ -142,7 +143,7 @@ def _latex(result: Ranking) -> str:
         for standing in result.of(measure.name):
             letters = rf"\textsuperscript{{{standing.group}}}" if 0 < len(standing.group) <= LONGEST_GROUP else ""
             cells = [latex_escape(standing.measure), latex_escape(standing.run), f"{standing.score:.4f}{letters}"]
-            cells.append(f"{standing.rank} [{_dash(span(standing.rank_ci_low, standing.rank_ci_high))}]")
+            cells.append(f"{standing.rank} [{_dash(span(standing.own_rank_low, standing.own_rank_high))}]")
             if likely:
                 reach = _dash(span(standing.likely_rank_low, standing.likely_rank_high))
                 cells.append("--" if standing.likely_rank is None else f"{standing.likely_rank} [{reach}]")

@@ -14,6 +14,7 @@ from fathoms.inference.rank_sets import topics_needed
 if TYPE_CHECKING:
     from fathoms.questions.rank.analysis import Ranking, Standing
 
+AS_JUDGED = "Unjudged documents count as not relevant here."
 NAMED = 5  # runs that a sentence names
 
 
@@ -46,7 +47,7 @@ def _first(standings: Sequence[Standing], topics: int) -> str:
 
 def _over_topics(standings: Sequence[Standing], result: Ranking) -> str:
     best = [standing.run for standing in standings if standing.rank_ci_low == 1]
-    level = f"{100 * (1 - result.alpha):g}% confidence"
+    level = _confidence(result)
     needed = topics_needed(len(standings), result.alpha)
     if result.topics < needed:
         return (
@@ -92,9 +93,10 @@ def _be(runs: Sequence[str]) -> str:
 
 def _widths(standings: Sequence[Standing]) -> str:
     """How many ranks an average run could have, by each doubt."""
-    over_topics = _width(standings, "rank_ci_low", "rank_ci_high")
+    own, at_once = _width(standings, "own_rank_low", "own_rank_high"), _width(standings, "rank_ci_low", "rank_ci_high")
     sentences = [
-        f"On other topics of this kind, an average run could have {over_topics:.1f} of the {len(standings)} ranks."
+        f"On other topics of this kind, an average run could have {own:.1f} of the {len(standings)} ranks, or "
+        f"{at_once:.1f} if the sets of all runs are to hold at once."
     ]
     if standings[0].likely_rank_low is not None:
         likely = _width(standings, "likely_rank_low", "likely_rank_high")
@@ -129,19 +131,27 @@ def remarks(result: Ranking) -> list[str]:
 
 def about(result: Ranking) -> list[str]:
     """What ranks are over, by any measure, and how the estimates were checked."""
-    return [*ranks_over(result), *result.about_estimates]
+    return [*_possible_over(result), _sets(result), *result.about_estimates]
 
 
 def ranks_over(result: Ranking) -> list[str]:
-    """What possible ranks are over, if there are any, and what those over topics mean."""
-    return [*_possible_over(result), _sets(result)]
+    """What possible ranks are over, if there are any, and what those over topics mean where they hold all at once."""
+    sets = (
+        f"Ranks over topics: with {_confidence(result)}, every run's rank over all topics of this kind lies in its "
+        "interval."
+    )
+    return [*_possible_over(result), f"{sets} {AS_JUDGED}"]
 
 
 def _sets(result: Ranking) -> str:
     return (
-        f"Ranks over topics: with {100 * (1 - result.alpha):g}% confidence, every run's rank over all topics of this "
-        "kind lies in its interval. Unjudged documents count as not relevant here."
+        f"Ranks over topics: with {_confidence(result)}, a run's rank over all topics of this kind lies in its own "
+        f"interval; the ranks of all runs together lie in wider ones (at once) with the same confidence. {AS_JUDGED}"
     )
+
+
+def _confidence(result: Ranking) -> str:
+    return f"{100 * (1 - result.alpha):g}% confidence"
 
 
 def _possible_over(result: Ranking) -> list[str]:
@@ -171,7 +181,8 @@ def described(standing: Standing) -> str:
     """A run's ranks in a line."""
     parts = [
         f"{standing.run}: rank {standing.rank} with {standing.score:.4f}",
-        f"over topics {span(standing.rank_ci_low, standing.rank_ci_high)}",
+        f"over topics {span(standing.own_rank_low, standing.own_rank_high)}, all runs at once "
+        f"{span(standing.rank_ci_low, standing.rank_ci_high)}",
     ]
     if standing.likely_rank_low is not None:
         parts.append(f"likely {span(standing.likely_rank_low, standing.likely_rank_high)}")

@@ -1,0 +1,78 @@
+"""How far off each mean may be because the topics are a sample: `ci_low` and `ci_high`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+
+from fathoms.base.tolerances import LEAST_AP
+from fathoms.data.topic_groups import TopicGroups
+from fathoms.estimate.names import LEVEL
+from fathoms.evidence.evidence import Floats
+from fathoms.experiment.run_scores import RunScores
+from fathoms.inference.mean_intervals import Intervals, drawn_intervals, mean_intervals
+from fathoms.inference.names import Interval
+from fathoms.measures.abilities import largest_value
+from fathoms.measures.base import Measure
+
+Ends = tuple[float | None, float | None]
+NO_ENDS: Ends = (None, None)
+
+
+@dataclass(frozen=True)
+class OverTopics:
+    """How intervals over topics are made."""
+
+    method: Interval = "t"
+    level: float = LEVEL
+    seed: int = 0
+
+    def of_runs(
+        self, runs: Sequence[RunScores], measure: Measure, groups: TopicGroups | None = None
+    ) -> dict[tuple[str, str], Ends]:
+        """By run, and `all` or the name of a group of topics."""
+        ends: dict[tuple[str, str], Ends] = {}
+        if self.method == "none":
+            return ends
+        by_size: dict[int, list[tuple[tuple[str, str], Floats]]] = {}  # as many topics, one block
+        for run in runs:
+            for name, scores in _parts(run, measure, groups):
+                by_size.setdefault(len(scores), []).append(((run.run, name), scores))
+        for same in by_size.values():
+            of_size = self.of_means(np.stack([scores for _, scores in same]), measure)
+            ends |= dict(zip((key for key, _ in same), of_size, strict=True))
+        return ends
+
+    def of_means(self, scores: Floats, measure: Measure) -> list[Ends]:
+        """Of scores [mean, topic], as the measure takes means: of a sum, that of as many topics; of a geometric mean,
+        that of the mean of logarithms."""
+        ends = mean_intervals(_averaged(scores, measure), self.method, self.level, self.seed)
+        return _ends_of(measure, ends, scores.shape[-1])
+
+    def of_draws(self, scores: Floats, measure: Measure) -> list[Ends]:
+        """Of scores [draw, mean, topic], where each draw is as likely to be what judging says."""
+        return _ends_of(measure, drawn_intervals(_averaged(scores, measure), self.level), scores.shape[-1])
+
+
+def _averaged(scores: Floats, measure: Measure) -> Floats:
+    """What the measure takes the mean of."""
+    return np.log(np.maximum(scores, LEAST_AP)) if measure.aggregate == "geometric" else scores
+
+
+def _ends_of(measure: Measure, ends: Intervals, topics: int) -> list[Ends]:
+    if measure.aggregate == "geometric":
+        ends = np.exp(ends[0]), np.exp(ends[1])
+    times = topics if measure.aggregate == "sum" else 1
+    most = 1.0 if largest_value(measure) <= 1 else np.inf  # no mean is beyond it
+    low, high = ((np.clip(end, 0.0, most) * times).tolist() for end in ends)
+    return [NO_ENDS if isnan(pair[0]) else pair for pair in zip(low, high, strict=True)]
+
+
+def _parts(run: RunScores, measure: Measure, groups: TopicGroups | None) -> Iterator[tuple[str, Floats]]:
+    scores = run.scores[measure].score
+    yield "all", scores
+    for name, places in ({} if groups is None else groups.masks(run.topics)).items():
+        yield name, scores[places]
