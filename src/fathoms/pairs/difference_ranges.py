@@ -5,7 +5,7 @@ A pair has one range, one witness and one answer, whoever else is in the table: 
 deep measures that would take minutes: each topic is then looked at once for all pairs with a quick bound, made of the
 two runs' own ranges. What that proves the best bound proves too, but it is no range to show, so the range stays empty.
 Where it leaves the sign open, a judging that reverses it is looked for, in the same ways as for few pairs; and what is
-open then gets the best bounds if little is left, and no answer otherwise.
+open then gets the best bounds if the quick ways leave little open, and no answer otherwise.
 
 Who needs no more than what is proved (`proofs_alone`, as possible ranks do) has the same pairs proved, but judgings are
 looked for only as far as they decide which pairs get the best bounds.
@@ -49,7 +49,6 @@ CELLS = 1 << 18  # of rankings, or of pairs times documents, worked on at a time
 PAIRS = 300  # up to so many pairs all have their ranges made; more of them where that is quick:
 BEST = 100_000_000  # for so many cells of pairs, topics and documents,
 BEST_QUADRATIC = 1_500_000_000  # or so many where pairs of documents count
-HOPE = 2  # so many times as many open pairs may still come down to few enough for the best bounds
 OPEN_PAIRS = 50_000  # looked at together until there are too many
 FIRST_TOPICS = 4  # of each pair, where a judging that reverses it is looked for; then twice as many, and so on
 
@@ -333,13 +332,12 @@ class Ranges:
 
         open_ = apart & (lead <= SAME)
         left = np.flatnonzero(open_ & ~reversed_)
-        hopeful = self._quickly_reversed(measure, look, reversed_, left[~made[left] | (not self.proofs_alone)])
-        left = left[~reversed_[left] & ~made[left]]
-        if not self.proofs_alone or (hopeful and not self._makes_all(measure, len(left))):
+        few_left = self._quickly_reversed(measure, look, reversed_, left[~made[left] | (not self.proofs_alone)])
+        if not self.proofs_alone:
             for how in ("thorough", "listed"):
-                look(how, left[~reversed_[left]] if self.proofs_alone else np.flatnonzero(open_ & ~reversed_))
-        left = left[~reversed_[left]]
-        if len(left) and hopeful and self._makes_all(measure, len(left)):
+                look(how, np.flatnonzero(open_ & ~reversed_))
+        left = left[~reversed_[left] & ~made[left]]
+        if len(left) and few_left:
             ends[:, left] = self._of_some(measure, partial(self._ends, measure, False), self.a[left], self.b[left])
             made[left] = True
             lead = _lead(ends, diff)
@@ -365,8 +363,8 @@ class Ranges:
     def _quickly_reversed(
         self, measure: Measure, look: Callable[[str, Ints], None], reversed_: Bools, pairs: Ints
     ) -> bool:
-        """Look for judgings that reverse some pairs in the quick ways; and whether so few are left that the best bounds
-        may come into question. Who wants proofs alone need not go on once there are too many."""
+        """Look for judgings that reverse some pairs in the quick ways, and say whether so few are left that all can have
+        the best bounds. Who wants proofs alone need not go on once there are too many."""
         cut_is_safe = measure.based_on == "recall" and measure.k is None
         n_left, step = 0, OPEN_PAIRS if self.proofs_alone else max(1, len(pairs))
         for start in range(0, len(pairs), step):
@@ -374,7 +372,7 @@ class Ranges:
             for how in ("plain", *(["quick"] if cut_is_safe else [])):
                 look(how, part[~reversed_[part]])
             n_left += int((~reversed_[part]).sum())
-            if not self._makes_all(measure, n_left // HOPE):
+            if not self._makes_all(measure, n_left):
                 return False
         return True
 
