@@ -80,23 +80,20 @@ class GradeSampler:
         levels = np.zeros((len(self.draws), len(self.rows)), dtype=np.int16)
         lots = [np.random.default_rng((self.seed, i)) for i in self.draws]
         effects = [np.ascontiguousarray(np.moveaxis(of_topics, 2, 0)) for _, of_topics in self.samples]
+        shared = [coefficients.astype(np.float32).T for coefficients, _ in self.samples]
         width = OWN + documents.n_runs + documents.labels.shape[1]
         part = max(1, BLOCK // max(width, len(self.draws)))
         step = max(1, CELLS // len(self.draws))
         for first in range(0, len(self.rows), part):
             rows = self.rows[first : first + part]
             features = documents.features(rows)
-            shared = [
-                np.ascontiguousarray((features @ coefficients.astype(np.float32).T).T)
-                for coefficients, _ in self.samples
-            ]
             for start in range(0, len(rows), step):
                 here = slice(start, min(start + step, len(rows)))
                 topic, sloped = documents.topic[rows[here]], features[here, SLOPED].T
                 lot = np.empty((len(lots), len(topic)))
                 for of_draw, generator in zip(lot, lots, strict=True):
                     generator.random(out=of_draw)
-                logits = shared[0][:, here].astype(np.float64)
+                logits = (features[here] @ shared[0]).T.astype(np.float64, order="C")
                 for of_topics, feature in zip(effects[0], sloped, strict=True):
                     logits += np.take(of_topics, topic, axis=1) * feature
                 if shift is not None:
@@ -108,7 +105,7 @@ class GradeSampler:
                 chance, lot = chance[draw, document], lot[draw, document]
                 drawn[draw, document] = self.model.levels[0]
                 for place, level in enumerate(self.model.levels[1:], 1):
-                    further = shared[place][draw, start + document].astype(np.float64)
+                    further = (features[here] @ shared[place])[document, draw].astype(np.float64)
                     for of_topics, feature in zip(effects[place], sloped, strict=True):
                         further += of_topics[draw, topic[document]] * feature[document]
                     chance = chance * _chances(further)

@@ -49,8 +49,12 @@ class MixedFit:
         part = slice(None) if draws is None else slice(draws.start, draws.stop)
         away = (rng.standard_normal((n, len(self.coefficients))) @ np.linalg.cholesky(self.shared).T)[part]
         lots = rng.standard_normal((n, *self.effects.shape))[part]
-        own = np.einsum("tjk,ntk->ntj", np.linalg.cholesky(self.own), lots)
-        return self.coefficients + away, self.effects + own - np.einsum("tjp,np->ntj", self.coupling, away)
+        root, n_topics, q = np.linalg.cholesky(self.own), *self.effects.shape
+        own = np.zeros(lots.shape)
+        for k in range(q):
+            own += root[:, :, k] * lots[:, :, k, None]
+        following = (away @ self.coupling.reshape(n_topics * q, -1).T).reshape(own.shape)
+        return self.coefficients + away, self.effects + own - following
 
 
 def fit_mixed(

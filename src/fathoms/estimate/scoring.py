@@ -73,9 +73,11 @@ class Judging:
         """Judged documents in all, [draw, topic, level]."""
         n, width = len(levels), len(self.documents.levels)
         topic = self.documents.topic[self.open]
-        draw, document = np.divmod(np.flatnonzero(levels), len(topic))  # what is relevant: few are
-        cells = draw * self.elsewhere.size + topic[document] * width + levels[draw, document]
-        drawn = np.bincount(cells, minlength=n * self.elsewhere.size).reshape(n, *self.elsewhere.shape)
+        drawn = np.empty((n, *self.elsewhere.shape), dtype=np.int64)
+        for of_draw, counts in zip(levels, drawn, strict=True):
+            relevant = np.flatnonzero(of_draw)  # few are
+            cells = topic[relevant] * width + of_draw[relevant]
+            counts[:] = np.bincount(cells, minlength=self.elsewhere.size).reshape(counts.shape)
         drawn[:, :, 0] = np.bincount(topic, minlength=len(self.elsewhere)) - drawn.sum(axis=2)
         return self.known_counts + drawn
 

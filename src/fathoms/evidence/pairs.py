@@ -190,6 +190,23 @@ class RankingBlock:
         ranks: Floats = self._cache[key]
         return ranks
 
+    def tied_documents(self, value: Floats, depth: int) -> Any:
+        """Sparse, [row, document]: 1 for documents of a positive value, by code, in tie groups that start in the first
+        `depth` places and hold documents of other values too."""
+        from scipy.sparse import csr_array
+
+        first, last = self.groups
+        worth = value[self.code_rows]
+        differs = np.zeros(worth.shape, dtype=np.int32)
+        differs[:, 1:] = self.tied[:, 1:] & (worth[:, 1:] != worth[:, :-1])
+        steps = np.cumsum(differs, axis=1)
+        mixed = np.take_along_axis(steps, last - 1, axis=1) > np.take_along_axis(steps, first - 1, axis=1)
+        row, column = np.nonzero(mixed & (first <= depth) & (worth > 0))
+        n_documents = self.codes.shape[1]
+        document = self.place[row, column] + self.topic_of(row) * n_documents
+        ones = np.ones(len(row), dtype=np.int32)
+        return csr_array((ones, (row, document)), shape=(len(self), len(self.topics) * n_documents))
+
     def evidence(self, rows: Ints | None = None, universe: Ints | None = None) -> Evidence:
         """The rankings as evidence, all or some rows; `universe` counts the documents that may join R."""
         chosen = np.arange(len(self)) if rows is None else rows

@@ -5,7 +5,10 @@ A pair has one range, one witness and one answer, whoever else is in the table: 
 deep measures that would take minutes: each topic is then looked at once for all pairs with a quick bound, made of the
 two runs' own ranges. What that proves the best bound proves too, but it is no range to show, so the range stays empty.
 Where it leaves the sign open, a judging that reverses it is looked for, in the same ways as for few pairs; and what is
-open then gets the best bounds if little is left, and no answer otherwise.
+open then gets the best bounds if the quick ways leave little open, and no answer otherwise.
+
+Who needs no more than what is proved (`proofs_alone`, as possible ranks do) has the same pairs proved, but judgings are
+looked for only as far as they decide which pairs get the best bounds.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.base.arrays import distinct, stretches
 from fathoms.base.parallel import parallel_map
@@ -45,10 +49,12 @@ CELLS = 1 << 18  # of rankings, or of pairs times documents, worked on at a time
 PAIRS = 300  # up to so many pairs all have their ranges made; more of them where that is quick:
 BEST = 100_000_000  # for so many cells of pairs, topics and documents,
 BEST_QUADRATIC = 1_500_000_000  # or so many where pairs of documents count
+OPEN_PAIRS = 50_000  # looked at together until there are too many
 FIRST_TOPICS = 4  # of each pair, where a judging that reverses it is looked for; then twice as many, and so on
 
 Bound = Literal["quick", "plain", "best"]  # of the two runs' own ranges; of the pair; and of each order and judging
 BOUNDS: tuple[Bound, ...] = ("quick", "plain", "best")
+Words = NDArray[np.str_]
 Changes = tuple[Ints, Floats]  # pairs, and how far each was brought
 
 
@@ -75,8 +81,8 @@ class DifferenceRanges:
     low: Floats  # nan where the range is not made
     high: Floats
     least: Floats  # lead of the run that is ahead, over every way of judging and every order of ties: as far as proved
-    reversible: list[str]  # no, yes or unknown; empty where the means are equal, and where it was not found out
-    doubt: list[str]  # what could reverse the sign as far as is known: judging, ties, or nothing
+    reversible: Words  # no, yes or unknown; empty where the means are equal, and where it was not found out
+    doubt: Words  # what could reverse the sign as far as is known: judging, ties, or nothing
     exact: bool  # whether some judging gives low, and some gives high
     topic_low: Floats  # [pair, topic]: sound, but wider than need be where the range is not made
     topic_high: Floats
@@ -89,9 +95,7 @@ class DifferenceRanges:
     @property
     def answered(self) -> Bools:
         """Of which pairs it was found out as well as can be if the sign can be reversed."""
-        return self.made | np.array(
-            [bool(word) or not why for word, why in zip(self.reversible, self.doubt, strict=True)]
-        )
+        return np.asarray(self.made | (self.reversible != "") | (self.doubt == ""))
 
 
 def left_out(found: Mapping[Measure, DifferenceRanges], command: str) -> list[str]:
@@ -126,6 +130,7 @@ class Ranges:
     every: bool = False  # make all ranges, however long that takes
     progress: Callable[[str], None] = lambda topic: None  # hears of each topic whose ranges are made
     chosen: Ints | None = None  # the topics that are looked at; None: all
+    proofs_alone: bool = False  # only what is proved is wanted, and no judging that reverses the rest
 
     @property
     def topics(self) -> Ints:
@@ -194,8 +199,8 @@ class Ranges:
             means[0],
             means[1],
             np.where(proved | alike, lead, -np.inf),
-            np.where(apart, np.where(proved, "no", "unknown"), "").tolist(),
-            np.where(lead <= SAME, "judging", np.where(proved, "", "ties")).tolist(),
+            np.where(apart, np.where(proved, "no", "unknown"), ""),
+            np.where(lead <= SAME, "judging", np.where(proved, "", "ties")),
             False,
             ends[0],
             ends[1],
@@ -325,45 +330,72 @@ class Ranges:
         def look(how: str, pairs: Ints) -> None:
             reversed_[pairs] = self._reversed(measure, how, front, back, np.abs(diff), ends[1] - ends[0], pairs)
 
-        cut_is_safe = measure.based_on == "recall" and measure.k is None
-        for how in ("plain", *(["quick"] if cut_is_safe else []), "thorough", "listed"):
-            look(how, np.flatnonzero(apart & (lead <= SAME) & ~reversed_))
-        left = np.flatnonzero(apart & (lead <= SAME) & ~reversed_ & ~made)
-        if len(left) and self._makes_all(measure, len(left)):
+        open_ = apart & (lead <= SAME)
+        left = np.flatnonzero(open_ & ~reversed_)
+        few_left = self._quickly_reversed(measure, look, reversed_, left[~made[left] | (not self.proofs_alone)])
+        if not self.proofs_alone:
+            for how in ("thorough", "listed"):
+                look(how, np.flatnonzero(open_ & ~reversed_))
+        left = left[~reversed_[left] & ~made[left]]
+        if len(left) and few_left:
             ends[:, left] = self._of_some(measure, partial(self._ends, measure, False), self.a[left], self.b[left])
             made[left] = True
             lead = _lead(ends, diff)
             reversed_[left] = exact & (lead[left] <= SAME)
-        least = self._least_over_ties(measure, front, back, lead)
+        least, reversed_by_ties = self._least_over_ties(measure, front, back, lead)
         proved = apart & (least > SAME)
-        look("ties", np.flatnonzero(apart & (lead > SAME) & ~proved))
+        reversed_ |= apart & (lead > SAME) & reversed_by_ties
+        if not self.proofs_alone:
+            look("ties", np.flatnonzero(apart & (lead > SAME) & ~proved & ~reversed_))
         words = np.where(proved, "no", np.where(reversed_, "yes", np.where(made | (lead > SAME), "unknown", "")))
         means = np.where(made, ends.mean(axis=2), np.nan)
         return DifferenceRanges(
             means[0],
             means[1],
             least,
-            np.where(apart, words, "").tolist(),
-            np.where(proved | ~apart, "", np.where(lead <= SAME, "judging", "ties")).tolist(),
+            np.where(apart, words, ""),
+            np.where(proved | ~apart, "", np.where(lead <= SAME, "judging", "ties")),
             exact,
             ends[0],
             ends[1],
         )
 
-    def _least_over_ties(self, measure: Measure, front: Ints, back: Ints, lead: Floats) -> Floats:
+    def _quickly_reversed(
+        self, measure: Measure, look: Callable[[str, Ints], None], reversed_: Bools, pairs: Ints
+    ) -> bool:
+        """Look for judgings that reverse some pairs in the quick ways, and say whether so few are left that all can have
+        the best bounds. Who wants proofs alone need not go on once there are too many."""
+        cut_is_safe = measure.based_on == "recall" and measure.k is None
+        n_left, step = 0, OPEN_PAIRS if self.proofs_alone else max(1, len(pairs))
+        for start in range(0, len(pairs), step):
+            part = pairs[start : start + step]
+            for how in ("plain", *(["quick"] if cut_is_safe else [])):
+                look(how, part[~reversed_[part]])
+            n_left += int((~reversed_[part]).sum())
+            if not self._makes_all(measure, n_left):
+                return False
+        return True
+
+    def _least_over_ties(self, measure: Measure, front: Ints, back: Ints, lead: Floats) -> tuple[Floats, Bools]:
         """The least lead under every order of ties too, as far as is proved, where it is not negative in the order
-        used: by the quick bound, where that is not enough without a look at all orders, and else by the best one."""
+        used: by the quick bound, where that is not enough without a look at all orders, and else by the best one. And
+        which leads an order of ties is known to reverse, for which no dearer bound is made."""
+        n = len(lead)
         if not measure.depends_on_order:
-            return np.where(lead >= -SAME, lead, -np.inf)
-        least = np.full(len(lead), -np.inf)
+            return np.where(lead >= -SAME, lead, -np.inf), np.zeros(n, dtype=bool)
+        least, reversed_ = np.full(n, -np.inf), np.zeros(n, dtype=bool)
         wanted = np.where(lead > SAME, SAME, -SAME)
         for bound in BOUNDS:
-            left = np.flatnonzero((lead >= -SAME) & (least <= wanted))
+            left = np.flatnonzero((lead >= -SAME) & (least <= wanted) & ~reversed_)
             if len(left):
                 work = partial(self._lead_over_ties, measure, bound)
-                found = self._of_some(measure, work, front[left], back[left]).mean(axis=-1)
-                least[left] = np.maximum(least[left], found)
-        return least
+                least_lead = self._of_some(measure, work, front[left], back[left]).mean(axis=-1)
+                least[left] = np.maximum(least[left], least_lead)
+            left = left[least[left] <= wanted[left]]
+            if bound == "quick" and len(left) and measure.sorting_is_optimal:
+                as_judged = self._of_some(measure, partial(_lead_in_worst_order, measure), front[left], back[left])
+                reversed_[left] = as_judged.mean(axis=-1) < -SAME
+        return least, reversed_
 
     def _reversed(
         self, measure: Measure, how: str, front: Ints, back: Ints, lead: Floats, width: Floats, pairs: Ints
@@ -499,6 +531,20 @@ def quick_ends(measure: Measure, block: RankingBlock, a: Ints, b: Ints, others: 
         # Without end, what one divides by makes any difference vanish.
         return np.stack([np.minimum(ends[0], 0.0), np.maximum(ends[1], 0.0)])
     return ends
+
+
+def _lead_in_worst_order(measure: Measure, block: RankingBlock, a: Ints, b: Ints, others: Ints) -> Floats:
+    """[pair]: what A - B is, as judged, in the order of ties that is worst for A and best for B: what reverses a lead.
+
+    Some order is both if no document that adds to the score is tied in both: A's groups then say nothing of how B's
+    are to be broken. Where there is such a document the order of the files is taken.
+    """
+    evidence = block.evidence()
+    values = measure.scores(evidence, with_range=False)
+    low, high, now = (comparable(measure, of) for of in (values.tie_low, values.tie_high, values.score))
+    matter = block.tied_documents(measure.tie_value(evidence), measure.depth_read(evidence))
+    both = np.asarray((matter @ matter.T)[a, b]).ravel() > 0
+    return np.where(both, now[a] - now[b], low[a] - high[b])
 
 
 def _weighted_ends(measure: Weighted, block: RankingBlock, a: Ints, b: Ints, over_ties: bool) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,10 +99,13 @@ def estimates_if_quick(
     return found
 
 
-def range_pairs(seen: Observed, a: Ints, b: Ints, every: bool, progress: Callable[[str], None]) -> PairRanges:
+def range_pairs(
+    seen: Observed, a: Ints, b: Ints, every: bool, progress: Callable[[str], None], *, proofs_alone: bool = False
+) -> PairRanges:
     """The ranges of the differences between these runs by all measures, and what they are made from; if `every` one is
-    to be made, `progress` hears of the topics."""
+    to be made, `progress` hears of the topics. With `proofs_alone` nothing is found out but what is proved."""
     ranges = seen.ranges(a, b, every=every, progress=progress if every else lambda topic: None)
+    ranges = replace(ranges, proofs_alone=proofs_alone)
     means = {m: values.mean(axis=1) for m, values in seen.values.items()}
     return ranges, ranges.of(seen.measures, {m: of[a] - of[b] for m, of in means.items()}, seen.scores)
 

@@ -100,7 +100,7 @@ def tested_pairs(
         of_holding = ("estimate", "likely_low", "likely_high", "p_better")
         facts: dict[str, Any] = {} if held is None else {x: float(getattr(held, x)[i]) for x in of_holding}
         if ranges is not None:
-            facts["reversible"] = ranges.reversible[i] or None
+            facts["reversible"] = str(ranges.reversible[i]) or None
             if not plan.over_orders and ranges.made[i]:
                 facts |= {"diff_low": float(ranges.low[i]), "diff_high": float(ranges.high[i]), "exact": ranges.exact}
         pair_fragility = None if fragilities is None else fragilities[i]
@@ -124,7 +124,7 @@ def tested_pairs(
             **facts,
         )
         for_b = direction[i] * diff[i] < 0
-        pairs.append(_verdict(pair, "" if ranges is None else ranges.doubt[i], bool(for_b), plan))
+        pairs.append(_verdict(pair, "" if ranges is None else str(ranges.doubt[i]), bool(for_b), plan))
     return _with_topics_needed(pairs, differences, tested_levels(p, plan.test, plan.correction, plan.alpha))
 
 

@@ -118,4 +118,6 @@ def _score_change(
         return ScoreChange(measure, a.score, b.score, diff, None, None, parts, "", "")
     # What is observed is one of the judgings, and rounding shall not say otherwise.
     low, high = np.minimum(bounds.topic_low[0], diff), np.maximum(bounds.topic_high[0], diff)
-    return ScoreChange(measure, a.score, b.score, diff, low, high, parts, bounds.reversible[0], bounds.doubt[0])
+    return ScoreChange(
+        measure, a.score, b.score, diff, low, high, parts, str(bounds.reversible[0]), str(bounds.doubt[0])
+    )

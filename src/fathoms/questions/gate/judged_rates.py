@@ -111,7 +111,8 @@ class _Drawing:
         near = self._near()
         # Judged documents at a rank or above: of each run, and of all.
         own, any_run = (np.cumsum(of.sum(axis=(-3, -1)), axis=-1) for of in (counts_of, together))
-        of_run = [np.flatnonzero(owner == run) for run in range(documents.n_runs)]
+        rows_of_runs = [np.flatnonzero(owner == run) for run in range(documents.n_runs)]
+        of_run = [(rows, rank[rows] - 1, topic[rows]) for rows in rows_of_runs]
         by_rank = counts_of.sum(axis=3)
         relevant = counts_of[:, :, :, 1:].sum(axis=(2, 3)) + PRIOR  # of each run and topic
         for i in range(draws):
@@ -120,14 +121,14 @@ class _Drawing:
             lot, grade = rng.random((2, len(self.open)))
             everywhere = _shares(near @ np.tensordot(weight, together, axes=1))
             everywhere[any_run < ENOUGH] = np.eye(1, everywhere.shape[1], everywhere.shape[1] - 1)
-            for run, rows in enumerate(of_run):
+            for run, (rows, place, of_rows) in enumerate(of_run):
                 enough = (own[run] >= ENOUGH)[:, None]
                 share = np.where(enough, _shares(near @ np.tensordot(weight, counts_of[run], axes=1)), everywhere)
                 at_rank = share[:, 1:].sum(axis=1)
                 # How much more often than in others documents are relevant in each topic, drawn towards 1.
                 of_topics = relevant[run] / (by_rank[run] @ at_rank + PRIOR)
-                rate = at_rank[rank[rows] - 1] * of_topics[topic[rows]]
-                hit = rows[lot[rows] < rate]
+                rate = np.take(at_rank, place) * np.take(of_topics, of_rows)
+                hit = rows[np.take(lot, rows) < rate]
                 up_to = np.cumsum(_shares(share[:, 1:]), axis=1)[rank[hit] - 1]
                 drawn[i, hit] = 1 + (grade[hit, None] > up_to[:, :-1]).sum(axis=1)
         return drawn

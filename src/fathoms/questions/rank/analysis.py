@@ -161,7 +161,7 @@ def run_ranking(
         experiment, measures, Universe(asked_universe(measures), experiment.options.universe_depth), progress
     )
     estimates = estimates_if_quick(seen, draws, labels, to_depth, most=DRAWN)
-    of_pairs = range_pairs(seen, *np.triu_indices(len(seen.names), 1), ranges == "all", progress)
+    of_pairs = range_pairs(seen, *np.triu_indices(len(seen.names), 1), ranges == "all", progress, proofs_alone=True)
     seen.notes.extend(left_out(of_pairs[1], "rank"))
     return ranking_of(seen, of_pairs, estimates, alpha, level)
 
@@ -207,9 +207,11 @@ def possible_ranks(ranges: Ranges, of_pairs: DifferenceRanges, means: Floats) ->
     n, a, b = len(means), ranges.a, ranges.b
     front, back = np.where(means[a] > means[b], a, b), np.where(means[a] > means[b], b, a)
     above, not_below = np.zeros((n, n), dtype=bool), np.zeros((n, n), dtype=bool)
-    above[front, back] = np.array(of_pairs.reversible) == "no"
+    above[front, back] = of_pairs.reversible == "no"
     not_below[front, back] = of_pairs.least >= -SAME
-    for i in np.flatnonzero(np.abs(means[front] - means[back]) <= SAME):
+    first = ranges.documents.place[:, :, 0]
+    equal = np.flatnonzero(np.abs(means[front] - means[back]) <= SAME)
+    for i in equal[(first[front[equal]] == first[back[equal]]).all(axis=1)].tolist():  # others are no copies
         if ranges.documents.alike(int(front[i]), int(back[i])):
             not_below[front[i], back[i]] = not_below[back[i], front[i]] = True
     return 1 + above.sum(axis=0), n - not_below.sum(axis=1)
