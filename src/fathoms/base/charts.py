@@ -790,8 +790,8 @@ def sounding(
     ]
     marks = [alt.Chart(pl.DataFrame({"at": [score]})).mark_rule(color=COLOURS[6], strokeWidth=1.5).encode(x="at:Q")]
     point = alt.Chart(pl.DataFrame({"at": [estimate], "source": [rows[0][0]]}))
-    diamond = {"shape": "diamond", "size": 70, "color": COLOURS[2], "filled": True, "opacity": 1}
-    marks.append(point.mark_point(**diamond).encode(x="at:Q", y=down))
+    diamond = point.mark_point(shape="diamond", size=70, color=COLOURS[2], filled=True, opacity=1)
+    marks.append(diamond.encode(x="at:Q", y=down))
     if difference:
         zero = alt.Chart(pl.DataFrame({"at": [0.0]})).mark_rule(color=COLOURS[7], strokeDash=[4, 3]).encode(x="at:Q")
         marks.insert(0, zero)

@@ -363,8 +363,8 @@ class Ranges:
     def _quickly_reversed(
         self, measure: Measure, look: Callable[[str, Ints], None], reversed_: Bools, pairs: Ints
     ) -> bool:
-        """Look for judgings that reverse some pairs in the quick ways, and say whether so few are left that all can have
-        the best bounds. Who wants proofs alone need not go on once there are too many."""
+        """Look for judgings that reverse some pairs in the quick ways, and say whether so few are left that all can
+        have the best bounds. Who wants proofs alone need not go on once there are too many."""
         cut_is_safe = measure.based_on == "recall" and measure.k is None
         n_left, step = 0, OPEN_PAIRS if self.proofs_alone else max(1, len(pairs))
         for start in range(0, len(pairs), step):
@@ -541,6 +541,8 @@ def _lead_in_worst_order(measure: Measure, block: RankingBlock, a: Ints, b: Ints
     """
     evidence = block.evidence()
     values = measure.scores(evidence, with_range=False)
+    assert values.tie_low is not None
+    assert values.tie_high is not None
     low, high, now = (comparable(measure, of) for of in (values.tie_low, values.tie_high, values.score))
     matter = block.tied_documents(measure.tie_value(evidence), measure.depth_read(evidence))
     both = np.asarray((matter @ matter.T)[a, b]).ravel() > 0

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import fathoms as fm
 from fathoms.base.errors import FathomsError
-from fathoms.inference.correlation import rbo
-from fathoms.inference.rank_overlap import rank_biased_overlap
+from fathoms.inference.rank_overlap import rank_biased_overlap, rbo
 from fathoms.questions.diff.score_changes import PARTS
 from tests.support.commands import Command
 from tests.support.real import collection
@@ -74,7 +73,7 @@ def bounds(x: list[str], y: list[str], p: float) -> tuple[float, float, float]:
 @relaxed
 def test_extrapolated_rbo_is_that_of_the_other_function(x: list[str], y: list[str], p: float) -> None:
     extrapolated, low, high = bounds(x, y, p)
-    assert extrapolated == pytest.approx(rbo([[d] for d in x], [[d] for d in y], p), abs=1e-9)
+    assert extrapolated == pytest.approx(rbo(x, y, p).ext, abs=1e-9)
     assert low <= extrapolated <= high
 
 
