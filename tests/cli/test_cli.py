@@ -36,7 +36,7 @@ def process(folder: Path, *words: str, stdin: bytes = b"", **env: str) -> subpro
     return subprocess.run(command, cwd=folder, input=stdin, env=os.environ | env, capture_output=True, check=False)
 
 
-# -- the table of docs/input-errors.md -----------------------------------------------------------------------------
+# -- the table of docs/input.md -----------------------------------------------------------------------------
 
 
 class Bad(NamedTuple):
@@ -191,7 +191,7 @@ def test_each_row_of_the_table_of_bad_input(fathoms: Command, bad: Bad) -> None:
 
 @pytest.mark.parametrize("bad", TABLE, ids=lambda bad: bad.title)
 def test_each_row_stands_in_the_page(bad: Bad) -> None:
-    page = (ROOT / "docs" / "input-errors.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "input.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if line.startswith(f"| {bad.title} |"))
     first, second = (cell.strip() for cell in row.split("|")[2:4])
     assert first.startswith("error" if bad.error else "warning")
