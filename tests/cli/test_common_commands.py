@@ -62,6 +62,7 @@ VALUES = {
     "--resume": "folder",
     "--corpus-ids": "ids.txt",
     "--train-qrels": "train.txt",
+    "--expect-judgments": "0123456789abcdef",
 }
 GOES_WITH = {
     ("ties", "--ties"): ["--fix", "fixed"],
@@ -113,6 +114,7 @@ OF_THE_RESULT = {
     "--help",
     "--oracle",
     "--explain-to",
+    "--provenance",
     "--chart",
     "--topic",
 }
