@@ -39,10 +39,13 @@ def refresh(page: Path, files: Path) -> None:
     page.write_text(text, encoding="utf-8")
 
 
-if __name__ == "__main__":
-    chosen = [Path(name).resolve() for name in sys.argv[1:]] or PAGES
+def refresh_all(pages: list[Path]) -> None:
     with tempfile.TemporaryDirectory() as files:
         make_files(Path(files))
-        for each in chosen:
-            refresh(each, Path(files))
-            print(each)
+        for page in pages:
+            refresh(page, Path(files))
+            print(page)
+
+
+if __name__ == "__main__":
+    refresh_all([Path(name).resolve() for name in sys.argv[1:]] or PAGES)

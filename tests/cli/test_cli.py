@@ -490,7 +490,7 @@ STRAY = {
     **dict.fromkeys(("eval", "rank", "compare", "gate", "predict", "depth", "ties", "audit", "plan"), "qrels.txt {}"),
     "report": "qrels.txt {} -o page.html",
     "labels": "qrels.txt qrels.txt --runs {}",
-    "diff": "--qrels qrels.txt {}",
+    "diff": "qrels.txt {}",
     "band": "--qrels qrels.txt --rho 1.4 {}",
     "pool": "--qrels qrels.txt --depth 2 {}",
     "papers": "ties qrels.txt {} -o study",

@@ -92,6 +92,12 @@ def finite_from_zero(value: Any) -> float:
     return number
 
 
+def drop(value: Any) -> float:
+    """On the measure's scale: 2% is 0.02, two points where scores go from 0 to 1."""
+    in_percent = isinstance(value, str) and value.endswith("%")
+    return percentage(value) if in_percent else finite_from_zero(value)
+
+
 def positive(value: Any) -> float:
     number = _as_float(value)
     if number is None or not 0 < number < float("inf"):

@@ -36,6 +36,7 @@ from fathoms.questions.eval.analysis import ENDS, Evaluation
 if TYPE_CHECKING:
     import polars as pl
 
+OF_OFFICES = (".doc", ".docx", ".odt", ".rtf", ".xls", ".xlsx", ".ods", ".ppt", ".pptx")  # nothing of ours opens there
 PICTURES = (".svg", ".png", ".pdf", ".html")  # what a chart is saved as
 
 # What no screen leaves out: over which documents ranges are, and which pool is assumed.
@@ -52,6 +53,8 @@ def check_target(format: str, output: Path | None, *, beside: bool = False) -> N
     if format == "parquet" and output is None:
         raise FathomsError("parquet is not for the screen; name a file with -o")
     if output is not None:
+        if output.suffix.lower() in OF_OFFICES:
+            raise FathomsError(f"{output}: {output.suffix} is not written; name a .csv, .tsv, .html or .txt file")
         check_writable(output)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +21,7 @@ from fathoms.experiment.run_scores import (
     RunScores,
     score_runs,
 )
+from fathoms.experiment.topics import chosen_run
 from fathoms.inference.names import Interval
 from fathoms.measures.base import Measure, Scores
 from fathoms.questions.eval.intervals import NO_ENDS, Ends, OverTopics
@@ -33,6 +35,11 @@ COLUMNS = ("run", "topic", "measure", *Scores.COLUMNS, *ENDS)
 POINTS = ("score", "low", "high", "tie_low", "tie_high")
 Means = dict[str, float | None]  # by column of the scores
 Likely = tuple[float | None, float | None, float | None]  # an estimate and the ends of its interval
+
+
+def tracked_name(name: str) -> str:
+    """A name of letters, digits and what else trackers of experiments allow."""
+    return re.sub(r"[^\w./-]+", "_", name.replace("@", "_at_")).strip("_")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +80,19 @@ class Evaluation(Result):
                         yield self._mean_row(run, group, measure, of_groups[measure][group])
             for measure in self.measures:
                 yield self._mean_row(run, "all", measure, run.mean(measure))
+
+    def metrics(self, run: str | None = None) -> dict[str, float]:
+        """The means under names that MLflow and W&B take, `nDCG_at_10`: of one run, or of all, each name after its
+        run's and a slash."""
+        names = [each.run for each in self.runs]
+        chosen = names if run is None else [chosen_run("the run", run, names)]
+        return {
+            tracked_name(measure.name if len(names) == 1 or run is not None else f"{each.run}/{measure.name}"): score
+            for each in self.runs
+            if each.run in chosen
+            for measure in self.measures
+            if (score := each.mean(measure)["score"]) is not None
+        }
 
     def _mean_row(
         self, run: RunScores, topic: str, measure: Measure, means: dict[str, float | None]
