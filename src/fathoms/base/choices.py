@@ -24,12 +24,14 @@ RankTies = Literal["w", "a", "b"]  # what a group of tied items means to rank-bi
 PrefixOrder = Literal["file", "shuffle"]
 RollUp = Literal["max", "first"]
 Design = Literal["uniform", "depth", "score", "probe"]
+PaperForm = Literal["latex", "md", "html"]  # of a table for a paper
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 JUDGED_TOPICS: tuple[JudgedTopics, ...] = get_args(JudgedTopics)
 RANK_TIES: tuple[RankTies, ...] = get_args(RankTies)
 ROLL_UPS: tuple[RollUp, ...] = get_args(RollUp)
 DESIGNS: tuple[Design, ...] = get_args(Design)
+PAPER_FORMS: tuple[PaperForm, ...] = get_args(PaperForm)
 UNIVERSES = ("auto", "run", "pair", "all")
 A_UNIVERSE = "auto, run, pair, all, a number or inf"
 PATIENCE = 300  # seconds to wait for workers of a cluster that has none

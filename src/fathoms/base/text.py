@@ -101,6 +101,7 @@ LATEX = {
     "±": r"$\pm$",
     "†": r"$\dagger$",
     "‡": r"$\ddagger$",
+    "∘": r"$\circ$",
     "≥": r"$\geq$",
     "≤": r"$\leq$",
     "Δ": r"$\Delta$",

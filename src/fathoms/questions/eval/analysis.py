@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from fathoms.base import choices
+from fathoms.base.choices import PAPER_FORMS, PaperForm, checked
 from fathoms.base.errors import FathomsError
+from fathoms.base.paper_table import Cell, PaperTable
 from fathoms.base.result import Result
 from fathoms.base.text import valid_text
 from fathoms.data.topic_groups import TopicGroups
@@ -25,7 +28,7 @@ from fathoms.experiment.topics import chosen_run
 from fathoms.inference.names import Interval
 from fathoms.measures.base import Measure, Scores
 from fathoms.questions.eval.intervals import NO_ENDS, Ends, OverTopics
-from fathoms.questions.eval.words import answers, remarks
+from fathoms.questions.eval.words import answers, caption, remarks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,6 +38,10 @@ COLUMNS = ("run", "topic", "measure", *Scores.COLUMNS, *ENDS)
 POINTS = ("score", "low", "high", "tie_low", "tie_high")
 Means = dict[str, float | None]  # by column of the scores
 Likely = tuple[float | None, float | None, float | None]  # an estimate and the ends of its interval
+
+
+def _cell(measure: Measure, score: float | None) -> Cell:
+    return Cell(score, whole=measure.aggregate == "sum")
 
 
 def tracked_name(name: str) -> str:
@@ -93,6 +100,23 @@ class Evaluation(Result):
             for measure in self.measures
             if (score := each.mean(measure)["score"]) is not None
         }
+
+    def table(self, form: PaperForm = "latex") -> str:
+        """A table for a paper: runs as rows, measures as columns; `latex` (booktabs), `md` or `html`."""
+        checked("form", choices.one_of, PAPER_FORMS, form)
+        compared, parts = [], []
+        for run in self.runs:
+            compared.append((run.run, [_cell(m, run.mean(m)["score"]) for m in self.measures]))
+            if self.by_topic:
+                scores = [run.scores[m].score.tolist() for m in self.measures]
+                for topic, *values in zip(run.topics, *scores, strict=True):
+                    parts.append((f"{run.run}, topic {topic}", list(map(_cell, self.measures, values))))
+            if self.groups is not None:
+                means = [run.group_means(m, self.groups) for m in self.measures]
+                for group in means[0]:
+                    cells = [_cell(m, of[group]["score"]) for m, of in zip(self.measures, means, strict=True)]
+                    parts.append((f"{run.run}, {group}", cells))
+        return PaperTable([m.name for m in self.measures], compared, caption(self), "tab:scores", parts).text(form)
 
     def _mean_row(
         self, run: RunScores, topic: str, measure: Measure, means: dict[str, float | None]
