@@ -43,8 +43,8 @@ DEEP = 100
 NEAR = 1e-6
 HEAD = """# Coverage and error of the estimates
 
-Made by `python bench/coverage.py -o docs/results/trust.md`. [How far can these numbers be trusted](../trust.md) says what
-a case is and what the model was chosen on.
+Made by `python bench/coverage.py -o docs/results/trust.md`. [How far can these numbers be trusted](../trust.md) says
+what a case is and what the model was chosen on.
 """
 COVERED = """## Intervals
 

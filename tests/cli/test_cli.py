@@ -260,6 +260,11 @@ def test_each_row_stands_in_the_page(bad: Bad) -> None:
         ("simulate -o sim --ties 2", "ties must be from 0 to 1: 2.0"),
         ("simulate -o sim --n-docs 99999999999999", "not enough memory"),
         ("nonsense", "there is no command 'nonsense'"),
+        ("compair", "there is no command 'compair'; did you mean compare?"),
+        (
+            "eval qrels.txt good.run -o out.docx",
+            "out.docx: .docx is not written; name a .csv, .tsv, .html or .txt file",
+        ),
         ("--nonsense", "unrecognized arguments: --nonsense"),
     ],
 )

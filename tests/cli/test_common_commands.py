@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path

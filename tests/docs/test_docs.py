@@ -1,9 +1,9 @@
 """The examples of the README and of the documentation, run page by page, and the reference against the code.
 
 In a page the blocks marked `sh` and `python` run in order in a folder that holds a reader's files, those that the
-tutorial makes; the Python ones share their names. Where a `text` block comes next, with nothing but blank lines between,
-it is the output; a line of dots stands for lines left out. In a `console` block the lines after `$ ` are what is typed.
-Blocks that install are skipped.
+tutorial makes; the Python ones share their names. Where a `text` block comes next, with nothing but blank lines
+between, it is the output; a line of dots stands for lines left out. In a `console` block the first line, after `$ `, is
+what is typed. Blocks that install are skipped.
 """
 
 from __future__ import annotations

@@ -116,7 +116,9 @@ def _places(cells: Sequence[Cell]) -> list[int]:
 
     def place(cell: Cell) -> int:
         value = cell.value
-        return 0 if value is None else next((p for top, p in best.items() if cell.text == Cell(top, cell.whole).text), 0)
+        return (
+            0 if value is None else next((p for top, p in best.items() if cell.text == Cell(top, cell.whole).text), 0)
+        )
 
     return [place(cell) for cell in cells]
 

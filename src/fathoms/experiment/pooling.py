@@ -62,9 +62,7 @@ def run_pool(
         if not experiment.has_qrels:
             raise FathomsError("missing: there are no judgments (--qrels) of which documents could be missing")
         names = names if options.pooled is not None else list(experiment.runs)
-        documents = pool_documents(
-            [experiment.run(one) for one in names], options.ties, options.used_precision, **how
-        )
+        documents = pool_documents([experiment.run(one) for one in names], options.ties, options.used_precision, **how)
         return PooledDocuments(unjudged(documents, experiment.qrels), None, len(names))
     if not experiment.has_qrels:
         runs = [experiment.run(one) for one in names]

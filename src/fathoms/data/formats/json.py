@@ -46,7 +46,10 @@ class JsonFormat(FileFormat):
 
 class Json(JsonFormat):
     name = "json"
-    about = "`{topic: {document: number}}`, for ranx, BEIR and pytrec_eval; a run also as `{topic: [document, ...]}`, best first"
+    about = (
+        "`{topic: {document: number}}`, for ranx, BEIR and pytrec_eval; a run also as `{topic: [document, ...]}`, best "
+        "first"
+    )
     reads = ("run", "qrels", "values")
     writes = ("run", "qrels")
     endings = (".json",)

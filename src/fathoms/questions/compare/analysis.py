@@ -165,7 +165,7 @@ def _group_means(values: dict[Measure, Floats], masks: dict[str, Bools]) -> dict
 
 def _judged_share(seen: Observed) -> tuple[float, int]:
     """Of the documents down to the deepest cut-off, or of the first ten where there is none: how many are judged."""
-    depth = max((m.k for m in seen.measures if isinstance(m.k, int)), default=FIRST)
+    depth = max((int(m.k) for m in seen.measures if m.k is not None and m.cutoff != "recall"), default=FIRST)
     place = seen.documents.place[:, :, :depth]
     there = place >= 0
     return float(seen.documents.judged[place[there]].mean()) if there.any() else 0.0, depth

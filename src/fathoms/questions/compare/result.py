@@ -30,6 +30,10 @@ COLUMNS = (
 )
 
 
+PRINTED = (  # of these what there is
+    *("run_a", "run_b", "group", "measure", "diff", "ci_low", "ci_high", "p_corrected", "estimate", "p_holds"),
+    *("verdict", "reason"),
+)
 WORDS = ("run_a", "run_b", "measure", "reversible", "verdict", "reason")
 
 
@@ -181,6 +185,11 @@ class Comparison(Result):
                 other = pair.run_b if pair.run_a == origin else pair.run_a
                 above[other] = -pair.diff if pair.run_a == origin else pair.diff
         return sorted(above.items(), key=lambda run_above: (-run_above[1], run_above[0]))
+
+    @property
+    def shown_frame(self) -> pl.DataFrame:
+        frame = super().shown_frame
+        return frame.select([name for name in PRINTED if name in frame.columns])
 
     def table(self, form: PaperForm = "latex") -> str:
         """A table for a paper: runs as rows, measures as columns, with a mark for what differs from the baseline, or

@@ -57,9 +57,13 @@ def caption(result: Comparison) -> list[str]:
     if "significant" in verdicts:
         lines.append(f"{HOLDS_MARK} differs significantly from {reference}")
     if verdicts & {"certain", "supported"}:
-        lines.append(f"{HOLDS_MARK} differs significantly from {reference}, and very likely will once judging is complete")
+        lines.append(
+            f"{HOLDS_MARK} differs significantly from {reference}, and very likely will once judging is complete"
+        )
     if "fragile" in verdicts:
-        lines.append(f"{FRAGILE_MARK} differs significantly from {reference} as judged, but judging or ties may undo it")
+        lines.append(
+            f"{FRAGILE_MARK} differs significantly from {reference} as judged, but judging or ties may undo it"
+        )
     lines[1:] = ["; ".join(lines[1:]) + "."] if lines[1:] else [f"No run differs significantly from {reference}."]
     lines.append(f"Test: {tested(result)}, alpha {result.alpha:g}.")
     if result.judged is not None:

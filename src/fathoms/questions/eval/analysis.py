@@ -46,7 +46,7 @@ def _cell(measure: Measure, score: float | None) -> Cell:
 
 def tracked_name(name: str) -> str:
     """A name of letters, digits and what else trackers of experiments allow."""
-    return re.sub(r"[^\w./-]+", "_", name.replace("@", "_at_")).strip("_")
+    return re.sub(r"[^\w./-]+|_{2,}", "_", re.sub(r"\W*@", "_at_", name)).strip("_")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +87,13 @@ class Evaluation(Result):
                         yield self._mean_row(run, group, measure, of_groups[measure][group])
             for measure in self.measures:
                 yield self._mean_row(run, "all", measure, run.mean(measure))
+
+    @property
+    def shown_frame(self) -> pl.DataFrame:
+        """Without tie columns where no order of tied documents changes a score that is shown."""
+        frame = super().shown_frame
+        ties = [name for name in ("tie_low", "tie_high", "tie_expected") if name in frame.columns]
+        return frame.drop(ties) if all(np.allclose(frame["score"], frame[name]) for name in ties) else frame
 
     def metrics(self, run: str | None = None) -> dict[str, float]:
         """The means under names that MLflow and W&B take, `nDCG_at_10`: of one run, or of all, each name after its

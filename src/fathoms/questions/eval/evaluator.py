@@ -48,13 +48,13 @@ class Evaluator:
     {'A': {'P@2': 0.5, 'RR': 0.5}, 'B': {'P@2': 0.5, 'RR': 1.0}}
     """
 
-    def __init__(
+    def __init__(  # type: ignore[misc]
         self,
         qrels: Any,
         measures: Sequence[Any] | Any,
         *,
         ranges: bool = False,
-        names: MeasureNames = "canonical",
+        names: MeasureNames = "canonical",  # those of runs, which `options` have too, say nothing here
         **options: Unpack[ReadingOptions],
     ) -> None:
         self.ranges = ranges
@@ -86,7 +86,9 @@ class Evaluator:
         checked("method", choices.one_of, MEAN_INTERVALS, method)
         over_topics = OverTopics(method, checked("level", choices.share, level), self._experiment.options.seed)
         scores = self._scored(run)[1]
-        return {self._names[measure]: over_topics.of_means(of.score[None], measure)[0] for measure, of in scores.items()}
+        return {
+            self._names[measure]: over_topics.of_means(of.score[None], measure)[0] for measure, of in scores.items()
+        }
 
     def evaluate_all(self, runs: Any) -> dict[str, dict[str, Values]]:
         """{run: {topic: {measure: value}}} of several runs: a dict of runs by name, files, folders, frames, ..."""
