@@ -8,7 +8,7 @@ import polars as pl
 
 from fathoms.base.choices import Correlation, Design, PrefixOrder, Ranges
 from fathoms.experiment.reading import ReadingOptions
-from fathoms.inference.names import Correction, Test
+from fathoms.inference.names import Correction, Interval, Test
 from fathoms.questions.audit.result import Audit
 from fathoms.questions.check.analysis import Check
 from fathoms.questions.diff.result import Diff
@@ -104,6 +104,8 @@ def evaluate(
     measures: Sequence[Any] | Any = ("AP", "nDCG@10", "P@10", "RBP(p=0.8)", "RR"),
     *,
     by_topic: bool = False,
+    interval: Interval = "t",
+    level: float = 0.95,
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame: ...
 def evaluate_depths(

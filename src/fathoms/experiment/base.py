@@ -163,7 +163,8 @@ class BaseExperiment(Reading):
         if self._qrels is None:
             if self.qrels_source is None:
                 raise FathomsError("this needs judgments, and the experiment has none")
-            self._qrels = read_qrels(self.qrels_source, lenient=self.lenient, junk=self.junk)
+            subtopics = self._given["subtopics"]
+            self._qrels = read_qrels(self.qrels_source, lenient=self.lenient, junk=self.junk, subtopics=subtopics)
             if self._given["expect_judgments"] is not None or self.options.topics == "intersect":
                 self._judged = content_of_qrels(self._qrels)
                 self._check_expected(self._judged.fingerprint)
@@ -398,6 +399,11 @@ class BaseExperiment(Reading):
         """What all runs share. Pools and, where the measures' `ranges` are wanted, the unjudged documents of all runs
         take a first pass over them."""
         options, depth = self.options, self.options.universe_depth
+        if self.qrels.subtopics is None and (without := [m.name for m in measures if m.needs_subtopics]):
+            notes.append(
+                f"{', '.join(without)}: the judgments have no subtopics here, so each topic counts as one; --subtopics "
+                "takes the second column of their lines for the subtopic"
+            )
         limit = None
         if ranges and depth is not None:
             limit = Limit(depth, self.universe_keys() if len(self.runs) > 1 else None)

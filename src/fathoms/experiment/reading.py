@@ -123,6 +123,14 @@ UniverseDepth = Annotated[
     ),
 ]
 Lenient = Annotated[bool, Option("skip bad lines and later duplicates, and say how many", heading=FILES)]
+Subtopics = Annotated[
+    bool,
+    Option(
+        "judgments are by subtopic: lines `topic subtopic document grade`, for measures of diversity such as "
+        "alpha_nDCG@20",
+        heading=FILES,
+    ),
+]
 ExpectJudgments = Annotated[
     str | None,
     Option(
@@ -184,6 +192,7 @@ class ReadingOptions(TypedDict, total=False):
     universe_depth: UniverseDepth
     lenient: Lenient
     junk: Junk
+    subtopics: Subtopics
     expect_judgments: ExpectJudgments
     band: Band
     names: Names
@@ -214,6 +223,7 @@ class Reading:
         universe_depth: UniverseDepth = None,
         lenient: Lenient = False,
         junk: Junk = None,
+        subtopics: Subtopics = False,
         expect_judgments: ExpectJudgments = None,
         band: Band = None,
         names: Names = "file",
@@ -255,6 +265,9 @@ class Reading:
             skip bad lines and later duplicates, and say how many
         junk
             a negative grade that means judged and not relevant, such as -2 for spam
+        subtopics
+            judgments are by subtopic: in a file the second column names it, in a frame the column `subtopic`, and a
+            dict is {topic: {subtopic: {document: grade}}}
         expect_judgments
             the fingerprint that the judgments must have, or its first 8 digits; others are an error
         band
