@@ -62,6 +62,7 @@ VALUES = {
     "--resume": "folder",
     "--corpus-ids": "ids.txt",
     "--train-qrels": "train.txt",
+    "--expect-judgments": "0123456789abcdef",
 }
 GOES_WITH = {
     ("ties", "--ties"): ["--fix", "fixed"],
@@ -113,6 +114,7 @@ OF_THE_RESULT = {
     "--help",
     "--oracle",
     "--explain-to",
+    "--provenance",
     "--chart",
     "--topic",
 }
@@ -169,6 +171,8 @@ SHARED = {
     "--by-topic",
     "--groups",
     "--band",
+    "--provenance",
+    "--expect-judgments",
 }
 PAGE = {"judge": ("jud",), "papers": ("papers/",), "predict": ("predict", "confidence")}  # how their pages begin
 

@@ -1515,6 +1515,16 @@ def some(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
+def _check_fingerprints(w: World, sentences: Sequence[str], count: Count) -> None:
+    """Those of all files, or of the first three runs, are alike where the runs have the same documents and scores."""
+    [line] = sentences
+    listed = re.findall(r"(\S+) ([0-9a-f]{16})", line)
+    named = [name for name, _ in listed[1:]]
+    count.must("check: fingerprints of which files", named == w.names[: len(named)] and len(named) >= 3, line)
+    for (a, print_a), (b, print_b) in itertools.combinations(listed[1:], 2):
+        count.must("check: fingerprints", (print_a == print_b) == w.runs[a].equals(w.runs[b]), w.seed, line)
+
+
 def check_files(w: World, count: Count) -> None:
     found = fm.Experiment(w.grades, w.runs, workers=1).check()
     levels = Counter(level for level, *_ in found.rows())
@@ -1524,7 +1534,8 @@ def check_files(w: World, count: Count) -> None:
     if not levels["warning"]:
         expected = f"{files} checked, no errors or warnings; {several['note']}."
     assert not levels["error"]
-    count.must("check sentence", found.sentences == [expected], found.sentences)
+    count.must("check sentence", found.sentences[:1] == [expected], found.sentences)
+    _check_fingerprints(w, found.sentences[1:], count)
     for _, file, message in found.rows():
         kind, said = parts(message, CHECK)
         count.must(f"check: {kind}", _finding_right(kind, said, file, w), w.seed, file, message)

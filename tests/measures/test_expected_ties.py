@@ -37,6 +37,7 @@ HONOURED: dict[str, list[str]] = {
 REFUSED: dict[str, list[list[str]]] = {
     "gate": [["-m", "P@2"]],
     "diff": [["--qrels", "qrels"], []],
+    "doubt": [["-m", "P@2"]],
     "predict": [["-m", "P@2"], ["--probabilities"], ["--confidence"], ["--method", "fusion"]],
     "depth": [["-m", "P", "--depths", "1:3"]],
     "report": [["-o", "report.html"]],

@@ -126,7 +126,7 @@ def test_the_address_opens_the_same_view(opened: Opened) -> None:
     tab.goto(f"{opened.url}#topic/{topic}&m=RBP(p%3D0.8)")
     best = opened.report.ranked(opened.report.measures[2])[0].run
     assert f"By RBP(p=0.8), {best} scores" in tab.inner_text("#topic-detail")
-    assert tab.inner_text("#topic-detail summary") == f"All systems on topic {topic}"
+    tab.locator("#topic-detail summary", has_text=f"All systems on topic {topic}").wait_for()
     tab.goto(opened.url)
 
 

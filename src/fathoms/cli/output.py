@@ -107,7 +107,7 @@ def present(
         else:
             (put_data or put_result)(result, args)
         say([] if args.quiet else [f"fathoms: {sentence}" for sentence in sentences])
-    if args.provenance and result.provenance is not None:
+    if getattr(args, "provenance", False) and result.provenance is not None:
         put(json_text(result.provenance.record()), args.output.with_name(args.output.name + ENDING))
     say(after)
     if getattr(args, "verbose", False) and experiment is not None:
