@@ -33,6 +33,7 @@ def check(
     *,
     corpus_ids: str | os.PathLike[str] | None = None,
     train_qrels: Any = None,
+    topic_texts: Any = None,
     **options: Unpack[ReadingOptions],
 ) -> Check: ...
 def compare(

@@ -619,12 +619,20 @@ class Questions:
                 "FILE",
             ),
         ] = None,
+        topic_texts: Annotated[
+            Any,
+            Option(
+                "texts of the topics, lines `topic<TAB>text` or JSON: finds topics that ask with the same words",
+                "FILE",
+            ),
+        ] = None,
         progress: Progress = unwatched,
     ) -> "Check":
         """Is every file sound? Errors, warnings and notes.
 
         `corpus_ids` names a file of the ids of all documents of the corpus, and `train_qrels` judgments that systems
-        were trained on: what is not in the one, and what is in the other, is found too.
+        were trained on: what is not in the one, and what is in the other, is found too. `topic_texts` are texts of the
+        topics, a file or a dict, of which those with the same words are found.
         """
 
     @answered_by("fathoms.estimate.sample_design:pool_or_sample")

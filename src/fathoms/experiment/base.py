@@ -29,7 +29,7 @@ from fathoms.data.fingerprint import Content, content_of_qrels, content_of_run
 from fathoms.data.formats import registry
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Run, Runs, scan_runs
-from fathoms.data.topic_groups import read_topic_groups
+from fathoms.data.topic_groups import read_clusters, read_topic_groups
 from fathoms.evidence.align import Aligned, Alignment, Ranked, rank, reranked
 from fathoms.evidence.candidates import DocumentTable, document_table
 from fathoms.evidence.evidence import Evidence
@@ -41,6 +41,7 @@ from fathoms.experiment.reading import WORK, Reading, ReadingOptions
 from fathoms.experiment.scoring import score_all
 from fathoms.experiment.survey import Survey, joined, survey
 from fathoms.experiment.topics import left_out, no_topic_matches, topic_notes, unanswered
+from fathoms.inference.units import Units
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import parse_measure
 from fathoms.version import __version__
@@ -130,6 +131,7 @@ class BaseExperiment(Reading):
         if group_by is not None and topic_groups is None:
             raise FathomsError("group_by: names columns of topic_groups, which are not given")
         self.topic_groups = None if topic_groups is None else read_topic_groups(topic_groups, group_by)
+        self.clusters = None if given["cluster"] is None else read_clusters(given["cluster"], topic_groups)
         self._qrels: Qrels | None = None
         self._judged: Content | None = None  # what all judgments say, those of topics that are left out too
         self._contents: dict[str, Content] = {}  # and what runs say
@@ -258,6 +260,10 @@ class BaseExperiment(Reading):
         if not of_pairs and "pair" in asked:
             raise FathomsError("universe: pair is for comparisons; a single run is of no pair (use auto, run or all)")
         return found
+
+    def units(self, topics: Sequence[str]) -> Units | None:
+        """Which of these topics belong together, where that was said."""
+        return Units.among(topics, self.clusters)
 
     def needs_an_order(self, what: str) -> None:
         choices.an_order(self.options.ties, what)

@@ -70,6 +70,15 @@ GroupBy = Annotated[
         heading=WHAT_COUNTS,
     ),
 ]
+Cluster = Annotated[
+    Mapping[str, str] | str | os.PathLike[str] | None,
+    Option(
+        "topics that belong together, such as paraphrases or turns of a conversation: lines `topic<TAB>cluster`, or a "
+        "column of --topic-groups. Intervals and tests then take clusters for what is drawn at random",
+        "FILE|COLUMN",
+        heading=WHAT_COUNTS,
+    ),
+]
 Topics = Annotated[
     choices.Topics,
     Option(
@@ -184,6 +193,7 @@ class ReadingOptions(TypedDict, total=False):
     groups: Groups
     topic_groups: TopicGroups
     group_by: GroupBy
+    cluster: Cluster
     topics: Topics
     ties: Ties
     score_precision: ScorePrecision
@@ -215,6 +225,7 @@ class Reading:
         groups: Groups = None,
         topic_groups: TopicGroups = None,
         group_by: GroupBy = None,
+        cluster: Cluster = None,
         topics: Topics = "all",
         ties: Ties = "trec",
         score_precision: ScorePrecision = None,
@@ -248,6 +259,10 @@ class Reading:
         topic_groups, group_by
             groups of topics, by which `evaluate`, `compare`, `gate` and `report` look too: a dict {topic: group} or
             {topic: {column: group}}, or a file with a topic per line; `group_by` names the columns that count
+        cluster
+            topics that belong together, such as paraphrases or turns of a conversation: a dict {topic: cluster}, a file
+            of lines `topic<TAB>cluster`, or a column of `topic_groups`. Intervals and tests of `evaluate`, `compare`,
+            `rank`, `gate` and `plan` then take clusters for what is drawn at random; a topic of none is one by itself
         topics
             `all` topics of the judgments (a missing one scores 0), or with `intersect` only topics with documents:
             `evaluate` then averages over each run's own topics, other methods over those that any run has

@@ -103,7 +103,8 @@ def run_comparison(
     qrels, means = experiment.qrels, {m: values[m].mean(axis=1) for m in measures}
     made_from, bounds = of_pairs or range_pairs(seen, a, b, ranges == "all", progress)
     notes += left_out(bounds, "compare")
-    plan = TestPlan(names, a, b, test, correction, alpha, alpha, options.seed, options.ties == "expected")
+    units = experiment.units(qrels.topics)
+    plan = TestPlan(names, a, b, test, correction, alpha, alpha, options.seed, options.ties == "expected", units)
     estimates = estimates or estimates_if_quick(seen, draws, labels, to_depth)
     held = {} if estimates is None else pairs_after_judging(estimates, values, plan, level, options.workers)
     explained_by = [m for m in measures if m in bounds and not m.needs_pool] if explain else []
@@ -147,6 +148,7 @@ def run_comparison(
         by_group=by_group,
         estimated_by_group={} if estimates is None or groups is None else estimates.by_group(groups, level),
         baseline=place,
+        clusters=None if units is None else len(units),
     )
 
 
@@ -167,7 +169,8 @@ def _of_group(
     claim about a group is at most alpha, unless nobody wants a correction.
     """
     tests = 1 if plan.correction == "none" else groups
-    plan = replace(plan, alpha=plan.alpha / tests)
+    units = None if plan.units is None else plan.units.of_topics(places)
+    plan = replace(plan, alpha=plan.alpha / tests, units=units)
     here = {m: of[:, places] for m, of in values.items()}
     means = {m: of.mean(axis=1) for m, of in here.items()}
     bounds = ranges.of_topics(np.flatnonzero(places)).of(

@@ -138,6 +138,7 @@ class Comparison(Result):
     by_group: list[Pair] = field(default_factory=list)  # the same pairs on each group of topics, group by group
     estimated_by_group: dict[tuple[str, str, str], tuple[float, float, float]] = field(default_factory=dict)
     baseline: str | None = None  # the run that the others are compared with, if only with that one
+    clusters: int | None = None  # of topics, where these are what is drawn at random
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [tuple(getattr(pair, name) for name in self.columns) for pair in (*self.pairs, *self.by_group)]

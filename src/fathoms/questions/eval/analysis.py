@@ -177,5 +177,5 @@ def run_evaluation(
     if groups is not None:
         notes += groups.notes(scored.qrels.topics)
     depth = experiment.options.universe_depth
-    over_topics = OverTopics(interval, level, experiment.options.seed)
+    over_topics = OverTopics(interval, level, experiment.options.seed, experiment.clusters)
     return Evaluation(measures, scored.runs, by_topic, notes, scored.universe, depth, groups, over_topics)

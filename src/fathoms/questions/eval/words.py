@@ -127,9 +127,11 @@ def interval_sentences(result: Evaluation) -> list[str]:
     how, several = result.over_topics, len(result.runs) > 1
     if not any(result.interval(run.run, measure)[0] is not None for run in result.runs for measure in result.measures):
         return []
+    units = how.units(result.runs[0].topics)
+    drawn = "these topics are" if units is None else f"these {pluralise(len(units), 'cluster')} of topics are"
     overlap = "; overlap does not mean that two runs are equally good" if several else ""
     return [
-        f"Intervals over topics: {how.level * 100:.4g}%, {METHODS[how.method]}, if these topics are a random sample of "
+        f"Intervals over topics: {how.level * 100:.4g}%, {METHODS[how.method]}, if {drawn} a random sample of "
         f"those you care about. They leave out judging{overlap}."
     ]
 

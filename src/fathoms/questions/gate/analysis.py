@@ -87,8 +87,15 @@ def run_gate(
         )
     likely = _likely(seen, estimates, to_depth, labelled=labelled)
     doubts = {m: Doubt.of(m, seen, ranges, estimates, likely.get(m, ()), labelled) for m in seen.measures}
+    units = experiment.units(topics)
+
+    def drawn(measure: Measure, here: Bools) -> Doubt:
+        """The doubt about some topics, by what is drawn at random."""
+        doubt = doubts[measure].of_topics(here)
+        return doubt if units is None else doubt.of_units(units.of_topics(here))
+
     tested = [
-        tested_row(m, group, here, doubts[m].of_topics(here), max_drop, alpha)
+        tested_row(m, group, here, drawn(m, here), max_drop, alpha)
         for m in seen.measures
         for group, here in places.items()
     ]
@@ -101,6 +108,7 @@ def run_gate(
         max_drop=max_drop,
         alpha=alpha,
         topics=len(topics),
+        clusters=None if units is None else len(units),
         notes=seen.notes,
         universe=seen.universe,
         to_judge=[] if open_ is None else _to_judge(experiment, doubts, places, open_),

@@ -51,7 +51,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--judge-first", metavar="FILE", type=Path, help="the documents to judge first, where judging would tell (tsv)"
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "markdown", "junit"))
-    options.add_reading(parser, *options.GROUPS, *options.ORDER, *options.RANGES, *options.READ, *options.WORK)
+    options.add_reading(
+        parser, *options.GROUPS, *options.UNITS, *options.ORDER, *options.RANGES, *options.READ, *options.WORK
+    )
     options.add_talk(parser)
 
 

@@ -32,7 +32,7 @@ def tested_row(measure: Measure, group: str, here: Bools, doubt: Doubt, max_drop
     row = GateRow(
         measure=measure.name,
         group=group,
-        topics=len(diff),
+        topics=int(here.sum()),
         baseline=float(doubt.scores[0].mean()),
         candidate=float(doubt.scores[1].mean()),
         diff=float(diff.mean()),
@@ -110,7 +110,7 @@ def _lacking(tested: Tested, max_drop: float, alpha: float, tests: int) -> _Lack
     from scipy.special import ndtri, stdtrit
 
     row, doubt, here = tested
-    n = row.topics
+    n = len(doubt.differences)
     if n < 2:
         return _Lacking("topics", None)
     drawn = doubt.drawn or (doubt.differences[None, :],)
@@ -134,9 +134,12 @@ def _lacking(tested: Tested, max_drop: float, alpha: float, tests: int) -> _Lack
         return _Lacking("judging", min(needed) if doubt.drawn else row.unjudged)
     if open_ and min(ends) <= -max_drop and max(ends) >= 0:
         return _Lacking("judging", None)  # for a start: no number of topics would tell
-    topics = [variance * n * ((-ndtri(at) + ndtri(SEEN_WITH)) / room) ** 2 for room, at, _ in ways if room > SAME]
+    each = row.topics / n
+    topics = [
+        each * variance * n * ((-ndtri(at) + ndtri(SEEN_WITH)) / room) ** 2 for room, at, _ in ways if room > SAME
+    ]
     fewest = min(topics, default=TOPICS_NAMED + 1.0)
-    return _Lacking("topics", None if fewest > TOPICS_NAMED else max(ceil(fewest), n + 1))
+    return _Lacking("topics", None if fewest > TOPICS_NAMED else max(ceil(fewest), row.topics + 1))
 
 
 def _judgments(change: Floats, room: float, doubtful: float) -> int:

@@ -13,6 +13,7 @@ from fathoms.estimate.estimates import Estimates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.inference.non_inferiority import Sample, lower_end, mixed_p_above, p_above, worst_lower_end, worst_p_above
 from fathoms.inference.paired_tests import paired_differences
+from fathoms.inference.units import Units
 from fathoms.measures.base import Measure
 from fathoms.pairs.difference_ranges import Ranges, pairs_to_depth
 from fathoms.pairs.differences import changes_by_one
@@ -96,6 +97,25 @@ class Doubt:
             point=None if self.point is None else self.point[here],
             ties=(self.ties[0][here], self.ties[1][here]),
             unjudged=self.unjudged[here],
+        )
+
+    def of_units(self, units: Units) -> Doubt:
+        """The same with clusters of topics in place of topics, but for the documents."""
+
+        def totals(values: Floats | None) -> Floats | None:
+            return None if values is None else units.totals(values)
+
+        return replace(
+            self,
+            scores=units.totals(self.scores),
+            differences=units.totals(self.differences),
+            low=totals(self.low),
+            high=totals(self.high),
+            low_over_ties=totals(self.low_over_ties),
+            high_over_ties=totals(self.high_over_ties),
+            drawn=tuple(map(units.totals, self.drawn)),
+            point=totals(self.point),
+            ties=(units.totals(self.ties[0]), units.totals(self.ties[1])),
         )
 
     @property

@@ -83,6 +83,7 @@ class Gate(Result):
     to_judge: list[ToJudge] = field(default_factory=list)  # what would tell most, where judging would tell
     judged_for: str | None = None  # the measure that they are for
     about_estimates: list[str] = field(default_factory=list)
+    clusters: int | None = None  # of topics, where these are what is drawn at random
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [tuple(getattr(row, name) for name in COLUMNS) for row in self.measured]

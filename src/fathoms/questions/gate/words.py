@@ -43,7 +43,7 @@ def headline(gate: Gate) -> str:
             return f"Passes: {gate.candidate} and {gate.baseline} rank the same documents in the same order."
         return (
             f"Passes: {gate.candidate} is not more than {gate.max_drop:g} below {gate.baseline} by {measures}, with "
-            f"{confidence} over topics, {BASES[weakest]}."
+            f"{confidence} over {'topics' if gate.clusters is None else 'clusters of topics'}, {BASES[weakest]}."
         )
     open_ = [row for row in gate.overall if row.outcome == "cannot tell"]
     why = dict.fromkeys(row.reason for row in open_)
@@ -79,11 +79,15 @@ def sentence(gate: Gate, row: GateRow) -> str:
             f"{BASES[row.basis]}; with {level} confidence it is at least {max(-(row.upper or 0.0), 0.0):.4f}.{estimate}"
         )
     if row.lower is None:
-        return f"{named(row)}: cannot tell ({figures}): one topic says nothing about others."
+        return f"{named(row)}: cannot tell ({figures}): {_one(gate)} says nothing about others."
     reach = f"a drop of up to {-row.lower:.4f} cannot be ruled out, where {gate.max_drop:g} is allowed"
     drop = f"no drop is significant{_allowing(row)} ({_tested(gate, row)})"
     about = "" if row.is_fixed or not row.has_range else f" {NOT_THAT_OF_COMPARE}"
     return f"{named(row)}: cannot tell ({figures}): {reach}; but {drop}.{about}{estimate} {_lacking(row)}"
+
+
+def _one(gate: Gate) -> str:
+    return "one topic" if gate.clusters is None else "one cluster of topics"
 
 
 NOT_THAT_OF_COMPARE = "(The p of `compare` asks another question: it takes them as not relevant, and is two-sided.)"
@@ -103,7 +107,8 @@ def _allowing(row: GateRow) -> str:
 
 def _tested(gate: Gate, row: GateRow) -> str:
     name = "p_drop" if len(gate.measured) == 1 else "p_drop_corrected"
-    return f"one-sided t-test, {name} {p_words(row.p_drop_corrected)}"
+    over = "" if gate.clusters is None else f" over {pluralise(gate.clusters, 'cluster')} of topics"
+    return f"one-sided t-test{over}, {name} {p_words(row.p_drop_corrected)}"
 
 
 def _lacking(row: GateRow) -> str:

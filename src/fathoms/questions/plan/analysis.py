@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,8 @@ def run_plan(
     stated = variance is not None or system_variance is not None
     notes: list[str] = []
     scored = experiment.has_qrels and experiment.has_runs and not stated and from_scores is None
+    if experiment.clusters is not None and not scored:
+        raise FathomsError("cluster: is for scores of judgments and runs; a stated variance is that of what is drawn")
     if stated and from_scores is not None:
         raise FathomsError("variance: give either a variance or scores that it is to be measured on")
     if likely and not (experiment.has_qrels and experiment.has_runs):
@@ -80,7 +83,10 @@ def run_plan(
             scores = np.stack([run_scores.scores[measure].score for run_scores in scored_runs.runs])
             logarithms = measure.aggregate == "geometric"  # of which `compare` tests the mean
             scores = np.log(np.maximum(scores, LEAST_AP)) if logarithms else scores
-            topics.append(_from_scores(aims, measure.name, TopicScores(scores), logarithms))
+            units = experiment.units(scored_runs.qrels.topics)
+            drawn = scores if units is None else units.totals(scores)
+            of_measure = _from_scores(aims, measure.name, TopicScores(drawn), logarithms)
+            topics.append(replace(of_measure, topics_each=None if units is None else units.topics_each))
     planner = DepthPlanner(experiment, epsilon, depth, aims.width, level)
     if experiment.has_runs:
         experiment.needs_an_order("plan")

@@ -73,6 +73,12 @@ class TopicPlan:
     pair_range: tuple[float, float] = (0.0, 0.0)  # their differences
     factors: tuple[float, float] = (1.0, 1.0)  # between which the variance lies, by the bootstrap
     logarithms: bool = False  # differences are of mean logarithms, as GMAP's
+    topics_each: float | None = None  # to a cluster, where clusters are drawn and counted in place of topics
+
+    @property
+    def drawn(self) -> str:
+        """What is drawn at random, and counted."""
+        return "topic" if self.topics_each is None else "cluster"
 
     def answer(self, method: str) -> TopicAnswer:
         """The answer of one of the methods: t, resampled, t_mean_variance, t_all_pairs, anova."""

@@ -94,6 +94,7 @@ class Ranking(Result):
     tied: bool = False  # whether some run has documents with equal scores
     to_depth: dict[str, int] = field(default_factory=dict)  # by measure: the rank down to which estimates judge
     about_estimates: list[str] = field(default_factory=list)
+    clusters: int | None = None  # of topics, where these are what is drawn at random
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [standing.row() for standing in self.standings]
@@ -174,14 +175,16 @@ def ranking_of(
     names, options, measures, universe = seen.names, seen.experiment.options, seen.measures, seen.universe
     ranges, bounds = of_pairs
     qrels, notes = seen.experiment.qrels, seen.notes
+    units = seen.experiment.units(qrels.topics)
     standings: list[Standing] = []
     better: dict[str, Bools] = {}
     for m in measures:
         values = seen.values[m]
-        better[m.name] = significantly_better(values, alpha, options.seed)
+        drawn = values if units is None else units.totals(values)
+        better[m.name] = significantly_better(drawn, alpha, options.seed)
         possible = possible_ranks(ranges, bounds[m], values.mean(axis=1)) if m in bounds else None
         estimate = None if estimates is None else estimates.by_measure.get(m)
-        own = own_ranks(values, alpha, options.seed)
+        own = own_ranks(drawn, alpha, options.seed)
         standings += _standings(names, m, values, better[m.name], own, possible, estimate, level, universe)
     ranged = any(standing.rank_low is not None for standing in standings)
     return Ranking(
@@ -198,6 +201,7 @@ def ranking_of(
         bool(seen.documents.tied.any()),
         {} if estimates is None else {m.name: estimate.to_depth for m, estimate in estimates.by_measure.items()},
         [] if estimates is None else calibrated_sentences(estimates, level),
+        None if units is None else len(units),
     )
 
 
