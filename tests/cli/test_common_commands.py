@@ -63,6 +63,8 @@ VALUES = {
     "--corpus-ids": "ids.txt",
     "--train-qrels": "train.txt",
     "--expect-judgments": "0123456789abcdef",
+    "--cluster": "clusters.tsv",
+    "--replicates": "{system}-*",
 }
 GOES_WITH = {
     ("ties", "--ties"): ["--fix", "fixed"],
@@ -148,6 +150,9 @@ PAGES = "\n".join(
 
 # Flags that mean the same everywhere are described once.
 SHARED = {
+    "--subtopics",
+    "--cluster",
+    "--replicates",
     "--lenient",
     "--names",
     "--nonrelevant-grade",

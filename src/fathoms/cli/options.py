@@ -26,7 +26,7 @@ ORDER = ("ties", "score_precision")
 POOL = ("topics", "pooled")
 RANGES = ("bounds", "universe", "universe_depth", *POOL)
 GROUPS = ("topic_groups", "group_by")
-UNITS = ("cluster",)
+UNITS = ("cluster", "replicates")
 WORK = ("workers", "scheduler", "patience", "seed")
 
 

@@ -79,6 +79,15 @@ Cluster = Annotated[
         heading=WHAT_COUNTS,
     ),
 ]
+Replicates = Annotated[
+    Mapping[str, str] | str | os.PathLike[str] | None,
+    Option(
+        "runs that are of one system, such as those of several seeds: lines `run<TAB>system`, or how runs are named, "
+        "as '{system}-seed*'. Systems are compared by the means of their runs; repetitions count as drawn at random",
+        "FILE|RULE",
+        heading=WHAT_COUNTS,
+    ),
+]
 Topics = Annotated[
     choices.Topics,
     Option(
@@ -194,6 +203,7 @@ class ReadingOptions(TypedDict, total=False):
     topic_groups: TopicGroups
     group_by: GroupBy
     cluster: Cluster
+    replicates: Replicates
     topics: Topics
     ties: Ties
     score_precision: ScorePrecision
@@ -226,6 +236,7 @@ class Reading:
         topic_groups: TopicGroups = None,
         group_by: GroupBy = None,
         cluster: Cluster = None,
+        replicates: Replicates = None,
         topics: Topics = "all",
         ties: Ties = "trec",
         score_precision: ScorePrecision = None,
@@ -263,6 +274,11 @@ class Reading:
             topics that belong together, such as paraphrases or turns of a conversation: a dict {topic: cluster}, a file
             of lines `topic<TAB>cluster`, or a column of `topic_groups`. Intervals and tests of `evaluate`, `compare`,
             `rank`, `gate` and `plan` then take clusters for what is drawn at random; a topic of none is one by itself
+        replicates
+            runs that are of one system, such as those of several seeds: a dict {run: system}, a file of lines
+            `run<TAB>system`, or how runs are named, as `{system}-seed*`. `compare`, `rank` and `gate` are then about
+            systems, with topics and repetitions both drawn at random; `evaluate` adds a row for each system, and `plan`
+            says how many runs of each are worth having
         topics
             `all` topics of the judgments (a missing one scores 0), or with `intersect` only topics with documents:
             `evaluate` then averages over each run's own topics, other methods over those that any run has

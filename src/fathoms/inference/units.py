@@ -6,9 +6,9 @@ clusters, n_c of them in cluster c with sum S_c, and m the mean:
 
 - `totals` is (C / n) S_c. For differences: where there is none, sums of clusters are independent and as often on either
   side, whatever their sizes, and tests keep their level. More of anything never makes a total less.
-- `linear` is m + (C / n) (S_c - n_c m), the linear part of the mean as a ratio of sums, for scores, which are not
-  around 0. Each is stretched by what its own cluster took from it, sqrt((1 - 1/C) / (1 - n_c/n)): Bell and McCaffrey (2002),
-  Bias reduction in standard errors for linear regression with multi-stage samples, Survey Methodology 28.
+- `linear` is m + (C / n) (S_c - n_c m), the linear part of the mean as a ratio of sums. For scores, which are not
+  around 0. Each is stretched by what its own cluster took from it, sqrt((1 - 1/C) / (1 - n_c/n)): Bell and McCaffrey
+  (2002), Bias reduction in standard errors for linear regression with multi-stage samples, Survey Methodology 28.
 
 `ratio_interval` is that of a mean of scores by the t-test of totals, which it inverts: Fieller (1954), Some problems in
 interval estimation, JRSS B 16. Where clusters differ in size it covers better than t on linear parts.

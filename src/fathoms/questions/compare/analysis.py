@@ -86,6 +86,23 @@ def run_comparison(
     names, options = list(experiment.runs), experiment.options
     if len(names) < 2:
         raise FathomsError("a comparison needs at least two runs")
+    if experiment.systems is not None and seen is None:
+        from fathoms.questions.compare.repeated import compare_repeated
+
+        if (
+            test != "t"
+            or explain
+            or draws
+            or len(labels)
+            or to_depth is not None
+            or experiment.topic_groups is not None
+        ):
+            raise FathomsError(
+                "replicates: systems are compared by the t-test of topics and repetitions, as judged and on all "
+                "topics; test, explain, draws, labels, to_depth and topic_groups are for single runs"
+            )
+        how: dict[str, Any] = {"correction": correction, "alpha": alpha, "baseline": baseline, "progress": progress}
+        return compare_repeated(experiment, measures, experiment.systems, **how)
     place = None if baseline is None else chosen_run("the baseline", baseline, names)
     a, b = compared(names, place)
     if explain and len(a) * len(measures) > EXPLAINED:

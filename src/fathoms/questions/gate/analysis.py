@@ -34,7 +34,7 @@ from fathoms.pairs.scored_runs import (
 )
 from fathoms.questions.gate.broken import refuse_broken
 from fathoms.questions.gate.decisions import corrected_rows, decided, tested_row
-from fathoms.questions.gate.doubt import A, B, Doubt
+from fathoms.questions.gate.doubt import A, B, Doubt, RepeatedDoubt
 from fathoms.questions.gate.judged_rates import changes_at_judged_rates, labels_cover
 from fathoms.questions.gate.result import Gate, GateRow, ToJudge
 
@@ -58,9 +58,11 @@ def run_gate(
     counts.
     """
     experiment.needs_an_order("a gate")
-    names = list(experiment.runs)
+    systems = experiment.systems
+    names = list(experiment.runs) if systems is None else systems.names
     if len(names) != 2:
-        raise FathomsError(f"a gate has two runs, the baseline and the candidate; found {len(names)}")
+        what = "runs" if systems is None else "systems"
+        raise FathomsError(f"a gate has two {what}, the baseline and the candidate; found {len(names)}")
     no_mean = next((m for m in measures if m.aggregate != "mean"), None)
     if no_mean is not None:
         raise FathomsError(
@@ -68,25 +70,32 @@ def run_gate(
         )
     measures = without_pair(measures)
     labelled = len(labels) > 0 and labels_cover(experiment, measures, labels, to_depth)
-    if not labelled:
+    if systems is not None and (len(labels) or draws or to_depth is not None):
+        raise FathomsError(
+            "replicates: systems of several runs are gated as judged; draws, labels and to_depth are not"
+        )
+    if not labelled and systems is None:
         refuse_broken(experiment, *names)
     universe = Universe(asked_universe(measures), experiment.options.universe_depth)
     seen = observe(experiment, measures, universe, progress)
-    estimates = estimates_if_quick(seen, draws, labels, to_depth)
+    estimates = None if systems is not None else estimates_if_quick(seen, draws, labels, to_depth)
     topics = experiment.qrels.topics
     everywhere = np.ones(len(topics), dtype=bool)
     places = {"all": everywhere}
     if experiment.topic_groups is not None:
         seen.notes.extend(experiment.topic_groups.notes(topics))
         places |= experiment.topic_groups.masks(topics)
-    ranges = seen.ranges(A, B)
     if len(labels) and not labelled:
         seen.notes.append(
             "labels decide only if 90% of the unjudged documents that estimates are about have one, and 20 judged "
             "ones: these do not"
         )
     likely = _likely(seen, estimates, to_depth, labelled=labelled)
-    doubts = {m: Doubt.of(m, seen, ranges, estimates, likely.get(m, ()), labelled) for m in seen.measures}
+    if systems is None:
+        ranges = seen.ranges(A, B)
+        doubts = {m: Doubt.of(m, seen, ranges, estimates, likely.get(m, ()), labelled) for m in seen.measures}
+    else:
+        doubts = {m: RepeatedDoubt.of_runs(seen.values[m], systems) for m in seen.measures}
     units = experiment.units(topics)
 
     def drawn(measure: Measure, here: Bools) -> Doubt:
@@ -109,6 +118,7 @@ def run_gate(
         alpha=alpha,
         topics=len(topics),
         clusters=None if units is None else len(units),
+        repeated=0 if systems is None else len(systems.number),
         notes=seen.notes,
         universe=seen.universe,
         to_judge=[] if open_ is None else _to_judge(experiment, doubts, places, open_),

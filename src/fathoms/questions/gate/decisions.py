@@ -14,7 +14,7 @@ from fathoms.evidence.evidence import Bools, Floats
 from fathoms.inference.names import SEEN_WITH, TOPICS_NAMED
 from fathoms.inference.significance import corrected
 from fathoms.measures.base import Measure
-from fathoms.questions.gate.doubt import Doubt
+from fathoms.questions.gate.doubt import Doubt, RepeatedDoubt
 from fathoms.questions.gate.result import Basis, GateRow, Reason
 
 
@@ -111,7 +111,7 @@ def _lacking(tested: Tested, max_drop: float, alpha: float, tests: int) -> _Lack
 
     row, doubt, here = tested
     n = len(doubt.differences)
-    if n < 2:
+    if n < 2 or isinstance(doubt, RepeatedDoubt):
         return _Lacking("topics", None)
     drawn = doubt.drawn or (doubt.differences[None, :],)
     open_ = not doubt.is_fixed and doubt.low is not None and doubt.high is not None

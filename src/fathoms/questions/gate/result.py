@@ -84,6 +84,7 @@ class Gate(Result):
     judged_for: str | None = None  # the measure that they are for
     about_estimates: list[str] = field(default_factory=list)
     clusters: int | None = None  # of topics, where these are what is drawn at random
+    repeated: int = 0  # runs, where baseline and candidate are systems of several
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [tuple(getattr(row, name) for name in COLUMNS) for row in self.measured]

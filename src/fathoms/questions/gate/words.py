@@ -48,6 +48,7 @@ def headline(gate: Gate) -> str:
     open_ = [row for row in gate.overall if row.outcome == "cannot tell"]
     why = dict.fromkeys(row.reason for row in open_)
     lacking = _names([f"more {NEEDED[reason]}" for reason in why])
+    lacking += " or more runs of each" if gate.repeated else ""
     return f"Cannot tell whether {gate.candidate} is worse than {gate.baseline}: that would take {lacking}."
 
 
@@ -55,7 +56,7 @@ BASES: dict[Basis, str] = {
     "certain": "whatever the unjudged documents are and however ties are broken",
     "likely": "if the unjudged documents are no more relevant than the judged ones at the same ranks",
     "labelled": "if the unjudged documents are as the estimate from the labels says",
-    "as judged": "as judged (nothing is known of the unjudged documents)",
+    "as judged": "as judged (unjudged documents count as not relevant)",
 }
 
 
@@ -83,7 +84,7 @@ def sentence(gate: Gate, row: GateRow) -> str:
     reach = f"a drop of up to {-row.lower:.4f} cannot be ruled out, where {gate.max_drop:g} is allowed"
     drop = f"no drop is significant{_allowing(row)} ({_tested(gate, row)})"
     about = "" if row.is_fixed or not row.has_range else f" {NOT_THAT_OF_COMPARE}"
-    return f"{named(row)}: cannot tell ({figures}): {reach}; but {drop}.{about}{estimate} {_lacking(row)}"
+    return f"{named(row)}: cannot tell ({figures}): {reach}; but {drop}.{about}{estimate} {_lacking(gate, row)}"
 
 
 def _one(gate: Gate) -> str:
@@ -111,7 +112,9 @@ def _tested(gate: Gate, row: GateRow) -> str:
     return f"one-sided t-test{over}, {name} {p_words(row.p_drop_corrected)}"
 
 
-def _lacking(row: GateRow) -> str:
+def _lacking(gate: Gate, row: GateRow) -> str:
+    if gate.repeated:
+        return "More topics or more runs of each would tell more."
     if row.reason == "judging":
         unjudged = pluralise(row.unjudged, "unjudged document")
         if not row.needed:
@@ -163,6 +166,11 @@ def judging_sentences(gate: Gate) -> list[str]:
 
 def range_sentences(gate: Gate) -> list[str]:
     """Over which documents the ranges of differences are."""
+    if gate.repeated:
+        return [
+            f"Baseline and candidate are the means of their runs, {gate.repeated:,} in all: topics and repetitions count as "
+            "doubt, and unjudged documents as not relevant."
+        ]
     if not any(row.has_range for row in gate.measured):
         return []
     unseen, depth = gate.universe.kind, gate.universe.depth

@@ -49,6 +49,8 @@ def of_topics(plan: TopicPlan) -> list[str]:
         sentences.append(_all_systems(plan))
     if plan.width is not None:
         sentences.append(_interval(plan))
+    if plan.repetitions:
+        sentences.append(_repetitions(plan))
     if plan.topics_each is not None:
         sentences.append(f"clusters of topics are counted, which hold {plan.topics_each:.3g} topics each on average.")
     if not plan.runs:
@@ -137,6 +139,20 @@ def _interval(plan: TopicPlan) -> str:
         f"it takes {_topics(plan.topics_for_width, plan)} for the {100 * (1 - plan.alpha):g}% confidence interval of a "
         f"difference{' of logarithms' if plan.logarithms else ''} to be {plan.width:g} wide on average{now}."
     )
+
+
+def _repetitions(plan: TopicPlan) -> str:
+    """How many runs of each system are worth having beside how many topics."""
+    numbers = [
+        f"{_topics(point.topics, plan)} with {pluralise(point.runs, 'run')} of each system"
+        for point in plan.repetitions
+    ]
+    first, last = plan.repetitions[0], plan.repetitions[-1]
+    there = (
+        f"on {pluralise(plan.n_topics or 0, plan.drawn)} a single run of each finds "
+        f"{_size(plan, first.detectable, '.4f')}, and {last.runs} of each one of {last.detectable:.4f}"
+    )
+    return f"repetitions count too: it takes {', '.join(numbers)}; {there}."
 
 
 def _stated(plan: TopicPlan) -> str:

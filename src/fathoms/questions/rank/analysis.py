@@ -95,6 +95,7 @@ class Ranking(Result):
     to_depth: dict[str, int] = field(default_factory=dict)  # by measure: the rank down to which estimates judge
     about_estimates: list[str] = field(default_factory=list)
     clusters: int | None = None  # of topics, where these are what is drawn at random
+    repeated: int = 0  # runs, where those ranked are systems of several
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [standing.row() for standing in self.standings]
@@ -157,6 +158,14 @@ def run_ranking(
     those of `compare`; `alpha` is that of the confidence sets over topics."""
     if len(experiment.runs) < 2:
         raise FathomsError("a ranking needs at least two runs")
+    if experiment.systems is not None:
+        from fathoms.questions.rank.repeated import rank_repeated
+
+        if draws or len(labels) or to_depth is not None:
+            raise FathomsError(
+                "replicates: systems are ranked as judged; draws, labels and to_depth are for single runs"
+            )
+        return rank_repeated(experiment, measures, experiment.systems, alpha=alpha, level=level, progress=progress)
     measures = without_pair(measures)
     seen = observe(
         experiment, measures, Universe(asked_universe(measures), experiment.options.universe_depth), progress

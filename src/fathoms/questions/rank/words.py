@@ -145,6 +145,16 @@ def _sets(result: Ranking) -> str:
         f"Ranks over topics: with {_confidence(result)}, a run's rank over all topics of this kind lies in its own "
         f"interval; the ranks of all runs together lie in wider ones (at once) with the same confidence. {AS_JUDGED}"
         + ("" if result.clusters is None else f" What is drawn at random are {_drawn(result)}.")
+        + _repeated(result)
+    )
+
+
+def _repeated(result: Ranking) -> str:
+    if not result.repeated:
+        return ""
+    return (
+        f" The {result.repeated:,} runs are of {len(result.runs)} systems, each ranked by the mean of its runs, and "
+        "other repetitions count as other topics do."
     )
 
 
