@@ -13,6 +13,7 @@ nothing unjudged that could change a score, all are the p of the paired t-test.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from fathoms.questions.gate.decisions import corrected_rows, decided, tested_row
 from fathoms.questions.gate.doubt import A, B, Doubt, RepeatedDoubt
 from fathoms.questions.gate.judged_rates import changes_at_judged_rates, labels_cover
 from fathoms.questions.gate.result import Gate, GateRow, ToJudge
+from fathoms.questions.gate.sequence import keep_look, next_look
 
 FIRST = 20  # documents to judge first that are listed
 
@@ -48,6 +50,8 @@ def run_gate(
     max_drop: float,
     alpha: float,
     draws: int | None,
+    sequence: Path | None,
+    looks: int,
     labels: Sequence[Any],
     to_depth: int | None,
     progress: Callable[[str], None],
@@ -108,9 +112,11 @@ def run_gate(
         for m in seen.measures
         for group, here in places.items()
     ]
-    rows = [decided(row, max_drop, alpha, len(tested)) for row in corrected_rows(tested)]
+    look = None if sequence is None else next_look(sequence, experiment, alpha, looks)
+    corrected = corrected_rows(tested)
+    rows = [decided(row, max_drop, alpha, alpha if look is None else look.level, len(tested)) for row in corrected]
     open_ = next((row for row in rows if row.outcome == "cannot tell" and row.reason == "judging"), None)
-    return Gate(
+    result = Gate(
         measured=rows,
         baseline=names[0],
         candidate=names[1],
@@ -124,7 +130,12 @@ def run_gate(
         to_judge=[] if open_ is None else _to_judge(experiment, doubts, places, open_),
         judged_for=None if open_ is None else open_.measure,
         about_estimates=[] if estimates is None else calibrated_sentences(estimates, 1 - alpha),
+        look=look,
+        plain_failures=sum(decided(row, max_drop, alpha, alpha, len(tested)).outcome == "fails" for row in corrected),
     )
+    if sequence is not None and look is not None:
+        keep_look(sequence, look, result.outcome, min(row.p_drop_corrected for row in rows))
+    return result
 
 
 def _likely(

@@ -81,15 +81,16 @@ def corrected_rows(tested: Sequence[Tested]) -> list[Tested]:
     ]
 
 
-def decided(tested: Tested, max_drop: float, alpha: float, tests: int) -> GateRow:
+def decided(tested: Tested, max_drop: float, alpha: float, alarm: float, tests: int) -> GateRow:
+    """The outcome: passing has an error of alpha, failing of `alarm`, which is less where looks share alpha."""
     row = tested.row
     if row.same:
         return replace(row, outcome="passes", basis="certain")
     if row.p_beyond < alpha:
         return replace(row, outcome="passes", basis=_basis(row, row.p_beyond_worst < alpha))
-    if row.p_drop_corrected < alpha:
-        return replace(row, outcome="fails", basis=_basis(row, row.p_drop_worst < alpha))
-    lacking = _lacking(tested, max_drop, alpha, tests)
+    if row.p_drop_corrected < alarm:
+        return replace(row, outcome="fails", basis=_basis(row, row.p_drop_worst < alarm))
+    lacking = _lacking(tested, max_drop, alpha, alarm, tests)
     return replace(row, outcome="cannot tell", reason=lacking.reason, needed=lacking.needed)
 
 
@@ -104,7 +105,7 @@ class _Lacking(NamedTuple):
     needed: int | None  # None: nobody can say
 
 
-def _lacking(tested: Tested, max_drop: float, alpha: float, tests: int) -> _Lacking:
+def _lacking(tested: Tested, max_drop: float, alpha: float, alarm: float, tests: int) -> _Lacking:
     """What an open question lacks: judgments, if with all of them it would be told, or if without them no number of
     topics would tell; else topics."""
     from scipy.special import ndtri, stdtrit
@@ -120,7 +121,7 @@ def _lacking(tested: Tested, max_drop: float, alpha: float, tests: int) -> _Lack
     if not doubt.drawn and open_ and doubt.low is not None and doubt.high is not None:
         ends += [float(doubt.low.mean()), float(doubt.high.mean())]
     variance = float(np.mean([differences.var(axis=1, ddof=1).mean() for differences in drawn])) / n
-    level = alpha * row.p_drop / row.p_drop_corrected if row.p_drop_corrected < 1 else alpha / tests
+    level = alarm * row.p_drop / row.p_drop_corrected if row.p_drop_corrected < 1 else alarm / tests
     judging = float(drawn[0].mean(axis=1).std()) if len(drawn[0]) > 1 else 0.0
     # For passing and for failing: how far the mean is from the bound, at which level, and how far judging may take it.
     ways = (

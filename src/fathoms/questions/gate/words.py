@@ -25,7 +25,21 @@ def findings(gate: Gate) -> list[str]:
         *group_sentences(gate),
         *tie_sentences(gate),
         *judging_sentences(gate),
+        *look_sentences(gate),
         *range_sentences(gate),
+    ]
+
+
+def look_sentences(gate: Gate) -> list[str]:
+    """Which look of a sequence this is, and what a gate by itself would have said."""
+    look = gate.look
+    if look is None:
+        return []
+    again = ", at files that were looked at before" if look.again else ""
+    alone = "would fail too" if gate.outcome == "fails" else "would fail" if gate.plain_failures else "would not fail"
+    return [
+        f"Look {look.number} of {look.looks}{again}: alarms are raised at {look.level:.2g}, so that over all of them "
+        f"the chance of a false alarm is at most {look.alpha:g}. A gate by itself, at {look.alpha:g}, {alone} here."
     ]
 
 
@@ -168,8 +182,8 @@ def range_sentences(gate: Gate) -> list[str]:
     """Over which documents the ranges of differences are."""
     if gate.repeated:
         return [
-            f"Baseline and candidate are the means of their runs, {gate.repeated:,} in all: topics and repetitions count as "
-            "doubt, and unjudged documents as not relevant."
+            f"Baseline and candidate are the means of their runs, {gate.repeated:,} in all: topics and repetitions "
+            "count as doubt, and unjudged documents as not relevant."
         ]
     if not any(row.has_range for row in gate.measured):
         return []

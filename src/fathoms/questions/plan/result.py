@@ -205,9 +205,10 @@ def _topic_rows(plan: TopicPlan) -> list[dict[str, Any]]:
             shared = {"systems": systems, "alpha": plan.alpha, "power": power, "topics": point.topics}
             rows.append({"question": "curve", **about, "method": method, **shared, **of_t})
     for of_runs in plan.repetitions:
-        shared = {"systems": 2, "alpha": plan.alpha, "power": plan.power, "topics": of_runs.topics}
         method = f"{of_runs.runs} {'run' if of_runs.runs == 1 else 'runs'} each"
-        rows.append({"question": "repetitions", **about, "method": method, **shared, "detectable": of_runs.detectable})
+        needed: dict[str, Any] = {"topics": of_runs.topics, "detectable": of_runs.detectable}
+        with_power = {"systems": 2, "alpha": plan.alpha, "power": plan.power}
+        rows.append({"question": "repetitions", **about, "method": method, **with_power, **needed})
     if plan.width is not None:
         wanted = {"alpha": plan.alpha, "width": plan.width, "topics": plan.topics_for_width}
         rows.append({"question": "interval", "measure": plan.measure or None, "method": "t", "systems": 2, **wanted})
