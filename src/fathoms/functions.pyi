@@ -127,6 +127,8 @@ def gate(
     max_drop: float = 0.01,
     alpha: float = 0.05,
     draws: int | None = None,
+    sequence: str | os.PathLike[str] | None = None,
+    looks: int = 52,
     labels: Any = (),
     to_depth: int | None = None,
     **options: Unpack[ReadingOptions],

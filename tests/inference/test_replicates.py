@@ -189,5 +189,7 @@ def test_replicates_are_read(tmp_path: Path) -> None:
     assert fm.Experiment(qrels, runs, replicates=str(path)).compare("AP").frame.equals(wanted)
     named = {name: name.partition("-")[0] for name in runs}
     assert fm.Experiment(qrels, runs, replicates=named).compare("AP").frame.equals(wanted)
+    one_letter = fm.Experiment(qrels, runs, replicates="{system}-?").compare("AP").frame
+    assert one_letter.equals(wanted)
     with pytest.raises(fm.FathomsError, match="no two of the 7 runs are of one system"):
         fm.Experiment(qrels, runs, replicates="{system}.seed*")

@@ -655,8 +655,8 @@ def _systems(replicates: Mapping[str, str] | str | os.PathLike[str], runs: Runs)
     """Which system each run is of, by a file, a dict or a rule of how runs are named."""
     of_run: dict[str, str] | None
     if isinstance(replicates, str) and "{system}" in replicates:
-        parts = (re.escape(part).replace(r"\*", ".*") for part in replicates.split("{system}", 1))
-        rule = re.compile("(?P<system>.+?)".join(parts), re.DOTALL)
+        parts = (re.escape(part).replace(r"\*", ".*").replace(r"\?", ".") for part in replicates.split("{system}", 1))
+        rule = re.compile("(?P<system>.+)".join(parts), re.DOTALL)
         of_run = {name: match["system"] for name in runs if (match := rule.fullmatch(name))}
     else:
         of_run = _groups(replicates, runs, "replicates", "system")

@@ -57,7 +57,7 @@ def headline(gate: Gate) -> str:
             return f"Passes: {gate.candidate} and {gate.baseline} rank the same documents in the same order."
         return (
             f"Passes: {gate.candidate} is not more than {gate.max_drop:g} below {gate.baseline} by {measures}, with "
-            f"{confidence} over {'topics' if gate.clusters is None else 'clusters of topics'}, {BASES[weakest]}."
+            f"{confidence} over {'topics' if gate.clusters is None else 'clusters of topics'}, {_basis(gate, weakest)}."
         )
     open_ = [row for row in gate.overall if row.outcome == "cannot tell"]
     why = dict.fromkeys(row.reason for row in open_)
@@ -70,8 +70,12 @@ BASES: dict[Basis, str] = {
     "certain": "whatever the unjudged documents are and however ties are broken",
     "likely": "if the unjudged documents are no more relevant than the judged ones at the same ranks",
     "labelled": "if the unjudged documents are as the estimate from the labels says",
-    "as judged": "as judged (unjudged documents count as not relevant)",
+    "as judged": "as judged (nothing is known of the unjudged documents)",
 }
+
+
+def _basis(gate: Gate, basis: Basis) -> str:
+    return "as judged (unjudged documents count as not relevant)" if gate.repeated else BASES[basis]
 
 
 def sentence(gate: Gate, row: GateRow) -> str:
@@ -86,12 +90,12 @@ def sentence(gate: Gate, row: GateRow) -> str:
     if row.outcome == "passes":
         return (
             f"{named(row)} passes ({figures}): with {level} confidence the mean difference is above {row.lower:+.4f}, "
-            f"{BASES[row.basis]}.{estimate}"
+            f"{_basis(gate, row.basis)}.{estimate}"
         )
     if row.outcome == "fails":
         return (
             f"{named(row)} fails ({figures}): the drop is significant ({_tested(gate, row)}), "
-            f"{BASES[row.basis]}; with {level} confidence it is at least {max(-(row.upper or 0.0), 0.0):.4f}.{estimate}"
+            f"{_basis(gate, row.basis)}; with {level} confidence it is at least {max(-(row.upper or 0.0), 0.0):.4f}.{estimate}"
         )
     if row.lower is None:
         return f"{named(row)}: cannot tell ({figures}): {_one(gate)} says nothing about others."
