@@ -13,7 +13,7 @@ from fathoms.estimate.estimates import Estimates
 from fathoms.estimate.names import LEVEL
 from fathoms.estimate.self_check import interval
 from fathoms.estimate.words import calibrated_sentences
-from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.evidence.evidence import Bools, Floats
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.run_lengths import cut_short, usual_length
 from fathoms.experiment.topics import chosen_run
@@ -32,7 +32,7 @@ from fathoms.pairs.scored_runs import (
     without_pair,
 )
 from fathoms.questions.compare.result import Comparison, GroupedComparison, Pair
-from fathoms.questions.compare.verdicts import TestPlan, pairs_after_judging, tested_pairs, with_unjudged
+from fathoms.questions.compare.verdicts import TestPlan, compared, pairs_after_judging, tested_pairs, with_unjudged
 
 EXPLAINED = 10  # pairs that are explained at once, at most
 
@@ -214,15 +214,6 @@ def _document_names(seen: Observed, explained: Sequence[Fragility]) -> dict[int,
         seen.names[place] for pair_fragility in explained for place in (pair_fragility.a, pair_fragility.b)
     )
     return documents_by_key(seen.documents, list(named), wanted)[0]
-
-
-def compared(names: list[str], baseline: str | None) -> tuple[Ints, Ints]:
-    """The places of A and B in all pairs, or of each other run and the baseline."""
-    if baseline is None:
-        return np.triu_indices(len(names), 1)
-    place = names.index(baseline)
-    others = np.array([i for i in range(len(names)) if i != place])
-    return others, np.full(len(others), place)
 
 
 def _by_run(estimates: Estimates, level: float) -> dict[tuple[str, str], tuple[float, float, float]]:

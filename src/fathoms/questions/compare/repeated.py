@@ -22,6 +22,7 @@ from fathoms.pairs.repetitions import Spread, repeated_scores, spread_sentences,
 from fathoms.pairs.scored_runs import without_pair
 from fathoms.questions.compare.result import Pair
 from fathoms.questions.compare.score_files import ScoreComparison
+from fathoms.questions.compare.verdicts import compared
 from fathoms.questions.compare.words import tested
 
 
@@ -72,8 +73,6 @@ def compare_repeated(
 def _pairs(
     measure: Measure, repeated: Repeated, systems: Systems, correction: Correction, alpha: float, baseline: str | None
 ) -> list[Pair]:
-    from fathoms.questions.compare.analysis import compared
-
     a, b = compared(systems.names, baseline)
     diff, error, _ = repeated.differences(a, b)
     p = repeated.p_values(a, b)

@@ -54,6 +54,15 @@ class TestPlan:
         return 1.0 if self.units is None else self.units.topics_each
 
 
+def compared(names: list[str], baseline: str | None) -> tuple[Ints, Ints]:
+    """The places of A and B in all pairs, or of each other run and the baseline."""
+    if baseline is None:
+        return np.triu_indices(len(names), 1)
+    place = names.index(baseline)
+    others = np.array([i for i in range(len(names)) if i != place])
+    return others, np.full(len(others), place)
+
+
 def pairs_after_judging(
     estimates: Estimates, values: dict[Measure, Floats], plan: TestPlan, level: float, workers: int
 ) -> dict[Measure, Holding]:

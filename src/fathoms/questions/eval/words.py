@@ -138,10 +138,10 @@ def interval_sentences(result: Evaluation) -> list[str]:
 
 def system_sentences(result: Evaluation) -> list[str]:
     """Systems of which there are several runs: their means, and how far their runs are apart."""
-    from fathoms.pairs.repetitions import spread_sentences, spreads_of
-
     if result.systems is None:
         return []
+    from fathoms.pairs.repetitions import spread_sentences, spreads_of
+
     spreads = [
         spread
         for measure, repeated in result.repeated.items()

@@ -93,9 +93,10 @@ def sentence(gate: Gate, row: GateRow) -> str:
             f"{_basis(gate, row.basis)}.{estimate}"
         )
     if row.outcome == "fails":
+        least = max(-(row.upper or 0.0), 0.0)
         return (
             f"{named(row)} fails ({figures}): the drop is significant ({_tested(gate, row)}), "
-            f"{_basis(gate, row.basis)}; with {level} confidence it is at least {max(-(row.upper or 0.0), 0.0):.4f}.{estimate}"
+            f"{_basis(gate, row.basis)}; with {level} confidence it is at least {least:.4f}.{estimate}"
         )
     if row.lower is None:
         return f"{named(row)}: cannot tell ({figures}): {_one(gate)} says nothing about others."

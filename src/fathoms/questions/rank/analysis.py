@@ -23,6 +23,7 @@ from fathoms.estimate.words import calibrated_sentences
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.inference.rank_sets import letters, own_ranks, rank_sets, ranks, significantly_better
+from fathoms.inference.replicates import Systems
 from fathoms.measures.base import Measure
 from fathoms.pairs.difference_ranges import DifferenceRanges, PairRanges, Ranges, Universe, left_out
 from fathoms.pairs.differences import comparable
@@ -35,6 +36,7 @@ from fathoms.pairs.scored_runs import (
     range_pairs,
     without_pair,
 )
+from fathoms.questions.rank.repeated import ranked_systems
 
 if TYPE_CHECKING:
     import polars as pl
@@ -159,13 +161,11 @@ def run_ranking(
     if len(experiment.runs) < 2:
         raise FathomsError("a ranking needs at least two runs")
     if experiment.systems is not None:
-        from fathoms.questions.rank.repeated import rank_repeated
-
         if draws or len(labels) or to_depth is not None:
             raise FathomsError(
                 "replicates: systems are ranked as judged; draws, labels and to_depth are for single runs"
             )
-        return rank_repeated(experiment, measures, experiment.systems, alpha=alpha, level=level, progress=progress)
+        return _ranking_of_systems(experiment, measures, experiment.systems, alpha, level, progress)
     measures = without_pair(measures)
     seen = observe(
         experiment, measures, Universe(asked_universe(measures), experiment.options.universe_depth), progress
@@ -211,6 +211,31 @@ def ranking_of(
         {} if estimates is None else {m.name: estimate.to_depth for m, estimate in estimates.by_measure.items()},
         [] if estimates is None else calibrated_sentences(estimates, level),
         None if units is None else len(units),
+    )
+
+
+def _ranking_of_systems(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
+    systems: Systems,
+    alpha: float,
+    level: float,
+    progress: Callable[[str], None],
+) -> Ranking:
+    """The order of systems of which there are several runs, as judged."""
+    notes: list[str] = []
+    standings: list[Standing] = []
+    better: dict[str, Bools] = {}
+    for by in ranked_systems(experiment, measures, systems, alpha, notes, progress):
+        better[by.measure.name] = by.better
+        standings += _standings(
+            systems.names, by.measure, by.means, by.better, by.own, None, None, level, Universe("pair")
+        )
+    units, topics = experiment.units(experiment.qrels.topics), len(experiment.qrels.topics)
+    return Ranking(
+        *(standings, list(measures), alpha, level, topics, better, systems.names, notes),
+        clusters=None if units is None else len(units),
+        repeated=len(systems.number),
     )
 
 
