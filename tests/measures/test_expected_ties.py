@@ -42,7 +42,7 @@ REFUSED: dict[str, list[list[str]]] = {
     "depth": [["-m", "P", "--depths", "1:3"]],
     "report": [["-o", "report.html"]],
     "judge": [["--session", "new.session"]],
-    "papers": [[paper, "-o", "out"] for paper in ("rm", "gain", "depth", "ties", "rtc")],
+    "papers": [[paper, "-o", "out"] for paper in ("rm", "gain", "depth", "ties", "rtc", "estimates")],
     "pool": [["--depth", "2"]],
     "labels": [["-m", "P@2"]],
     "plan": [["-m", "P@2"]],
