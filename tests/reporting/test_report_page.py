@@ -326,5 +326,5 @@ def test_what_is_one_click_down_opens_by_its_link(opened: Opened) -> None:
     tab = opened.tab
     tab.evaluate("document.querySelectorAll('.closed').forEach(part => { part.open = false; })")
     tab.click("nav a[href='#ties']")
-    tab.locator("#ties table").first.wait_for()
-    assert tab.locator("#pool table").count() == tab.locator("#pool table:not(:visible)").count()
+    tab.locator("#ties > details[open]").wait_for()
+    assert tab.locator("#pool > details[open]").count() == 0

@@ -1,12 +1,12 @@
-"""The first screen of the report: three sentences, and the leaderboard as a picture, each system with its score, how far
-each doubt could move it, and a mark for what may be claimed against the first or a chosen one."""
+"""The first screen of the report: three sentences, and the leaderboard as a picture, each system with its score, how
+far each doubt could move it, and a mark for what may be claimed against the first or a chosen one."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from os.path import commonprefix
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from fathoms.inference.names import CLAIMED, Verdict
@@ -29,6 +29,12 @@ MARKS: dict[Verdict, tuple[str, str]] = {
     "fragile": ("▽", "△"),
     "open": ("·", "·"),
     "tie": ("=", "="),
+}
+DOUBTS = {
+    "all": "any judging",
+    "likely": "judging, likely",
+    "topic": "other topics (95%)",
+    "tied": "any order of ties",
 }
 LEGEND = (
     '<p class="legend"><span><i class="score"></i>score</span><span><i class="tied"></i>ties</span>'
@@ -120,13 +126,7 @@ def _bar(kind: str, low: float | None, high: float | None, top: float) -> str:
 
 
 def _told(run: str, score: float, doubts: dict[str, tuple[float | None, float | None]]) -> str:
-    names = {
-        "all": "any judging",
-        "likely": "judging, likely",
-        "topic": "other topics (95%)",
-        "tied": "any order of ties",
-    }
-    parts = [f"{names[kind]} {low:.4f} to {high:.4f}" for kind, (low, high) in doubts.items() if low is not None]
+    parts = [f"{DOUBTS[kind]} {low:.4f} to {high:.4f}" for kind, (low, high) in doubts.items() if low is not None]
     return "; ".join([f"{run}: {score:.4f}", *parts])
 
 
@@ -141,8 +141,8 @@ def _marks(report: Report, measure: Measure, reference: str) -> dict[str, str]:
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Names without the parts that all begin and end with, as long as a letter stays, and cut in the middle; whole where
-    that would not tell them apart."""
+    """Names without the parts that all begin and end with, as long as a letter stays, and cut in the middle; whole
+    where that would not tell them apart."""
     start, end = (_shared(names, turned) for turned in (False, True))
     for from_, to in ((start, end), (start, 0), (0, end), (0, 0)):
         cut = {name: _cut(name[from_ : len(name) - to]) for name in names}
@@ -156,8 +156,9 @@ def _shared(names: Sequence[str], turned: bool) -> int:
     """How many characters all names begin with (or end with), up to the last one that divides words."""
     if len(names) < 2:
         return 0
-    shared = commonprefix([name[::-1] if turned else name for name in names])
-    whole = re.match(r".*[\W_]", shared)
+    first, *_, last = sorted(name[::-1] if turned else name for name in names)  # what these share, all share
+    shared = takewhile(lambda two: two[0] == two[1], zip(first, last, strict=False))
+    whole = re.match(r".*[\W_]", "".join(letter for letter, _ in shared))
     return len(whole.group()) if whole else 0
 
 

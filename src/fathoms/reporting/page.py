@@ -25,15 +25,8 @@ NO_CHARTS = "Charts are missing: they need the extra <code>report</code>, <code>
 
 
 STYLES = ("page.css", "rankings.css", "topic_lists.css")
-SCRIPTS = (
-    "shared.js",
-    "tables.js",
-    "charts.js",
-    "pairs.js",
-    "topic_lists.js",
-    "board.js",
-    "switch.js",
-)  # in the order they need
+# In the order they need.
+SCRIPTS = ("shared.js", "tables.js", "charts.js", "pairs.js", "topic_lists.js", "board.js", "switch.js")
 
 
 SUMMARY = ("summary", "Summary")
@@ -76,7 +69,7 @@ SECTIONS = (
         "systems",
         "Systems",
         "The systems, their ranges and ranks",
-        "Estimate and likely interval first; then the score, and what is possible.",
+        "Estimates first, then scores and what is possible.",
         lambda report: by_measure(report, sections.systems),
     ),
     Section(

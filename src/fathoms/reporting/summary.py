@@ -90,7 +90,7 @@ def _bar(name: str, title: str, counts: Mapping[str, int]) -> str:
     )
 
 
-LEAD = "Copy a sentence, or the sentence with its evidence, as plain text."
+LEAD = "Sentences to copy, with their evidence."
 
 
 def may_be_written(report: Report, i: int, measure: Measure) -> str:
