@@ -33,6 +33,7 @@ def check(
     *,
     corpus_ids: str | os.PathLike[str] | None = None,
     train_qrels: Any = None,
+    topic_texts: Any = None,
     **options: Unpack[ReadingOptions],
 ) -> Check: ...
 def compare(
@@ -126,6 +127,8 @@ def gate(
     max_drop: float = 0.01,
     alpha: float = 0.05,
     draws: int | None = None,
+    sequence: str | os.PathLike[str] | None = None,
+    looks: int = 52,
     labels: Any = (),
     to_depth: int | None = None,
     **options: Unpack[ReadingOptions],

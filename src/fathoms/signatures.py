@@ -247,6 +247,16 @@ class Questions:
                 from_zero,
             ),
         ] = None,
+        sequence: Annotated[
+            File,
+            Option(
+                "this is one of many looks, such as one a week: FILE keeps them, and all share one chance alpha of a "
+                "false alarm",
+                "FILE",
+                choices.path,
+            ),
+        ] = None,
+        looks: Annotated[int, Option("how many looks --sequence is for", "N", choices.whole_number)] = 52,
         labels: Labels = (),
         to_depth: ToDepth = None,
         progress: Progress = unwatched,
@@ -255,7 +265,8 @@ class Questions:
 
         It passes if with confidence 1 - `alpha` no measure drops by more than `max_drop`, and fails if a drop is
         significant; topics and unjudged documents both count as doubt. `draws`, `labels` and `to_depth` are those of
-        `compare`, for the estimates. The result has `.outcome`, `.exit_code`, `.to_judge`, `.markdown()` and
+        `compare`, for the estimates. With a file as `sequence` this is one of many `looks`, kept there, which share one
+        chance `alpha` of a false alarm. The result has `.outcome`, `.exit_code`, `.to_judge`, `.markdown()` and
         `.junit()`.
         """
 
@@ -619,12 +630,20 @@ class Questions:
                 "FILE",
             ),
         ] = None,
+        topic_texts: Annotated[
+            Any,
+            Option(
+                "texts of the topics, lines `topic<TAB>text` or JSON: finds topics that ask with the same words",
+                "FILE",
+            ),
+        ] = None,
         progress: Progress = unwatched,
     ) -> "Check":
         """Is every file sound? Errors, warnings and notes.
 
         `corpus_ids` names a file of the ids of all documents of the corpus, and `train_qrels` judgments that systems
-        were trained on: what is not in the one, and what is in the other, is found too.
+        were trained on: what is not in the one, and what is in the other, is found too. `topic_texts` are texts of the
+        topics, a file or a dict, of which those with the same words are found.
         """
 
     @answered_by("fathoms.estimate.sample_design:pool_or_sample")

@@ -62,6 +62,8 @@ VALUES = {
     "--corpus-ids": "ids.txt",
     "--train-qrels": "train.txt",
     "--expect-judgments": "0123456789abcdef",
+    "--cluster": "clusters.tsv",
+    "--replicates": "{system}-*",
 }
 GOES_WITH = {
     ("ties", "--ties"): ["--fix", "fixed"],

@@ -73,7 +73,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="write the documents that could reverse a difference to FILE, for `fathoms judge --first`",
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", *PAPER_FORMS))
-    options.add_reading(parser, *options.ORDER, "band", *options.RANGES, *options.GROUPS, *options.READ, *options.WORK)
+    options.add_reading(
+        parser, *options.ORDER, "band", *options.RANGES, *options.GROUPS, *options.UNITS, *options.READ, *options.WORK
+    )
     options.add_talk(parser)
 
 

@@ -147,6 +147,7 @@ class Comparison(Result):
     # By run, measure and group of topics, the runs as given; "all" of them first.
     means: dict[tuple[str, str, str], float] = field(default_factory=dict)
     judged: tuple[float, int] | None = None  # share of the runs' first documents that is judged, and how many these are
+    clusters: int | None = None  # of topics, where these are what is drawn at random
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [tuple(getattr(pair, name) for name in self.columns) for pair in (*self.pairs, *self.by_group)]

@@ -21,8 +21,8 @@ from fathoms.inference.intervals import intervals
 from fathoms.inference.names import Verdict
 from fathoms.inference.paired_tests import effect_interval, effect_size, paired_differences
 from fathoms.inference.significance import CORRECTIONS, TESTS, Correction, Test, p_corrected, p_values
-from fathoms.questions.compare.analysis import compared
 from fathoms.questions.compare.result import Comparison, Pair
+from fathoms.questions.compare.verdicts import compared
 from fathoms.questions.compare.words import tested
 
 if TYPE_CHECKING:

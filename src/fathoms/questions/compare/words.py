@@ -372,9 +372,10 @@ def tested(result: Comparison) -> str:
     """The test, and how it was corrected."""
     test = SIGNIFICANCE_TESTS[result.test]
     pairs = sum(pair.measure == result.pairs[0].measure for pair in result.pairs)  # corrected for together
+    title = test.title + ("" if result.clusters is None else f" over {pluralise(result.clusters, 'cluster')} of topics")
     if test.allows_for_all_pairs or result.correction == "none" or pairs < 2:
-        return test.title
-    return f"{test.title}, {CORRECTION_METHODS[result.correction].title}-corrected"
+        return title
+    return f"{title}, {CORRECTION_METHODS[result.correction].title}-corrected"
 
 
 MEANINGS: dict[Verdict, str] = {

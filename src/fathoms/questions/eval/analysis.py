@@ -26,6 +26,7 @@ from fathoms.experiment.run_scores import (
 )
 from fathoms.experiment.topics import chosen_run
 from fathoms.inference.names import Interval
+from fathoms.inference.replicates import Repeated, Systems
 from fathoms.measures.base import Measure, Scores
 from fathoms.questions.eval.intervals import NO_ENDS, Ends, OverTopics
 from fathoms.questions.eval.words import answers, caption, remarks
@@ -65,6 +66,7 @@ class Evaluation(Result):
     universe_depth: int | None = None  # only those that some run has in its first places
     groups: TopicGroups | None = None
     over_topics: OverTopics = field(default_factory=OverTopics)
+    systems: Systems | None = None  # of which the runs are repetitions
 
     def rows(self) -> Iterable[tuple[Any, ...]]:
         """Rows as in COLUMNS; a run's topics before its groups of topics, and these before its `all`."""
@@ -87,6 +89,33 @@ class Evaluation(Result):
                         yield self._mean_row(run, group, measure, of_groups[measure][group])
             for measure in self.measures:
                 yield self._mean_row(run, "all", measure, run.mean(measure))
+        for measure, repeated in self.repeated.items():
+            yield from self._system_rows(measure, repeated)
+
+    @cached_property
+    def repeated(self) -> dict[Measure, Repeated]:
+        """The scores of systems over repetitions, by measures that take means, where runs are of the same topics."""
+        if self.systems is None or not self.same_topics or len(self.runs[0].topics) < 2:
+            return {}
+        return {
+            measure: Repeated.of(np.stack([run.scores[measure].score for run in self.runs]), self.systems)
+            for measure in self.measures
+            if measure.aggregate == "mean"
+        }
+
+    def _system_rows(self, measure: Measure, repeated: Repeated) -> Iterable[tuple[Any, ...]]:
+        """A row for each system of several runs: the means of its runs' figures, and the interval over topics and
+        repetitions."""
+        assert self.systems is not None
+        lows, highs = repeated.mean_intervals(self.over_topics.level)
+        for system, name in enumerate(self.systems.names):
+            of_runs = [self.runs[run].mean(measure) for run in self.systems.runs(system).tolist()]
+            if len(of_runs) > 1:
+                columns = ([mean[column] for mean in of_runs] for column in Scores.COLUMNS)
+                known = [[value for value in column if value is not None] for column in columns]
+                means = [sum(column) / len(column) if len(column) == len(of_runs) else None for column in known]
+                ends = NO_ENDS if self.over_topics.method == "none" else (float(lows[system]), float(highs[system]))
+                yield (f"{name} ({len(of_runs)} runs)", "all", measure.name, *means, *ends)
 
     @property
     def shown_frame(self) -> pl.DataFrame:
@@ -228,5 +257,7 @@ def run_evaluation(
     if groups is not None:
         notes += groups.notes(scored.qrels.topics)
     depth = experiment.options.universe_depth
-    over_topics = OverTopics(interval, level, experiment.options.seed)
-    return Evaluation(measures, scored.runs, by_topic, notes, scored.universe, depth, groups, over_topics)
+    over_topics = OverTopics(interval, level, experiment.options.seed, experiment.clusters)
+    return Evaluation(
+        *(measures, scored.runs, by_topic, notes, scored.universe, depth, groups, over_topics, experiment.systems)
+    )

@@ -35,7 +35,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "for topics and judging together",
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "trec_eval", *PAPER_FORMS))
-    options.add_reading(parser, *options.ORDER, "band", *options.RANGES, *options.GROUPS, *options.READ, *options.WORK)
+    options.add_reading(
+        parser, *options.ORDER, "band", *options.RANGES, *options.GROUPS, *options.UNITS, *options.READ, *options.WORK
+    )
     options.add_talk(parser)
 
 

@@ -84,10 +84,12 @@ class Evaluator:
         """{measure: (low, high)}: where the mean over all topics like these is with confidence `level`, if these are a
         random sample of them; (None, None) where topics cannot say."""
         checked("method", choices.one_of, MEAN_INTERVALS, method)
-        over_topics = OverTopics(method, checked("level", choices.share, level), self._experiment.options.seed)
-        scores = self._scored(run)[1]
+        seed, level = self._experiment.options.seed, checked("level", choices.share, level)
+        over_topics = OverTopics(method, level, seed, self._experiment.clusters)
+        topics, scores = self._scored(run)
         return {
-            self._names[measure]: over_topics.of_means(of.score[None], measure)[0] for measure, of in scores.items()
+            self._names[measure]: over_topics.of_means(of.score[None], measure, topics)[0]
+            for measure, of in scores.items()
         }
 
     def evaluate_all(self, runs: Any) -> dict[str, dict[str, Values]]:

@@ -57,7 +57,7 @@ def _range(mean: dict[str, float | None]) -> tuple[float, float] | None:
 
 def remarks(result: Evaluation) -> list[str]:
     """What the numbers depend on: unjudged documents, ties, ranks that contradict scores, missing topics."""
-    lines = range_sentences(result) + interval_sentences(result)
+    lines = range_sentences(result) + interval_sentences(result) + system_sentences(result)
     means = [(run.run, measure.name, run.mean(measure)) for run in result.runs for measure in result.measures]
     unjudged, read = sum(run.unjudged for run in result.runs), sum(run.read for run in result.runs)
     if unjudged:
@@ -139,11 +139,27 @@ def interval_sentences(result: Evaluation) -> list[str]:
     how, several = result.over_topics, len(result.runs) > 1
     if not any(result.interval(run.run, measure)[0] is not None for run in result.runs for measure in result.measures):
         return []
+    units = how.units(result.runs[0].topics)
+    drawn = "these topics are" if units is None else f"these {pluralise(len(units), 'cluster')} of topics are"
     overlap = "; overlap does not mean that two runs are equally good" if several else ""
     return [
-        f"Intervals over topics: {how.level * 100:.4g}%, {METHODS[how.method]}, if these topics are a random sample of "
+        f"Intervals over topics: {how.level * 100:.4g}%, {METHODS[how.method]}, if {drawn} a random sample of "
         f"those you care about. They leave out judging{overlap}."
     ]
+
+
+def system_sentences(result: Evaluation) -> list[str]:
+    """Systems of which there are several runs: their means, and how far their runs are apart."""
+    if result.systems is None:
+        return []
+    from fathoms.pairs.repetitions import spread_sentences, spreads_of
+
+    spreads = [
+        spread
+        for measure, repeated in result.repeated.items()
+        for spread in spreads_of(measure, repeated, result.systems)
+    ]
+    return spread_sentences(spreads) if spreads else []
 
 
 def combined_sentences(
