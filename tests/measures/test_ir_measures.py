@@ -221,7 +221,7 @@ def test_pairs_and_estimates_know_no_subtopics() -> None:
     assert pair.diff == pytest.approx(scores[0] - scores[1])
     assert (pair.diff_low, pair.estimate, pair.reversible) == (None, None, None)
     assert experiment.gate("ERR_IA@10").measured[0].has_range is False
-    with pytest.raises(fm.FathomsError, match="which subtopics a document is relevant to"):
+    with pytest.raises(fm.FathomsError, match="which subtopics documents are relevant to"):
         experiment.confidence("ERR_IA@10")
 
 

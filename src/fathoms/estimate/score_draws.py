@@ -79,7 +79,7 @@ def check_drawable(measure: Measure) -> None:
     elif isinstance(measure, infAP):
         why = f"{name} estimates AP from a sample of the judgments; once everything is judged it is AP, so use AP"
     elif measure.needs_subtopics:
-        why = f"{name} depends on which subtopics a document is relevant to, and grades alone are drawn"
+        why = f"{name} has no estimate: it depends on which subtopics documents are relevant to, not on grades alone"
     elif getattr(measure, "judged_only", False):
         why = f"{name} leaves out unjudged documents; once everything is judged none is left, so drop judged_only"
     if why:

@@ -5,7 +5,7 @@ Only subtopics with a relevant document count, as in ndeval. Judgments without s
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -217,7 +217,7 @@ class StRecall(MeanOfMeasure):
         return Success(k=self.k)
 
 
-class Novelty:
+class Novelty(ABC):
     """What a further document on a subtopic is worth, and what a rank."""
 
     k: float | None
