@@ -340,8 +340,8 @@ def types() -> str:
 
 
 if __name__ == "__main__":
-    from refresh import refresh
+    from refresh import refresh_all
 
     PAGE.write_text(page(), encoding="utf-8")
-    refresh(PAGE)
+    refresh_all([PAGE])
     print(PAGE)

@@ -172,6 +172,7 @@ def pool(
     budget: int | None = None,
     per_topic: bool = False,
     prefix_order: PrefixOrder = "file",
+    missing: bool = False,
     sample: int | None = None,
     design: Design | None = None,
     labels: Any = (),

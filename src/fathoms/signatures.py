@@ -229,7 +229,7 @@ class Questions:
         ] = GATE_MEASURES,
         *,
         max_drop: Annotated[
-            float, Option("how much a measure may drop, on its own scale", "D", choices.finite_from_zero)
+            float, Option("how much a measure may drop, on its own scale; 2%% is 0.02", "D", choices.drop)
         ] = 0.01,
         alpha: Annotated[
             float,
@@ -657,6 +657,7 @@ class Questions:
             choices.PrefixOrder,
             Option("which documents of one depth come first: those first in the qrels (or by id), or a seeded shuffle"),
         ] = "file",
+        missing: Annotated[bool, Option("with --qrels: what is still unjudged in the pool of all runs")] = False,
         sample: Annotated[
             int | None, Option("N documents drawn at random (from --depth, or from all)", "N", choices.whole_number)
         ] = None,
@@ -680,7 +681,8 @@ class Questions:
     ) -> "PooledDocuments | SampledDocuments":
         """The documents in the top `depth` of the contributing runs, or the first `budget` of them, to be judged.
 
-        Where the experiment has judgments, the result's `.qrels` are those that such a pool would have had.
+        Where the experiment has judgments, the result's `.qrels` are those that such a pool would have had; with
+        `missing` its rows are the documents that nobody has judged, of all runs unless `pooled` names some.
 
         With `sample`, so many documents drawn at random from that pool (from all documents without `depth`), in all or
         per topic. `design` is `uniform` (the default), `depth`, `score` or `probe`; `labels` help the last two. The

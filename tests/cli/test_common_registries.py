@@ -71,16 +71,16 @@ REGISTRIES = {
     "gain models": Registry(
         GAIN_MODELS,
         ("GAIN_MODELS in estimate/names.py", fathoms.estimate.names.GAIN_MODELS),
-        ("predict-methods.md", "method"),
+        ("predict.md", "method"),
         ("predict", "--method"),
     ),
     "relevance models": Registry(
         RELEVANCE_MODELS,
         ("RELEVANCE_MODELS in estimate/names.py", fathoms.estimate.names.RELEVANCE_MODELS),
-        ("predict-methods.md", "method"),
+        ("predict.md", "method"),
         ("predict", "--method"),
     ),
-    "features": Registry(FEATURES, None, ("predict-methods.md", "feature"), None),
+    "features": Registry(FEATURES, None, ("predict.md", "feature"), None),
     "significance tests": Registry(
         SIGNIFICANCE_TESTS,
         ("TESTS in inference/names.py", fathoms.inference.names.TESTS),

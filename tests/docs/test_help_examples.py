@@ -67,6 +67,8 @@ def make(folder: Path) -> None:
         for path, name_of_run in zip(old, RUNS, strict=True):
             text = re.sub(rf"^{path.stem}\b", name_of_run, text, flags=re.M)
         (folder / name).write_text(text)
+    for name, copied in (("mine", "bm25"), ("baseline", "b")):
+        shutil.copy(folder / f"{copied}.run", folder / f"{name}.run")
     run = (folder / "bm25.run").read_text()
     qrels = (folder / "qrels.txt").read_text().splitlines()
     judged = [line.split() for line in qrels]

@@ -33,10 +33,10 @@ def result(made: Collection) -> Study:
     return study(exp, EstimatesSettings(["P@10", "AP"], CHOSEN))
 
 
-def pooled_to(made: Collection, depth: int) -> dict[str, dict[str, int]]:
+def pooled_to(made: Collection, depth: int) -> dict[str, dict[str, float]]:
     """Judgments of documents that a contributing run has at that depth, by a loop."""
     known = fm.read_qrels(made.qrels).to_dict()
-    kept: dict[str, dict[str, int]] = {topic: {} for topic in known}
+    kept: dict[str, dict[str, float]] = {topic: {} for topic in known}
     for run in made.pooled:
         for topic, scores in fm.read_runs({run: made.runs[run]})[run].to_dict().items():
             for document in sorted(sorted(scores, reverse=True), key=lambda d: -scores[d])[:depth]:

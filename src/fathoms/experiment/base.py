@@ -25,7 +25,7 @@ from fathoms.base.options import parameters
 from fathoms.base.parallel import parallel_map, set_patience
 from fathoms.base.provenance import Provenance, plain
 from fathoms.base.text import pluralise
-from fathoms.data.file_names import stem
+from fathoms.data.file_names import run_named, stem
 from fathoms.data.fingerprint import Content, content_of_qrels, content_of_run
 from fathoms.data.formats import registry
 from fathoms.data.qrels import Qrels, read_qrels
@@ -641,7 +641,7 @@ def _pooled_names(
         pooled = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     elif not isinstance(pooled, Iterable):
         raise FathomsError(f"pooled: expected names of runs, or a file that lists them, found {pooled!r}")
-    chosen = tuple(name if name in runs else stem(name) for name in map(str, pooled))
+    chosen = tuple(run_named(name, runs) or stem(name) for name in map(str, pooled))
     if not chosen:
         raise InputError("names no run; expected the contributing runs, one per line", source or "pooled")
     absent = [name for name in chosen if name not in runs]
@@ -685,7 +685,7 @@ def _groups(
         parts = [part.strip() for part in line.split("\t")]
         if len(parts) != 2 or not all(parts):
             raise InputError(f"expected `run<TAB>{of}`, found {line!r}", str(path), number)
-        name = parts[0] if parts[0] in runs else stem(parts[0])
+        name = run_named(parts[0], runs) or stem(parts[0])
         if found.setdefault(name, parts[1]) != parts[1]:
             raise InputError(f"run {name} has two {of}s, {found[name]!r} and {parts[1]!r}", str(path), number)
     if not found.keys() & set(runs):

@@ -34,6 +34,7 @@ from fathoms.pairs.scored_runs import (
 from fathoms.questions.compare.result import Comparison, GroupedComparison, Pair
 from fathoms.questions.compare.verdicts import TestPlan, compared, pairs_after_judging, tested_pairs, with_unjudged
 
+FIRST = 10  # documents of which the share judged is told, where measures have no cut-off
 EXPLAINED = 10  # pairs that are explained at once, at most
 
 
@@ -139,6 +140,7 @@ def run_comparison(
         [pair_fragility for m in measures for pair_fragility in fragilities.get(m, [None] * len(a))] if explain else []
     )
     groups, by_group = experiment.topic_groups, list[Pair]()
+    masks: dict[str, Bools] = {}
     if groups is not None:
         notes += groups.notes(qrels.topics)
         masks = groups.masks(qrels.topics)
@@ -165,8 +167,27 @@ def run_comparison(
         by_group=by_group,
         estimated_by_group={} if estimates is None or groups is None else estimates.by_group(groups, level),
         baseline=place,
+        means={
+            (name, m.name, group): float(np.exp(mean)) if m.aggregate == "geometric" else mean
+            for group, of_group in {"all": means, **_group_means(values, masks)}.items()
+            for m in measures
+            for name, mean in zip(names, of_group[m].tolist(), strict=True)
+        },
+        judged=_judged_share(seen),
         clusters=None if units is None else len(units),
     )
+
+
+def _group_means(values: dict[Measure, Floats], masks: dict[str, Bools]) -> dict[str, dict[Measure, Floats]]:
+    return {group: {m: of[:, here].mean(axis=1) for m, of in values.items()} for group, here in masks.items()}
+
+
+def _judged_share(seen: Observed) -> tuple[float, int]:
+    """Of the documents down to the deepest cut-off, or of the first ten where there is none: how many are judged."""
+    depth = max((int(m.k) for m in seen.measures if m.k is not None and m.cutoff != "recall"), default=FIRST)
+    place = seen.documents.place[:, :, :depth]
+    there = place >= 0
+    return float(seen.documents.judged[place[there]].mean()) if there.any() else 0.0, depth
 
 
 def _of_group(

@@ -103,12 +103,14 @@ def comparison_of_scores(
     baseline = None if baseline is None else chosen_run("the baseline", baseline, runs)
     notes: list[str] = []
     pairs: list[Pair] = []
+    means: dict[tuple[str, str, str], float] = {}
     n_topics = 0
     for measure in chosen_measures(measures, table):
         values, topics = topic_block(table.filter(pl.col("measure") == measure), measure, runs, notes)
         n_topics = max(n_topics, len(topics))
+        means |= {(run, measure, "all"): mean for run, mean in zip(runs, values.mean(axis=1).tolist(), strict=True)}
         pairs += _pairs(measure, runs, values, test, correction, alpha, baseline, seed)
-    return ScoreComparison(pairs, alpha, test, correction, n_topics, notes, baseline=baseline)
+    return ScoreComparison(pairs, alpha, test, correction, n_topics, notes, baseline=baseline, means=means)
 
 
 def _pairs(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fathoms.base.text import pluralise, up_to
 from fathoms.base.tolerances import SAME
+from fathoms.version import __version__
 
 if TYPE_CHECKING:
     from fathoms.measures.base import Measure
@@ -93,6 +94,17 @@ def remarks(result: Evaluation) -> list[str]:
     if missing:
         lines.append(f"Topics: {missing} of {len(result.runs)} runs lack topics of the qrels.")
     return lines
+
+
+def caption(result: Evaluation) -> list[str]:
+    """What stands above a paper's table of the scores."""
+    topics = [len(run.topics) for run in result.runs]
+    of = pluralise(max(topics), "topic") if min(topics) == max(topics) else f"{min(topics):,} to {max(topics):,} topics"
+    unjudged, read = sum(run.unjudged for run in result.runs), sum(run.read for run in result.runs)
+    lines = [f"Means over {of}" + ("; best in bold, second underlined." if len(result.runs) > 1 else ".")]
+    if read:
+        lines.append(f"{1 - unjudged / read:.1%} of the documents read are judged; the others count as not relevant.")
+    return [*lines, f"fathoms {__version__}."]
 
 
 def group_sentences(result: Evaluation, measure: Measure) -> list[str]:
