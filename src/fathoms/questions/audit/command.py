@@ -31,7 +31,7 @@ MORE = """more examples:
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
     options.add_question(parser, "audit")
-    options.add_reading(parser, "groups", *options.POOL, *options.ORDER, *options.READ, *options.WORK)
+    options.add_reading(parser, "groups", *options.POOL, *options.ORDER, *options.READ_SUBTOPICS, *options.WORK)
     options.add_output(parser, ("table", "tsv", "json"))
     options.add_talk(parser)
 
