@@ -35,7 +35,8 @@ from fathoms.estimate.backtest_fit import (
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.grades import GradeModel, fit_grades
 from fathoms.estimate.names import DRAWS, LEVEL
-from fathoms.estimate.probabilities import label_columns
+from fathoms.estimate.probabilities import label_values, scaled
+from fathoms.estimate.sampling_frame import SamplingFrame, drawn_elsewhere, sampling_frame
 from fathoms.estimate.score_draws import check_drawable
 from fathoms.estimate.scoring import Judging
 from fathoms.estimate.self_check import SelfCheck, aggregated, interval, self_check
@@ -50,14 +51,12 @@ BACKTEST_DRAWS = 60
 USUAL_POOL = 100  # depth to which collections are judged for measures that need all relevant documents
 READ = 0.99  # of a measure's weight: the depth that it suggests
 PIECES = 4  # of the draws, for workers
-SEVERAL = 5  # runs that show whether what is judged is a random sample
-FIRST, EVEN, NEARLY = 10, 1.25, 0.02  # ranks; how much more of them may be judged than of others in a random sample
 
 
-def suggested_depth(measure: Measure, pool: AssumedPool, longest: int) -> int:
+def suggested_depth(measure: Measure, pool: AssumedPool, longest: int, as_deep: bool = False) -> int:
     """How deep judging is thought to go where nobody says so: as deep as the pool, and as the measure reads; for
     measures that depend on all relevant documents at least 100, the usual depth of a pool."""
-    depth = USUAL_POOL
+    depth = longest if as_deep else USUAL_POOL
     if measure.based_on == "utility":
         if measure.k is not None:
             depth = int(measure.k)
@@ -203,13 +202,18 @@ def run_estimates(
         raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
     pool, notes = experiment.pool_assumed(), list[str]()
     contributing = np.isin(names, pool.names)
-    depths = {m: to_depth or suggested_depth(m, pool, found.depth) for m in measures}
     levels = distinct(np.append(qrels.levels, qrels.max_grade))
-    scaled = label_columns(tables, found, codes >= JUDGED, notes)
+    values = label_values(tables, found, codes >= JUDGED, notes)
+    frame = None
+    if not pool.known:
+        frame = sampling_frame(found, None if values is None else ~np.isnan(values).all(axis=1))
+    longest = found.depth if frame is None else frame.depth
+    depths = {m: to_depth or suggested_depth(m, pool, longest, as_deep=frame is not None) for m in measures}
     deepest = max(depths.values())
-    documents = documents_of(found, codes, contributing, deepest, levels, scaled)
+    inside = None if frame is None or to_depth is not None else frame.inside
+    documents = documents_of(found, codes, contributing, deepest, levels, scaled(values), inside, frame is not None)
     work = _Work(
-        experiment, found, documents, pool, contributing, judged_elsewhere(experiment, documents, levels), deepest
+        experiment, found, documents, pool, contributing, judged_elsewhere(experiment, documents, levels), deepest, frame
     )
     given = list(experiment.runs)
     scores, _ = experiment.scored(measures, [])
@@ -240,6 +244,7 @@ class _Work:
     contributing: Bools
     elsewhere: Ints
     to_depth: int  # the greatest
+    frame: SamplingFrame | None = None  # what the judged documents are a random sample of
 
     @property
     def seed(self) -> int:
@@ -271,16 +276,13 @@ class _Work:
     @cached_property
     def selection(self) -> Selection:
         """How the judged documents were chosen: backtests follow the pool, or there is none to follow."""
+        if self.frame is not None:
+            return SAMPLED
         followed = all(one.depth for one in self.hidden) if self.hidden else self.pool_depth > 0
         if followed and self.contributing.sum() > 1:  # one run may look pooled for what others had judged
             beyond = self.documents.pooled > self.pool_depth
             beyond &= self.documents.reach <= self.to_depth
             return pooled_with_others(float(self.documents.judged[beyond].mean()) if beyond.any() else 0.0)
-        # A few runs may be judged evenly by chance, or because they are poor.
-        told = self.documents.labels.shape[1] > 0 or self.documents.n_runs >= SEVERAL
-        first, deeper = _judged_shares(self.found, self.documents)
-        if told and first <= EVEN * deeper + NEARLY:
-            return SAMPLED
         elsewhere = self.elsewhere.sum()
         return selected(float(elsewhere / (elsewhere + self.documents.judged.sum())))
 
@@ -288,6 +290,8 @@ class _Work:
         documents = self.documents
         if not len(self.open):
             return self._unchanged(depths, draws)
+        if self.frame is not None:
+            return self._of_sample(depths, draws)
         known = np.flatnonzero(documents.judged)
         target = Hiding("what is unjudged", known, self.open, self.pool_depth, is_target=True)
         trials = [*self.hidden, target]
@@ -325,6 +329,27 @@ class _Work:
                 drawn = np.where(predicted.fixed, predicted.score, check.margins(drawn))
             estimates[measure] = Estimate(
                 measure, depths[measure], drawn, point, predicted.score, calibration, check=check
+            )
+        return estimates
+
+    def _of_sample(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
+        """From a random sample: the model as it is."""
+        known = np.flatnonzero(self.documents.judged)
+        target = Hiding("what was not drawn", known, self.open, 0, is_target=True)
+        model = fit_grades(self.documents, known, self.seed)
+        measures = list(depths)
+
+        def score(piece: tuple[int, range]) -> list[tuple[Floats, Floats]]:
+            return self._scores(measures, depths, target, model, None, piece[1], draws)
+
+        parts = self._map(score, _pieces(0, draws))
+        now = self._judging(target, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
+        none = calibrate([], SAMPLED)
+        estimates = {}
+        for place, measure in enumerate(measures):
+            drawn = np.concatenate([part[place][0] for part in parts])
+            estimates[measure] = Estimate(
+                measure, depths[measure], drawn, drawn.mean(axis=0), now[measure][0][0], none
             )
         return estimates
 
@@ -368,7 +393,7 @@ class _Work:
         depths: dict[Measure, int],
         trial: Hiding,
         model: GradeModel,
-        drift: Drift,
+        drift: Drift | None,
         part: range,
         draws: int,
     ) -> list[tuple[Floats, Floats]]:
@@ -376,13 +401,17 @@ class _Work:
         documents, seed = self.documents, self.seed
         n = draws if trial.is_target else BACKTEST_DRAWS
         sampler = replace(model, documents=documents).sampler(trial.hidden, n, seed, part)
-        levels = sampler.levels(drift.shifts(documents, trial.hidden, trial.depth, seed, part))
+        levels = sampler.levels(drift and drift.shifts(documents, trial.hidden, trial.depth, seed, part))
+        more = None
+        if self.frame is not None:
+            relevant = np.bincount(documents.topic, documents.level > 0, documents.n_topics)
+            more = drawn_elsewhere(self.elsewhere, relevant, self.frame.rate, seed, part)
         found: dict[Measure, tuple[Floats, Floats]] = {}
         for depth in sorted(set(depths.values())):
             use = self._open(trial, depth)
             here = [m for m in measures if depths[m] == depth]
             judging = self._judging(trial, trial.hidden[use])
-            for m, (scores, ideal_alone) in judging.scores(here, levels[:, use]).items():
+            for m, (scores, ideal_alone) in judging.scores(here, levels[:, use], more).items():
                 found[m] = (scores, ideal_alone.sum(axis=0))
         return [found[m] for m in measures]
 
@@ -416,19 +445,6 @@ class _Work:
         levels = self.documents.level[trial.hidden].astype(np.int16)[None, :]
         scores = self._judging(trial, trial.hidden).scores(measures, levels)
         return {m: scores[m][0][0] for m in measures}
-
-
-def _judged_shares(found: Candidates, documents: Documents) -> tuple[float, float]:
-    """The share of the documents in the first ranks of the runs that is judged, and of deeper ones."""
-    judged = np.zeros(len(found) + 1, dtype=bool)
-    judged[documents.number[documents.judged]] = True
-    deepest = int((found.place >= 0).any(axis=(0, 1)).sum())
-    first = min(FIRST, max(1, deepest // 2))
-    shares = []
-    for place in (found.place[:, :, :first], found.place[:, :, first:]):
-        retrieved = place >= 0
-        shares.append(float(judged[place[retrieved]].mean()) if retrieved.any() else 0.0)
-    return shares[0], shares[1]
 
 
 def _none(draws: int, documents: int) -> NDArray[np.int16]:

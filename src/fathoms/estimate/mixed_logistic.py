@@ -44,6 +44,12 @@ class MixedFit:
     coupling: Floats  # [T, q, P]: how a topic's effects follow the coefficients
     own: Floats  # [T, q, q]: covariance of a topic's effects, given the coefficients
 
+    def logit_variance(self, X: Floats, Z: Floats, topic: Ints) -> Floats:
+        """Of x'b + z'u over the posterior, one a document."""
+        along = X - np.einsum("nj,njp->np", Z, self.coupling[topic])
+        of_shared = ((along @ self.shared) * along).sum(axis=1)
+        return np.asarray(of_shared + np.einsum("nj,njk,nk->n", Z, self.own[topic], Z))
+
     def samples(self, n: int, rng: np.random.Generator, draws: range | None = None) -> tuple[Floats, Floats]:
         """Coefficients [draw, P] and effects [draw, T, q] of n draws, or of some of them."""
         part = slice(None) if draws is None else slice(draws.start, draws.stop)
