@@ -42,6 +42,7 @@ SHARES = (0.05, 0.1, 0.25, 0.5)
 POOLS = (2, 5, 10)
 ONE_BY_ONE = ("umbrela-gpt4", "exam-graded", "binary-gpt4o", "binary-llama32")
 NEAR, LEVEL = 1e-6, 0.95
+N_RUNS = int(os.environ.get("N_RUNS", 12))
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def dl20(folder: Path, half: str, n: int, rng: np.random.Generator, quick: bool)
     none, each = {"none": ()}, {one: (str(path),) for one, path in paths.items()}
     every = {"all four": tuple(map(str, paths.values()))}
     for case in range(n):
-        runs = fm.read_runs([str(honest[i]) for i in np.sort(rng.permutation(len(honest))[:12])])
+        runs = fm.read_runs([str(honest[i]) for i in np.sort(rng.permutation(len(honest))[:N_RUNS])])
         labels = none | ({"umbrela-gpt4": each["umbrela-gpt4"]} if quick else each) | every
         yield from random_parts("dl20", truth, runs, labels, rng, SHARES[1:3] if quick else SHARES)
         if quick:

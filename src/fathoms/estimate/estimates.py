@@ -34,6 +34,8 @@ from fathoms.estimate.backtest_fit import (
 )
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.grades import GradeModel, fit_grades
+from fathoms.estimate.half_samples import DRAWS as HALF_DRAWS
+from fathoms.estimate.half_samples import SamplePart, bias, halves, moved, widening
 from fathoms.estimate.names import DRAWS, LEVEL
 from fathoms.estimate.probabilities import label_values, scaled
 from fathoms.estimate.sampling_frame import SamplingFrame, drawn_elsewhere, sampling_frame
@@ -79,6 +81,7 @@ class Estimate:
     low: Floats | None = None  # [run, topic], the possible range
     high: Floats | None = None
     check: SelfCheck | None = None  # None: no hidden part moves a score
+    wider: bool = False  # documents that no run has are estimated too, so that no range of the runs' own bounds it
 
     @property
     def method(self) -> str:
@@ -107,7 +110,7 @@ class Estimate:
         if scores[0].low is None or scores[0].high is None:
             return replace(moved, score=exact)
         low, high = (np.stack([getattr(one, end) for one in scores]) for end in ("low", "high"))
-        if self.measure.range_is == "approximate" or getattr(self.measure, "universe", "auto") == "run":
+        if self.wider or self.measure.range_is == "approximate" or getattr(self.measure, "universe", "auto") == "run":
             return replace(moved, score=exact, low=low, high=high)  # which is no bound on what is estimated
         return replace(
             moved,
@@ -291,7 +294,7 @@ class _Work:
         if not len(self.open):
             return self._unchanged(depths, draws)
         if self.frame is not None:
-            return self._of_sample(depths, draws)
+            return self._of_sample(self.frame, depths, draws)
         known = np.flatnonzero(documents.judged)
         target = Hiding("what is unjudged", known, self.open, self.pool_depth, is_target=True)
         trials = [*self.hidden, target]
@@ -332,31 +335,69 @@ class _Work:
             )
         return estimates
 
-    def _of_sample(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
-        """From a random sample: the model as it is."""
-        known = np.flatnonzero(self.documents.judged)
-        target = Hiding("what was not drawn", known, self.open, 0, is_target=True)
-        model = fit_grades(self.documents, known, self.seed)
-        measures = list(depths)
+    def _of_sample(self, frame: SamplingFrame, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
+        """From a random sample: the model as it is, less the bias that halves of the sample show."""
+        documents, measures = self.documents, list(depths)
+        known = np.flatnonzero(documents.judged)
+        whole = SamplePart(known, self.open, self.elsewhere, frame.rate)
+        parts = [*halves(documents, self.elsewhere, frame.rate, self.seed), whole]
+        model = fit_grades(documents, known, self.seed)
+        refitted = self._map(lambda part: fit_grades(documents, part.known, self.seed, model), parts[:-1])
+        models = [*refitted, model]
 
-        def score(piece: tuple[int, range]) -> list[tuple[Floats, Floats]]:
-            return self._scores(measures, depths, target, model, None, piece[1], draws)
+        def score(piece: tuple[int, range]) -> list[Floats]:
+            place, some = piece
+            n = draws if place == len(parts) - 1 else HALF_DRAWS
+            return self._sample_scores(depths, parts[place], models[place], n, some)
 
-        parts = self._map(score, _pieces(0, draws))
-        now = self._judging(target, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
+        pieces = _pieces(len(parts) - 1, draws, HALF_DRAWS)
+        scored = self._map(score, pieces)
+        now = self._judging(known, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
         none = calibrate([], SAMPLED)
         estimates = {}
         for place, measure in enumerate(measures):
-            drawn = np.concatenate([part[place][0] for part in parts])
+            of_parts = [
+                np.concatenate([one[place] for (at, _), one in zip(pieces, scored, strict=True) if at == part])
+                for part in range(len(parts))
+            ]
+            drawn = of_parts[-1]
+            of_halves = np.stack([of_part.mean(axis=(0, 2)) for of_part in of_parts[:-1]])
+            of_halves = of_halves.reshape(-1, 2, drawn.shape[1])
+            shift = np.zeros(drawn.shape[1])
+            if measure.based_on == "recall":  # others have no divisor that few judgments say little of
+                shift = -bias(drawn.mean(axis=(0, 2)), of_halves, frame.rate)
+            drawn = moved(drawn, shift, widening(drawn.mean(axis=2), of_halves, frame.rate))
             estimates[measure] = Estimate(
-                measure, depths[measure], drawn, drawn.mean(axis=0), now[measure][0][0], none
+                measure,
+                depths[measure],
+                drawn,
+                drawn.mean(axis=0),
+                now[measure][0][0],
+                none,
+                wider=bool(self.elsewhere[:, 1:].any()) and measure.based_on != "utility",
             )
         return estimates
+
+    def _sample_scores(
+        self, depths: dict[Measure, int], part: SamplePart, model: GradeModel, n: int, draws: range
+    ) -> list[Floats]:
+        """For each measure scores of some of n draws."""
+        documents = self.documents
+        levels = model.sampler(part.open, n, self.seed, draws).levels()
+        relevant = np.bincount(documents.topic[part.known], documents.level[part.known] > 0, documents.n_topics)
+        more = drawn_elsewhere(part.elsewhere, relevant, part.rate, self.seed, draws)
+        found: dict[Measure, Floats] = {}
+        for depth in sorted(set(depths.values())):
+            use = (documents.reach[part.open] <= depth) | documents.judged[part.open]
+            here = [m for m in depths if depths[m] == depth]
+            scores = self._judging(part.known, part.open[use], part.elsewhere).scores(here, levels[:, use], more)
+            found |= {m: of_draws for m, (of_draws, _) in scores.items()}
+        return [found[m] for m in depths]
 
     def _unchanged(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
         """Everything is judged: the scores."""
         known = np.flatnonzero(self.documents.judged)
-        scores = self._judging(Hiding("nothing", known, self.open, 0, is_target=True), self.open).scores(
+        scores = self._judging(known, self.open).scores(
             list(depths), _none(1, 0)
         )
         none = calibrate([])
@@ -373,13 +414,13 @@ class _Work:
         # Only what was learnt goes from one process to another.
         return replace(model, documents=_NOWHERE), model.first_logits(trial.hidden)
 
-    def _judging(self, trial: Hiding, open_: Ints) -> Judging:
-        elsewhere = self.elsewhere.copy()
+    def _judging(self, known: Ints, open_: Ints, elsewhere: Ints | None = None) -> Judging:
+        elsewhere = (self.elsewhere if elsewhere is None else elsewhere).copy()
         # Deeper documents are taken as not relevant.
         beyond = np.bincount(self.found.topic, minlength=len(elsewhere))
         beyond -= np.bincount(self.documents.topic, minlength=len(elsewhere))
         elsewhere[:, 0] += beyond
-        return Judging(self.found, self.documents, trial.known, open_, elsewhere, self.experiment.qrels.max_grade)
+        return Judging(self.found, self.documents, known, open_, elsewhere, self.experiment.qrels.max_grade)
 
     def _open(self, trial: Hiding, depth: int) -> Bools:
         """Which of a trial's hidden documents a measure's target reaches: in backtests all."""
@@ -393,7 +434,7 @@ class _Work:
         depths: dict[Measure, int],
         trial: Hiding,
         model: GradeModel,
-        drift: Drift | None,
+        drift: Drift,
         part: range,
         draws: int,
     ) -> list[tuple[Floats, Floats]]:
@@ -401,17 +442,13 @@ class _Work:
         documents, seed = self.documents, self.seed
         n = draws if trial.is_target else BACKTEST_DRAWS
         sampler = replace(model, documents=documents).sampler(trial.hidden, n, seed, part)
-        levels = sampler.levels(drift and drift.shifts(documents, trial.hidden, trial.depth, seed, part))
-        more = None
-        if self.frame is not None:
-            relevant = np.bincount(documents.topic, documents.level > 0, documents.n_topics)
-            more = drawn_elsewhere(self.elsewhere, relevant, self.frame.rate, seed, part)
+        levels = sampler.levels(drift.shifts(documents, trial.hidden, trial.depth, seed, part))
         found: dict[Measure, tuple[Floats, Floats]] = {}
         for depth in sorted(set(depths.values())):
             use = self._open(trial, depth)
             here = [m for m in measures if depths[m] == depth]
-            judging = self._judging(trial, trial.hidden[use])
-            for m, (scores, ideal_alone) in judging.scores(here, levels[:, use], more).items():
+            judging = self._judging(trial.known, trial.hidden[use])
+            for m, (scores, ideal_alone) in judging.scores(here, levels[:, use]).items():
                 found[m] = (scores, ideal_alone.sum(axis=0))
         return [found[m] for m in measures]
 
@@ -425,7 +462,7 @@ class _Work:
         """What the draws of a trial come to."""
         predictions = {}
         documents = self.documents
-        now = self._judging(trial, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
+        now = self._judging(trial.known, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
         for place, measure in enumerate(measures):
             scores = np.concatenate([part[place][0] for part in parts])
             ideal_alone = np.asarray(sum(part[place][1] for part in parts) / len(scores))
@@ -443,7 +480,7 @@ class _Work:
 
     def _truth(self, measures: Sequence[Measure], trial: Hiding) -> dict[Measure, Floats]:
         levels = self.documents.level[trial.hidden].astype(np.int16)[None, :]
-        scores = self._judging(trial, trial.hidden).scores(measures, levels)
+        scores = self._judging(trial.known, trial.hidden).scores(measures, levels)
         return {m: scores[m][0][0] for m in measures}
 
 
@@ -451,11 +488,11 @@ def _none(draws: int, documents: int) -> NDArray[np.int16]:
     return np.zeros((draws, documents), dtype=np.int16)
 
 
-def _pieces(backtests: int, draws: int) -> list[tuple[int, range]]:
+def _pieces(backtests: int, draws: int, of_backtests: int = BACKTEST_DRAWS) -> list[tuple[int, range]]:
     """Trials and draws, for workers: each backtest by itself, the target in a few parts."""
     step = max(1, -(-draws // PIECES))
     parts = [(backtests, range(first, min(first + step, draws))) for first in range(0, draws, step)]
-    return [*parts, *((i, range(BACKTEST_DRAWS)) for i in range(backtests))]
+    return [*parts, *((i, range(of_backtests)) for i in range(backtests))]
 
 
 _NOWHERE: Any = None  # documents of a model that is under way from one process to another

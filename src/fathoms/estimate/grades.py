@@ -31,7 +31,7 @@ FURTHER_SPREAD = (1.0, 1.0, 2.0)
 FURTHER_RUN_SPREAD = 1.0
 # Variances over topics that fits to all judgments of six collections found: of intercept, height and first label. Where
 # few are judged, the maximum of the posterior sees less of them than there is.
-CLOSE_TOPIC_SPREAD, CLOSE_FURTHER_TOPIC_SPREAD, CLOSE_TOPICS = (3.0, 8.0, 0.5), (1.5, 3.0, 0.3), 6.0
+CLOSE_TOPIC_SPREAD, CLOSE_FURTHER_TOPIC_SPREAD, CLOSE_TOPICS = (6.0, 16.0, 0.5), (3.0, 6.0, 0.3), 12.0
 CLOSE_ROUNDS = 30
 CLOSE_SPREAD, CLOSE_RUN_SPREAD, CLOSE_LABEL_SPREAD = 2.0, 1.0, 0.5  # of what is looked at closely
 TOPIC_SPREAD, FURTHER_TOPIC_SPREAD = 0.5, 0.3  # variances

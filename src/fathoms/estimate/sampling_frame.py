@@ -24,7 +24,7 @@ FIRST, EARLIER = 5, 2  # ranks whose documents are compared
 # Times as many judged that a sample of a pool may have, of documents of many runs and of few, and of earlier ranks and
 # of later ones: 1.5 and 1.2 at most in samples of TREC-8 and TREC-COVID, whatever the runs; in pools to which none of
 # the runs contributed, one of the two is greater.
-EVEN_BY_RUNS, EVEN_BY_RANK, SURE = 1.6, 1.4, 2.5  # or so many standard errors
+EVEN_BY_RUNS, EVEN_BY_RANK, SURE = 2.2, 1.3, 2.5  # or so many standard errors
 MOST_RUNS = 3  # documents of 1, 2, 4 or 8 runs and more are told apart
 NEARLY_ALL = 0.95  # of the judged documents have a label, where labelled documents are what was sampled
 RARELY = 10.0  # times as many judged on average as of the deeper half, where that was hardly drawn from
