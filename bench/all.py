@@ -1,6 +1,6 @@
-"""All benchmarks in one go, as the page docs/benchmarks.md.
+"""All benchmarks in one go, as the page docs/results/benchmarks.md.
 
-    python bench/all.py [-o docs/benchmarks.md] [--peers PEERS] [--only eval,ties] [--dir DIR]
+    python bench/all.py [-o docs/results/benchmarks.md] [--peers PEERS] [--only eval,ties] [--dir DIR]
 
 Each benchmark is a process of its own, one after the other, on an otherwise idle machine, and prints rows of one form;
 this puts them into tables, with the date, the machine and the versions. Takes some twenty minutes and 6 GB in DIR.
@@ -180,7 +180,7 @@ def machine() -> dict[str, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="all benchmarks as one page")
-    parser.add_argument("-o", "--output", type=Path, default=HERE.parent / "docs" / "benchmarks.md")
+    parser.add_argument("-o", "--output", type=Path, default=HERE.parent / "docs" / "results" / "benchmarks.md")
     parser.add_argument("--peers", default=PEERS, help="of bench/eval.py: NAME or NAME=PROGRAM, separated by commas")
     parser.add_argument("--only", help="names of benchmarks, separated by commas; printed, not written")
     parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "fathoms-bench")

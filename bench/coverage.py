@@ -1,6 +1,6 @@
 """How far can estimates be trusted? Intervals, probabilities and errors against judgments that were held back.
 
-    FATHOMS_DATA=... python bench/coverage.py [--samples 4] [--quick] [-o docs/trust-results.md]
+    FATHOMS_DATA=... python bench/coverage.py [--samples 4] [--quick] [-o docs/results/trust.md]
 
 A case is a collection, some of its runs, and judgments of which part is hidden: the deeper part of the pool, what one
 run or one team alone brought in, or all but 200 random ones where labels of language models are there for all. Each is
@@ -43,8 +43,8 @@ DEEP = 100
 NEAR = 1e-6
 HEAD = """# Coverage and error of the estimates
 
-Made by `python bench/coverage.py -o docs/trust-results.md`. [How far can these numbers be trusted](trust.md) says what
-a case is and what the model was chosen on.
+Made by `python bench/coverage.py -o docs/results/trust.md`. [How far can these numbers be trusted](../trust.md) says
+what a case is and what the model was chosen on.
 """
 COVERED = """## Intervals
 

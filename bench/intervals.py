@@ -1,6 +1,6 @@
 """Do the intervals of single scores contain the mean over all topics?
 
-    python bench/intervals.py [--data DIR] [--samples 200] [-o docs/intervals-results.md]
+    python bench/intervals.py [--data DIR] [--samples 200] [-o docs/results/intervals.md]
 
 Topics are drawn with replacement from those of a collection, 25 or 50 of them, and the interval of each run's mean is
 held against the mean over all its topics; for five measures and three methods, at 95%. With replacement, since the

@@ -127,10 +127,6 @@ print("<h1" in open("report.html").read())
     "parse_measure": """
 print([fm.parse_measure(name).name for name in ("ndcg_cut_10", "RBP(p=0.80)", "AP( variant=b )@20")])
 """,
-    "rbo": """
-overlap = fm.rbo(["a", {"b", "c"}, "d"], ["b", "a", "e"], p=0.9, ties="w")
-print(*(round(value, 4) for value in (overlap.ext, overlap.min, overlap.max, overlap.res)))
-""",
     "read_qrels": """
 print(fm.read_qrels("sim/qrels.txt"))
 print(fm.read_qrels({"q1": {"d1": 2, "d2": 0}}))
@@ -344,8 +340,8 @@ def types() -> str:
 
 
 if __name__ == "__main__":
-    from refresh import refresh
+    from refresh import refresh_all
 
     PAGE.write_text(page(), encoding="utf-8")
-    refresh(PAGE)
+    refresh_all([PAGE])
     print(PAGE)

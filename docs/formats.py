@@ -1,4 +1,4 @@
-"""Write the tables of formats in docs/input.md and docs/convert.md from the code: `python docs/formats.py`."""
+"""Write the table of formats in docs/input.md from the code: `python docs/formats.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from fathoms.data.formats import registry
 from fathoms.data.formats.base import RUN_PARTS, FileFormat, Format, ObjectFormat
 
-DOCS = Path(__file__).resolve().parent
+PAGE = Path(__file__).resolve().parent / "input.md"
 KINDS = {"run": "runs", "qrels": "judgments", "values": "values"}
 PARTS = {"scores": "scores and ties", "ranks": "ranks", "tag": "tag", "metadata": "ir_metadata"}
 
@@ -32,12 +32,6 @@ def object_name(format: ObjectFormat) -> str:
     return f"{format.name}, in Python" if format.in_python else f"`{format.name}`"
 
 
-def read_table() -> str:
-    files = [(f"`{format.name}`", kinds(format), format.about) for format in registry.FILES]
-    objects = [(object_name(format), kinds(format), format.about) for format in registry.objects()]
-    return table(("format", "read as", "what it is"), *files, *objects)
-
-
 def lost(format: FileFormat) -> str:
     parts = [PARTS[part] for part in RUN_PARTS if part not in format.carries]
     return ", ".join([*parts, *([format.loses] if format.loses else [])])
@@ -49,23 +43,24 @@ def endings(format: FileFormat) -> str:
     return f"{text}, of {KINDS[kinds[0]]}" if len(kinds) == 1 else text
 
 
-def write_table() -> str:
-    rows = [(f"`{format.name}`", endings(format), format.about, lost(format)) for format in registry.writable()]
-    return table(("format", "endings", "what it is", "what it does not carry"), *rows)
+def formats_table() -> str:
+    files = [
+        (f"`{each.name}`", kinds(each), each.about, *((endings(each), lost(each)) if each.writes else ("", "")))
+        for each in registry.FILES
+    ]
+    objects = [(object_name(each), kinds(each), each.about, "", "") for each in registry.objects()]
+    head = ("format", "read as", "what it is", "written to", "what that does not carry")
+    return table(head, *files, *objects)
 
 
-TABLES = {"input.md": read_table, "convert.md": write_table}
-
-
-def page(name: str) -> str:
+def page() -> str:
     """The page with its table as the code has it."""
-    text = (DOCS / name).read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     marked = re.compile(r"(<!-- formats -->\n).*?(<!-- /formats -->)", re.DOTALL)
     if marked.search(text) is None:
-        raise ValueError(f"docs/{name} has no place for the table, <!-- formats --> and <!-- /formats -->")
-    return marked.sub(lambda found: f"{found[1]}\n{TABLES[name]()}\n{found[2]}", text)
+        raise ValueError(f"{PAGE.name} has no place for the table, <!-- formats --> and <!-- /formats -->")
+    return marked.sub(lambda found: f"{found[1]}\n{formats_table()}\n{found[2]}", text)
 
 
 if __name__ == "__main__":
-    for name in TABLES:
-        (DOCS / name).write_text(page(name), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")

@@ -8,7 +8,7 @@ import polars as pl
 
 from fathoms.base.choices import Correlation, Design, PrefixOrder, Ranges
 from fathoms.experiment.reading import ReadingOptions
-from fathoms.inference.names import Correction, Test
+from fathoms.inference.names import Correction, Interval, Test
 from fathoms.questions.audit.result import Audit
 from fathoms.questions.check.analysis import Check
 from fathoms.questions.diff.result import Diff
@@ -33,6 +33,7 @@ def check(
     *,
     corpus_ids: str | os.PathLike[str] | None = None,
     train_qrels: Any = None,
+    topic_texts: Any = None,
     **options: Unpack[ReadingOptions],
 ) -> Check: ...
 def compare(
@@ -104,6 +105,8 @@ def evaluate(
     measures: Sequence[Any] | Any = ("AP", "nDCG@10", "P@10", "RBP(p=0.8)", "RR"),
     *,
     by_topic: bool = False,
+    interval: Interval = "t",
+    level: float = 0.95,
     **options: Unpack[ReadingOptions],
 ) -> pl.DataFrame: ...
 def evaluate_depths(
@@ -124,6 +127,8 @@ def gate(
     max_drop: float = 0.01,
     alpha: float = 0.05,
     draws: int | None = None,
+    sequence: str | os.PathLike[str] | None = None,
+    looks: int = 52,
     labels: Any = (),
     to_depth: int | None = None,
     **options: Unpack[ReadingOptions],
@@ -167,6 +172,7 @@ def pool(
     budget: int | None = None,
     per_topic: bool = False,
     prefix_order: PrefixOrder = "file",
+    missing: bool = False,
     sample: int | None = None,
     design: Design | None = None,
     labels: Any = (),

@@ -125,9 +125,10 @@ class FathomsEvaluator(providers.Evaluator):  # type: ignore[misc]
     """Scores runs against one set of judgments, as often as one likes."""
 
     def __init__(self, measures: Iterable[FathomsMeasure], qrels: Any) -> None:
-        self.qrels: Qrels = read_qrels(qrels)
+        wanted = list(measures)
+        self.qrels: Qrels = read_qrels(qrels, subtopics=any(one.measure.needs_subtopics for one in wanted))
         _say(self.qrels.notes)
-        super().__init__(list(measures), set(self.qrels.topics))
+        super().__init__(wanted, set(self.qrels.topics))
 
     def _iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
         ours = {measure: measure.measure for measure in self.measures}

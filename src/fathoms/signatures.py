@@ -229,7 +229,7 @@ class Questions:
         ] = GATE_MEASURES,
         *,
         max_drop: Annotated[
-            float, Option("how much a measure may drop, on its own scale", "D", choices.finite_from_zero)
+            float, Option("how much a measure may drop, on its own scale; 2%% is 0.02", "D", choices.drop)
         ] = 0.01,
         alpha: Annotated[
             float,
@@ -247,6 +247,16 @@ class Questions:
                 from_zero,
             ),
         ] = None,
+        sequence: Annotated[
+            File,
+            Option(
+                "this is one of many looks, such as one a week: FILE keeps them, and all share one chance alpha of a "
+                "false alarm",
+                "FILE",
+                choices.path,
+            ),
+        ] = None,
+        looks: Annotated[int, Option("how many looks --sequence is for", "N", choices.whole_number)] = 52,
         labels: Labels = (),
         to_depth: ToDepth = None,
         progress: Progress = unwatched,
@@ -255,7 +265,8 @@ class Questions:
 
         It passes if with confidence 1 - `alpha` no measure drops by more than `max_drop`, and fails if a drop is
         significant; topics and unjudged documents both count as doubt. `draws`, `labels` and `to_depth` are those of
-        `compare`, for the estimates. The result has `.outcome`, `.exit_code`, `.to_judge`, `.markdown()` and
+        `compare`, for the estimates. With a file as `sequence` this is one of many `looks`, kept there, which share one
+        chance `alpha` of a false alarm. The result has `.outcome`, `.exit_code`, `.to_judge`, `.markdown()` and
         `.junit()`.
         """
 
@@ -619,12 +630,20 @@ class Questions:
                 "FILE",
             ),
         ] = None,
+        topic_texts: Annotated[
+            Any,
+            Option(
+                "texts of the topics, lines `topic<TAB>text` or JSON: finds topics that ask with the same words",
+                "FILE",
+            ),
+        ] = None,
         progress: Progress = unwatched,
     ) -> "Check":
         """Is every file sound? Errors, warnings and notes.
 
         `corpus_ids` names a file of the ids of all documents of the corpus, and `train_qrels` judgments that systems
-        were trained on: what is not in the one, and what is in the other, is found too.
+        were trained on: what is not in the one, and what is in the other, is found too. `topic_texts` are texts of the
+        topics, a file or a dict, of which those with the same words are found.
         """
 
     @answered_by("fathoms.estimate.sample_design:pool_or_sample")
@@ -638,6 +657,7 @@ class Questions:
             choices.PrefixOrder,
             Option("which documents of one depth come first: those first in the qrels (or by id), or a seeded shuffle"),
         ] = "file",
+        missing: Annotated[bool, Option("with --qrels: what is still unjudged in the pool of all runs")] = False,
         sample: Annotated[
             int | None, Option("N documents drawn at random (from --depth, or from all)", "N", choices.whole_number)
         ] = None,
@@ -661,7 +681,8 @@ class Questions:
     ) -> "PooledDocuments | SampledDocuments":
         """The documents in the top `depth` of the contributing runs, or the first `budget` of them, to be judged.
 
-        Where the experiment has judgments, the result's `.qrels` are those that such a pool would have had.
+        Where the experiment has judgments, the result's `.qrels` are those that such a pool would have had; with
+        `missing` its rows are the documents that nobody has judged, of all runs unless `pooled` names some.
 
         With `sample`, so many documents drawn at random from that pool (from all documents without `depth`), in all or
         per topic. `design` is `uniform` (the default), `depth`, `score` or `probe`; `labels` help the last two. The

@@ -71,16 +71,16 @@ REGISTRIES = {
     "gain models": Registry(
         GAIN_MODELS,
         ("GAIN_MODELS in estimate/names.py", fathoms.estimate.names.GAIN_MODELS),
-        ("predict-methods.md", "method"),
+        ("predict.md", "method"),
         ("predict", "--method"),
     ),
     "relevance models": Registry(
         RELEVANCE_MODELS,
         ("RELEVANCE_MODELS in estimate/names.py", fathoms.estimate.names.RELEVANCE_MODELS),
-        ("predict-methods.md", "method"),
+        ("predict.md", "method"),
         ("predict", "--method"),
     ),
-    "features": Registry(FEATURES, None, ("predict-methods.md", "feature"), None),
+    "features": Registry(FEATURES, None, ("predict.md", "feature"), None),
     "significance tests": Registry(
         SIGNIFICANCE_TESTS,
         ("TESTS in inference/names.py", fathoms.inference.names.TESTS),
@@ -379,7 +379,7 @@ class TestEverySignificanceTest:
 
     def test_it_allows_for_all_pairs_if_it_says_so(self, name: str) -> None:
         """The chance of any claim about five equal systems is alpha, or far more where each pair stands alone."""
-        rng, alpha, rounds = np.random.default_rng(18), 0.05, 100
+        rng, alpha, rounds = np.random.default_rng(18), 0.05, 60
         tests = [SIGNIFICANCE_TESTS[name].p_values(rng.normal(size=(5, 20)), 1) for _ in range(rounds)]
         share = np.mean([p.min() <= alpha for p in tests])
         most = alpha + NOISE * math.sqrt(alpha * (1 - alpha) / rounds)

@@ -47,7 +47,7 @@ COMMANDS = {
 }
 ALONE = {
     "gate": "gate qrels.txt runs/sys001.run runs/sys002.run",
-    "diff": "diff runs/sys001.run runs/sys002.run --qrels qrels.txt",
+    "diff": "diff qrels.txt runs/sys001.run runs/sys002.run",
     "compare-two": "compare qrels.txt runs/sys001.run runs/sys004.run",
     "measures": "measures",
 }

@@ -37,7 +37,7 @@ from tests.support import slow
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
 
-SEEDS = 54
+SEEDS = 36
 CLOSE = 1e-9
 Grades = dict[str, dict[str, int]]
 Row = tuple[str, float, int]  # document, score, rank; in the order of the file
@@ -556,17 +556,18 @@ COMPARED = {
     r"given runs, a range about judging those(?P<own> of its two runs)?(?: in the first (?P<depth>\d+) ranks)? only\.",
 }
 # What `compare` and `predict` say of the default estimate.
+SEVERAL = r"(?P<measures>\S+(?:,? (?:and )?\S+)*?)"  # measures of which the same is said
 ESTIMATED = {
     "target": r"Estimated: the score once the documents of (?:this run|these (?P<runs>\d+) runs) are judged down to "
     r"rank (?P<depths>[^;]+); deeper unjudged ones count as not relevant\.",
-    "checked": r"(?P<measure>\S+), checked with part of the judgments hidden \((?P<hidden>.+?)\): (?:no sign that 95% "
+    "checked": rf"{SEVERAL}, checked with part of the judgments hidden \((?P<hidden>.+?)\): (?:no sign that 95% "
     r"intervals are too narrow, over (?P<topics>\d+) topics? and (?P<hidden_parts>\d+) hidden parts?\. Only gross "
     r"errors would show|intervals missed too often, so (?:those of means are (?P<wider_means>[\d.]+) times as wide "
     r"here)?(?: and )?(?:those of topics are (?P<wider_topics>[\d.]+) times as wide here)?, and no verdict rests "
     r"on them)\.",
-    "few": r"(?P<measure>\S+): (?P<topics>\d+) topics? and (?P<hidden_parts>\d+) hidden parts? are too few to check "
+    "few": rf"{SEVERAL}: (?P<topics>\d+) topics? and (?P<hidden_parts>\d+) hidden parts? are too few to check "
     r"the intervals on this collection\.",
-    "unchecked": r"(?P<measure>\S+): this could not be checked on this collection, (?P<why>where hiding judgments "
+    "unchecked": rf"{SEVERAL}: this could not be checked on this collection, (?P<why>where hiding judgments "
     r"changes no score|which has too few judgments to hide); the width of the intervals is a guess from other "
     r"collections\.",
     "plain": r"In that check the score itself came closer than the model for (?P<names>.+), so there the score is the "
@@ -761,7 +762,15 @@ def check_support(w: World, plain: str, pairs: Sequence[Pair], test: str, correc
 
 
 def check_estimated(w: World, kind: str, said: dict[str, str], runs: Sequence[str], found: Any, count: Count) -> None:
-    """One of the sentences on the default estimate; `found` is what `predict` gives for these measures and runs."""
+    """One of the sentences on the default estimate; `found` is what `predict` gives for these measures and runs. What
+    is said of several measures at once is looked at for each."""
+    for name in re.split(r", | and ", said.get("measures", "all")):
+        check_one_estimated(w, kind, said | {"measure": name}, runs, found, count)
+
+
+def check_one_estimated(
+    w: World, kind: str, said: dict[str, str], runs: Sequence[str], found: Any, count: Count
+) -> None:
     estimates = found.calibrated
     by_name = {m.name: estimate for m, estimate in estimates.by_measure.items()}
     plain_names = [name for name, one in by_name.items() if not one.calibration.uses_model]
@@ -1515,6 +1524,16 @@ def some(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
+def _check_fingerprints(w: World, sentences: Sequence[str], count: Count) -> None:
+    """Those of all files, or of the first three runs, are alike where the runs have the same documents and scores."""
+    [line] = sentences
+    listed = re.findall(r"(\S+) ([0-9a-f]{16})", line)
+    named = [name for name, _ in listed[1:]]
+    count.must("check: fingerprints of which files", named == w.names[: len(named)] and len(named) >= 3, line)
+    for (a, print_a), (b, print_b) in itertools.combinations(listed[1:], 2):
+        count.must("check: fingerprints", (print_a == print_b) == w.runs[a].equals(w.runs[b]), w.seed, line)
+
+
 def check_files(w: World, count: Count) -> None:
     found = fm.Experiment(w.grades, w.runs, workers=1).check()
     levels = Counter(level for level, *_ in found.rows())
@@ -1524,7 +1543,8 @@ def check_files(w: World, count: Count) -> None:
     if not levels["warning"]:
         expected = f"{files} checked, no errors or warnings; {several['note']}."
     assert not levels["error"]
-    count.must("check sentence", found.sentences == [expected], found.sentences)
+    count.must("check sentence", found.sentences[:1] == [expected], found.sentences)
+    _check_fingerprints(w, found.sentences[1:], count)
     for _, file, message in found.rows():
         kind, said = parts(message, CHECK)
         count.must(f"check: {kind}", _finding_right(kind, said, file, w), w.seed, file, message)

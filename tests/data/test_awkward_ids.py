@@ -332,7 +332,8 @@ def test_gate_diff_and_rank(both: Command) -> None:
     same_rows(both, "rank", "%/qrels.csv", "%/runs", *MEASURES)
     runs = ("%/runs/r0.csv", "%/runs/r1.csv")
     for show in ("topics", "scores", "documents"):
-        same_rows(both, "diff", *runs, "--qrels", "%/qrels.csv", "--show", show)
+        same_rows(both, "diff", "%/qrels.csv", *runs, "--show", show)
+    same_rows(both, "doubt", "%/qrels.csv", *runs, "-m", "nDCG@5")
     found = {}
     for folder in ("plain", "odd"):
         words = [word.replace("%", folder) for word in ("gate", "%/qrels.csv", *runs, "-m", "nDCG@5", *groups)]

@@ -802,3 +802,14 @@ def test_ids_in_another_encoding_are_said(tmp_path: Path) -> None:
     qrels = fm.read_qrels(put(tmp_path, "query,docid,rating\ncaf\xe9,a,1\n".encode("latin-1")))
     assert any("not valid UTF-8, such as caf\N{REPLACEMENT CHARACTER}" in note for note in qrels.notes)
     assert not fm.read_qrels(put(tmp_path, "query,docid,rating\ncaf\xe9,a,1\n".encode())).notes
+
+
+def test_lists_of_documents_by_topic(tmp_path: Path) -> None:
+    """A run as people keep it: best first."""
+    path = tmp_path / "lists.json"
+    path.write_text('{"1": ["b", "a", 7], "2": ["c"], "3": []}')
+    run = fm.read_run(path)
+    assert run.to_dict() == {"1": {"b": 3.0, "a": 2.0, "7": 1.0}, "2": {"c": 1.0}}
+    assert fm.evaluate({"1": {"a": 1}, "2": {"c": 0}}, path, "RR")["score"][0] == 0.25
+    with pytest.raises(fm.InputError):
+        fm.read_qrels(path)

@@ -1,7 +1,9 @@
 """The examples of the README and of the documentation, run page by page, and the reference against the code.
 
-In a page the blocks marked `sh` and `python` run in order in an empty folder; the Python ones share their names. Where
-a `text` block comes next, with nothing but blank lines between, it is the output. Blocks that install are skipped.
+In a page the blocks marked `sh` and `python` run in order in a folder that holds a reader's files, those that the
+tutorial makes; the Python ones share their names. Where a `text` block comes next, with nothing but blank lines
+between, it is the output; a line of dots stands for lines left out. In a `console` block the first line, after `$ `, is
+what is typed. Blocks that install are skipped.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import io
 import os
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,7 +36,10 @@ FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)(?: +\"[^\"]*\")?\)|^\[[^\]]+\]: +(\S+)|\b(?:href|src)=\"([^\"]+)\"", re.MULTILINE)
 FRACTION = re.compile(r"\d+\.\d+")
 MOST_WORDS = 1000
+MOST_WORDS_IN_ALL = 45000
 MADE_BY_SCRIPTS = ("api.md", "flags.md", "measures.md")  # references, to be looked up and not read
+MAKES_FILES = "fathoms simulate -o sim --systems 6"  # how the tutorial's block begins that makes a reader's files
+LEFT_OUT = "..."
 MODULES = [module.name for module in pkgutil.walk_packages(fathoms.__path__, "fathoms.")]
 
 
@@ -56,12 +62,39 @@ def examples(text: str) -> Iterator[Example]:
     blocks = list(FENCED.finditer(text))
     for block, after in zip_longest(blocks, blocks[1:]):
         language, source = block[1], block[2]
+        if language == "console":
+            typed, _, shown = source.removeprefix("$ ").partition("\n")
+            yield Example("sh", typed, text.count("\n", 0, block.start()) + 2, shown)
         if language not in ("sh", "python") or re.search(r"\bvenv\b|pip install", source):
             continue
         output = None
         if after is not None and after[1] == "text" and not text[block.end() : after.start()].strip():
             output = after[2]
         yield Example(language, source, text.count("\n", 0, block.start()) + 2, output)
+
+
+def makes_files() -> str:
+    """The block of the tutorial that makes a reader's files."""
+    blocks = examples((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+    return next(block.source for block in blocks if block.source.startswith(MAKES_FILES))
+
+
+def make_files(folder: Path) -> None:
+    printed(Example("sh", makes_files(), 0, None), folder, {})
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a reader's files."""
+    folder = tmp_path_factory.mktemp("reader")
+    make_files(folder)
+    return folder
+
+
+def lay_out(page: str, files: Path, folder: Path) -> None:
+    """The folder as it is when a reader begins with a page: empty where the page itself makes the files."""
+    if MAKES_FILES not in page:
+        shutil.copytree(files, folder, dirs_exist_ok=True)
 
 
 def printed(example: Example, folder: Path, names: dict[str, Any]) -> str:
@@ -99,14 +132,44 @@ def lines(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [with_kind(page) for page in PAGES])
-def test_examples_print_what_the_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_print_what_the_page_says(
+    page: Path, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    for example in examples(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    lay_out(text, files, tmp_path)
+    for example in examples(text):
         output = printed(example, tmp_path, names)
         if example.output is not None:
             expected = lines(example.output)
-            assert settled(lines(output), expected) == expected, f"{page.name}, line {example.line}"
+            found = shortened(lines(output), expected)
+            assert settled(found, expected) == expected, f"{page.name}, line {example.line}"
+
+
+def shortened(output: list[str], expected: list[str]) -> list[str]:
+    """The output with its lines left out where the page leaves them out: as many as the next line of the page is away,
+    or all that follow."""
+    found, at = [], 0
+    for i, line in enumerate(expected):
+        if line != LEFT_OUT:
+            found += output[at : at + 1]
+            at += 1
+            continue
+        found.append(line)
+        following = expected[i + 1 : i + 2]
+        while at < len(output) and (not following or settled([output[at]], following) != following):
+            at += 1
+    return found + output[at:]
+
+
+def test_lines_are_left_out_only_where_the_page_says_so() -> None:
+    output = ["a 0.51", "b", "c", "d"]
+    assert shortened(output, ["a 0.51", "..."]) == ["a 0.51", "..."]
+    assert shortened(output, ["...", "c", "d"]) == ["...", "c", "d"]
+    assert shortened(output, ["a 0.51", "...", "d"]) == ["a 0.51", "...", "d"]
+    assert shortened(output, ["a 0.51", "...", "x"]) == ["a 0.51", "..."]
+    assert shortened(output, ["a 0.51", "b"]) == output
 
 
 def settled(output: list[str], expected: list[str]) -> list[str]:
@@ -147,10 +210,12 @@ def shell_examples(page: Path) -> list[Example]:
     return [one for one in examples(page.read_text(encoding="utf-8")) if one.language == "sh"]
 
 
-def run_at_a_terminal(page: Path, folder: Path) -> None:
+def run_at_a_terminal(page: Path, files: Path, folder: Path) -> None:
     """The examples of a page in order."""
     names: dict[str, Any] = {}
-    for example in examples(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    lay_out(text, files, folder)
+    for example in examples(text):
         if example.language == "python":
             printed(example, folder, names)
         else:
@@ -162,9 +227,11 @@ WITH_A_SHELL = [page for page in PAGES if shell_examples(page)]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_A_SHELL, ids=lambda page: page.stem)
-def test_all_examples_run_at_a_terminal(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_examples_run_at_a_terminal(
+    page: Path, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    run_at_a_terminal(page, tmp_path)
+    run_at_a_terminal(page, files, tmp_path)
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("__main__")])
@@ -208,14 +275,21 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
     assert dead_links(page) == ["no.md", "no.png", "other.md#no-heading", "none.svg", "gone.md"]
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name not in MADE_BY_SCRIPTS], ids=lambda page: page.stem
-)
+WRITTEN = [page for page in PAGES if page.name not in MADE_BY_SCRIPTS and page.parent.name != "results"]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
 def test_no_page_is_long(page: Path) -> None:
     """Examples and tables are looked at, not read."""
     prose = re.sub(r"^\|.*$", "", FENCED.sub("", page.read_text(encoding="utf-8")), flags=re.MULTILINE)
     words = len(prose.split())
     assert words <= MOST_WORDS, f"{page.name} has {words} words of prose: say each thing once, or split it"
+
+
+def test_the_pages_to_read_can_be_read() -> None:
+    """References made by scripts and tables of results are looked up."""
+    words = sum(len(FENCED.sub("", page.read_text(encoding="utf-8")).split()) for page in WRITTEN)
+    assert words <= MOST_WORDS_IN_ALL, f"{words} words were written: say each thing once"
 
 
 def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:

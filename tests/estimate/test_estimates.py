@@ -598,13 +598,13 @@ def test_eval_shows_the_likely_interval_if_asked(tmp_path: Path, capsys: pytest.
     files = (tmp_path / "qrels.txt", tmp_path / "runs")
     assert run_cli("eval", *files, "-m", "AP", "-m", "NumRet", "--likely", "--format", "tsv") == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert lines[0][-3:] == ["estimate", "likely_low", "likely_high"]
+    assert lines[0][-5:] == ["estimate", "likely_low", "likely_high", "combined_low", "combined_high"]
     expected = {(r, m): e for r, m, e in fm.predict(*files, "AP").select("run", "measure", "estimate").iter_rows()}
     for line in lines[1:]:
         if line[2] == "AP":
-            assert float(line[-3]) == pytest.approx(expected[line[0], "AP"])
+            assert float(line[-5]) == pytest.approx(expected[line[0], "AP"])
         else:
-            assert line[-3:] == ["", "", ""]
+            assert line[-5:] == [""] * 5
     assert run_cli("eval", *files, "-m", "AP", "--likely") == 0
     assert "likely_high" in capsys.readouterr().out
     assert run_cli("eval", *files, "-m", "AP", "--likely", "--format", "latex") == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -154,6 +155,67 @@ def test_results_are_small_objects(folder: Path, monkeypatch: pytest.MonkeyPatch
         page = result._repr_html_()
         assert "<table" in page
         assert all(note.split("<")[0][:20] in page for note in result.notes)
+        printed = str(result)
+        assert printed == repr(result)
+        assert printed.startswith("\n".join(result.answer))
+        table = printed.removeprefix("\n".join([*result.answer, "", ""])).splitlines()
+        assert table[0].split()[0] == result.frame.columns[0]
+        assert len(table) <= 12  # its head, ten rows, and what else there is
+        assert max(map(len, table)) <= 120
+
+
+def test_what_is_printed_leaves_out_what_says_nothing() -> None:
+    tied = fm.Experiment({"1": {"a": 1, "b": 0}}, {"x": {"1": {"a": 1.0, "b": 1.0}}}).evaluate("RR")
+    clear = fm.Experiment({"1": {"a": 1, "b": 0}}, {"x": {"1": {"a": 2.0, "b": 1.0}}}).evaluate("RR")
+    assert "tie_low" in str(tied)
+    assert "tie_low" not in str(clear)
+    assert "ci_low" not in str(tied)  # of a single topic there is no interval
+    assert str(clear).endswith(".frame has more columns")
+
+
+def test_numbers_for_trackers() -> None:
+    qrels, runs = {"1": {"a": 1, "b": 0}}, {"x/y z": {"1": {"a": 1.0}}, "w": {"1": {"b": 1.0}}}
+    result = fm.Experiment(qrels, runs).evaluate(["nDCG@10", "RBP(p=0.8)@10"])
+    assert result.metrics("w") == {"nDCG_at_10": 0.0, "RBP_p_0.8_at_10": 0.0}
+    assert result.metrics()["x/y_z/nDCG_at_10"] == 1.0
+    assert fm.Experiment(qrels, {"x": runs["w"]}).evaluate("P@5").metrics() == {"P_at_5": 0.0}
+    mlflow_takes = re.compile(r"[\w\-./ ]+")
+    assert all(mlflow_takes.fullmatch(name) for name in result.metrics())
+
+
+def test_a_run_is_known_by_the_end_of_its_name() -> None:
+    qrels = {"1": {"a": 1, "b": 0}}
+    runs = {name: {"1": {"a": 1.0}} for name in ("input.SABIR03BASE", "input.base", "x.base")}
+    exp = fm.Experiment(qrels, runs)
+    assert exp.compare("RR", baseline="SABIR03BASE", draws=0).baseline == "input.SABIR03BASE"
+    for name in ("base", "BASE", "SABIR03BASF"):  # of two runs; not a whole part of a name; none
+        with pytest.raises(fm.FathomsError, match=f"the baseline '{name}' is not among the runs"):
+            exp.compare("RR", baseline=name, draws=0)
+    with pytest.raises(fm.FathomsError, match=r"did you mean 'input.SABIR03BASE'\?"):
+        exp.compare("RR", baseline="inputSABIR03BASF", draws=0)
+    assert fm.Experiment(qrels, runs, pooled=["SABIR03BASE"]).options.pooled == ("input.SABIR03BASE",)
+
+
+def test_what_a_pool_still_lacks() -> None:
+    qrels = {"1": {"a": 1, "b": -1}, "2": {"c": 0}}
+    runs = {"x": {"1": {"a": 3.0, "b": 2.0, "d": 1.0}}, "y": {"1": {"e": 3.0}, "2": {"c": 2.0, "f": 1.0}}}
+    exp = fm.Experiment(qrels, runs)
+    assert exp.pool(depth=2, missing=True).frame.rows() == [("1", "e", 1), ("1", "b", 2), ("2", "f", 2)]
+    some = fm.Experiment(qrels, runs, pooled=["x"]).pool(depth=2, missing=True)
+    assert some.frame.rows() == [("1", "b", 2)]
+    with pytest.raises(fm.FathomsError, match="there are no judgments"):
+        fm.Experiment(None, runs).pool(depth=2, missing=True)
+
+
+def test_names_as_they_were_asked() -> None:
+    qrels, run = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}
+    asked = fm.Evaluator(qrels, ["map", "mrr@10", "P@2"], names="asked", ranges=True)
+    assert [name for name in asked.mean(run) if "." not in name] == ["map", "mrr@10", "P@2"]
+    assert asked.interval(run).keys() == {"map", "mrr@10", "P@2"}
+    assert asked.mean(run)["mrr@10.low"] == 0.5
+    assert list(fm.Evaluator(qrels, "map").mean(run)) == ["AP"]
+    with pytest.raises(fm.FathomsError, match="names: expected one of canonical, asked, found 'x'"):
+        fm.Evaluator(qrels, "map", names="x")  # type: ignore[arg-type]
 
 
 @pytest.mark.long
@@ -493,7 +555,7 @@ def test_an_evaluator_has_ranges_where_asked(folder: Path) -> None:
     frame = fm.evaluate(folder / "qrels.txt", path, "P@5")
     mean = evaluator.mean(path)
     assert list(mean) == ["P@5", "P@5.low", "P@5.high", "P@5.tie_low", "P@5.tie_high", "P@5.tie_expected"]
-    assert list(mean.values()) == list(frame.row(0)[3:])
+    assert list(mean.values()) == list(frame.row(0)[3:9])
     assert set(evaluator.evaluate(path)["101"]) == set(mean)
 
 

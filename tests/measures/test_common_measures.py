@@ -664,7 +664,7 @@ def test_command_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     }
     assert [found["Q"]["range"], found["INST"]["ties"]] == ["sound (exact)", "simulated"]
     ways = {name: row["judging"] for name, row in found.items()}
-    assert {name for name, way in ways.items() if way == "closed form"} == {"P", "AP", "RBP", "DCG", "SDCG"}
+    assert {name for name, way in ways.items() if way == "closed form"} == {*("P", "AP", "RBP", "DCG", "SDCG", "INSQ")}
     assert {name for name, way in ways.items() if way == "draws"} == {"RR", "nDCG", "ERR", "Q"}
     assert [found["R"]["estimate"], found["R"]["difference"], found["NumQ"]["ties"]] == [
         "no gain models",

@@ -37,11 +37,12 @@ HONOURED: dict[str, list[str]] = {
 REFUSED: dict[str, list[list[str]]] = {
     "gate": [["-m", "P@2"]],
     "diff": [["--qrels", "qrels"], []],
+    "doubt": [["-m", "P@2"]],
     "predict": [["-m", "P@2"], ["--probabilities"], ["--confidence"], ["--method", "fusion"]],
     "depth": [["-m", "P", "--depths", "1:3"]],
     "report": [["-o", "report.html"]],
     "judge": [["--session", "new.session"]],
-    "papers": [[paper, "-o", "out"] for paper in ("rm", "gain", "depth", "ties", "rtc")],
+    "papers": [[paper, "-o", "out"] for paper in ("rm", "gain", "depth", "ties", "rtc", "estimates")],
     "pool": [["--depth", "2"]],
     "labels": [["-m", "P@2"]],
     "plan": [["-m", "P@2"]],

@@ -360,7 +360,7 @@ def test_all_papers_in_one_folder(
     words = ["papers", "all", *files, "--depth", "10", "--workers", "1", "--trials", "2", "-o"]
     assert status(*words, tmp_path / "out") == 0
     folders = {path.name for path in (tmp_path / "out").iterdir()}
-    assert folders == {"rm", "gain", "depth", "ties", "rtc", "conclusions", "index.md", "index.html"}
+    assert folders == {"rm", "gain", "depth", "ties", "rtc", "estimates", "conclusions", "index.md", "index.html"}
     index = (tmp_path / "out" / "index.md").read_text()
     for folder in folders - {"index.md", "index.html"}:
         assert f"({folder}/index.md)" in index

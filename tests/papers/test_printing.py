@@ -11,12 +11,10 @@ import pytest
 import fathoms as fm
 from fathoms.base import charts
 from fathoms.base.text import latex_escape
-from fathoms.cli import output
 from fathoms.papers import printing
 from fathoms.papers.exhibits import InPaper, Study, chart, panes
 from fathoms.papers.output import write_study
 from fathoms.papers.printing import Column
-from fathoms.questions.compare import command as compare
 from fathoms.questions.rank import command as rank
 
 WHICH: tuple[printing.Best, ...] = ("lowest", "highest", "lowest", "highest")
@@ -170,8 +168,8 @@ def nasty_tables() -> dict[str, str]:
     measures = ["AP", "P@1"]
     paper = printing.latex(printing.printed([f"x {NASTY}"], [[NASTY]]), NASTY, "tab:x")
     return {
-        "eval": output.latex(exp.evaluate(measures, by_topic=True)),
-        "compare": compare._latex(exp.compare(measures)),
+        "eval": exp.evaluate(measures, by_topic=True).table(),
+        "compare": exp.compare(measures).table(),
         "rank": rank._latex(exp.rank(measures)),
         "paper": paper,
     }

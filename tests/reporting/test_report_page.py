@@ -125,8 +125,8 @@ def test_the_address_opens_the_same_view(opened: Opened) -> None:
     topic = opened.report.qrels.topics[3]
     tab.goto(f"{opened.url}#topic/{topic}&m=RBP(p%3D0.8)")
     best = opened.report.ranked(opened.report.measures[2])[0].run
-    assert f"By RBP(p=0.8), {best} scores" in tab.inner_text("#topic-detail")
-    assert tab.inner_text("#topic-detail summary") == f"All systems on topic {topic}"
+    tab.locator("#topic-detail summary", has_text=f"All systems on topic {topic}").wait_for()
+    tab.locator("#topic-detail", has_text=f"By RBP(p=0.8), {best} scores").wait_for()
     tab.goto(opened.url)
 
 
@@ -245,7 +245,7 @@ def test_hostile_names_stay_text(opened: Opened) -> None:
     assert tab.inner_text("#tip").startswith("1. ")
     topic = tab.inner_text("#topic-table-0 tbody tr:nth-child(2) a")
     tab.click("#topic-table-0 tbody tr:nth-child(2) a")
-    assert tab.inner_text("#topic-detail summary") == f"All systems on topic {topic}"
+    tab.locator("#topic-detail summary", has_text=f"All systems on topic {topic}").wait_for()
     tab.click("#topic-detail summary")
     assert EVIL in tab.inner_text("#topic-detail")
     rows = tab.locator("#topic-detail table >> nth=-1").locator("tbody tr")

@@ -60,6 +60,8 @@ class Spec:
     b: float | None = None
     p: float = 0.8
     T: float = 1
+    alpha: float = 0.5
+    normalize: bool = True
 
     @property
     def k(self) -> int | None:
@@ -84,6 +86,7 @@ DEFAULT_GAIN = {
     "ERR": "exp",
     "nERR": "exp",
     "INST": "linear",
+    **dict.fromkeys(("BPM", "INSQ", "NERR8", "NERR9", "NERR10", "NERR11"), "linear"),
 }  # all others binary
 
 GRADED = {"gain", "gains", "max_grade", "rel", "judged_only"}
@@ -115,6 +118,25 @@ PARAMETERS = {
     "NumRet": set[str](),
     "NumRel": {"rel"},
     "NumRelRet": {"rel"},
+    "SetRelP": BINARY,
+    "SetAP": BINARY,
+    "Accuracy": BINARY,
+    "BPM": GRADED | {"T"},
+    "INSQ": GRADED | {"T"},
+    "NERR8": GRADED,
+    "NERR9": GRADED,
+    "NERR10": GRADED | {"p"},
+    "NERR11": GRADED | {"T"},
+    "Compat": {"p", "normalize"},
+    "P_IA": BINARY,
+    "AP_IA": BINARY,
+    "StRecall": BINARY,
+    "ERR_IA": BINARY,
+    "nERR_IA": BINARY,
+    "alpha_DCG": BINARY | {"alpha"},
+    "alpha_nDCG": BINARY | {"alpha"},
+    "NRBP": BINARY | {"alpha", "beta"},
+    "nNRBP": BINARY | {"alpha", "beta"},
 }
 CHOICES = {
     "gain": {"binary", "raw", "linear", "exp"},
@@ -143,6 +165,8 @@ def parse(measure: str) -> Spec:
     if tree.id == "nDCG" and parameters.get("variant") == "c":
         raise ValueError("nDCG has variants a and b")
     parameters.setdefault("gain", DEFAULT_GAIN.get(tree.id, "binary"))
+    if tree.id in ("NRBP", "nNRBP"):
+        parameters.setdefault("beta", 0.5)
     return Spec(tree.id, float(cutoff) if cutoff else None, **parameters)
 
 
@@ -420,6 +444,137 @@ def number_relevant_retrieved(spec: Spec, ranking: Docs, known: Docs, gmax: int,
     return count(spec, ranking)
 
 
+def set_relative_precision(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    return ratio(count(spec, ranking), min(len(ranking), count(spec, known)))
+
+
+def set_average_precision(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    p = set_precision(spec, ranking, known, gmax, tail)
+    return p * set_recall(spec, ranking, known, gmax, tail)
+
+
+def accuracy(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    top = spec.top(ranking)
+    pairs = [
+        (i, j) for i, a in enumerate(top) for j, b in enumerate(top) if relevant(spec, a) and not relevant(spec, b)
+    ]
+    if not count(spec, top):
+        return 0.0
+    return sum(i < j for i, j in pairs) / len(pairs) if pairs else 1.0
+
+
+def bejeweled(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    total = 0.0
+    for i, value in enumerate(gains(spec, spec.top(ranking), gmax), start=1):
+        total += value
+        if total >= spec.T - 1e-9:
+            return total / i
+    return total / spec.depth
+
+
+def player(values: Sequence[float], chance: Callable[[int, float], float], last: int) -> float:
+    """The mean gain of what a reader sees who goes on from rank i, with gain g, with `chance(i, g)`."""
+    reach, weighted, weights = 1.0, 0.0, 0.0
+    for i in range(1, last + 1):
+        value = values[i - 1] if i <= len(values) else 0.0
+        weighted += reach * value
+        weights += reach
+        reach *= chance(i, value)
+    return weighted / weights
+
+
+def goal_chance(T: float, i: int) -> float:
+    return float(((i + 2 * T - 1) / (i + 2 * T)) ** 2)
+
+
+def goal_player(spec: Spec, values: Sequence[float], tail_gain: float, stops: bool) -> float:
+    """INSQ, or with `stops` NERR11. Past 2,000 places of `tail_gain` weights fall as 1/x^2, of which the sum is
+    1/x + 1/(2x^2) + 1/(6x^3)."""
+    reach, weighted, weights = 1.0, 0.0, 0.0
+    i = 0
+    for i, value in enumerate([*values, *[tail_gain] * 2000], start=1):
+        weighted += reach * value
+        weights += reach
+        reach *= goal_chance(spec.T, i) * (1 - value if stops else 1.0)
+    x = i + 2 * spec.T
+    rest = 0.0 if stops and tail_gain else reach * x**2 * (1 / x + 1 / (2 * x**2) + 1 / (6 * x**3))
+    return (weighted + rest * tail_gain) / (weights + rest)
+
+
+def insq(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    values = gains(spec, spec.top(ranking), gmax)
+    return goal_player(spec, values, gain_of_grade(spec, gmax, gmax) if tail else 0.0, stops=False)
+
+
+def nearly_8(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    return player(gains(spec, spec.top(ranking), gmax), lambda i, g: 1 - g, spec.depth)
+
+
+def nearly_9(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    return player(gains(spec, spec.top(ranking), gmax), lambda i, g: i / (i + 1) * (1 - g), spec.depth)
+
+
+def nearly_10(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    values = gains(spec, ranking, gmax)
+    more = [gain_of_grade(spec, gmax, gmax)] * 1000 if tail else []
+    return player([*values, *more], lambda i, g: spec.p * (1 - g), len(values) + 1000)
+
+
+def nearly_11(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    return goal_player(spec, gains(spec, ranking, gmax), gain_of_grade(spec, gmax, gmax) if tail else 0.0, stops=True)
+
+
+def overlap(ranking: Sequence[int], ideal: Sequence[int], p: float, depth: int) -> float:
+    score = total = 0.0
+    for i in range(1, depth + 1):
+        score += p ** (i - 1) * len(set(ranking[:i]) & set(ideal[:i])) / i
+        total += p ** (i - 1)
+    return ratio(score, total)
+
+
+def compatibility(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    """Documents are numbers: those of the ranking first, then relevant ones that it lacks."""
+    grade = {i: doc.grade for i, doc in enumerate(ranking) if doc.judged and doc.grade is not None and doc.grade > 0}
+    lacking = [doc.grade for doc in known if doc.grade is not None and doc.grade > 0]
+    for found in grade.values():
+        lacking.remove(found)
+    grade |= {len(ranking) + i: found for i, found in enumerate(lacking)}
+    ideal = sorted(grade, key=lambda i: (-(grade[i] or 0), i))
+    depth = max(len(ranking), len(ideal))
+    score = overlap(range(len(ranking)), ideal, spec.p, depth)
+    return ratio(score, overlap(ideal, ideal, spec.p, depth)) if spec.normalize else score
+
+
+# Measures of diversity, for a topic with a single subtopic.
+
+
+def novelty(spec: Spec, ranking: Sequence[bool]) -> float:
+    total, left = 0.0, 1.0
+    for i, there in enumerate(ranking, start=1):
+        worth = {"ERR": 1 / i, "DCG": 1 / math.log2(i + 1), "RBP": spec.beta ** (i - 1)}
+        kind = next(kind for kind in worth if kind in spec.name)
+        total += left * worth[kind] * there
+        left *= 1 - spec.alpha if there else 1.0
+    return total
+
+
+def novelty_mean(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    if not count(spec, known):
+        return 0.0
+    best = novelty(spec, [True] * (spec.k or 200))
+    return novelty(spec, [relevant(spec, doc) for doc in spec.top(ranking)]) / best
+
+
+def normalised_novelty(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    ideal = [True] * count(spec, known)
+    found = [relevant(spec, doc) for doc in spec.top(ranking)]
+    return ratio(novelty(spec, found), novelty(spec, ideal[: spec.k]))
+
+
+def single_precision(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
+    return precision(spec, ranking, known, gmax, tail) if count(spec, known) else 0.0
+
+
 FUNCTIONS: dict[str, Callable[[Spec, Docs, Docs, int, bool], float]] = {
     "P": precision,
     "R": recall,
@@ -447,8 +602,27 @@ FUNCTIONS: dict[str, Callable[[Spec, Docs, Docs, int, bool], float]] = {
     "NumRet": number_retrieved,
     "NumRel": number_relevant,
     "NumRelRet": number_relevant_retrieved,
+    "SetRelP": set_relative_precision,
+    "SetAP": set_average_precision,
+    "Accuracy": accuracy,
+    "BPM": bejeweled,
+    "INSQ": insq,
+    "NERR8": nearly_8,
+    "NERR9": nearly_9,
+    "NERR10": nearly_10,
+    "NERR11": nearly_11,
+    "Compat": compatibility,
+    "P_IA": single_precision,
+    "AP_IA": average_precision,
+    "StRecall": success,
+    "ERR_IA": novelty_mean,
+    "nERR_IA": normalised_novelty,
+    "alpha_DCG": novelty_mean,
+    "alpha_nDCG": normalised_novelty,
+    "NRBP": novelty_mean,
+    "nNRBP": normalised_novelty,
 }
-RANGELESS = ("Bpref", "infAP", "Judged")
+RANGELESS = ("Bpref", "infAP", "Judged", "Compat", "nERR_IA", "alpha_nDCG", "nNRBP")
 
 
 # What the tests call

@@ -24,12 +24,14 @@ RankTies = Literal["w", "a", "b"]  # what a group of tied items means to rank-bi
 PrefixOrder = Literal["file", "shuffle"]
 RollUp = Literal["max", "first"]
 Design = Literal["uniform", "depth", "score", "probe"]
+PaperForm = Literal["latex", "md", "html"]  # of a table for a paper
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 JUDGED_TOPICS: tuple[JudgedTopics, ...] = get_args(JudgedTopics)
 RANK_TIES: tuple[RankTies, ...] = get_args(RankTies)
 ROLL_UPS: tuple[RollUp, ...] = get_args(RollUp)
 DESIGNS: tuple[Design, ...] = get_args(Design)
+PAPER_FORMS: tuple[PaperForm, ...] = get_args(PaperForm)
 UNIVERSES = ("auto", "run", "pair", "all")
 A_UNIVERSE = "auto, run, pair, all, a number or inf"
 PATIENCE = 300  # seconds to wait for workers of a cluster that has none
@@ -90,6 +92,12 @@ def finite_from_zero(value: Any) -> float:
     if number == float("inf"):
         raise FathomsError(f"expected a finite number from 0 on, found {value!r}")
     return number
+
+
+def drop(value: Any) -> float:
+    """On the measure's scale: 2% is 0.02, two points where scores go from 0 to 1."""
+    in_percent = isinstance(value, str) and value.endswith("%")
+    return percentage(value) if in_percent else finite_from_zero(value)
 
 
 def positive(value: Any) -> float:

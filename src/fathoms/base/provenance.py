@@ -32,7 +32,7 @@ class Provenance:
         """As a line that readers of a format do not show; empty where it has none."""
         if format == "latex":
             return f"% {KEY}: {self.text()}\n"
-        if format in ("html", "markdown"):  # where two hyphens would end the comment
+        if format in ("html", "markdown", "md"):  # where two hyphens would end the comment
             text = self.text().replace("--", r"-\u002d").replace(">", r"\u003e")
             return f"<!-- {KEY}: {text} -->\n"
         return ""

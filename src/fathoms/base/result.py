@@ -11,11 +11,13 @@ from fathoms.base.arrays import frame_of_rows, to_pandas
 from fathoms.base.choices import checked
 from fathoms.base.errors import FathomsError
 from fathoms.base.provenance import Provenance
+from fathoms.base.text import shown_safely
 
 if TYPE_CHECKING:
     import polars as pl
 
-SHOWN = 20  # rows of a frame in a notebook
+WIDTH, CUT = 120, 60  # of what is printed, and of words there
+SHOWN = 10  # rows of a frame, printed or in a notebook
 
 
 class Result:
@@ -33,6 +35,29 @@ class Result:
     def provenance(self) -> Provenance | None:
         """What the result was made with: version, options, and fingerprints of the judgments and of each run."""
         return None if self.made_with is None else self.made_with()
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """A data class would list all it holds."""
+        super().__init_subclass__(**named)
+        cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """The answer and the first rows."""
+        frame = self.shown_frame
+        lines, columns = _columns_that_fit(frame)
+        rest = len(self.frame) - SHOWN
+        left_out = [
+            *([f"{rest:,} more rows"] if rest > 0 else []),
+            *(["more columns"] if columns < len(self.frame.columns) else []),
+        ]
+        more = [f".frame has {' and '.join(left_out)}"] if left_out else []
+        return "\n".join([*self.answer, "", *lines, *more])
+
+    @property
+    def shown_frame(self) -> pl.DataFrame:
+        """What is printed of the frame: its first rows, without columns that say nothing there."""
+        first = self.frame.head(SHOWN)
+        return first.select([name for name in first.columns if first[name].null_count() < len(first) or not len(first)])
 
     def rows(self) -> Iterable[Sequence[Any]]:
         raise NotImplementedError
@@ -89,11 +114,33 @@ class Result:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        paragraphs = "".join(f"<p>{_safe(sentence)}</p>" for sentence in self.sentences)
-        notes = "".join(f"<p><small>{_safe(note)}</small></p>" for note in self.notes)
+        answer = "".join(f"<p>{_safe(sentence)}</p>" for sentence in self.answer)
         rest = len(self.frame) - SHOWN
         more = f"<p><small>and {rest:,} more rows in <code>.frame</code></small></p>" if rest > 0 else ""
-        return f"{paragraphs}{_table(self.frame.head(SHOWN))}{more}{notes}"
+        below = "".join(f"<p><small>{_safe(sentence)}</small></p>" for sentence in (*self.remarks, *self.notes))
+        rests_on = f"<details><summary>what this rests on</summary>{below}</details>" if below else ""
+        return f"{answer}{_table(self.shown_frame)}{more}{rests_on}"
+
+
+def _columns_that_fit(frame: pl.DataFrame) -> tuple[list[str], int]:
+    """A frame as lines of text: words flush left and cut, numbers flush right, columns as far as the width goes; and
+    how many these are."""
+    lines, width, n = [""] * (len(frame) + 1), 0, 0
+    for name, kind in frame.schema.items():
+        cells = [name, *(_plain(value) for value in frame[name])]
+        wide = max(map(len, cells))
+        width += wide + 2
+        if width > WIDTH:
+            break
+        n += 1
+        pad = str.rjust if kind.is_numeric() else str.ljust
+        lines = [f"{line}{pad(cell, wide)}  " for line, cell in zip(lines, cells, strict=True)]
+    return [line.rstrip() for line in lines], n
+
+
+def _plain(value: Any) -> str:
+    text = f"{value:.4f}" if isinstance(value, float) else "" if value is None else shown_safely(str(value))
+    return text if len(text) <= CUT else f"{text[: CUT - 1]}…"
 
 
 def _table(frame: pl.DataFrame) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def pluralise(n: int, noun: str) -> str:
     """A number with its noun.
@@ -26,6 +28,15 @@ CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} |
     **{ord(character): character.encode("unicode_escape").decode() for character in "\t\n\r"},
     **{code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))},
 }
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> enumerated(["AP"]), enumerated(["AP", "RR"]), enumerated(["AP", "RR", "P@10"])
+    ('AP', 'AP and RR', 'AP, RR and P@10')
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def shown_safely(text: str) -> str:
@@ -101,6 +112,7 @@ LATEX = {
     "±": r"$\pm$",
     "†": r"$\dagger$",
     "‡": r"$\ddagger$",
+    "∘": r"$\circ$",
     "≥": r"$\geq$",
     "≤": r"$\leq$",
     "Δ": r"$\Delta$",

@@ -330,7 +330,11 @@ def _run(words: list[str]) -> int:
         print(f"fathoms {__version__} ({kernel.description()})")
         return 0
     if known.command is not None:
-        overview.error(f"there is no command {known.command!r}; the commands are {', '.join(COMMANDS)}")
+        from difflib import get_close_matches
+
+        near = get_close_matches(known.command, COMMANDS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}"
+        overview.error(f"there is no command {known.command!r}; {hint}")
     overview.print_help()
     return 0 if not words else 2
 

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 # Keywords of `Experiment` that commands take together.
-READ = ("lenient", "junk", "names", "expect_judgments")
+READ = ("lenient", "junk", "names", "subtopics", "expect_judgments")
 ORDER = ("ties", "score_precision")
 POOL = ("topics", "pooled")
 RANGES = ("bounds", "universe", "universe_depth", *POOL)
 GROUPS = ("topic_groups", "group_by")
+UNITS = ("cluster", "replicates")
 WORK = ("workers", "scheduler", "patience", "seed")
 
 

@@ -13,16 +13,17 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathoms.base.arrays import frame_of_rows
-from fathoms.base.choices import is_path
+from fathoms.base.choices import PAPER_FORMS, is_path
 from fathoms.base.errors import FathomsError
 from fathoms.base.files import check_writable, whole_file
 from fathoms.base.provenance import ENDING, KEY, Provenance
 from fathoms.base.result import Result
-from fathoms.base.text import latex_escape, pluralise, shown_safely
+from fathoms.base.text import pluralise, shown_safely
 from fathoms.cli import screen
 from fathoms.cli.screen import Block, Column, Size, drawing
 from fathoms.data.qrels import Qrels
@@ -36,6 +37,9 @@ from fathoms.questions.eval.analysis import ENDS, Evaluation
 if TYPE_CHECKING:
     import polars as pl
 
+    from fathoms.questions.compare.result import Comparison
+
+OF_OFFICES = (".doc", ".docx", ".odt", ".rtf", ".xls", ".xlsx", ".ods", ".ppt", ".pptx")  # nothing of ours opens there
 PICTURES = (".svg", ".png", ".pdf", ".html")  # what a chart is saved as
 
 # What no screen leaves out: over which documents ranges are, and which pool is assumed.
@@ -52,6 +56,8 @@ def check_target(format: str, output: Path | None, *, beside: bool = False) -> N
     if format == "parquet" and output is None:
         raise FathomsError("parquet is not for the screen; name a file with -o")
     if output is not None:
+        if output.suffix.lower() in OF_OFFICES:
+            raise FathomsError(f"{output}: {output.suffix} is not written; name a .csv, .tsv, .html or .txt file")
         check_writable(output)
 
 
@@ -107,7 +113,7 @@ def present(
         else:
             (put_data or put_result)(result, args)
         say([] if args.quiet else [f"fathoms: {sentence}" for sentence in sentences])
-    if args.provenance and result.provenance is not None:
+    if getattr(args, "provenance", False) and result.provenance is not None:
         put(json_text(result.provenance.record()), args.output.with_name(args.output.name + ENDING))
     say(after)
     if getattr(args, "verbose", False) and experiment is not None:
@@ -304,6 +310,11 @@ def delimited(columns: Sequence[str], rows: Iterable[Sequence[Any]], separator: 
     return text
 
 
+def paper_forms(result: Evaluation | Comparison) -> dict[str, Callable[[], str]]:
+    """What writes the table for a paper, by `--format`."""
+    return {form: partial(result.table, form) for form in PAPER_FORMS}
+
+
 # -- trec_eval ------------------------------------------------------------------------------------------------
 
 
@@ -337,42 +348,6 @@ def check_topics(topics: Sequence[str]) -> None:
 def _trec_line(measure: Measure, topic: str, score: float) -> str:
     value = f"{score:.0f}" if measure.aggregate == "sum" else f"{score:6.4f}"
     return f"{trec_eval_name(measure):<22}\t{topic}\t{value}"
-
-
-# -- LaTeX ----------------------------------------------------------------------------------------------------
-
-
-def latex(result: Evaluation) -> str:
-    """A booktabs table, runs by rows; `0.3170 +0.0060` is a score and how much higher it could be."""
-    measures = result.measures
-    lines = [r"\begin{tabular}{l" + "r" * len(measures) + "}", r"\toprule"]
-    lines.append(" & ".join(["Run", *(latex_escape(measure.name) for measure in measures)]) + r" \\")
-    lines.append(r"\midrule")
-    for run in result.runs:
-        if result.by_topic:
-            for i, topic in enumerate(run.topics):
-                cells = [_latex_cell(measure, _topic_values(run, measure, i)) for measure in measures]
-                lines.append(" & ".join([latex_escape(f"{run.run}, topic {topic}"), *cells]) + r" \\")
-        by_measure = {} if result.groups is None else {m: run.group_means(m, result.groups) for m in measures}
-        for group in by_measure.get(measures[0], ()):
-            of_group = [_latex_cell(m, by_measure[m][group]) for m in measures]
-            lines.append(" & ".join([latex_escape(f"{run.run}, {group}"), *of_group]) + r" \\")
-        cells = [_latex_cell(measure, run.mean(measure)) for measure in measures]
-        lines.append(" & ".join([latex_escape(run.run), *cells]) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
-
-
-def _latex_cell(measure: Measure, values: dict[str, float | None]) -> str:
-    score, low, high = values["score"], values["low"], values["high"]
-    if score is None:
-        return "--"
-    if measure.aggregate == "sum":
-        return f"{score:.0f}"
-    if low is None or high is None:
-        return f"{score:.4f}"
-    below = f" $-${score - low:.4f}" if score - low >= 0.00005 else ""
-    return f"{score:.4f} +{max(high - score, 0):.4f}{below}"
 
 
 def _topic_values(run: RunScores, measure: Measure, i: int) -> dict[str, float | None]:

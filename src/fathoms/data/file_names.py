@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from fathoms.base.files import PACKED_ENDINGS
@@ -20,3 +21,12 @@ def stem(path: str | os.PathLike[str]) -> str:
                 break
         else:
             return name
+
+
+def run_named(name: str, names: Collection[str]) -> str | None:
+    """The run that somebody means: by its name, its file, or the end of its name where no other ends so."""
+    for whole in (name, stem(name)):
+        if whole in names:
+            return whole
+    ends = [other for other in names if other.endswith(name) and not other.removesuffix(name)[-1:].isalnum()]
+    return ends[0] if name and len(ends) == 1 else None

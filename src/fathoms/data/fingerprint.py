@@ -40,7 +40,13 @@ def content_of_run(run: Run) -> Content:
 
 
 def content_of_qrels(qrels: Qrels) -> Content:
-    return _content(qrels.topics, qrels.topic, document_keys(qrels.documents), qrels.grades)
+    keys = document_keys(qrels.documents)
+    content = _content(qrels.topics, qrels.topic, keys, qrels.grades)
+    if qrels.by_subtopic is not None:
+        for number, grades in enumerate(qrels.by_subtopic.T, 1):
+            of_subtopic = _content(qrels.topics, qrels.topic, keys, grades)
+            content = Content(content.lines, (content.hashes + (2 * number + 1) * of_subtopic.hashes) & BITS)
+    return content
 
 
 def _content(topics: list[str], topic: NDArray[np.int32], documents: Keys, numbers: NDArray[np.float64]) -> Content:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -18,6 +18,7 @@ from fathoms.data import keys
 from fathoms.data.export import Exported
 from fathoms.data.lines import QRELS, Text
 from fathoms.data.load import load
+from fathoms.data.subtopics import Subtopics, by_document, patterns, read_subtopics
 from fathoms.data.topics import topic_order, topics_of
 
 # Codes of documents without a usable grade; codes from JUDGED on are places in the table of grades.
@@ -39,21 +40,40 @@ class Qrels(Exported):
     source: str = "qrels"
     notes: list[str] = field(default_factory=list)
     scale: NDArray[np.float64] | None = None  # grades of the whole collection, where these are some of its topics
+    by_subtopic: NDArray[np.float64] | None = None  # [judgment, subtopic]; `grades` has the best of each row
+    listed: NDArray[np.int64] | None = None  # how many subtopics each topic has
+
+    @cached_property
+    def subtopics(self) -> Subtopics | None:
+        """The patterns of grades by subtopic, a level each, where there are subtopics."""
+        if self.by_subtopic is None or self.listed is None:
+            return None
+        grades, level = patterns(self.by_subtopic[self.grades >= 0])
+        order = np.argsort(self.documents[self.grades >= 0], kind="stable")[::-1]
+        order = order[np.argsort(self.topic[self.grades >= 0][order], kind="stable")]
+        return Subtopics(grades, self.listed, self.topic[self.grades >= 0][order].astype(np.int64), level[order])
 
     @cached_property
     def levels(self) -> NDArray[np.float64]:
-        """The grades in use, ascending, 0 always among them; negative ones are not grades."""
+        """The grades in use, ascending, 0 always among them; negative ones are not grades. With subtopics, the best
+        grade of each pattern of grades by subtopic."""
+        if self.subtopics is not None:
+            return np.asarray(self.subtopics.grades.max(axis=1))
         scale = np.zeros(1) if self.scale is None else self.scale
         return distinct(np.append(self.grades[self.grades >= 0], scale))
 
     @property
     def max_grade(self) -> float:
         """The greatest grade in use; 1 where nothing is relevant yet, since something could be."""
-        return float(max(self.levels[-1], 1.0))
+        return float(max(self.levels[-1], 1.0, *([] if self.scale is None else self.scale[-1:])))
 
     @cached_property
     def codes(self) -> NDArray[np.int16]:
         """For each judgment its place in `levels` plus JUDGED, or NEGATIVE."""
+        if self.by_subtopic is not None:
+            codes = np.full(len(self.grades), NEGATIVE, dtype=np.int16)
+            codes[self.grades >= 0] = JUDGED + patterns(self.by_subtopic[self.grades >= 0])[1]
+            return codes
         places = np.searchsorted(self.levels, self.grades) + JUDGED
         return np.where(self.grades >= 0, places, NEGATIVE).astype(np.int16)
 
@@ -89,11 +109,16 @@ class Qrels(Exported):
 
     def identity(self) -> str:
         """A hash of all topics and judgments."""
-        return identity_of(self.topics, self.topic, self.documents, self.grades)
+        return identity_of(self.topics, self.topic, self.documents, self.grades, self.by_subtopic)
 
     def keep(self, rows: NDArray[np.bool_]) -> Qrels:
         """The same with some of the judgments only; every topic stays, with or without judgments."""
-        return Qrels(self.topics, self.topic[rows], self.documents[rows], self.grades[rows], self.source)
+        by_subtopic = None if self.by_subtopic is None else self.by_subtopic[rows]
+        return Qrels(
+            *(self.topics, self.topic[rows], self.documents[rows], self.grades[rows], self.source),
+            by_subtopic=by_subtopic,
+            listed=self.listed,
+        )
 
     def of_topics(self, wanted: Collection[str]) -> Qrels:
         """The same with some of the topics only, in their order; the scale of grades stays that of all topics."""
@@ -109,6 +134,8 @@ class Qrels(Exported):
             self.source,
             self.notes,
             self.levels,
+            None if self.by_subtopic is None else self.by_subtopic[rows],
+            None if self.listed is None else self.listed[[self.index[topic] for topic in chosen]],
         )
 
     def to_text(self) -> str:
@@ -133,19 +160,26 @@ class Qrels(Exported):
         return f"<Qrels {self.source}: {len(self.topics)} topics, {len(self):,} judgments>"
 
 
-def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None) -> Qrels:
+def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None, subtopics: bool = False) -> Qrels:
     """Judgments from a file (TREC text, parquet, JSON; compressed or not), a frame, a dict or ir_measures tuples.
 
     `irds:ID`, or a plain ID where no such file exists, takes them from ir_datasets if that is installed.
 
     `junk` names a negative grade that means judged and not relevant (ClueWeb's -2 for spam). One document with
-    two different grades is an error; with `lenient` the first one counts.
+    two different grades is an error; with `lenient` the first one counts. With `subtopics` judgments are by subtopic,
+    as the second column of lines says, or a column `subtopic` of a frame, or {topic: {subtopic: {document: grade}}};
+    for measures that know no subtopics a document has the best of its grades.
     """
     if junk is not None and not junk < 0:
         raise FathomsError(f"junk must be a negative grade, such as -2, found {junk:g}")
     if isinstance(source, Qrels):
         return source
-    table = load(source, QRELS, lenient=lenient)
+    by_subtopic: NDArray[np.float64] | None = None
+    listed: dict[str, int] = {}
+    if subtopics:
+        table, by_subtopic, listed = by_document(*read_subtopics(source, lenient=lenient))
+    else:
+        table = load(source, QRELS, lenient=lenient)
     notes = list(table.skipped)
     topics, topic = topics_of(table)
     documents, grades = table.document, table.number
@@ -166,7 +200,10 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
                 f"{grades[row]:g}, but {grades[first[row]]:g} in {table.place(int(first[row]))}"
             )
             if not lenient:
-                raise table.error(row, f"{message}; decide on one (--lenient keeps the first)")
+                raise table.error(
+                    row,
+                    f"{message}; decide on one (--lenient keeps the first; --subtopics reads judgments by subtopic)",
+                )
             notes.append(
                 f"{table.source}: skipped {pluralise(conflict.size, 'judgment')} that another one contradicts, kept "
                 f"the first ({table.place(row)}: {message})"
@@ -191,7 +228,12 @@ def read_qrels(source: Any, *, lenient: bool = False, junk: float | None = None)
     order = topic_order(topics)
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    qrels = Qrels([topics[i] for i in order], place[topic], documents, grades, table.source, notes)
+    names = [topics[i] for i in order]
+    qrels = Qrels(names, place[topic], documents, grades, table.source, notes)
+    if by_subtopic is not None:
+        by_subtopic = np.where(by_subtopic == junk, 0.0, by_subtopic) if junk is not None else by_subtopic
+        counts = np.array([listed[name] for name in names], dtype=np.int64)
+        qrels = replace(qrels, by_subtopic=by_subtopic, listed=counts)
     if len(qrels.levels) > MOST_LEVELS:
         raise InputError(f"{len(qrels.levels):,} different grades, expected at most {MOST_LEVELS:,}", table.source)
     notes += scale_notes(grades, table.source)

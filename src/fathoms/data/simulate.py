@@ -6,7 +6,7 @@ ones; how much of it is relevance makes the topic easy or hard. A system adds no
 less, most of it shared with the other runs of its team. The judgments come from the top ranks of the pooled runs
 alone, so that what is concluded from them can be compared with the truth.
 
-The constants were chosen so that 129 systems and 50 topics come near TREC-8 ad hoc; docs/simulate.md compares.
+The constants were chosen so that 129 systems and 50 topics come near TREC-8 ad hoc; docs/results/simulate.md compares.
 """
 
 from __future__ import annotations

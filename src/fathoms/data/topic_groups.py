@@ -83,6 +83,37 @@ def read_topic_groups(source: Any, columns: Sequence[str] | str | None = None) -
     return TopicGroups(groups, name)
 
 
+def read_clusters(source: Any, groups: Any = None) -> dict[str, str]:
+    """The cluster of each topic: from a dict, a file as for `read_topic_groups`, or a column of the topic `groups`."""
+    if isinstance(source, str) and groups is not None and not os.path.exists(source):
+        of_groups = read_topic_groups(groups, source)
+        name = of_groups.source
+    else:
+        of_groups = read_topic_groups(source)
+        name = of_groups.source
+    clusters: dict[str, str] = {}
+    for cluster, topics in of_groups.topics.items():
+        for topic in topics:
+            if clusters.setdefault(topic, cluster) != cluster:
+                both = f"{clusters[topic]} and {cluster}"
+                raise InputError(f"has topic {topic} in two clusters, {both}; expected one for each topic", name)
+    return clusters
+
+
+def read_topic_words(source: Any) -> dict[str, str]:
+    """What each topic asks: from a dict {topic: text}, or the first column of text of a file as for
+    `read_topic_groups`, or its only column."""
+    if isinstance(source, Mapping):
+        return {str(topic): _text(text) for topic, text in source.items()}
+    name = os.fspath(source)
+    words = {}
+    for topic, of in _of_file(read_bytes(name).decode("utf-8-sig", errors="surrogateescape"), name):
+        column = next((column for column in of if column.lower() in TEXTS), next(iter(of), None))
+        if column is not None:
+            words[topic] = of[column]
+    return words
+
+
 def _chosen(by_column: Mapping[str, Mapping[str, Any]], wanted: Sequence[str] | None, source: str) -> list[str]:
     if wanted is not None:
         absent = [column for column in wanted if column not in by_column]

@@ -94,6 +94,7 @@ def pool_or_sample(
     budget: int | None,
     per_topic: bool,
     prefix_order: PrefixOrder,
+    missing: bool,
     sample: int | None,
     design: Design | None,
     labels: Sequence[Any],
@@ -102,12 +103,16 @@ def pool_or_sample(
     if sample is not None:
         if budget is not None:
             raise FathomsError("a sample takes a depth, and no budget")
+        if missing:
+            raise FathomsError("missing: is for a pool; a sample leaves out what is judged anyway")
         return run_sample(
             experiment, sample, design=design or "uniform", depth=depth, per_topic=per_topic, labels=labels
         )
     if design is not None or len(labels):
         raise FathomsError(f"{'labels' if design is None else 'design'}: is for a sample; say how many with sample")
-    return run_pool(experiment, depth=depth, budget=budget, per_topic=per_topic, prefix_order=prefix_order)
+    return run_pool(
+        experiment, depth=depth, budget=budget, per_topic=per_topic, prefix_order=prefix_order, missing=missing
+    )
 
 
 def run_sample(

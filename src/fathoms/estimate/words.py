@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fathoms.base.text import pluralise
+from fathoms.base.text import enumerated, pluralise
 from fathoms.base.tolerances import SAME
 from fathoms.estimate.backtest import DEEPER
 
@@ -23,7 +23,7 @@ def calibrated_sentences(estimates: Estimates, level: float) -> list[str]:
     lines = [_target(estimates)]
     if estimates.pool_is_assumed and estimates.hidden:  # to which the checks owe what they hid
         lines.append(f"{estimates.pool.sentence[0].upper()}{estimates.pool.sentence[1:]}.")
-    lines += [*(_checked(estimates, measure, level) for measure in measures), _selected(estimates)]
+    lines += [*_all_checked(estimates, measures, level), _selected(estimates)]
     plain = [m.name for m in measures if not estimates[m].calibration.uses_model]
     if plain:
         lines.append(
@@ -65,7 +65,16 @@ def _these(estimates: Estimates) -> str:
     return "this run" if len(estimates.runs) == 1 else f"these {len(estimates.runs):,} runs"
 
 
+def _all_checked(estimates: Estimates, measures: Sequence[Measure], level: float) -> list[str]:
+    """How estimates were checked; what is the same for several measures is said once."""
+    names: dict[str, list[str]] = {}
+    for measure in measures:
+        names.setdefault(_checked(estimates, measure, level), []).append(measure.name)
+    return [f"{enumerated(of)}{text}" for text, of in names.items() if text]
+
+
 def _checked(estimates: Estimates, measure: Measure, level: float) -> str:
+    """What comes after the measure's name."""
     check = estimates.checked(measure, level)
     percent = f"{100 * level:g}%"
     if check is None:
@@ -73,18 +82,18 @@ def _checked(estimates: Estimates, measure: Measure, level: float) -> str:
             return ""  # nothing is estimated
         why = "where hiding judgments changes no score" if estimates.hidden else "which has too few judgments to hide"
         return (
-            f"{measure.name}: this could not be checked on this collection, {why}; the width of the intervals is a "
-            "guess from other collections."
+            f": this could not be checked on this collection, {why}; the width of the intervals is a guess from other "
+            "collections."
         )
     cases = f"{pluralise(check.topics, 'topic')} and {pluralise(check.parts, 'hidden part')}"
     hidden = f"with part of the judgments hidden ({'; '.join(_together(check.hidden))})"
     if check.failed:
-        return f"{measure.name}, checked {hidden}: intervals missed too often, so {_widened(check.margins)}."
+        return f", checked {hidden}: intervals missed too often, so {_widened(check.margins)}."
     if check.too_few:
-        return f"{measure.name}: {cases} are too few to check the intervals on this collection."
+        return f": {cases} are too few to check the intervals on this collection."
     return (
-        f"{measure.name}, checked {hidden}: no sign that {percent} intervals are too narrow, over {cases}. Only gross "
-        "errors would show."
+        f", checked {hidden}: no sign that {percent} intervals are too narrow, over {cases}. Only gross errors would "
+        "show."
     )
 
 

@@ -103,6 +103,7 @@ class Alignment:
             counts=qrels.counts[rows],
             unjudged_in_universe=None if self.unjudged_in_universe is None else self.unjudged_in_universe[rows],
             pool=None if self.pool is None or depth is None else self.pool.evidence(depth),
+            subtopics=qrels.subtopics,
             topic_numbers=rows,
             seed=self.seed,
         )

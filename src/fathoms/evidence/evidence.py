@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.base.arrays import distinct, row_sums
 from fathoms.data.qrels import JUDGED, NEGATIVE, PADDING, UNJUDGED
+
+if TYPE_CHECKING:
+    from fathoms.data.subtopics import Subtopics
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -52,6 +55,7 @@ class Evidence:
     counts: Ints  # [topic, level]: judged documents in all
     unjudged_in_universe: Ints | None = None  # unjudged documents of all given runs; None: the run's own are all
     pool: PoolEvidence | None = None
+    subtopics: Subtopics | None = None  # what the codes say of subtopics, where these were judged
     topic_numbers: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # in the whole collection
     seed: int = 0  # for what can only be simulated
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)

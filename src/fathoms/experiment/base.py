@@ -7,6 +7,7 @@ here, so that imports go one way.
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -24,12 +25,12 @@ from fathoms.base.options import parameters
 from fathoms.base.parallel import parallel_map, set_patience
 from fathoms.base.provenance import Provenance, plain
 from fathoms.base.text import pluralise
-from fathoms.data.file_names import stem
+from fathoms.data.file_names import run_named, stem
 from fathoms.data.fingerprint import Content, content_of_qrels, content_of_run
 from fathoms.data.formats import registry
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Run, Runs, scan_runs
-from fathoms.data.topic_groups import read_topic_groups
+from fathoms.data.topic_groups import read_clusters, read_topic_groups
 from fathoms.evidence.align import Aligned, Alignment, Ranked, rank, reranked
 from fathoms.evidence.candidates import DocumentTable, document_table
 from fathoms.evidence.evidence import Evidence
@@ -41,6 +42,8 @@ from fathoms.experiment.reading import WORK, Reading, ReadingOptions
 from fathoms.experiment.scoring import score_all
 from fathoms.experiment.survey import Survey, joined, survey
 from fathoms.experiment.topics import left_out, no_topic_matches, topic_notes, unanswered
+from fathoms.inference.replicates import Systems
+from fathoms.inference.units import Units
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.parse import parse_measure
 from fathoms.version import __version__
@@ -130,6 +133,8 @@ class BaseExperiment(Reading):
         if group_by is not None and topic_groups is None:
             raise FathomsError("group_by: names columns of topic_groups, which are not given")
         self.topic_groups = None if topic_groups is None else read_topic_groups(topic_groups, group_by)
+        self.clusters = None if given["cluster"] is None else read_clusters(given["cluster"], topic_groups)
+        self.systems = None if given["replicates"] is None else _systems(given["replicates"], self._runs)
         self._qrels: Qrels | None = None
         self._judged: Content | None = None  # what all judgments say, those of topics that are left out too
         self._contents: dict[str, Content] = {}  # and what runs say
@@ -163,7 +168,8 @@ class BaseExperiment(Reading):
         if self._qrels is None:
             if self.qrels_source is None:
                 raise FathomsError("this needs judgments, and the experiment has none")
-            self._qrels = read_qrels(self.qrels_source, lenient=self.lenient, junk=self.junk)
+            subtopics = self._given["subtopics"]
+            self._qrels = read_qrels(self.qrels_source, lenient=self.lenient, junk=self.junk, subtopics=subtopics)
             if self._given["expect_judgments"] is not None or self.options.topics == "intersect":
                 self._judged = content_of_qrels(self._qrels)
                 self._check_expected(self._judged.fingerprint)
@@ -257,6 +263,10 @@ class BaseExperiment(Reading):
         if not of_pairs and "pair" in asked:
             raise FathomsError("universe: pair is for comparisons; a single run is of no pair (use auto, run or all)")
         return found
+
+    def units(self, topics: Sequence[str]) -> Units | None:
+        """Which of these topics belong together, where that was said."""
+        return Units.among(topics, self.clusters)
 
     def needs_an_order(self, what: str) -> None:
         choices.an_order(self.options.ties, what)
@@ -398,6 +408,11 @@ class BaseExperiment(Reading):
         """What all runs share. Pools and, where the measures' `ranges` are wanted, the unjudged documents of all runs
         take a first pass over them."""
         options, depth = self.options, self.options.universe_depth
+        if self.qrels.subtopics is None and (without := [m.name for m in measures if m.needs_subtopics]):
+            notes.append(
+                f"{', '.join(without)}: the judgments have no subtopics here, so each topic counts as one; --subtopics "
+                "takes the second column of their lines for the subtopic"
+            )
         limit = None
         if ranges and depth is not None:
             limit = Limit(depth, self.universe_keys() if len(self.runs) > 1 else None)
@@ -626,7 +641,7 @@ def _pooled_names(
         pooled = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     elif not isinstance(pooled, Iterable):
         raise FathomsError(f"pooled: expected names of runs, or a file that lists them, found {pooled!r}")
-    chosen = tuple(name if name in runs else stem(name) for name in map(str, pooled))
+    chosen = tuple(run_named(name, runs) or stem(name) for name in map(str, pooled))
     if not chosen:
         raise InputError("names no run; expected the contributing runs, one per line", source or "pooled")
     absent = [name for name in chosen if name not in runs]
@@ -636,12 +651,32 @@ def _pooled_names(
     return chosen
 
 
-def _groups(groups: Mapping[str, str] | str | os.PathLike[str] | None, runs: Runs) -> dict[str, str] | None:
-    """The team of each run, whether runs are given as names or as files."""
+def _systems(replicates: Mapping[str, str] | str | os.PathLike[str], runs: Runs) -> Systems:
+    """Which system each run is of, by a file, a dict or a rule of how runs are named."""
+    of_run: dict[str, str] | None
+    if isinstance(replicates, str) and "{system}" in replicates:
+        parts = (re.escape(part).replace(r"\*", ".*").replace(r"\?", ".") for part in replicates.split("{system}", 1))
+        rule = re.compile("(?P<system>.+)".join(parts), re.DOTALL)
+        of_run = {name: match["system"] for name in runs if (match := rule.fullmatch(name))}
+    else:
+        of_run = _groups(replicates, runs, "replicates", "system")
+    systems = Systems.of(list(runs), of_run or {})
+    if len(systems.names) == len(runs):
+        raise FathomsError(
+            f"replicates: no two of the {len(runs):,} runs are of one system by {replicates!r}; the first is called "
+            f"{next(iter(runs), '')!r}"
+        )
+    return systems
+
+
+def _groups(
+    groups: Mapping[str, str] | str | os.PathLike[str] | None, runs: Runs, what: str = "groups", of: str = "team"
+) -> dict[str, str] | None:
+    """The team of each run, or its system, whether runs are given as names or as files."""
     if groups is None or isinstance(groups, Mapping):
         return None if groups is None else {str(run): str(team) for run, team in groups.items()}
     if not choices.is_path(groups):
-        raise FathomsError(f"groups: expected a dict of teams by run, or a file, found {groups!r}")
+        raise FathomsError(f"{what}: expected a dict of {of}s by run, or a file, found {groups!r}")
     path = Path(groups)
     found: dict[str, str] = {}
     for number, line in enumerate(read_bytes(path).decode(errors="surrogateescape").splitlines(), 1):
@@ -649,10 +684,10 @@ def _groups(groups: Mapping[str, str] | str | os.PathLike[str] | None, runs: Run
             continue
         parts = [part.strip() for part in line.split("\t")]
         if len(parts) != 2 or not all(parts):
-            raise InputError(f"expected `run<TAB>team`, found {line!r}", str(path), number)
-        name = parts[0] if parts[0] in runs else stem(parts[0])
+            raise InputError(f"expected `run<TAB>{of}`, found {line!r}", str(path), number)
+        name = run_named(parts[0], runs) or stem(parts[0])
         if found.setdefault(name, parts[1]) != parts[1]:
-            raise InputError(f"run {name} has two teams, {found[name]!r} and {parts[1]!r}", str(path), number)
+            raise InputError(f"run {name} has two {of}s, {found[name]!r} and {parts[1]!r}", str(path), number)
     if not found.keys() & set(runs):
         raise InputError(f"names none of the given runs, of which the first is {next(iter(runs), '')!r}", str(path))
     return found

@@ -45,8 +45,10 @@ def run_pool(
     budget: int | None = None,
     per_topic: bool = False,
     prefix_order: PrefixOrder = "file",
+    missing: bool = False,
 ) -> PooledDocuments:
-    """The top `depth` of the contributing runs, or the `budget` shallowest documents of all topics or of each."""
+    """The top `depth` of the contributing runs, or the `budget` shallowest documents of all topics or of each. With
+    `missing`, what is unjudged in the pool of all runs, or of those that are said to be pooled."""
     if (depth is None) == (budget is None):
         raise FathomsError("a pool takes either a depth or a budget")
     experiment.needs_an_order("pool")
@@ -56,6 +58,12 @@ def run_pool(
         "per_topic": per_topic,
         "seed": options.seed if prefix_order == "shuffle" else None,
     }
+    if missing:
+        if not experiment.has_qrels:
+            raise FathomsError("missing: there are no judgments (--qrels) of which documents could be missing")
+        names = names if options.pooled is not None else list(experiment.runs)
+        documents = pool_documents([experiment.run(one) for one in names], options.ties, options.used_precision, **how)
+        return PooledDocuments(unjudged(documents, experiment.qrels), None, len(names))
     if not experiment.has_qrels:
         runs = [experiment.run(one) for one in names]
         found = pool_documents(runs, options.ties, options.used_precision, **how)
@@ -64,3 +72,9 @@ def run_pool(
     kept = pool_judgments(map(experiment.ranked, names), qrels, **how)
     notes = [experiment.pool_assumed().sentence] if options.pooled is None else []
     return PooledDocuments([], qrels.keep(kept), len(names), notes)
+
+
+def unjudged(documents: list[tuple[str, str, int]], qrels: Qrels) -> list[tuple[str, str, int]]:
+    """Those documents of a pool that have no judgment."""
+    judged = {(row["topic"], row["document"]) for row in qrels.to_frame().iter_rows(named=True) if row["grade"] >= 0}
+    return [each for each in documents if each[:2] not in judged]

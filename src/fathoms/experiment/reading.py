@@ -70,6 +70,24 @@ GroupBy = Annotated[
         heading=WHAT_COUNTS,
     ),
 ]
+Cluster = Annotated[
+    Mapping[str, str] | str | os.PathLike[str] | None,
+    Option(
+        "topics that belong together, such as paraphrases or turns of a conversation: lines `topic<TAB>cluster`, or a "
+        "column of --topic-groups. Intervals and tests then take clusters for what is drawn at random",
+        "FILE|COLUMN",
+        heading=WHAT_COUNTS,
+    ),
+]
+Replicates = Annotated[
+    Mapping[str, str] | str | os.PathLike[str] | None,
+    Option(
+        "runs that are of one system, such as those of several seeds: lines `run<TAB>system`, or how runs are named, "
+        "as '{system}-seed*'. Systems are compared by the means of their runs; repetitions count as drawn at random",
+        "FILE|RULE",
+        heading=WHAT_COUNTS,
+    ),
+]
 Topics = Annotated[
     choices.Topics,
     Option(
@@ -123,6 +141,14 @@ UniverseDepth = Annotated[
     ),
 ]
 Lenient = Annotated[bool, Option("skip bad lines and later duplicates, and say how many", heading=FILES)]
+Subtopics = Annotated[
+    bool,
+    Option(
+        "judgments are by subtopic: lines `topic subtopic document grade`, for measures of diversity such as "
+        "alpha_nDCG@20",
+        heading=FILES,
+    ),
+]
 ExpectJudgments = Annotated[
     str | None,
     Option(
@@ -176,6 +202,8 @@ class ReadingOptions(TypedDict, total=False):
     groups: Groups
     topic_groups: TopicGroups
     group_by: GroupBy
+    cluster: Cluster
+    replicates: Replicates
     topics: Topics
     ties: Ties
     score_precision: ScorePrecision
@@ -184,6 +212,7 @@ class ReadingOptions(TypedDict, total=False):
     universe_depth: UniverseDepth
     lenient: Lenient
     junk: Junk
+    subtopics: Subtopics
     expect_judgments: ExpectJudgments
     band: Band
     names: Names
@@ -206,6 +235,8 @@ class Reading:
         groups: Groups = None,
         topic_groups: TopicGroups = None,
         group_by: GroupBy = None,
+        cluster: Cluster = None,
+        replicates: Replicates = None,
         topics: Topics = "all",
         ties: Ties = "trec",
         score_precision: ScorePrecision = None,
@@ -214,6 +245,7 @@ class Reading:
         universe_depth: UniverseDepth = None,
         lenient: Lenient = False,
         junk: Junk = None,
+        subtopics: Subtopics = False,
         expect_judgments: ExpectJudgments = None,
         band: Band = None,
         names: Names = "file",
@@ -238,6 +270,15 @@ class Reading:
         topic_groups, group_by
             groups of topics, by which `evaluate`, `compare`, `gate` and `report` look too: a dict {topic: group} or
             {topic: {column: group}}, or a file with a topic per line; `group_by` names the columns that count
+        cluster
+            topics that belong together, such as paraphrases or turns of a conversation: a dict {topic: cluster}, a file
+            of lines `topic<TAB>cluster`, or a column of `topic_groups`. Intervals and tests of `evaluate`, `compare`,
+            `rank`, `gate` and `plan` then take clusters for what is drawn at random; a topic of none is one by itself
+        replicates
+            runs that are of one system, such as those of several seeds: a dict {run: system}, a file of lines
+            `run<TAB>system`, or how runs are named, as `{system}-seed*`. `compare`, `rank` and `gate` are then about
+            systems, with topics and repetitions both drawn at random; `evaluate` adds a row for each system, and `plan`
+            says how many runs of each are worth having
         topics
             `all` topics of the judgments (a missing one scores 0), or with `intersect` only topics with documents:
             `evaluate` then averages over each run's own topics, other methods over those that any run has
@@ -255,6 +296,9 @@ class Reading:
             skip bad lines and later duplicates, and say how many
         junk
             a negative grade that means judged and not relevant, such as -2 for spam
+        subtopics
+            judgments are by subtopic: in a file the second column names it, in a frame the column `subtopic`, and a
+            dict is {topic: {subtopic: {document: grade}}}
         expect_judgments
             the fingerprint that the judgments must have, or its first 8 digits; others are an error
         band

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from fathoms.base import choices
 from fathoms.base.errors import FathomsError
 from fathoms.base.text import pluralise
-from fathoms.data.file_names import stem
+from fathoms.data.file_names import run_named
 from fathoms.data.qrels import Qrels
 
 IN_NO_RUN = "judged topics in no run"  # how the gravest of notes begins
@@ -112,9 +114,10 @@ def some(names: Sequence[str], most: int = 5) -> str:
 
 
 def chosen_run(what: str, run: str, names: Sequence[str]) -> str:
-    """A run among those given, named or as its file; an error says `what` was looked for."""
-    if run in names:
-        return run
-    if choices.is_path(run) and stem(run) in names:
-        return stem(run)
-    raise FathomsError(f"{what} {run!r} is not among the runs: {some(names)}")
+    """A run among those given, by name, file or ending; an error says `what` was looked for."""
+    found = run_named(os.fspath(run), names) if choices.is_path(run) else None
+    if found is not None:
+        return found
+    near = get_close_matches(str(run), names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise FathomsError(f"{what} {run!r} is not among the runs: {some(names)}{hint}")

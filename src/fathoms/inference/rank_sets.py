@@ -38,8 +38,8 @@ def own_ranks(scores: Floats, alpha: float = 0.05, seed: int = 0) -> tuple[Ints,
     """The central part of each run's ranks when the topics of scores [run, topic] are drawn anew, and its rank here.
 
     The percentile bootstrap of a rank. Where runs are exactly as good it has no guarantee; how often it covers on real
-    topics is in docs/rank.md. Two runs that differ on so few topics that no test of the two could reject may come in
-    either order, whatever the resamples say.
+    topics is in docs/results/rank.md. Two runs that differ on so few topics that no test of the two could reject may
+    come in either order, whatever the resamples say.
     """
     n = scores.shape[1]
     weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES) / n

@@ -28,7 +28,7 @@ from fathoms.judging.grade_chances import GradeLearner
 
 DEFAULT_RECALL = 0.95
 SPLITS = (0.5, 0.7, 0.8)  # parts of the judgments that the model is fitted to when it has to predict the rest
-# Of log(left / estimate), below it and above: measured on three collections and simulated ones (docs/judge-results.md).
+# Of log(left / estimate), below it and above: measured on three collections and simulated ones (docs/results/judge.md).
 SPREAD_BELOW, SPREAD_ABOVE = 0.6, 0.4
 FEW = 25.0  # so many judgments add a spread of 1
 GUARD = 2 / 3  # weight of the yield in the mean

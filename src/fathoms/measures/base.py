@@ -80,6 +80,7 @@ class Measure(ABC):
     linear_in_gains: ClassVar[bool] = False  # twice the gains, twice the score
     sums_listed: ClassVar[bool] = False  # made of the relevant documents' places alone, by `listed_sums`
     judging: ClassVar[JudgingKind] = "none"  # how `fathoms judge` finds the probability that one system is ahead
+    needs_subtopics: ClassVar[bool] = False  # it is about the subtopics of each topic
     needs_whole_documents: ClassVar[bool] = False  # `predicted` has no use for fractions of documents in R or the ideal
 
     OWN: ClassVar = ("aliases", "trec_eval", "trec_eval_at", "examples", "citation")  # facts that nobody inherits

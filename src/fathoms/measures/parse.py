@@ -12,7 +12,7 @@ from fathoms.measures.params import read_arguments, read_value
 from fathoms.measures.registry import MEASURES
 
 _CUT = r"[0-9.]+(?:[eE][-+]?[0-9]+)?"
-_FORM = re.compile(rf"\s*([A-Za-z_][A-Za-z0-9_-]*)\s*(?:\((.*)\))?\s*(?:@\s*({_CUT}))?\s*", re.DOTALL)
+_FORM = re.compile(rf"\s*([A-Za-zα_][A-Za-z0-9_-]*)\s*(?:\((.*)\))?\s*(?:@\s*({_CUT}))?\s*", re.DOTALL)
 _LOOSE = re.compile(rf"\s*([A-Za-z_-]*[A-Za-z])\s*(\(.*\))?\W*?_?({_CUT})?\W*", re.DOTALL)  # for hints only
 
 
@@ -56,9 +56,13 @@ def _read(text: str) -> Measure | None:
     cls = None if match is None else _spelt(match[1])
     if match is None or cls is None:
         return _from_trec_eval(text)
-    if cls.__name__ == "NumRet" and "rel" in (match[2] or ""):
-        cls = MEASURES["NumRelRet"]  # as ir_measures prints it
-    return _build(cls, match[2] or "", match[3], text)
+    arguments = match[2] or ""
+    if cls.__name__ == "NumRet" and "rel" in arguments:
+        cls = MEASURES["NumRelRet"]  # as ir_measures prints it, and the next one too
+    if cls.__name__ == "SetP" and (relative := re.search(r"relative\s*=\s*(True|False)\s*,?", arguments)):
+        cls = MEASURES["SetRelP"] if relative[1] == "True" else cls
+        arguments = arguments.replace(relative[0], "")
+    return _build(cls, arguments, match[3], text)
 
 
 def _spelt(name: str) -> type[Measure] | None:
@@ -100,6 +104,8 @@ def _build(cls: type[Measure], arguments: str, cutoff: str | None, text: str) ->
             name, value = "gain", {"log2": "raw", "exp-log2": "exp"}.get(value, value)
         elif name == "max_rel":
             name = "max_grade"
+        elif name == "min_rel" and value == 0:  # where scales start here
+            continue
         if name not in known:
             takes = f"takes {', '.join(known)}" if known else "takes no parameters"
             raise FathomsError(f"{text}: {cls.__name__} has no parameter {name!r}; it {takes}")

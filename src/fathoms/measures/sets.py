@@ -1,4 +1,4 @@
-"""Measures of the run as a set, whatever its order: precision, recall and F."""
+"""Measures of the run as a set, whatever its order: precision, recall, F and products of them."""
 
 from __future__ import annotations
 
@@ -40,6 +40,56 @@ class SetP(Counting):
         difference = ratio(in_a, pair.length_a[:, None]) - ratio(in_b, pair.length_b[:, None])
         base = (difference * self.relevant(pair.one)[pair.codes]).sum(axis=1)
         return greatest_sum(base, difference, pair.unjudged & self.can_be_relevant(pair.one), limits)
+
+
+class SetRelP(CountingOfAll):
+    """Precision of the whole run over the most that as many documents could have.
+
+        SetRelP = relevant documents retrieved / min(documents retrieved, R)
+
+    ir_measures' `SetP(relative=True)`.
+    """
+
+    trec_eval = "set_relative_P"
+    citation = "C. W. Cleverdon (1967). The Cranfield tests on index language devices."
+    cutoff: ClassVar[str] = "none"
+    depends_on_order: ClassVar[bool] = False
+
+    def value(self, evidence: Evidence) -> Floats:
+        return ratio(self.found(evidence), np.minimum(evidence.lengths, self.known_relevant(evidence)))
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        """More relevant documents in the run raise it, whether R or the length divides; others never do."""
+        found, total, unknown = self.found(evidence), self.known_relevant(evidence), self.unknown(evidence)
+        return (
+            ratio(found, np.minimum(evidence.lengths, total + self.outside(evidence))),
+            ratio(found + unknown, np.minimum(evidence.lengths, total + unknown)),
+        )
+
+
+class SetAP(CountingOfAll):
+    """Precision of the whole run times its recall.
+
+    SetAP = SetP SetR
+    """
+
+    trec_eval = "set_map"
+    citation = "C. J. van Rijsbergen (1979). Information retrieval, second edition."
+    cutoff: ClassVar[str] = "none"
+    depends_on_order: ClassVar[bool] = False
+
+    def value(self, evidence: Evidence) -> Floats:
+        return self._product(self.found(evidence), self.known_relevant(evidence), evidence.lengths)
+
+    def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        found, total, unknown = self.found(evidence), self.known_relevant(evidence), self.unknown(evidence)
+        return (
+            self._product(found, total + self.outside(evidence), evidence.lengths),
+            self._product(found + unknown, total + unknown, evidence.lengths),
+        )
+
+    def _product(self, found: Floats, total: Floats, retrieved: Ints) -> Floats:
+        return ratio(found, retrieved) * ratio(found, total)
 
 
 class SetR(R):

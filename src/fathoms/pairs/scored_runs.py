@@ -20,7 +20,8 @@ from fathoms.measures.base import Measure, Scores
 from fathoms.pairs.difference_ranges import PairRanges, Ranges, Universe
 from fathoms.pairs.differences import comparable
 
-DRAWN = 10_000_000  # documents in all runs up to which estimates are drawn unless told otherwise
+DRAWN = 10_000_000  # documents in all runs up to which estimates are drawn unless told otherwise,
+DRAWN_RUNS = 500  # and so many runs, for the model learns what each run's documents are worth
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +77,14 @@ def estimates_if_quick(
     seen: Observed, draws: int | None, labels: Sequence[Any], to_depth: int | None, most: int = DRAWN
 ) -> Estimates | None:
     """What `predict` estimates of the measures that can be drawn; None where nothing is to be estimated, or where it
-    would take long (with more than `most` documents) and nobody asked for it."""
+    would take long (with more than `most` documents, or very many runs) and nobody asked for it."""
     experiment, notes = seen.experiment, seen.notes
     wanted, asked = [m for m in seen.measures if drawable(m)], draws is not None
     if draws == 0 or not wanted or experiment.options.ties == "expected":
         if len(labels) or to_depth is not None:
             raise FathomsError("labels and to_depth are for the estimates, of which there are none here")
         return None
-    if draws is None and seen.documents.lengths.sum() > most:
+    if draws is None and (seen.documents.lengths.sum() > most or len(experiment.runs) > DRAWN_RUNS):
         notes.append(
             f"estimates are left out, since they take long for {len(experiment.runs)} runs; --draws {DRAWS} adds them"
         )

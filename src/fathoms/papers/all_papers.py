@@ -12,6 +12,7 @@ from fathoms.papers.exhibits import Study
 from fathoms.papers.output import Part, write_overview, write_study
 
 CONCLUSIONS = "conclusions"  # the folder of their page
+PAGES = TITLES | {"estimates": "All papers' estimates side by side"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def write_all(result: AllPapers, collection: str, folder: Path, workers: int = 1
     summary = f"{verdicts.count('confirmed')} confirmed, {verdicts.count('contradicted')} contradicted, "
     summary += f"{verdicts.count('not testable')} not testable"
     parts = [Part(CONCLUSIONS, "What of the papers' conclusions holds", f"{len(verdicts)} conclusions: {summary}.")]
-    for name, title in TITLES.items():
+    for name, title in PAGES.items():
         if name in result.studies:
             study = result.studies[name]
             warned = "".join(f" Warning: {warning}." for warning in study.warnings)

@@ -15,6 +15,7 @@ from pathlib import Path
 from fathoms.base.files import check_folder, whole_folder
 from fathoms.base.parallel import may_fork, parallel_map
 from fathoms.papers import printing
+from fathoms.papers.conventions import conventions_of
 from fathoms.papers.exhibits import Drawing, Exhibit, InPaper, Panes, Study
 
 FORMATS = ("svg", "pdf", "png")  # of figures
@@ -147,6 +148,9 @@ def _index(study: Study) -> str:
         if exhibit.in_paper is not None:
             lines += [_whose(exhibit.in_paper), "", printing.markdown(exhibit.in_paper.printed())]
         lines += [f"Files: {', '.join(f'[{name}]({name})' for name in _files(exhibit))}", ""]
+    conventions = conventions_of(study.short)
+    if conventions:
+        lines += ["## Conventions", "", *(f"- **{aspect}**: {how}" for aspect, how in conventions), ""]
     return "\n".join(lines)
 
 
@@ -173,6 +177,10 @@ def _page(study: Study, drawn: dict[str, str]) -> str:
             )
         links = ", ".join(f'<a href="{name}">{name}</a>' for name in _files(exhibit))
         parts.append(f'<p class="files">{links}</p></section>')
+    conventions = conventions_of(study.short)
+    if conventions:
+        rows = "".join(f"<li><b>{text(aspect)}</b>: {text(how)}</li>" for aspect, how in conventions)
+        parts.append(f'<section id="conventions"><h2>Conventions</h2><ul>{rows}</ul></section>')
     return _document(study.paper, "".join(parts))
 
 

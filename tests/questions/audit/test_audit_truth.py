@@ -27,7 +27,7 @@ from tests.questions.audit.test_audit import Grades, Ranking, plain, precision, 
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
 
-COLLECTIONS = 60
+COLLECTIONS = 40
 PROBABLY = 0.9
 
 NUMBER = r"[\d,.]+"

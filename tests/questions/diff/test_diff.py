@@ -380,8 +380,11 @@ def test_the_command(fathoms: Command, tmp_path: Path) -> None:
     rows = json.loads(fathoms("diff", "a.run", "b.run", "--depth", "2", "--format", "json").out)
     assert [one["topic"] for one in rows] == ["1", "2", "all"]
     Path("j.txt").write_text("1 0 b 1\n")
-    tsv = fathoms("diff", "a.run", "b.run", "--qrels", "j.txt", "-m", "P@1", "--show", "scores", "--format", "tsv").out
+    tsv = fathoms("diff", "j.txt", "a.run", "b.run", "-m", "P@1", "--show", "scores", "--format", "tsv").out
     assert tsv.splitlines()[1].split("\t")[:5] == ["1", "P@1", "0.0", "1.0", "1.0"]
+    old = fathoms("diff", "a.run", "b.run", "--qrels", "j.txt", "-m", "P@1", "--show", "scores", "--format", "tsv")
+    assert (old.out, "give the judgments first" in old.err) == (tsv, True)
+    assert fathoms("diff", "j.txt", "a.run", "b.run", "--qrels", "j.txt").status == 2
     Path("docs.tsv").write_text("b\tbees\x1b[2J and honey\n")
     shown = fathoms("diff", "a.run", "b.run", "--topic", "1", "--docs", "docs.tsv", "--depth", "2").out
     assert "bees\N{REPLACEMENT CHARACTER}[2J and honey" in shown
@@ -389,7 +392,7 @@ def test_the_command(fathoms: Command, tmp_path: Path) -> None:
     # Of two documents, the lost one is unjudged, and the gained one too once its grade is gone.
     for judged, unjudged in (("1 0 \xfc 1\n", "1"), ("1 0 b 1\n", "2")):
         Path("j2.txt").write_text(judged, encoding="utf-8")
-        lines = fathoms("diff", "a.run", "b.run", "--qrels", "j2.txt", "--depth", "2", "-m", "P@2").out.splitlines()
+        lines = fathoms("diff", "j2.txt", "a.run", "b.run", "--depth", "2", "-m", "P@2").out.splitlines()
         names = next(line.split() for line in lines if line.startswith("topic"))
         cells = next(line.split() for line in lines if line.startswith("all "))
         assert cells[names.index("unjudged")] == unjudged

@@ -23,7 +23,7 @@ QRELS = {name: name for name in ("topic", "document", "grade")}
 class Csv(FileFormat):
     name = "csv"
     about = (
-        "a table with commas, semicolons or bars and quotes, its columns under [these names](input.md#names-of-columns)"
+        "a table with commas, semicolons or bars and quotes, its columns under [these names](input.md#csv-json-frames)"
     )
     reads = ("run", "qrels", "values")
     writes: ClassVar[tuple[Kind, ...]] = ("run", "qrels")

@@ -46,7 +46,10 @@ class JsonFormat(FileFormat):
 
 class Json(JsonFormat):
     name = "json"
-    about = "`{topic: {document: number}}`, for ranx, BEIR and pytrec_eval"
+    about = (
+        "`{topic: {document: number}}`, for ranx, BEIR and pytrec_eval; a run also as `{topic: [document, ...]}`, best "
+        "first"
+    )
     reads = ("run", "qrels", "values")
     writes = ("run", "qrels")
     endings = (".json",)
@@ -54,7 +57,10 @@ class Json(JsonFormat):
 
     def recognise(self, content: Content) -> Match:
         value = content.json
-        return Match.LIKELY if isinstance(value, dict) and value and _is_nested(value) else Match.POSSIBLE
+        return Match.LIKELY if isinstance(value, dict) and value and _is_by_topic(value) else Match.POSSIBLE
+
+    def kinds(self, content: Content) -> frozenset[Kind]:
+        return frozenset({"run"}) if are_rankings(content.json) else super().kinds(content)
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
         import json
@@ -110,6 +116,21 @@ def by_topic(data: Run | Qrels) -> dict[str, dict[str, float]]:
     return columns.nested(data)
 
 
+def _is_by_topic(data: dict[str, Any]) -> bool:
+    return _is_nested(data) or are_rankings(data)
+
+
+def are_rankings(data: Any) -> bool:
+    """Lists of documents by topic, best first."""
+    return (
+        isinstance(data, Mapping)
+        and len(data) > 0
+        and all(isinstance(ranking, list) for ranking in data.values())
+        and all(isinstance(document, str | int) for ranking in data.values() for document in ranking)
+        and not any(is_known(str(name)) for name in data)
+    )
+
+
 def _is_nested(data: dict[str, Any]) -> bool:
     """Rankings by topic: objects in an object, and nothing but numbers in those."""
     inner = (value for ranking in data.values() if isinstance(ranking, dict) for value in ranking.values())
@@ -122,6 +143,8 @@ def table_of(data: Any, layout: Layout, source: str, *, lenient: bool) -> Table:
     """Rows of an object of rankings by topic, or of a list of records."""
     from fathoms.data import columns, in_memory
 
+    if layout.kind == "run" and are_rankings(data):
+        return in_memory.table_of_rankings(data, layout, source, lenient=lenient)
     if isinstance(data, Mapping) and not is_record(data):
         return in_memory.table_of_dict(data, layout, source, lenient=lenient, sparse=True)
     rows = [data] if isinstance(data, Mapping) else data

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class NamedColumns(TextFormat):
     name = "named-columns"
     about = (
-        "text whose first line names its columns, in any order, under [these names](input.md#names-of-columns); "
+        "text whose first line names its columns, in any order, under [these names](input.md#csv-json-frames); "
         "between tabs ids may have blanks and quotes as in CSV"
     )
     reads = ("run", "qrels", "values")

@@ -21,13 +21,14 @@ from fathoms.data.corpus_ids import read_corpus_ids
 from fathoms.data.fingerprint import content_of_qrels, content_of_run
 from fathoms.data.qrels import JUDGED, Qrels, read_qrels
 from fathoms.data.runs import Run
+from fathoms.data.topic_groups import read_topic_words
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.order import contradictions, risen, upside_down
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.finding import LEVELS, Finding, Level, listed
 from fathoms.experiment.id_checks import check_documents, check_self, check_topics
 from fathoms.experiment.run_lengths import cut_short, usual_length
-from fathoms.questions.check.outside import check_corpus_qrels, check_corpus_run, check_training
+from fathoms.questions.check.outside import check_corpus_qrels, check_corpus_run, check_same_words, check_training
 
 Found = TypeVar("Found")
 FEW = 3  # runs whose fingerprints are shown
@@ -94,15 +95,17 @@ def run_check(
     *,
     corpus_ids: str | os.PathLike[str] | None,
     train_qrels: Any,
+    topic_texts: Any,
     progress: Callable[[str], None],
 ) -> Check:
     """Findings on the judgments and then on each run. A file with errors is looked at leniently for the rest.
 
     `corpus_ids` names a file of the documents that the corpus has, `train_qrels` judgments that systems were trained
-    on.
+    on, `topic_texts` what the topics ask.
     """
     corpus = None if corpus_ids is None else read_corpus_ids(corpus_ids)
     train = None if train_qrels is None else read_qrels(train_qrels, junk=experiment.junk)
+    words = None if topic_texts is None else read_topic_words(topic_texts)
     findings: list[Finding] = []
     source = experiment.qrels_source
     file = os.fspath(source) if is_path(source) else getattr(source, "source", "qrels")
@@ -114,6 +117,7 @@ def run_check(
         findings += check_qrels(qrels, file)
         findings += () if corpus is None else check_corpus_qrels(qrels, corpus, file)
         findings += () if train is None else check_training(qrels, train, file)
+        findings += () if words is None else check_same_words(qrels.topics, words, file)
     fingerprints: dict[str, str] = {}
     seen: dict[bytes, str] = {}
     lengths: dict[str, int] = {}

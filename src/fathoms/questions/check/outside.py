@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,26 @@ def _examples(documents: NDArray[np.bytes_]) -> str:
 
 
 # -- training --------------------------------------------------------------------------------------------------------
+
+
+def check_same_words(topics: Sequence[str], texts: Mapping[str, str], file: str) -> Iterator[Finding]:
+    """Topics that ask with the same words, in whatever order and spelling of case: they are no independent topics."""
+    by_words: dict[frozenset[str], list[str]] = {}
+    for topic in topics:
+        words = frozenset(re.findall(r"\w+", texts.get(topic, "").casefold()))
+        if words:
+            by_words.setdefault(words, []).append(topic)
+    same = [members for members in by_words.values() if len(members) > 1]
+    if not same:
+        return
+    n = sum(map(len, same))
+    yield Finding(
+        "note",
+        file,
+        f"{n:,} of {pluralise(len(topics), 'topic')} ask with the words of another one, such as {listed(same[0])}: "
+        f"they count as {pluralise(len(same), 'topic')} rather than {n:,}, and intervals and tests that take them as "
+        "independent are too sure of themselves; --cluster FILE makes one unit of each group",
+    )
 
 
 def check_training(qrels: Qrels, train: Qrels, file: str) -> Iterator[Finding]:

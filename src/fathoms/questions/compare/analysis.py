@@ -13,7 +13,7 @@ from fathoms.estimate.estimates import Estimates
 from fathoms.estimate.names import LEVEL
 from fathoms.estimate.self_check import interval
 from fathoms.estimate.words import calibrated_sentences
-from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.evidence.evidence import Bools, Floats
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.run_lengths import cut_short, usual_length
 from fathoms.experiment.topics import chosen_run
@@ -32,8 +32,9 @@ from fathoms.pairs.scored_runs import (
     without_pair,
 )
 from fathoms.questions.compare.result import Comparison, GroupedComparison, Pair
-from fathoms.questions.compare.verdicts import TestPlan, pairs_after_judging, tested_pairs, with_unjudged
+from fathoms.questions.compare.verdicts import TestPlan, compared, pairs_after_judging, tested_pairs, with_unjudged
 
+FIRST = 10  # documents of which the share judged is told, where measures have no cut-off
 EXPLAINED = 10  # pairs that are explained at once, at most
 
 
@@ -86,6 +87,23 @@ def run_comparison(
     names, options = list(experiment.runs), experiment.options
     if len(names) < 2:
         raise FathomsError("a comparison needs at least two runs")
+    if experiment.systems is not None and seen is None:
+        from fathoms.questions.compare.repeated import compare_repeated
+
+        if (
+            test != "t"
+            or explain
+            or draws
+            or len(labels)
+            or to_depth is not None
+            or experiment.topic_groups is not None
+        ):
+            raise FathomsError(
+                "replicates: systems are compared by the t-test of topics and repetitions, as judged and on all "
+                "topics; test, explain, draws, labels, to_depth and topic_groups are for single runs"
+            )
+        how: dict[str, Any] = {"correction": correction, "alpha": alpha, "baseline": baseline, "progress": progress}
+        return compare_repeated(experiment, measures, experiment.systems, **how)
     place = None if baseline is None else chosen_run("the baseline", baseline, names)
     a, b = compared(names, place)
     if explain and len(a) * len(measures) > EXPLAINED:
@@ -103,7 +121,8 @@ def run_comparison(
     qrels, means = experiment.qrels, {m: values[m].mean(axis=1) for m in measures}
     made_from, bounds = of_pairs or range_pairs(seen, a, b, ranges == "all", progress)
     notes += left_out(bounds, "compare")
-    plan = TestPlan(names, a, b, test, correction, alpha, alpha, options.seed, options.ties == "expected")
+    units = experiment.units(qrels.topics)
+    plan = TestPlan(names, a, b, test, correction, alpha, alpha, options.seed, options.ties == "expected", units)
     estimates = estimates or estimates_if_quick(seen, draws, labels, to_depth)
     held = {} if estimates is None else pairs_after_judging(estimates, values, plan, level, options.workers)
     explained_by = [m for m in measures if m in bounds and not m.needs_pool] if explain else []
@@ -121,6 +140,7 @@ def run_comparison(
         [pair_fragility for m in measures for pair_fragility in fragilities.get(m, [None] * len(a))] if explain else []
     )
     groups, by_group = experiment.topic_groups, list[Pair]()
+    masks: dict[str, Bools] = {}
     if groups is not None:
         notes += groups.notes(qrels.topics)
         masks = groups.masks(qrels.topics)
@@ -147,7 +167,27 @@ def run_comparison(
         by_group=by_group,
         estimated_by_group={} if estimates is None or groups is None else estimates.by_group(groups, level),
         baseline=place,
+        means={
+            (name, m.name, group): float(np.exp(mean)) if m.aggregate == "geometric" else mean
+            for group, of_group in {"all": means, **_group_means(values, masks)}.items()
+            for m in measures
+            for name, mean in zip(names, of_group[m].tolist(), strict=True)
+        },
+        judged=_judged_share(seen),
+        clusters=None if units is None else len(units),
     )
+
+
+def _group_means(values: dict[Measure, Floats], masks: dict[str, Bools]) -> dict[str, dict[Measure, Floats]]:
+    return {group: {m: of[:, here].mean(axis=1) for m, of in values.items()} for group, here in masks.items()}
+
+
+def _judged_share(seen: Observed) -> tuple[float, int]:
+    """Of the documents down to the deepest cut-off, or of the first ten where there is none: how many are judged."""
+    depth = max((int(m.k) for m in seen.measures if m.k is not None and m.cutoff != "recall"), default=FIRST)
+    place = seen.documents.place[:, :, :depth]
+    there = place >= 0
+    return float(seen.documents.judged[place[there]].mean()) if there.any() else 0.0, depth
 
 
 def _of_group(
@@ -167,7 +207,8 @@ def _of_group(
     claim about a group is at most alpha, unless nobody wants a correction.
     """
     tests = 1 if plan.correction == "none" else groups
-    plan = replace(plan, alpha=plan.alpha / tests)
+    units = None if plan.units is None else plan.units.of_topics(places)
+    plan = replace(plan, alpha=plan.alpha / tests, units=units)
     here = {m: of[:, places] for m, of in values.items()}
     means = {m: of.mean(axis=1) for m, of in here.items()}
     bounds = ranges.of_topics(np.flatnonzero(places)).of(
@@ -194,15 +235,6 @@ def _document_names(seen: Observed, explained: Sequence[Fragility]) -> dict[int,
         seen.names[place] for pair_fragility in explained for place in (pair_fragility.a, pair_fragility.b)
     )
     return documents_by_key(seen.documents, list(named), wanted)[0]
-
-
-def compared(names: list[str], baseline: str | None) -> tuple[Ints, Ints]:
-    """The places of A and B in all pairs, or of each other run and the baseline."""
-    if baseline is None:
-        return np.triu_indices(len(names), 1)
-    place = names.index(baseline)
-    others = np.array([i for i in range(len(names)) if i != place])
-    return others, np.full(len(others), place)
 
 
 def _by_run(estimates: Estimates, level: float) -> dict[tuple[str, str], tuple[float, float, float]]:

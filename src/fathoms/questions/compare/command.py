@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fathoms.base.choices import PAPER_FORMS
 from fathoms.cli import options
 from fathoms.experiment.reading import Reading
 from fathoms.signatures import Questions
@@ -71,8 +72,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=Path,
         help="write the documents that could reverse a difference to FILE, for `fathoms judge --first`",
     )
-    options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "latex"))
-    options.add_reading(parser, *options.ORDER, "band", *options.RANGES, *options.GROUPS, *options.READ, *options.WORK)
+    options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", *PAPER_FORMS))
+    options.add_reading(
+        parser, *options.ORDER, "band", *options.RANGES, *options.GROUPS, *options.UNITS, *options.READ, *options.WORK
+    )
     options.add_talk(parser)
 
 
@@ -119,7 +122,7 @@ def _run_on_scores(args: Namespace) -> int:
 def _present(result: Comparison, args: Namespace, exp: Experiment | None = None) -> None:
     from fathoms.cli import output
 
-    output.present(result, args, lambda: _blocks(result), others={"latex": lambda: _latex(result)}, experiment=exp)
+    output.present(result, args, lambda: _blocks(result), others=output.paper_forms(result), experiment=exp)
 
 
 def _blocks(result: Comparison) -> list[Block]:
@@ -196,29 +199,3 @@ def decisive_rows(result: Comparison, i: int) -> list[list[str]]:
         topic, document = result.topic_names[decisive.topic], result.document_names[decisive.key]
         rows.append([topic, document, f"{decisive.grade:g}", *ranks, f"{decisive.change:+z.4f}"])
     return rows
-
-
-def _latex(result: Comparison) -> str:
-    """A booktabs table; the difference with its range over judgments below and above, and the caption to go with it."""
-    from fathoms.base.text import latex_escape, shown_safely
-
-    lines = [r"\begin{tabular}{lllrrrrl}", r"\toprule"]
-    level = f"{100 * (1 - result.alpha):g}"
-    lines.append(rf"A & B & Measure & A $-$ B & Range over judgments & {level}\% CI & $p$ & Verdict \\")
-    lines.append(r"\midrule")
-    for pair in (*result.pairs, *result.by_group):
-        measure = pair.measure if pair.group == "all" else f"{pair.measure}, {pair.group}"
-        ranged = "--" if pair.diff_low is None else f"[{pair.diff_low:+z.4f}, {pair.diff_high:+z.4f}]"
-        p = "$<$0.0001" if pair.p_corrected < 0.0001 else f"{pair.p_corrected:.4f}"
-        cells = [
-            *map(latex_escape, (pair.run_a, pair.run_b, measure)),
-            f"{pair.diff:+z.4f}",
-            ranged,
-            f"[{pair.ci_low:+z.4f}, {pair.ci_high:+z.4f}]",
-            p,
-            pair.verdict,
-        ]
-        lines.append(" & ".join(cells) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [f"% {shown_safely(sentence)}" for sentence in result.sentences]
-    return "\n".join(lines) + "\n"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from fathoms.base import charts
+from fathoms.base import charts, choices
+from fathoms.base.choices import PAPER_FORMS, PaperForm, checked
+from fathoms.base.paper_table import FRAGILE, HOLDS, Cell, PaperTable
 from fathoms.base.result import Result
 from fathoms.base.text import pluralise
 from fathoms.estimate.names import LEVEL
-from fathoms.inference.names import VERDICTS, Verdict
+from fathoms.inference.names import SIGNIFICANT, VERDICTS, Verdict
 from fathoms.inference.significance import Correction, Test
 from fathoms.pairs.difference_ranges import Universe
 from fathoms.pairs.fragility import Fragility
@@ -28,6 +30,10 @@ COLUMNS = (
 )
 
 
+PRINTED = (  # of these what there is
+    *("run_a", "run_b", "group", "measure", "diff", "ci_low", "ci_high", "p_corrected", "estimate", "p_holds"),
+    *("verdict", "reason"),
+)
 WORDS = ("run_a", "run_b", "measure", "reversible", "verdict", "reason")
 
 
@@ -138,6 +144,10 @@ class Comparison(Result):
     by_group: list[Pair] = field(default_factory=list)  # the same pairs on each group of topics, group by group
     estimated_by_group: dict[tuple[str, str, str], tuple[float, float, float]] = field(default_factory=dict)
     baseline: str | None = None  # the run that the others are compared with, if only with that one
+    # By run, measure and group of topics, the runs as given; "all" of them first.
+    means: dict[tuple[str, str, str], float] = field(default_factory=dict)
+    judged: tuple[float, int] | None = None  # share of the runs' first documents that is judged, and how many these are
+    clusters: int | None = None  # of topics, where these are what is drawn at random
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [tuple(getattr(pair, name) for name in self.columns) for pair in (*self.pairs, *self.by_group)]
@@ -176,6 +186,39 @@ class Comparison(Result):
                 other = pair.run_b if pair.run_a == origin else pair.run_a
                 above[other] = -pair.diff if pair.run_a == origin else pair.diff
         return sorted(above.items(), key=lambda run_above: (-run_above[1], run_above[0]))
+
+    @property
+    def shown_frame(self) -> pl.DataFrame:
+        frame = super().shown_frame
+        return frame.select([name for name in PRINTED if name in frame.columns])
+
+    def table(self, form: PaperForm = "latex") -> str:
+        """A table for a paper: runs as rows, measures as columns, with a mark for what differs from the baseline, or
+        from the best of its column; `latex` (booktabs), `md` or `html`."""
+        from fathoms.questions.compare.words import caption
+
+        checked("form", choices.one_of, PAPER_FORMS, form)
+        names, measures, groups = (list(dict.fromkeys(each[i] for each in self.means)) for i in range(3))
+        if self.baseline is not None:
+            names.sort(key=lambda name: name != self.baseline)  # it comes first
+        marks = dict(self._marks())
+
+        def cells(name: str, group: str) -> list[Cell]:
+            keys = [(name, measure, group) for measure in measures]
+            return [Cell(self.means.get(key), mark=marks.get(key, "")) for key in keys]
+
+        rows = [(name, cells(name, "all")) for name in names]
+        parts = [(f"{name}, {group}", cells(name, group)) for group in groups[1:] for name in names]
+        return PaperTable(measures, rows, caption(self), "tab:comparison", parts).text(form)
+
+    def _marks(self) -> Iterator[tuple[tuple[str, str, str], str]]:
+        """Of the runs that differ significantly from the baseline, or from the best run by a measure."""
+        best = {measure: self.baseline or self.standing(measure)[0][0] for _, measure, _ in self.means}
+        for pair in (*self.pairs, *self.by_group):
+            reference = best[pair.measure]
+            if reference in (pair.run_a, pair.run_b) and pair.verdict in SIGNIFICANT:
+                other = pair.run_b if pair.run_a == reference else pair.run_a
+                yield (other, pair.measure, pair.group), FRAGILE if pair.verdict == "fragile" else HOLDS
 
     @property
     def answer(self) -> list[str]:

@@ -21,8 +21,8 @@ from fathoms.inference.intervals import intervals
 from fathoms.inference.names import Verdict
 from fathoms.inference.paired_tests import effect_interval, effect_size, paired_differences
 from fathoms.inference.significance import CORRECTIONS, TESTS, Correction, Test, p_corrected, p_values
-from fathoms.questions.compare.analysis import compared
 from fathoms.questions.compare.result import Comparison, Pair
+from fathoms.questions.compare.verdicts import compared
 from fathoms.questions.compare.words import tested
 
 if TYPE_CHECKING:
@@ -103,12 +103,14 @@ def comparison_of_scores(
     baseline = None if baseline is None else chosen_run("the baseline", baseline, runs)
     notes: list[str] = []
     pairs: list[Pair] = []
+    means: dict[tuple[str, str, str], float] = {}
     n_topics = 0
     for measure in chosen_measures(measures, table):
         values, topics = topic_block(table.filter(pl.col("measure") == measure), measure, runs, notes)
         n_topics = max(n_topics, len(topics))
+        means |= {(run, measure, "all"): mean for run, mean in zip(runs, values.mean(axis=1).tolist(), strict=True)}
         pairs += _pairs(measure, runs, values, test, correction, alpha, baseline, seed)
-    return ScoreComparison(pairs, alpha, test, correction, n_topics, notes, baseline=baseline)
+    return ScoreComparison(pairs, alpha, test, correction, n_topics, notes, baseline=baseline, means=means)
 
 
 def _pairs(

@@ -19,6 +19,7 @@ from fathoms.inference.names import SEEN_WITH, Verdict
 from fathoms.inference.paired_tests import effect_interval, effect_size, paired_differences
 from fathoms.inference.significance import SIGNIFICANCE_TESTS, Correction, Test, p_corrected, p_values
 from fathoms.inference.significance_after_judging import Holding, holding
+from fathoms.inference.units import Units
 from fathoms.measures.base import Measure
 from fathoms.pairs.difference_ranges import DifferenceRanges
 from fathoms.pairs.differences import comparable
@@ -42,6 +43,24 @@ class TestPlan:
     asked_alpha: float
     seed: int
     over_orders: bool  # scores are means over the orders of ties
+    units: Units | None = None  # clusters of topics, where topics depend on each other
+
+    def by_unit(self, values: Floats) -> Floats:
+        """Values [.., topic] as what is drawn at random, [.., topic] or [.., cluster]."""
+        return values if self.units is None else self.units.totals(values)
+
+    @property
+    def topics_each(self) -> float:
+        return 1.0 if self.units is None else self.units.topics_each
+
+
+def compared(names: list[str], baseline: str | None) -> tuple[Ints, Ints]:
+    """The places of A and B in all pairs, or of each other run and the baseline."""
+    if baseline is None:
+        return np.triu_indices(len(names), 1)
+    place = names.index(baseline)
+    others = np.array([i for i in range(len(names)) if i != place])
+    return others, np.full(len(others), place)
 
 
 def pairs_after_judging(
@@ -52,8 +71,8 @@ def pairs_after_judging(
     def after_judging(measure: Measure) -> Holding:
         estimate = estimates[measure]
         held = holding(
-            values[measure],
-            comparable(measure, estimate.draws),
+            plan.by_unit(values[measure]),
+            plan.by_unit(comparable(measure, estimate.draws)),
             plan.a,
             plan.b,
             point=comparable(measure, estimate.point),
@@ -81,13 +100,14 @@ def tested_pairs(
     covered: bool,
 ) -> list[Pair]:
     a, b = plan.a, plan.b
-    differences = paired_differences(values, a, b)
+    by_topic, values = paired_differences(values, a, b), plan.by_unit(values)
+    differences = by_topic if plan.units is None else paired_differences(values, a, b)
     diff = differences.mean(axis=1)
     p = p_values(values, plan.test, plan.seed)[a, b]
     p_all = p_corrected(p, plan.test, plan.correction)
     ci_low, ci_high = intervals(values, a, b, plan.test, plan.correction, plan.alpha, plan.seed, p)
     effect, (effect_low, effect_high) = effect_size(differences), effect_interval(differences, plan.asked_alpha)
-    holds = _holds(differences, p, ranges if covered else None, held, plan)
+    holds = _holds(by_topic, differences, p, ranges if covered else None, held, plan)
     other = other_depths(measure)
     direction = SIGNIFICANCE_TESTS[plan.test].direction(differences)
     pairs = []
@@ -125,13 +145,20 @@ def tested_pairs(
         )
         for_b = direction[i] * diff[i] < 0
         pairs.append(_verdict(pair, "" if ranges is None else str(ranges.doubt[i]), bool(for_b), plan))
-    return _with_topics_needed(pairs, differences, tested_levels(p, plan.test, plan.correction, plan.alpha))
+    levels = tested_levels(p, plan.test, plan.correction, plan.alpha)
+    return _with_topics_needed(pairs, differences, levels, plan.topics_each)
 
 
 def _holds(
-    differences: Floats, p: Floats, ranges: DifferenceRanges | None, held: Holding | None, plan: TestPlan
+    by_topic: Floats,
+    differences: Floats,
+    p: Floats,
+    ranges: DifferenceRanges | None,
+    held: Holding | None,
+    plan: TestPlan,
 ) -> Floats | None:
-    """The probability that each difference is significant, on the same side, once judged.
+    """The probability that each difference is significant, on the same side, once judged. Differences are given by
+    topic, and as they are tested.
 
     It is 1 where that is proved: where no judging changes a topic's difference, or where even the least favourable
     differences of all topics together would be significant at the level of Bonferroni's correction.
@@ -150,7 +177,8 @@ def _holds(
         from scipy.special import stdtr
 
         lead = np.where(differences.mean(axis=1) > 0, low.mean(axis=1), -high.mean(axis=1))
-        away = np.maximum(high - differences, differences - low)
+        away = np.maximum(high - by_topic, by_topic - low)
+        away = plan.by_unit(away)
         spread = differences.std(axis=1, ddof=1) + np.sqrt((away**2).sum(axis=1) / (n - 1))
         with np.errstate(divide="ignore", invalid="ignore"):
             worst = 2 * stdtr(n - 1, -np.where(lead > 0, lead, 0.0) * np.sqrt(n) / spread)
@@ -183,7 +211,7 @@ def _verdict(pair: Pair, doubt: str, other_side: bool, plan: TestPlan) -> Pair:
     return verdict_is("fragile", "ties" if doubt == "ties" else "judging")
 
 
-def _with_topics_needed(pairs: list[Pair], differences: Floats, levels: Floats) -> list[Pair]:
+def _with_topics_needed(pairs: list[Pair], differences: Floats, levels: Floats, topics_each: float) -> list[Pair]:
     """How many topics would be expected to settle the pairs that are open for lack of them.
 
     For differences like those seen, normally distributed, and the level that each pair is tested at.
@@ -196,7 +224,9 @@ def _with_topics_needed(pairs: list[Pair], differences: Floats, levels: Floats) 
     size = np.abs(effect_size(differences))
     with np.errstate(divide="ignore"):
         needed = ((ndtri(1 - np.minimum(levels, 0.999) / 2) + ndtri(SEEN_WITH)) / size) ** 2
-    needed = np.where(np.isnan(needed), np.inf, np.maximum(needed, n + 1.0))  # without a size, none are enough
+    needed = topics_each * np.where(
+        np.isnan(needed), np.inf, np.maximum(needed, n + 1.0)
+    )  # without a size, none are enough
     return [
         replace(pair, topics_needed=topics) if pair.why == "topics" else pair
         for pair, topics in zip(pairs, needed.tolist(), strict=True)

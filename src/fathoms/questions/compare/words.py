@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from math import exp, floor, isfinite
 from typing import TYPE_CHECKING
 
+from fathoms.base.paper_table import FRAGILE as FRAGILE_MARK
+from fathoms.base.paper_table import HOLDS as HOLDS_MARK
 from fathoms.base.text import capitalised, p_words, pluralise
 from fathoms.base.tolerances import SAME
 from fathoms.inference.names import CLAIMED, SIGNIFICANT, TOPICS_NAMED, Verdict
 from fathoms.inference.significance import CORRECTION_METHODS, SIGNIFICANCE_TESTS
+from fathoms.version import __version__
 
 if TYPE_CHECKING:
     from fathoms.questions.compare.result import Comparison, Pair
@@ -44,6 +47,29 @@ def remarks(result: Comparison) -> list[str]:
     sentences += [sentence for measure in measures for sentence in group_sentences(result, measure)]
     sentences += [HOLDS] if any(pair.p_holds is not None for pair in result.pairs) else []
     return [*sentences, *result.about_estimates, *outside_sentences(result, result.pairs)]
+
+
+def caption(result: Comparison) -> list[str]:
+    """What stands above a paper's table of the comparison."""
+    reference = result.baseline or "the best of its column"
+    verdicts = {pair.verdict for pair in result.pairs}
+    lines = [f"Means over {pluralise(result.topics, 'topic')}; best in bold, second underlined."]
+    if "significant" in verdicts:
+        lines.append(f"{HOLDS_MARK} differs significantly from {reference}")
+    if verdicts & {"certain", "supported"}:
+        lines.append(
+            f"{HOLDS_MARK} differs significantly from {reference}, and very likely will once judging is complete"
+        )
+    if "fragile" in verdicts:
+        lines.append(
+            f"{FRAGILE_MARK} differs significantly from {reference} as judged, but judging or ties may undo it"
+        )
+    lines[1:] = ["; ".join(lines[1:]) + "."] if lines[1:] else [f"No run differs significantly from {reference}."]
+    lines.append(f"Test: {tested(result)}, alpha {result.alpha:g}.")
+    if result.judged is not None:
+        share, depth = result.judged
+        lines.append(f"{share:.1%} of the first {depth:,} documents are judged; the others count as not relevant.")
+    return [*lines, f"fathoms {__version__}."]
 
 
 def _claimed(result: Comparison, measure: str) -> str:
@@ -346,9 +372,10 @@ def tested(result: Comparison) -> str:
     """The test, and how it was corrected."""
     test = SIGNIFICANCE_TESTS[result.test]
     pairs = sum(pair.measure == result.pairs[0].measure for pair in result.pairs)  # corrected for together
+    title = test.title + ("" if result.clusters is None else f" over {pluralise(result.clusters, 'cluster')} of topics")
     if test.allows_for_all_pairs or result.correction == "none" or pairs < 2:
-        return test.title
-    return f"{test.title}, {CORRECTION_METHODS[result.correction].title}-corrected"
+        return title
+    return f"{title}, {CORRECTION_METHODS[result.correction].title}-corrected"
 
 
 MEANINGS: dict[Verdict, str] = {

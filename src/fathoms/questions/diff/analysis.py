@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from fathoms.base.errors import FathomsError
-from fathoms.data.file_names import stem
 from fathoms.data.qrels import Qrels
 from fathoms.data.topics import topic_order
 from fathoms.evidence.align import Ranked, rank
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.survey import survey
-from fathoms.experiment.topics import some, topic_notes
+from fathoms.experiment.topics import chosen_run, some, topic_notes
 from fathoms.pairs.difference_ranges import Universe
 from fathoms.pairs.scored_runs import asked_universe, without_pair
 from fathoms.questions.diff.rankings import changes, side_by_side
@@ -65,12 +64,7 @@ def _two_runs(experiment: BaseExperiment, a: str | None, b: str | None) -> tuple
         return names[0], names[1]
     if a is None or b is None:
         raise FathomsError("diff takes two runs; name both, or none where there are two")
-    chosen = []
-    for name in (str(a), str(b)):
-        known = name if name in names else stem(name)
-        if known not in names:
-            raise FathomsError(f"{name!r} is not among the runs: {', '.join(names[:5])}")
-        chosen.append(known)
+    chosen = [chosen_run("the run", name, names) for name in (a, b)]
     if chosen[0] == chosen[1]:
         raise FathomsError(f"diff takes two runs, and both are {chosen[0]}")
     return chosen[0], chosen[1]

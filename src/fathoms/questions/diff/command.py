@@ -1,7 +1,7 @@
 """What changed from run A to run B?
 
 Overlap and RBO of their rankings, documents gained and lost in the first places, ranks that moved. Judgments are not
-needed; with --qrels it says what the change did to scores, and what is still unjudged.
+needed; with QRELS first it says what the change did to scores, and what is still unjudged.
 
 Differences are B minus A. The most changed topics come first; --topic shows one of them in full, side by side. -o FILE
 with .svg, .png, .pdf or .html draws the documents gained and lost in each topic.
@@ -10,7 +10,7 @@ with .svg, .png, .pdf or .html draws the documents gained and lost in each topic
 from __future__ import annotations
 
 import shlex
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from fathoms.base.text import pluralise
@@ -28,19 +28,20 @@ EXAMPLES = (
     ("what did a change do to the first ten documents?", "fathoms diff yesterday.run today.run"),
     (
         "did it make results better, as far as they are judged?",
-        "fathoms diff bm25.run bm25-tuned.run --qrels qrels.txt -m nDCG@10",
+        "fathoms diff qrels.txt bm25.run bm25-tuned.run -m nDCG@10",
     ),
 )
 MORE = """more examples:
-  fathoms diff bm25.run dense.run --qrels qrels.txt --topic 301 --docs corpus.jsonl
+  fathoms diff qrels.txt bm25.run dense.run --topic 301 --docs corpus.jsonl
   fathoms diff bm25.run dense.run --show documents --format tsv -o moved.tsv"""
 SNIPPET = 80  # characters of a text
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("qrels", metavar="QRELS", nargs="?", help="judgments, to say what the change did")
     parser.add_argument("run_a", metavar="RUN_A", help="the run before")
     parser.add_argument("run_b", metavar="RUN_B", help="the run after; - for stdin")
-    parser.add_argument("--qrels", metavar="QRELS", help="judgments, to say what the change did")
+    parser.add_argument("--qrels", dest="qrels_flag", metavar="QRELS", help=SUPPRESS)  # as in 0.3; goes with 0.5
     options.add_question(parser, "diff")
     options.add_choice(
         parser,
@@ -66,6 +67,11 @@ def run(args: Namespace) -> int:
     if args.docs is not None and args.topic is None:
         raise FathomsError("--docs has the texts for --topic T; say which topic")
     args.runs = [args.run_a, args.run_b]
+    if args.qrels_flag is not None:
+        if args.qrels is not None:
+            raise FathomsError("--qrels and QRELS both name judgments; give them once, as the first file")
+        args.qrels = args.qrels_flag
+        output.warn(["--qrels is going; give the judgments first: fathoms diff QRELS RUN_A RUN_B"], args)
     options.check_different(args.runs, "diff takes two runs")
     draws = args.output is not None and args.output.suffix in PICTURES
     if draws:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from fathoms.base import choices
+from fathoms.base.choices import PAPER_FORMS, PaperForm, checked
 from fathoms.base.errors import FathomsError
+from fathoms.base.paper_table import Cell, PaperTable
 from fathoms.base.result import Result
 from fathoms.base.text import valid_text
 from fathoms.data.topic_groups import TopicGroups
@@ -20,10 +24,12 @@ from fathoms.experiment.run_scores import (
     RunScores,
     score_runs,
 )
+from fathoms.experiment.topics import chosen_run
 from fathoms.inference.names import Interval
+from fathoms.inference.replicates import Repeated, Systems
 from fathoms.measures.base import Measure, Scores
 from fathoms.questions.eval.intervals import NO_ENDS, Ends, OverTopics
-from fathoms.questions.eval.words import answers, remarks
+from fathoms.questions.eval.words import answers, caption, remarks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,6 +39,15 @@ COLUMNS = ("run", "topic", "measure", *Scores.COLUMNS, *ENDS)
 POINTS = ("score", "low", "high", "tie_low", "tie_high")
 Means = dict[str, float | None]  # by column of the scores
 Likely = tuple[float | None, float | None, float | None]  # an estimate and the ends of its interval
+
+
+def _cell(measure: Measure, score: float | None) -> Cell:
+    return Cell(score, whole=measure.aggregate == "sum")
+
+
+def tracked_name(name: str) -> str:
+    """A name of letters, digits and what else trackers of experiments allow."""
+    return re.sub(r"[^\w./-]+|_{2,}", "_", re.sub(r"\W*@", "_at_", name)).strip("_")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +66,7 @@ class Evaluation(Result):
     universe_depth: int | None = None  # only those that some run has in its first places
     groups: TopicGroups | None = None
     over_topics: OverTopics = field(default_factory=OverTopics)
+    systems: Systems | None = None  # of which the runs are repetitions
 
     def rows(self) -> Iterable[tuple[Any, ...]]:
         """Rows as in COLUMNS; a run's topics before its groups of topics, and these before its `all`."""
@@ -73,6 +89,70 @@ class Evaluation(Result):
                         yield self._mean_row(run, group, measure, of_groups[measure][group])
             for measure in self.measures:
                 yield self._mean_row(run, "all", measure, run.mean(measure))
+        for measure, repeated in self.repeated.items():
+            yield from self._system_rows(measure, repeated)
+
+    @cached_property
+    def repeated(self) -> dict[Measure, Repeated]:
+        """The scores of systems over repetitions, by measures that take means, where runs are of the same topics."""
+        if self.systems is None or not self.same_topics or len(self.runs[0].topics) < 2:
+            return {}
+        return {
+            measure: Repeated.of(np.stack([run.scores[measure].score for run in self.runs]), self.systems)
+            for measure in self.measures
+            if measure.aggregate == "mean"
+        }
+
+    def _system_rows(self, measure: Measure, repeated: Repeated) -> Iterable[tuple[Any, ...]]:
+        """A row for each system of several runs: the means of its runs' figures, and the interval over topics and
+        repetitions."""
+        assert self.systems is not None
+        lows, highs = repeated.mean_intervals(self.over_topics.level)
+        for system, name in enumerate(self.systems.names):
+            of_runs = [self.runs[run].mean(measure) for run in self.systems.runs(system).tolist()]
+            if len(of_runs) > 1:
+                columns = ([mean[column] for mean in of_runs] for column in Scores.COLUMNS)
+                known = [[value for value in column if value is not None] for column in columns]
+                means = [sum(column) / len(column) if len(column) == len(of_runs) else None for column in known]
+                ends = NO_ENDS if self.over_topics.method == "none" else (float(lows[system]), float(highs[system]))
+                yield (f"{name} ({len(of_runs)} runs)", "all", measure.name, *means, *ends)
+
+    @property
+    def shown_frame(self) -> pl.DataFrame:
+        """Without tie columns where no order of tied documents changes a score that is shown."""
+        frame = super().shown_frame
+        ties = [name for name in ("tie_low", "tie_high", "tie_expected") if name in frame.columns]
+        return frame.drop(ties) if all(np.allclose(frame["score"], frame[name]) for name in ties) else frame
+
+    def metrics(self, run: str | None = None) -> dict[str, float]:
+        """The means under names that MLflow and W&B take, `nDCG_at_10`: of one run, or of all, each name after its
+        run's and a slash."""
+        names = [each.run for each in self.runs]
+        chosen = names if run is None else [chosen_run("the run", run, names)]
+        return {
+            tracked_name(measure.name if len(names) == 1 or run is not None else f"{each.run}/{measure.name}"): score
+            for each in self.runs
+            if each.run in chosen
+            for measure in self.measures
+            if (score := each.mean(measure)["score"]) is not None
+        }
+
+    def table(self, form: PaperForm = "latex") -> str:
+        """A table for a paper: runs as rows, measures as columns; `latex` (booktabs), `md` or `html`."""
+        checked("form", choices.one_of, PAPER_FORMS, form)
+        compared, parts = [], []
+        for run in self.runs:
+            compared.append((run.run, [_cell(m, run.mean(m)["score"]) for m in self.measures]))
+            if self.by_topic:
+                scores = [run.scores[m].score.tolist() for m in self.measures]
+                for topic, *values in zip(run.topics, *scores, strict=True):
+                    parts.append((f"{run.run}, topic {topic}", list(map(_cell, self.measures, values))))
+            if self.groups is not None:
+                means = [run.group_means(m, self.groups) for m in self.measures]
+                for group in means[0]:
+                    cells = [_cell(m, of[group]["score"]) for m, of in zip(self.measures, means, strict=True)]
+                    parts.append((f"{run.run}, {group}", cells))
+        return PaperTable([m.name for m in self.measures], compared, caption(self), "tab:scores", parts).text(form)
 
     def _mean_row(
         self, run: RunScores, topic: str, measure: Measure, means: dict[str, float | None]
@@ -177,5 +257,7 @@ def run_evaluation(
     if groups is not None:
         notes += groups.notes(scored.qrels.topics)
     depth = experiment.options.universe_depth
-    over_topics = OverTopics(interval, level, experiment.options.seed)
-    return Evaluation(measures, scored.runs, by_topic, notes, scored.universe, depth, groups, over_topics)
+    over_topics = OverTopics(interval, level, experiment.options.seed, experiment.clusters)
+    return Evaluation(
+        *(measures, scored.runs, by_topic, notes, scored.universe, depth, groups, over_topics, experiment.systems)
+    )

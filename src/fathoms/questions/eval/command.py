@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from fathoms.base.choices import PAPER_FORMS
 from fathoms.cli import options
 
 EXAMPLES = (
@@ -33,8 +34,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="what `fathoms predict` estimates too: the score once judged, the interval it is likely to be in, and one "
         "for topics and judging together",
     )
-    options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "trec_eval", "latex"))
-    options.add_reading(parser, *options.ORDER, "band", *options.RANGES, *options.GROUPS, *options.READ, *options.WORK)
+    options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "trec_eval", *PAPER_FORMS))
+    options.add_reading(
+        parser, *options.ORDER, "band", *options.RANGES, *options.GROUPS, *options.UNITS, *options.READ, *options.WORK
+    )
     options.add_talk(parser)
 
 
@@ -46,7 +49,7 @@ def run(args: Namespace) -> int:
 
     if args.resume is not None:
         check_folder(args.resume)
-    if args.likely and args.format in ("trec_eval", "latex"):
+    if args.likely and args.format in ("trec_eval", *PAPER_FORMS):
         raise FathomsError(f"--likely has no place in --format {args.format}; use table, tsv, csv, json or parquet")
     if args.topic_groups is not None and args.format == "trec_eval":
         raise FathomsError("--topic-groups has no place in --format trec_eval; use another format")
@@ -66,7 +69,7 @@ def run(args: Namespace) -> int:
         likely or result,
         args,
         lambda: output.score_blocks(result, {} if likely is None else likely.estimates),
-        others={"trec_eval": lambda: output.trec_eval(result), "latex": lambda: output.latex(result)},
+        others={"trec_eval": lambda: output.trec_eval(result), **output.paper_forms(result)},
         experiment=exp,
     )
     if args.resume is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack, get_args
 
 from fathoms.base import choices
 from fathoms.base.choices import checked
@@ -21,8 +21,10 @@ from fathoms.inference.mean_intervals import MEAN_INTERVALS
 from fathoms.inference.names import Interval
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.means import mean_scores
+from fathoms.measures.parse import parse_measure
 from fathoms.questions.eval.intervals import Ends, OverTopics
 
+MeasureNames = Literal["canonical", "asked"]
 Values = dict[str, float | None]
 Found = tuple[list[str], dict[Measure, Scores]]
 NO_RUN = {"none": {"none": 0.0}}  # an experiment is of runs; here they come later
@@ -31,6 +33,7 @@ NO_RUN = {"none": {"none": 0.0}}  # an experiment is of runs; here they come lat
 class Evaluator:
     """Judgments and measures, prepared once; then runs are scored, one or several a call, as pytrec_eval does it.
 
+    Values are under the canonical names of the measures; `names="asked"` keeps those given, such as `map` or `MRR@10`.
     With `ranges`, each measure's value is followed by its other columns, `P@10.low` and so on; the ranges are over the
     run's own documents. `options` are those of `Experiment`. A topic of the judgments that a run does not have counts
     0, unless `topics="intersect"`.
@@ -45,12 +48,20 @@ class Evaluator:
     {'A': {'P@2': 0.5, 'RR': 0.5}, 'B': {'P@2': 0.5, 'RR': 1.0}}
     """
 
-    def __init__(
-        self, qrels: Any, measures: Sequence[Any] | Any, *, ranges: bool = False, **options: Unpack[ReadingOptions]
+    def __init__(  # type: ignore[misc]
+        self,
+        qrels: Any,
+        measures: Sequence[Any] | Any,
+        *,
+        ranges: bool = False,
+        names: MeasureNames = "canonical",  # those of runs, which `options` have too, say nothing here
+        **options: Unpack[ReadingOptions],
     ) -> None:
         self.ranges = ranges
         self._experiment = BaseExperiment(qrels, NO_RUN, memory_mb=0, **options).with_all_topics()
         self.measures = self._experiment.measures(measures)
+        asked = checked("names", choices.one_of, get_args(MeasureNames), names) == "asked"
+        self._names = names_asked(measures, self.measures) if asked else {each: each.name for each in self.measures}
         for measure in self.measures:
             if measure.names_other_runs:
                 raise FathomsError(
@@ -73,9 +84,13 @@ class Evaluator:
         """{measure: (low, high)}: where the mean over all topics like these is with confidence `level`, if these are a
         random sample of them; (None, None) where topics cannot say."""
         checked("method", choices.one_of, MEAN_INTERVALS, method)
-        over_topics = OverTopics(method, checked("level", choices.share, level), self._experiment.options.seed)
-        scores = self._scored(run)[1]
-        return {measure.name: over_topics.of_means(of.score[None], measure)[0] for measure, of in scores.items()}
+        seed, level = self._experiment.options.seed, checked("level", choices.share, level)
+        over_topics = OverTopics(method, level, seed, self._experiment.clusters)
+        topics, scores = self._scored(run)
+        return {
+            self._names[measure]: over_topics.of_means(of.score[None], measure, topics)[0]
+            for measure, of in scores.items()
+        }
 
     def evaluate_all(self, runs: Any) -> dict[str, dict[str, Values]]:
         """{run: {topic: {measure: value}}} of several runs: a dict of runs by name, files, folders, frames, ..."""
@@ -126,7 +141,17 @@ class Evaluator:
     def _columns(self, measure: Measure) -> list[tuple[str, str]]:
         """Columns of the scores, and what they are called in the results."""
         others = Scores.COLUMNS[1:] if self.ranges else ()
-        return [("score", measure.name), *((column, f"{measure.name}.{column}") for column in others)]
+        name = self._names[measure]
+        return [("score", name), *((column, f"{name}.{column}") for column in others)]
+
+
+def names_asked(asked: Sequence[Any] | Any, measures: Sequence[Measure]) -> dict[Measure, str]:
+    """Each measure under the first name it was asked for."""
+    each = [asked] if isinstance(asked, str) or not isinstance(asked, Sequence) else asked
+    names: dict[str, str] = {}
+    for name in each:
+        names.setdefault(parse_measure(name).name, str(name))
+    return {measure: names.get(measure.name, measure.name) for measure in measures}
 
 
 def _put(all_topics: Scores, some: Scores, places: Ints) -> Scores:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from math import isnan
 
 import numpy as np
@@ -15,6 +16,7 @@ from fathoms.evidence.evidence import Floats
 from fathoms.experiment.run_scores import RunScores
 from fathoms.inference.mean_intervals import Intervals, drawn_intervals, mean_intervals
 from fathoms.inference.names import Interval
+from fathoms.inference.units import Units
 from fathoms.measures.abilities import largest_value
 from fathoms.measures.base import Measure
 
@@ -29,6 +31,10 @@ class OverTopics:
     method: Interval = "t"
     level: float = LEVEL
     seed: int = 0
+    clusters: Mapping[str, str] | None = None  # of topics that belong together
+
+    def units(self, topics: Sequence[str]) -> Units | None:
+        return Units.among(topics, self.clusters)
 
     def of_runs(
         self, runs: Sequence[RunScores], measure: Measure, groups: TopicGroups | None = None
@@ -37,24 +43,31 @@ class OverTopics:
         ends: dict[tuple[str, str], Ends] = {}
         if self.method == "none":
             return ends
-        by_size: dict[int, list[tuple[tuple[str, str], Floats]]] = {}  # as many topics, one block
+        by_topics: dict[tuple[str, ...], list[tuple[tuple[str, str], Floats]]] = {}  # of the same, one block
         for run in runs:
-            for name, scores in _parts(run, measure, groups):
-                by_size.setdefault(len(scores), []).append(((run.run, name), scores))
-        for same in by_size.values():
-            of_size = self.of_means(np.stack([scores for _, scores in same]), measure)
-            ends |= dict(zip((key for key, _ in same), of_size, strict=True))
+            for name, topics, scores in _parts(run, measure, groups):
+                by_topics.setdefault(topics, []).append(((run.run, name), scores))
+        for of_topics, same in by_topics.items():
+            of_same = self.of_means(np.stack([scores for _, scores in same]), measure, of_topics)
+            ends |= dict(zip((key for key, _ in same), of_same, strict=True))
         return ends
 
-    def of_means(self, scores: Floats, measure: Measure) -> list[Ends]:
+    def of_means(self, scores: Floats, measure: Measure, topics: Sequence[str]) -> list[Ends]:
         """Of scores [mean, topic], as the measure takes means: of a sum, that of as many topics; of a geometric mean,
         that of the mean of logarithms."""
-        ends = mean_intervals(_averaged(scores, measure), self.method, self.level, self.seed)
-        return _ends_of(measure, ends, scores.shape[-1])
+        values, units = _averaged(scores, measure), self.units(topics)
+        if units is not None and self.method == "t":
+            ends = units.ratio_interval(values, self.level)
+        else:
+            drawn = values if units is None else units.linear(values)
+            ends = mean_intervals(drawn, self.method, self.level, self.seed)
+        return _ends_of(measure, ends, len(topics))
 
-    def of_draws(self, scores: Floats, measure: Measure) -> list[Ends]:
+    def of_draws(self, scores: Floats, measure: Measure, topics: Sequence[str]) -> list[Ends]:
         """Of scores [draw, mean, topic], where each draw is as likely to be what judging says."""
-        return _ends_of(measure, drawn_intervals(_averaged(scores, measure), self.level), scores.shape[-1])
+        values, units = _averaged(scores, measure), self.units(topics)
+        drawn = values if units is None else units.linear(values)
+        return _ends_of(measure, drawn_intervals(drawn, self.level), len(topics))
 
 
 def _averaged(scores: Floats, measure: Measure) -> Floats:
@@ -71,8 +84,11 @@ def _ends_of(measure: Measure, ends: Intervals, topics: int) -> list[Ends]:
     return [NO_ENDS if isnan(pair[0]) else pair for pair in zip(low, high, strict=True)]
 
 
-def _parts(run: RunScores, measure: Measure, groups: TopicGroups | None) -> Iterator[tuple[str, Floats]]:
+def _parts(
+    run: RunScores, measure: Measure, groups: TopicGroups | None
+) -> Iterator[tuple[str, tuple[str, ...], Floats]]:
+    """Of all topics and of each group: its name, its topics and their scores."""
     scores = run.scores[measure].score
-    yield "all", scores
+    yield "all", tuple(run.topics), scores
     for name, places in ({} if groups is None else groups.masks(run.topics)).items():
-        yield name, scores[places]
+        yield name, tuple(compress(run.topics, places.tolist())), scores[places]

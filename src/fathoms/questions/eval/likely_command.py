@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -78,6 +79,7 @@ def combined_intervals(estimates: Estimates, result: Evaluation) -> dict[tuple[s
     parts |= {} if result.groups is None else result.groups.masks(estimates.topics)
     for measure, estimate in estimates.by_measure.items():
         for name, places in parts.items():
-            ends = result.over_topics.of_draws(estimate.draws[:, :, places], measure)
+            topics = list(compress(estimates.topics, places.tolist()))
+            ends = result.over_topics.of_draws(estimate.draws[:, :, places], measure, topics)
             combined |= {(run, name, measure.name): pair for run, pair in zip(estimates.runs, ends, strict=True)}
     return combined

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fathoms.base.text import pluralise, up_to
 from fathoms.base.tolerances import SAME
+from fathoms.version import __version__
 
 if TYPE_CHECKING:
     from fathoms.measures.base import Measure
@@ -56,7 +57,7 @@ def _range(mean: dict[str, float | None]) -> tuple[float, float] | None:
 
 def remarks(result: Evaluation) -> list[str]:
     """What the numbers depend on: unjudged documents, ties, ranks that contradict scores, missing topics."""
-    lines = range_sentences(result) + interval_sentences(result)
+    lines = range_sentences(result) + interval_sentences(result) + system_sentences(result)
     means = [(run.run, measure.name, run.mean(measure)) for run in result.runs for measure in result.measures]
     unjudged, read = sum(run.unjudged for run in result.runs), sum(run.read for run in result.runs)
     if unjudged:
@@ -95,6 +96,17 @@ def remarks(result: Evaluation) -> list[str]:
     return lines
 
 
+def caption(result: Evaluation) -> list[str]:
+    """What stands above a paper's table of the scores."""
+    topics = [len(run.topics) for run in result.runs]
+    of = pluralise(max(topics), "topic") if min(topics) == max(topics) else f"{min(topics):,} to {max(topics):,} topics"
+    unjudged, read = sum(run.unjudged for run in result.runs), sum(run.read for run in result.runs)
+    lines = [f"Means over {of}" + ("; best in bold, second underlined." if len(result.runs) > 1 else ".")]
+    if read:
+        lines.append(f"{1 - unjudged / read:.1%} of the documents read are judged; the others count as not relevant.")
+    return [*lines, f"fathoms {__version__}."]
+
+
 def group_sentences(result: Evaluation, measure: Measure) -> list[str]:
     """In which group of topics scores are lowest, and for how many runs."""
     groups, lowest = result.groups, dict[str, list[tuple[float, str]]]()
@@ -127,11 +139,27 @@ def interval_sentences(result: Evaluation) -> list[str]:
     how, several = result.over_topics, len(result.runs) > 1
     if not any(result.interval(run.run, measure)[0] is not None for run in result.runs for measure in result.measures):
         return []
+    units = how.units(result.runs[0].topics)
+    drawn = "these topics are" if units is None else f"these {pluralise(len(units), 'cluster')} of topics are"
     overlap = "; overlap does not mean that two runs are equally good" if several else ""
     return [
-        f"Intervals over topics: {how.level * 100:.4g}%, {METHODS[how.method]}, if these topics are a random sample of "
+        f"Intervals over topics: {how.level * 100:.4g}%, {METHODS[how.method]}, if {drawn} a random sample of "
         f"those you care about. They leave out judging{overlap}."
     ]
+
+
+def system_sentences(result: Evaluation) -> list[str]:
+    """Systems of which there are several runs: their means, and how far their runs are apart."""
+    if result.systems is None:
+        return []
+    from fathoms.pairs.repetitions import spread_sentences, spreads_of
+
+    spreads = [
+        spread
+        for measure, repeated in result.repeated.items()
+        for spread in spreads_of(measure, repeated, result.systems)
+    ]
+    return spread_sentences(spreads) if spreads else []
 
 
 def combined_sentences(

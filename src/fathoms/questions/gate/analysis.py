@@ -13,6 +13,7 @@ nothing unjudged that could change a score, all are the p of the paired t-test.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,10 @@ from fathoms.pairs.scored_runs import (
 )
 from fathoms.questions.gate.broken import refuse_broken
 from fathoms.questions.gate.decisions import corrected_rows, decided, tested_row
-from fathoms.questions.gate.doubt import A, B, Doubt
+from fathoms.questions.gate.doubt import A, B, Doubt, RepeatedDoubt
 from fathoms.questions.gate.judged_rates import changes_at_judged_rates, labels_cover
 from fathoms.questions.gate.result import Gate, GateRow, ToJudge
+from fathoms.questions.gate.sequence import keep_look, next_look
 
 FIRST = 20  # documents to judge first that are listed
 
@@ -48,6 +50,8 @@ def run_gate(
     max_drop: float,
     alpha: float,
     draws: int | None,
+    sequence: Path | None,
+    looks: int,
     labels: Sequence[Any],
     to_depth: int | None,
     progress: Callable[[str], None],
@@ -58,9 +62,11 @@ def run_gate(
     counts.
     """
     experiment.needs_an_order("a gate")
-    names = list(experiment.runs)
+    systems = experiment.systems
+    names = list(experiment.runs) if systems is None else systems.names
     if len(names) != 2:
-        raise FathomsError(f"a gate has two runs, the baseline and the candidate; found {len(names)}")
+        what = "runs" if systems is None else "systems"
+        raise FathomsError(f"a gate has two {what}, the baseline and the candidate; found {len(names)}")
     no_mean = next((m for m in measures if m.aggregate != "mean"), None)
     if no_mean is not None:
         raise FathomsError(
@@ -68,45 +74,68 @@ def run_gate(
         )
     measures = without_pair(measures)
     labelled = len(labels) > 0 and labels_cover(experiment, measures, labels, to_depth)
-    if not labelled:
+    if systems is not None and (len(labels) or draws or to_depth is not None):
+        raise FathomsError(
+            "replicates: systems of several runs are gated as judged; draws, labels and to_depth are not"
+        )
+    if not labelled and systems is None:
         refuse_broken(experiment, *names)
     universe = Universe(asked_universe(measures), experiment.options.universe_depth)
     seen = observe(experiment, measures, universe, progress)
-    estimates = estimates_if_quick(seen, draws, labels, to_depth)
+    estimates = None if systems is not None else estimates_if_quick(seen, draws, labels, to_depth)
     topics = experiment.qrels.topics
     everywhere = np.ones(len(topics), dtype=bool)
     places = {"all": everywhere}
     if experiment.topic_groups is not None:
         seen.notes.extend(experiment.topic_groups.notes(topics))
         places |= experiment.topic_groups.masks(topics)
-    ranges = seen.ranges(A, B)
     if len(labels) and not labelled:
         seen.notes.append(
             "labels decide only if 90% of the unjudged documents that estimates are about have one, and 20 judged "
             "ones: these do not"
         )
     likely = _likely(seen, estimates, to_depth, labelled=labelled)
-    doubts = {m: Doubt.of(m, seen, ranges, estimates, likely.get(m, ()), labelled) for m in seen.measures}
+    if systems is None:
+        ranges = seen.ranges(A, B)
+        doubts = {m: Doubt.of(m, seen, ranges, estimates, likely.get(m, ()), labelled) for m in seen.measures}
+    else:
+        doubts = {m: RepeatedDoubt.of_runs(seen.values[m], systems) for m in seen.measures}
+    units = experiment.units(topics)
+
+    def drawn(measure: Measure, here: Bools) -> Doubt:
+        """The doubt about some topics, by what is drawn at random."""
+        doubt = doubts[measure].of_topics(here)
+        return doubt if units is None else doubt.of_units(units.of_topics(here))
+
     tested = [
-        tested_row(m, group, here, doubts[m].of_topics(here), max_drop, alpha)
+        tested_row(m, group, here, drawn(m, here), max_drop, alpha)
         for m in seen.measures
         for group, here in places.items()
     ]
-    rows = [decided(row, max_drop, alpha, len(tested)) for row in corrected_rows(tested)]
+    look = None if sequence is None else next_look(sequence, experiment, alpha, looks)
+    corrected = corrected_rows(tested)
+    rows = [decided(row, max_drop, alpha, alpha if look is None else look.level, len(tested)) for row in corrected]
     open_ = next((row for row in rows if row.outcome == "cannot tell" and row.reason == "judging"), None)
-    return Gate(
+    result = Gate(
         measured=rows,
         baseline=names[0],
         candidate=names[1],
         max_drop=max_drop,
         alpha=alpha,
         topics=len(topics),
+        clusters=None if units is None else len(units),
+        repeated=0 if systems is None else len(systems.number),
         notes=seen.notes,
         universe=seen.universe,
         to_judge=[] if open_ is None else _to_judge(experiment, doubts, places, open_),
         judged_for=None if open_ is None else open_.measure,
         about_estimates=[] if estimates is None else calibrated_sentences(estimates, 1 - alpha),
+        look=look,
+        plain_failures=sum(decided(row, max_drop, alpha, alpha, len(tested)).outcome == "fails" for row in corrected),
     )
+    if sequence is not None and look is not None:
+        keep_look(sequence, look, result.outcome, min(row.p_drop_corrected for row in rows))
+    return result
 
 
 def _likely(

@@ -51,7 +51,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--judge-first", metavar="FILE", type=Path, help="the documents to judge first, where judging would tell (tsv)"
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "markdown", "junit"))
-    options.add_reading(parser, *options.GROUPS, *options.ORDER, *options.RANGES, *options.READ, *options.WORK)
+    options.add_reading(
+        parser, *options.GROUPS, *options.UNITS, *options.ORDER, *options.RANGES, *options.READ, *options.WORK
+    )
     options.add_talk(parser)
 
 
@@ -62,7 +64,9 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
 
     args.runs = [args.baseline, args.candidate]
-    written = [path for path in (args.markdown, args.junit, args.judge_first, args.output) if path is not None]
+    written = [
+        path for path in (args.markdown, args.junit, args.judge_first, args.output, args.sequence) if path is not None
+    ]
     for path in written:
         check_writable(path)
         check_not_read(path, [args.qrels, *args.runs, *filter(None, [args.topic_groups]), *args.labels])
@@ -108,6 +112,7 @@ def _block(result: Gate) -> Block:
 def _json(result: Gate) -> str:
     """One object: the outcome, its exit code, a record for each measure and group, and what to judge."""
     import json
+    from dataclasses import asdict
 
     facts = {
         "outcome": result.outcome,
@@ -115,6 +120,7 @@ def _json(result: Gate) -> str:
         "baseline": result.baseline,
         "candidate": result.candidate,
         "max_drop": result.max_drop,
+        **({} if result.look is None else {"look": asdict(result.look)}),
         "alpha": result.alpha,
         "sentences": result.findings,
         "measures": result.records(),

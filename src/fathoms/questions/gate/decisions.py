@@ -14,7 +14,7 @@ from fathoms.evidence.evidence import Bools, Floats
 from fathoms.inference.names import SEEN_WITH, TOPICS_NAMED
 from fathoms.inference.significance import corrected
 from fathoms.measures.base import Measure
-from fathoms.questions.gate.doubt import Doubt
+from fathoms.questions.gate.doubt import Doubt, RepeatedDoubt
 from fathoms.questions.gate.result import Basis, GateRow, Reason
 
 
@@ -32,7 +32,7 @@ def tested_row(measure: Measure, group: str, here: Bools, doubt: Doubt, max_drop
     row = GateRow(
         measure=measure.name,
         group=group,
-        topics=len(diff),
+        topics=int(here.sum()),
         baseline=float(doubt.scores[0].mean()),
         candidate=float(doubt.scores[1].mean()),
         diff=float(diff.mean()),
@@ -81,15 +81,16 @@ def corrected_rows(tested: Sequence[Tested]) -> list[Tested]:
     ]
 
 
-def decided(tested: Tested, max_drop: float, alpha: float, tests: int) -> GateRow:
+def decided(tested: Tested, max_drop: float, alpha: float, alarm: float, tests: int) -> GateRow:
+    """The outcome: passing has an error of alpha, failing of `alarm`, which is less where looks share alpha."""
     row = tested.row
     if row.same:
         return replace(row, outcome="passes", basis="certain")
     if row.p_beyond < alpha:
         return replace(row, outcome="passes", basis=_basis(row, row.p_beyond_worst < alpha))
-    if row.p_drop_corrected < alpha:
-        return replace(row, outcome="fails", basis=_basis(row, row.p_drop_worst < alpha))
-    lacking = _lacking(tested, max_drop, alpha, tests)
+    if row.p_drop_corrected < alarm:
+        return replace(row, outcome="fails", basis=_basis(row, row.p_drop_worst < alarm))
+    lacking = _lacking(tested, max_drop, alpha, alarm, tests)
     return replace(row, outcome="cannot tell", reason=lacking.reason, needed=lacking.needed)
 
 
@@ -104,14 +105,14 @@ class _Lacking(NamedTuple):
     needed: int | None  # None: nobody can say
 
 
-def _lacking(tested: Tested, max_drop: float, alpha: float, tests: int) -> _Lacking:
+def _lacking(tested: Tested, max_drop: float, alpha: float, alarm: float, tests: int) -> _Lacking:
     """What an open question lacks: judgments, if with all of them it would be told, or if without them no number of
     topics would tell; else topics."""
     from scipy.special import ndtri, stdtrit
 
     row, doubt, here = tested
-    n = row.topics
-    if n < 2:
+    n = len(doubt.differences)
+    if n < 2 or isinstance(doubt, RepeatedDoubt):
         return _Lacking("topics", None)
     drawn = doubt.drawn or (doubt.differences[None, :],)
     open_ = not doubt.is_fixed and doubt.low is not None and doubt.high is not None
@@ -120,7 +121,7 @@ def _lacking(tested: Tested, max_drop: float, alpha: float, tests: int) -> _Lack
     if not doubt.drawn and open_ and doubt.low is not None and doubt.high is not None:
         ends += [float(doubt.low.mean()), float(doubt.high.mean())]
     variance = float(np.mean([differences.var(axis=1, ddof=1).mean() for differences in drawn])) / n
-    level = alpha * row.p_drop / row.p_drop_corrected if row.p_drop_corrected < 1 else alpha / tests
+    level = alarm * row.p_drop / row.p_drop_corrected if row.p_drop_corrected < 1 else alarm / tests
     judging = float(drawn[0].mean(axis=1).std()) if len(drawn[0]) > 1 else 0.0
     # For passing and for failing: how far the mean is from the bound, at which level, and how far judging may take it.
     ways = (
@@ -134,9 +135,12 @@ def _lacking(tested: Tested, max_drop: float, alpha: float, tests: int) -> _Lack
         return _Lacking("judging", min(needed) if doubt.drawn else row.unjudged)
     if open_ and min(ends) <= -max_drop and max(ends) >= 0:
         return _Lacking("judging", None)  # for a start: no number of topics would tell
-    topics = [variance * n * ((-ndtri(at) + ndtri(SEEN_WITH)) / room) ** 2 for room, at, _ in ways if room > SAME]
+    each = row.topics / n
+    topics = [
+        each * variance * n * ((-ndtri(at) + ndtri(SEEN_WITH)) / room) ** 2 for room, at, _ in ways if room > SAME
+    ]
     fewest = min(topics, default=TOPICS_NAMED + 1.0)
-    return _Lacking("topics", None if fewest > TOPICS_NAMED else max(ceil(fewest), n + 1))
+    return _Lacking("topics", None if fewest > TOPICS_NAMED else max(ceil(fewest), row.topics + 1))
 
 
 def _judgments(change: Floats, room: float, doubtful: float) -> int:

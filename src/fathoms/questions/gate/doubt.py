@@ -13,6 +13,8 @@ from fathoms.estimate.estimates import Estimates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.inference.non_inferiority import Sample, lower_end, mixed_p_above, p_above, worst_lower_end, worst_p_above
 from fathoms.inference.paired_tests import paired_differences
+from fathoms.inference.replicates import Repeated, Systems
+from fathoms.inference.units import Units
 from fathoms.measures.base import Measure
 from fathoms.pairs.difference_ranges import Ranges, pairs_to_depth
 from fathoms.pairs.differences import changes_by_one
@@ -98,6 +100,25 @@ class Doubt:
             unjudged=self.unjudged[here],
         )
 
+    def of_units(self, units: Units) -> Doubt:
+        """The same with clusters of topics in place of topics, but for the documents."""
+
+        def totals(values: Floats | None) -> Floats | None:
+            return None if values is None else units.totals(values)
+
+        return replace(
+            self,
+            scores=units.totals(self.scores),
+            differences=units.totals(self.differences),
+            low=totals(self.low),
+            high=totals(self.high),
+            low_over_ties=totals(self.low_over_ties),
+            high_over_ties=totals(self.high_over_ties),
+            drawn=tuple(map(units.totals, self.drawn)),
+            point=totals(self.point),
+            ties=(units.totals(self.ties[0]), units.totals(self.ties[1])),
+        )
+
     @property
     def is_fixed(self) -> bool:
         """Whether no judging changes any topic's difference."""
@@ -137,6 +158,54 @@ class Doubt:
         if (high - low <= SAME).all():
             return float(p_above(sign * self.differences, bound))
         return worst_p_above(*((low, high) if sign > 0 else (-high, -low)), bound)
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedDoubt(Doubt):
+    """The same of two systems of which there are several runs, as judged: topics and repetitions are the doubt."""
+
+    runs: Floats  # scores [run, topic]
+    systems: Systems
+
+    @classmethod
+    def of_runs(cls, values: Floats, systems: Systems) -> RepeatedDoubt:
+        means = systems.means(values)
+        differences = paired_differences(means, A, B)[0]
+        return cls(
+            *(means, differences, None, None, None, None, (), None, False, False, (differences, differences)),
+            np.zeros(len(differences), dtype=np.int64),
+            *(_NO_CHANGES[2], _NO_CHANGES[0], _NO_CHANGES[1]),
+            runs=values,
+            systems=systems,
+        )
+
+    def of_topics(self, here: Bools) -> RepeatedDoubt:
+        return self.of_runs(self.runs[:, here], self.systems)
+
+    def of_units(self, units: Units) -> RepeatedDoubt:
+        return self.of_runs(units.totals(self.runs), self.systems)
+
+    def likely(self, sign: float, bound: float) -> float:
+        return self.certain(sign, bound)
+
+    def certain(self, sign: float, bound: float) -> float:
+        from scipy.special import stdtr
+
+        if len(self.differences) < 2:
+            return 1.0
+        (diff,), (error,), (freedom,) = Repeated.of(self.runs, self.systems).differences(A, B)
+        above = sign * float(diff) - bound
+        if error <= SAME:
+            return 2.0 ** -len(self.differences) if above > SAME else 1.0
+        return float(stdtr(freedom, -above / error))
+
+    def above(self, sign: float, alpha: float, max_drop: float) -> float | None:
+        from scipy.special import stdtrit
+
+        if len(self.differences) < 2:
+            return None
+        (diff,), (error,), (freedom,) = Repeated.of(self.runs, self.systems).differences(A, B)
+        return float(sign * diff + stdtrit(freedom, alpha) * error)
 
 
 _NO_CHANGES: tuple[Ints, Keys, Floats] = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64), np.zeros(0))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from fathoms.base.result import Result
 from fathoms.pairs.difference_ranges import Universe
+from fathoms.questions.gate.sequence import Look
 
 Outcome = Literal["passes", "fails", "cannot tell"]
 # certain: whatever the unjudged documents are; likely, labelled: as they are likely to be; as judged: they do not count
@@ -83,6 +84,10 @@ class Gate(Result):
     to_judge: list[ToJudge] = field(default_factory=list)  # what would tell most, where judging would tell
     judged_for: str | None = None  # the measure that they are for
     about_estimates: list[str] = field(default_factory=list)
+    clusters: int | None = None  # of topics, where these are what is drawn at random
+    look: Look | None = None  # where this is one of many that share alpha
+    plain_failures: int = 0  # rows that would fail if it were the only look
+    repeated: int = 0  # runs, where baseline and candidate are systems of several
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [tuple(getattr(row, name) for name in COLUMNS) for row in self.measured]

@@ -25,7 +25,21 @@ def findings(gate: Gate) -> list[str]:
         *group_sentences(gate),
         *tie_sentences(gate),
         *judging_sentences(gate),
+        *look_sentences(gate),
         *range_sentences(gate),
+    ]
+
+
+def look_sentences(gate: Gate) -> list[str]:
+    """Which look of a sequence this is, and what a gate by itself would have said."""
+    look = gate.look
+    if look is None:
+        return []
+    again = ", at files that were looked at before" if look.again else ""
+    alone = "would fail too" if gate.outcome == "fails" else "would fail" if gate.plain_failures else "would not fail"
+    return [
+        f"Look {look.number} of {look.looks}{again}: alarms are raised at {look.level:.2g}, so that over all of them "
+        f"the chance of a false alarm is at most {look.alpha:g}. A gate by itself, at {look.alpha:g}, {alone} here."
     ]
 
 
@@ -43,11 +57,12 @@ def headline(gate: Gate) -> str:
             return f"Passes: {gate.candidate} and {gate.baseline} rank the same documents in the same order."
         return (
             f"Passes: {gate.candidate} is not more than {gate.max_drop:g} below {gate.baseline} by {measures}, with "
-            f"{confidence} over topics, {BASES[weakest]}."
+            f"{confidence} over {'topics' if gate.clusters is None else 'clusters of topics'}, {_basis(gate, weakest)}."
         )
     open_ = [row for row in gate.overall if row.outcome == "cannot tell"]
     why = dict.fromkeys(row.reason for row in open_)
     lacking = _names([f"more {NEEDED[reason]}" for reason in why])
+    lacking += " or more runs of each" if gate.repeated else ""
     return f"Cannot tell whether {gate.candidate} is worse than {gate.baseline}: that would take {lacking}."
 
 
@@ -57,6 +72,10 @@ BASES: dict[Basis, str] = {
     "labelled": "if the unjudged documents are as the estimate from the labels says",
     "as judged": "as judged (nothing is known of the unjudged documents)",
 }
+
+
+def _basis(gate: Gate, basis: Basis) -> str:
+    return "as judged (unjudged documents count as not relevant)" if gate.repeated else BASES[basis]
 
 
 def sentence(gate: Gate, row: GateRow) -> str:
@@ -71,19 +90,24 @@ def sentence(gate: Gate, row: GateRow) -> str:
     if row.outcome == "passes":
         return (
             f"{named(row)} passes ({figures}): with {level} confidence the mean difference is above {row.lower:+.4f}, "
-            f"{BASES[row.basis]}.{estimate}"
+            f"{_basis(gate, row.basis)}.{estimate}"
         )
     if row.outcome == "fails":
+        least = max(-(row.upper or 0.0), 0.0)
         return (
             f"{named(row)} fails ({figures}): the drop is significant ({_tested(gate, row)}), "
-            f"{BASES[row.basis]}; with {level} confidence it is at least {max(-(row.upper or 0.0), 0.0):.4f}.{estimate}"
+            f"{_basis(gate, row.basis)}; with {level} confidence it is at least {least:.4f}.{estimate}"
         )
     if row.lower is None:
-        return f"{named(row)}: cannot tell ({figures}): one topic says nothing about others."
+        return f"{named(row)}: cannot tell ({figures}): {_one(gate)} says nothing about others."
     reach = f"a drop of up to {-row.lower:.4f} cannot be ruled out, where {gate.max_drop:g} is allowed"
     drop = f"no drop is significant{_allowing(row)} ({_tested(gate, row)})"
     about = "" if row.is_fixed or not row.has_range else f" {NOT_THAT_OF_COMPARE}"
-    return f"{named(row)}: cannot tell ({figures}): {reach}; but {drop}.{about}{estimate} {_lacking(row)}"
+    return f"{named(row)}: cannot tell ({figures}): {reach}; but {drop}.{about}{estimate} {_lacking(gate, row)}"
+
+
+def _one(gate: Gate) -> str:
+    return "one topic" if gate.clusters is None else "one cluster of topics"
 
 
 NOT_THAT_OF_COMPARE = "(The p of `compare` asks another question: it takes them as not relevant, and is two-sided.)"
@@ -103,10 +127,13 @@ def _allowing(row: GateRow) -> str:
 
 def _tested(gate: Gate, row: GateRow) -> str:
     name = "p_drop" if len(gate.measured) == 1 else "p_drop_corrected"
-    return f"one-sided t-test, {name} {p_words(row.p_drop_corrected)}"
+    over = "" if gate.clusters is None else f" over {pluralise(gate.clusters, 'cluster')} of topics"
+    return f"one-sided t-test{over}, {name} {p_words(row.p_drop_corrected)}"
 
 
-def _lacking(row: GateRow) -> str:
+def _lacking(gate: Gate, row: GateRow) -> str:
+    if gate.repeated:
+        return "More topics or more runs of each would tell more."
     if row.reason == "judging":
         unjudged = pluralise(row.unjudged, "unjudged document")
         if not row.needed:
@@ -158,6 +185,11 @@ def judging_sentences(gate: Gate) -> list[str]:
 
 def range_sentences(gate: Gate) -> list[str]:
     """Over which documents the ranges of differences are."""
+    if gate.repeated:
+        return [
+            f"Baseline and candidate are the means of their runs, {gate.repeated:,} in all: topics and repetitions "
+            "count as doubt, and unjudged documents as not relevant."
+        ]
     if not any(row.has_range for row in gate.measured):
         return []
     unseen, depth = gate.universe.kind, gate.universe.depth

@@ -9,7 +9,8 @@ Writes table<N>.tsv and .tex, fig<N>.tsv, .svg, .pdf and .png, index.md, index.h
          --pooled, in --ties run order)
   rtc    Carterette 2007: robust test collections, whether confidence from few judgments can be trusted (--trials
          of them, on --workers; what is interrupted goes on where it stopped when started again)
-  all    all five, each in a folder of its own, and what of their conclusions holds on your collection
+  estimates  all papers' estimates, and ours, from shallower pools of your collection: error, bias, coverage, order
+  all    all of it, each in a folder of its own, and what of their conclusions holds on your collection
 
 For depth and rtc, each argument may be a folder with qrels.txt, runs/ and, where there are, pooled.txt and groups.tsv;
 several such collections stand side by side.
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from fathoms.api import Experiment
     from fathoms.papers.exhibits import Study
 
-PAPERS = ("rm", "gain", "depth", "ties", "rtc")
+PAPERS = ("rm", "gain", "depth", "ties", "rtc", "estimates")
 TRIALS, FEW_TRIALS = 1000, 20  # of rtc alone, and where all papers are wanted
 EXAMPLES = (
     (
@@ -48,11 +49,12 @@ MORE = """more examples:
   fathoms papers depth trec8/ robust04/ clueweb10/ -o depth
   fathoms papers ties qrels.txt runs/ -o ties
   fathoms papers rtc qrels.txt runs/ --trials 1000 -o rtc
+  fathoms papers estimates qrels.txt runs/ -o estimates
   fathoms papers all qrels.txt runs/ -o papers"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("paper", choices=(*PAPERS, "all"), help="which paper, or all")
+    parser.add_argument("paper", choices=(*PAPERS, "all"), help="which paper, estimates, or all")
     options.add_files(parser, runs="*")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder to write to")
     parser.add_argument(
@@ -285,7 +287,7 @@ def _study(args: Namespace, exp: Experiment, collections: dict[str, Any]) -> Stu
     from functools import partial
 
     from fathoms.cli import output
-    from fathoms.papers import depth, gain, rm, rtc, ties
+    from fathoms.papers import depth, estimates, gain, rm, rtc, ties
 
     order, precision = args.ties, args.score_precision
     where: dict[str, Any] = {"workers": args.workers, "scheduler": args.scheduler}
@@ -313,6 +315,8 @@ def _study(args: Namespace, exp: Experiment, collections: dict[str, Any]) -> Stu
         settings = _rtc_settings(args, folder=args.output, **where)
         with output.progress(batches, args.quiet, "trials") as step:
             study = rtc.study(collections or exp, settings, progress=progress, step=partial(step, ""))
+    elif args.paper == "estimates":
+        study = estimates.study(exp, progress=progress)
     else:
         study = gain.study(exp, gain.GainSettings(args.depth, args.parameters), progress=progress)
     return study

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,13 @@ from fathoms.base.tolerances import LEAST_AP
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.run_scores import score_runs
 from fathoms.experiment.score_files import MEAN, chosen_measures, read_scores, topic_block
+from fathoms.inference.replicates import Repeated
 from fathoms.inference.topic_set_size import (
     detectable_by_anova,
     detectable_by_t_test,
     expected_width,
+    fewest,
+    least,
     power_of_anova,
     power_of_t_test,
     topics_for_anova,
@@ -26,7 +30,7 @@ from fathoms.inference.topic_set_size import (
 from fathoms.measures.base import Measure
 from fathoms.questions.plan.judging_depth import DepthPlan, DepthPlanner, trimmed, with_likely
 from fathoms.questions.plan.known_scores import LIKE, TopicScores
-from fathoms.questions.plan.result import CurvePoint, Plan, TopicAnswer, TopicPlan
+from fathoms.questions.plan.result import CurvePoint, Plan, RepetitionPoint, TopicAnswer, TopicPlan
 
 ROUND_NUMBERS = (1, 1.5, 2, 2.5, 3, 4, 5, 7.5)  # times powers of ten: topics on the curve
 MOST_RESAMPLED = 3000  # topics
@@ -59,6 +63,8 @@ def run_plan(
     stated = variance is not None or system_variance is not None
     notes: list[str] = []
     scored = experiment.has_qrels and experiment.has_runs and not stated and from_scores is None
+    if experiment.clusters is not None and not scored:
+        raise FathomsError("cluster: is for scores of judgments and runs; a stated variance is that of what is drawn")
     if stated and from_scores is not None:
         raise FathomsError("variance: give either a variance or scores that it is to be measured on")
     if likely and not (experiment.has_qrels and experiment.has_runs):
@@ -72,7 +78,7 @@ def run_plan(
     elif from_scores is not None:
         topics += [_from_scores(aims, name, scores) for name, scores in _read(from_scores, measures, notes).items()]
     elif scored:
-        if len(experiment.runs) < 2:
+        if len(experiment.runs if experiment.systems is None else experiment.systems.names) < 2:
             raise FathomsError("variance: one run shows nothing of differences; give at least two runs, or state it")
         scored_runs = score_runs(experiment, prepared, scores_only=True, own_topics=False, progress=progress)
         notes += scored_runs.notes
@@ -80,7 +86,16 @@ def run_plan(
             scores = np.stack([run_scores.scores[measure].score for run_scores in scored_runs.runs])
             logarithms = measure.aggregate == "geometric"  # of which `compare` tests the mean
             scores = np.log(np.maximum(scores, LEAST_AP)) if logarithms else scores
-            topics.append(_from_scores(aims, measure.name, TopicScores(scores), logarithms))
+            units = experiment.units(scored_runs.qrels.topics)
+            drawn = scores if units is None else units.totals(scores)
+            repeats = experiment.systems
+            of_measure = _from_scores(
+                aims, measure.name, TopicScores(drawn if repeats is None else repeats.means(drawn)), logarithms
+            )
+            of_measure = replace(of_measure, topics_each=None if units is None else units.topics_each)
+            if repeats is not None:
+                of_measure = replace(of_measure, repetitions=_repetitions(aims, Repeated.of(drawn, repeats)))
+            topics.append(of_measure)
     planner = DepthPlanner(experiment, epsilon, depth, aims.width, level)
     if experiment.has_runs:
         experiment.needs_an_order("plan")
@@ -249,6 +264,27 @@ def _from_scores(aims: _Asked, name: str, scores: TopicScores, logarithms: bool 
         logarithms=logarithms,
         **_widths(aims, scores.mean_deviation**2, n),
     )
+
+
+REPETITIONS = (1, 2, 3, 5, 10)
+
+
+def _repetitions(aims: _Asked, repeated: Repeated) -> list[RepetitionPoint]:
+    """Topics for the difference with so many runs of each system: the mean power over all pairs of systems."""
+    a, b = np.triu_indices(len(repeated.runs), 1)
+    if not len(a):
+        return []
+    of_topics, there = repeated.topic_variances(a, b), aims.n_topics or repeated.topics
+
+    def power(n: int, difference: float, runs: int) -> float:
+        variances = repeated.variance_of_difference(n, runs, of_topics, a, b)
+        return float(power_of_t_test(n, difference, variances * n, aims.alpha).mean())
+
+    def point(runs: int) -> RepetitionPoint:
+        needed = fewest(lambda n: power(n, aims.difference, runs) >= aims.power)
+        return RepetitionPoint(runs, needed, least(lambda d: power(there, d, runs) >= aims.power, aims.difference))
+
+    return [point(runs) for runs in REPETITIONS]
 
 
 def _within(topics: int | None, most: int) -> bool:

@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--chart", metavar="FILE", type=Path, help="draw power by number of topics, or without topics residual by depth"
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
-    options.add_reading(parser, *options.POOL, *options.ORDER, *options.READ, *options.WORK)
+    options.add_reading(parser, *options.POOL, *options.UNITS, *options.ORDER, *options.READ, *options.WORK)
     options.add_talk(parser)
 
 
@@ -108,12 +108,12 @@ def _answers(plan: TopicPlan) -> Block:
         Column("test", [TITLES[answer.method] for answer in answers], words=True),
         Column("systems", [str(answer.systems) for answer in answers], 3),
         Column("alpha", [f"{answer.alpha:.3g}" for answer in answers], 2),
-        Column("topics", [_topics(answer) for answer in answers]),
+        Column(f"{plan.drawn}s", [_topics(answer) for answer in answers]),
     ]
     if plan.n_topics is not None:
         columns.append(Column(f"power with {plan.n_topics}", [cell(answer.power_now, ".3f") for answer in answers], 1))
         columns.append(Column("detectable", [cell(answer.detectable) for answer in answers], 1))
-    about = f"{plan.measure}: topics" if plan.measure else "Topics"
+    about = f"{plan.measure}: {plan.drawn}s" if plan.measure else "Topics"
     return Block(columns, f"{about} to find a difference of {plan.difference:g} with power {plan.power:g}", "test")
 
 
@@ -122,14 +122,14 @@ def _curve(plan: TopicPlan) -> Block:
     from fathoms.questions.plan.result import TITLES
 
     points = plan.curve
-    columns = [Column("topics", [f"{point.topics:,}" for point in points])]
+    columns = [Column(f"{plan.drawn}s", [f"{point.topics:,}" for point in points])]
     for place, method in enumerate(points[0].power):
         cells = [cell(point.power.get(method), ".3f") for point in points]
         columns.append(Column(TITLES[method], cells, place and place + 1))
     columns.append(Column("detectable", [cell(point.detectable) for point in points], 1))
     columns.append(Column("interval", [cell(point.width) for point in points], 1))
     about = f"{plan.measure}: power" if plan.measure else "Power"
-    return Block(columns, f"{about} by number of topics", "row")
+    return Block(columns, f"{about} by number of {plan.drawn}s", "row")
 
 
 def _depths(plan: DepthPlan) -> Block:

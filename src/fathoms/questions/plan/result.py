@@ -50,6 +50,15 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
+class RepetitionPoint:
+    """A number of runs of each system: the topics needed, and the least difference that the topics there are find."""
+
+    runs: int
+    topics: int | None  # None: not even a million
+    detectable: float
+
+
+@dataclass(frozen=True)
 class TopicPlan:
     """How many topics for one measure, or for a variance that somebody states."""
 
@@ -73,6 +82,13 @@ class TopicPlan:
     pair_range: tuple[float, float] = (0.0, 0.0)  # their differences
     factors: tuple[float, float] = (1.0, 1.0)  # between which the variance lies, by the bootstrap
     logarithms: bool = False  # differences are of mean logarithms, as GMAP's
+    repetitions: list[RepetitionPoint] = field(default_factory=list)  # where several runs of systems are known
+    topics_each: float | None = None  # to a cluster, where clusters are drawn and counted in place of topics
+
+    @property
+    def drawn(self) -> str:
+        """What is drawn at random, and counted."""
+        return "topic" if self.topics_each is None else "cluster"
 
     def answer(self, method: str) -> TopicAnswer:
         """The answer of one of the methods: t, resampled, t_mean_variance, t_all_pairs, anova."""
@@ -99,7 +115,8 @@ class Plan(Result):
     pool: str = ""  # which pool is assumed, where depths depend on that
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Questions `topics` (needed, by method), `curve` (power by number of topics), `interval`, `depth`,
+        """Questions `topics` (needed, by method), `curve` (power by number of topics), `repetitions` (topics needed, by
+        the number of runs of each system), `interval`, `depth`,
         `sample` (random judgments for an interval) and `cutoff`."""
         records = [row for plan in self.topics for row in _topic_rows(plan)]
         records += [row for plan in self.depths for row in _depth_rows(plan)]
@@ -187,6 +204,11 @@ def _topic_rows(plan: TopicPlan) -> list[dict[str, Any]]:
             systems = plan.systems if method == "anova" else 2
             shared = {"systems": systems, "alpha": plan.alpha, "power": power, "topics": point.topics}
             rows.append({"question": "curve", **about, "method": method, **shared, **of_t})
+    for of_runs in plan.repetitions:
+        method = f"{of_runs.runs} {'run' if of_runs.runs == 1 else 'runs'} each"
+        needed: dict[str, Any] = {"topics": of_runs.topics, "detectable": of_runs.detectable}
+        with_power = {"systems": 2, "alpha": plan.alpha, "power": plan.power}
+        rows.append({"question": "repetitions", **about, "method": method, **with_power, **needed})
     if plan.width is not None:
         wanted = {"alpha": plan.alpha, "width": plan.width, "topics": plan.topics_for_width}
         rows.append({"question": "interval", "measure": plan.measure or None, "method": "t", "systems": 2, **wanted})

@@ -49,14 +49,18 @@ def of_topics(plan: TopicPlan) -> list[str]:
         sentences.append(_all_systems(plan))
     if plan.width is not None:
         sentences.append(_interval(plan))
+    if plan.repetitions:
+        sentences.append(_repetitions(plan))
+    if plan.topics_each is not None:
+        sentences.append(f"clusters of topics are counted, which hold {plan.topics_each:.3g} topics each on average.")
     if not plan.runs:
         sentences.append(_stated(plan))
     start = f"{plan.measure}: " if plan.measure else ""
     return [f"{start}{line}" if start else capitalised(line) for line in sentences]
 
 
-def _topics(n: int | None) -> str:
-    return f"more than {MOST_TOPICS:,} topics" if n is None else pluralise(n, "topic")
+def _topics(n: int | None, plan: TopicPlan) -> str:
+    return f"more than {MOST_TOPICS:,} {plan.drawn}s" if n is None else pluralise(n, plan.drawn)
 
 
 def _percent(share: float) -> str:
@@ -76,8 +80,8 @@ def _size(plan: TopicPlan, difference: float, digits: str = "g") -> str:
 def _needed(plan: TopicPlan) -> str:
     answer = plan.answer("t")
     return (
-        f"it takes {_topics(answer.topics)} to find {_size(plan, plan.difference)} between two systems with power "
-        f"{100 * plan.power:g}% (paired t-test, alpha {plan.alpha:g})."
+        f"it takes {_topics(answer.topics, plan)} to find {_size(plan, plan.difference)} between two systems with "
+        f"power {100 * plan.power:g}% (paired t-test, alpha {plan.alpha:g})."
     )
 
 
@@ -91,15 +95,18 @@ def _behind(plan: TopicPlan) -> str:
         else "that is for the variance of the one pair of runs that differ"
     )
     resampled = (
-        f"; resampling these {plan.scored_topics} topics says {drawn.topics:,}" if drawn.topics is not None else ""
+        f"; resampling these {plan.scored_topics} {plan.drawn}s says {drawn.topics:,}"
+        if drawn.topics is not None
+        else ""
     )
     known = ""
     if exact.topics is not None:
         low, high = (exact.topics * factor for factor in plan.factors)
         least = max(2, round(low))
         span = f"{least:,} or more" if high > MOST_TOPICS else f"{least:,} to {max(2, round(high)):,}"
-        known = f", and other topics like them could make it {span} (95% interval)"
-    return f"{pairs}{resampled}{known}. Sakai's design, with one variance for all pairs, says {_topics(mean.topics)}."
+        known = f", and other {plan.drawn}s like them could make it {span} (95% interval)"
+    sakai = _topics(mean.topics, plan)
+    return f"{pairs}{resampled}{known}. Sakai's design, with one variance for all pairs, says {sakai}."
 
 
 def _present(plan: TopicPlan) -> str:
@@ -107,7 +114,7 @@ def _present(plan: TopicPlan) -> str:
     here = "these " if plan.n_topics == plan.scored_topics else ""
     other = _size(plan, plan.difference).replace("a difference", "one")
     return (
-        f"{here}{pluralise(plan.n_topics or 0, 'topic')} find {_size(plan, answer.detectable or 0.0, '.4f')} with "
+        f"{here}{pluralise(plan.n_topics or 0, plan.drawn)} find {_size(plan, answer.detectable or 0.0, '.4f')} with "
         f"power {100 * plan.power:g}%, and {other} with power {_percent(answer.power_now or 0.0)}."
     )
 
@@ -117,19 +124,35 @@ def _all_systems(plan: TopicPlan) -> str:
     pairs = plan.systems * (plan.systems - 1) // 2
     return (
         f"among {plan.systems:,} systems, with each of {pairs:,} pairs tested at {tests.alpha:.2g} (Holm's first step, "
-        f"as in `fathoms compare`), it takes {_topics(tests.topics)}; a one-way ANOVA, which only asks whether all are "
-        f"equal and does not pair topics, takes {_topics(anova.topics)}."
+        f"as in `fathoms compare`), it takes {_topics(tests.topics, plan)}; a one-way ANOVA, which only asks whether "
+        f"all are equal and does not pair topics, takes {_topics(anova.topics, plan)}."
     )
 
 
 def _interval(plan: TopicPlan) -> str:
     now = (
-        "" if plan.width_now is None else f"; with {pluralise(plan.n_topics or 0, 'topic')} it is {plan.width_now:.4f}"
+        ""
+        if plan.width_now is None
+        else f"; with {pluralise(plan.n_topics or 0, plan.drawn)} it is {plan.width_now:.4f}"
     )
     return (
-        f"it takes {_topics(plan.topics_for_width)} for the {100 * (1 - plan.alpha):g}% confidence interval of a "
+        f"it takes {_topics(plan.topics_for_width, plan)} for the {100 * (1 - plan.alpha):g}% confidence interval of a "
         f"difference{' of logarithms' if plan.logarithms else ''} to be {plan.width:g} wide on average{now}."
     )
+
+
+def _repetitions(plan: TopicPlan) -> str:
+    """How many runs of each system are worth having beside how many topics."""
+    numbers = [
+        f"{_topics(point.topics, plan)} with {pluralise(point.runs, 'run')} of each system"
+        for point in plan.repetitions
+    ]
+    first, last = plan.repetitions[0], plan.repetitions[-1]
+    there = (
+        f"on {pluralise(plan.n_topics or 0, plan.drawn)} a single run of each finds "
+        f"{_size(plan, first.detectable, '.4f')}, and {last.runs} of each one of {last.detectable:.4f}"
+    )
+    return f"repetitions count too: it takes {', '.join(numbers)}; {there}."
 
 
 def _stated(plan: TopicPlan) -> str:

@@ -1,7 +1,8 @@
 """Pool runs: the top documents of all of them, in the order in which to judge.
 
 Without --qrels the list of documents to judge, as TSV with topic, document and the least depth at which a run has it.
-With --qrels the judgments that a shallower pool would have had, as a qrels file; -o FILE.csv, .json or .jsonl makes it
+With --qrels the judgments that a shallower pool would have had, as a qrels file, or with --missing what is still to be
+judged; -o FILE.csv, .json or .jsonl makes it
 one of these, for ids with blanks in them.
 
 With --sample N a random sample of the pool: its documents each with its probability of being drawn,
@@ -29,6 +30,7 @@ EXAMPLES = (
     ),
 )
 MORE = """more examples:
+  fathoms pool runs/ --qrels qrels.txt --depth 20 --missing -o to-judge.tsv
   fathoms pool runs/ --qrels qrels.txt --budget 1000 --prefix-order shuffle --seed 3 -o qrels-1000.txt
   fathoms pool runs/ --depth 100 --sample 500 --design depth -o sample.tsv
   fathoms pool runs/ --qrels qrels.txt --depth 100 --sample 200 --design probe --seed 7 -o probe.tsv"""

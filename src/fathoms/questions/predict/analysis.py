@@ -18,14 +18,13 @@ from fathoms.estimate.score_draws import check_drawable, drawable
 from fathoms.estimate.self_check import aggregated, interval
 from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.experiment.base import BaseExperiment
-from fathoms.experiment.pooling import run_pool
-from fathoms.experiment.run_scores import score_runs
 from fathoms.measures.abilities import estimates
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.means import aggregate
 from fathoms.questions.predict.expected_scores import expectations_of
 from fathoms.questions.predict.gain_curves import Curves, fitted_curves
 from fathoms.questions.predict.result import PLAIN, EstimateRow, Prediction
+from fathoms.questions.predict.shallower_pool import shallower_pool
 
 METHODS = (*PREDICTORS, *MODEL_NAMES, *RELEVANCE_MODELS, DEFAULT)
 FALLBACK = "interpolated"  # where the default has nothing to draw from
@@ -252,31 +251,18 @@ def _errors(
     is the score under all judgments of the pool, which leave nothing of these runs unjudged down to its depth."""
     pool = experiment.pool_assumed()
     depth = min([pool.depth, *(int(m.k) for m in measures if m.k is not None and m.cutoff != "recall")]) // 2
-    if not pool.known or depth < 1:
+    cut = shallower_pool(experiment, measures, depth)
+    if cut is None:
         return {}, 0
-    judged = run_pool(experiment, depth=depth).qrels
-    if judged is None or not judged.counts[:, 1:].any():
-        return {}, 0
-    whole = run_pool(experiment, depth=pool.depth).qrels
-    options, runs = experiment.options, {name: experiment.run(name) for name in pool.names}
-    reading: dict[str, Any] = {
-        "pooled": pool.names,
-        "ties": options.ties,
-        "score_precision": options.precision,
-        "workers": options.workers,
-        "seed": options.seed,
-    }
-    deep = score_runs(BaseExperiment(whole, runs, **reading), measures, scores_only=True)
-    truth = {
-        (run.run, topic, measure.name): score
-        for run in deep.runs
-        for measure in measures
-        for topic, score in zip(run.topics, run.scores[measure].score.tolist(), strict=True)
-    }
-    cut = BaseExperiment(judged, runs, **reading)
     drawn = set(methods) & {*RELEVANCE_MODELS, DEFAULT}
     more: dict[str, Any] = {"labels": labels, "to_depth": pool.depth} if drawn else {}
-    predicted = run_prediction(cut, measures, methods, by_topic=True, constants=constants, **more)
+    predicted = run_prediction(cut.experiment, measures, methods, by_topic=True, constants=constants, **more)
+    truth = {
+        (run, topic, measure): score
+        for measure, scores in cut.truth.items()
+        for run, of_run in zip(cut.runs, scores.tolist(), strict=True)
+        for topic, score in zip(cut.topics, of_run, strict=True)
+    }
     squares: dict[str, dict[str, list[float]]] = {}
     for row in predicted.estimated:
         if row.topic == "all":

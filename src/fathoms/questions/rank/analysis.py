@@ -23,6 +23,7 @@ from fathoms.estimate.words import calibrated_sentences
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.inference.rank_sets import letters, own_ranks, rank_sets, ranks, significantly_better
+from fathoms.inference.replicates import Systems
 from fathoms.measures.base import Measure
 from fathoms.pairs.difference_ranges import DifferenceRanges, PairRanges, Ranges, Universe, left_out
 from fathoms.pairs.differences import comparable
@@ -35,6 +36,7 @@ from fathoms.pairs.scored_runs import (
     range_pairs,
     without_pair,
 )
+from fathoms.questions.rank.repeated import ranked_systems
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,6 +96,8 @@ class Ranking(Result):
     tied: bool = False  # whether some run has documents with equal scores
     to_depth: dict[str, int] = field(default_factory=dict)  # by measure: the rank down to which estimates judge
     about_estimates: list[str] = field(default_factory=list)
+    clusters: int | None = None  # of topics, where these are what is drawn at random
+    repeated: int = 0  # runs, where those ranked are systems of several
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [standing.row() for standing in self.standings]
@@ -156,6 +160,12 @@ def run_ranking(
     those of `compare`; `alpha` is that of the confidence sets over topics."""
     if len(experiment.runs) < 2:
         raise FathomsError("a ranking needs at least two runs")
+    if experiment.systems is not None:
+        if draws or len(labels) or to_depth is not None:
+            raise FathomsError(
+                "replicates: systems are ranked as judged; draws, labels and to_depth are for single runs"
+            )
+        return _ranking_of_systems(experiment, measures, experiment.systems, alpha, level, progress)
     measures = without_pair(measures)
     seen = observe(
         experiment, measures, Universe(asked_universe(measures), experiment.options.universe_depth), progress
@@ -174,14 +184,16 @@ def ranking_of(
     names, options, measures, universe = seen.names, seen.experiment.options, seen.measures, seen.universe
     ranges, bounds = of_pairs
     qrels, notes = seen.experiment.qrels, seen.notes
+    units = seen.experiment.units(qrels.topics)
     standings: list[Standing] = []
     better: dict[str, Bools] = {}
     for m in measures:
         values = seen.values[m]
-        better[m.name] = significantly_better(values, alpha, options.seed)
+        drawn = values if units is None else units.totals(values)
+        better[m.name] = significantly_better(drawn, alpha, options.seed)
         possible = possible_ranks(ranges, bounds[m], values.mean(axis=1)) if m in bounds else None
         estimate = None if estimates is None else estimates.by_measure.get(m)
-        own = own_ranks(values, alpha, options.seed)
+        own = own_ranks(drawn, alpha, options.seed)
         standings += _standings(names, m, values, better[m.name], own, possible, estimate, level, universe)
     ranged = any(standing.rank_low is not None for standing in standings)
     return Ranking(
@@ -198,6 +210,32 @@ def ranking_of(
         bool(seen.documents.tied.any()),
         {} if estimates is None else {m.name: estimate.to_depth for m, estimate in estimates.by_measure.items()},
         [] if estimates is None else calibrated_sentences(estimates, level),
+        None if units is None else len(units),
+    )
+
+
+def _ranking_of_systems(
+    experiment: BaseExperiment,
+    measures: Sequence[Measure],
+    systems: Systems,
+    alpha: float,
+    level: float,
+    progress: Callable[[str], None],
+) -> Ranking:
+    """The order of systems of which there are several runs, as judged."""
+    notes: list[str] = []
+    standings: list[Standing] = []
+    better: dict[str, Bools] = {}
+    for by in ranked_systems(experiment, measures, systems, alpha, notes, progress):
+        better[by.measure.name] = by.better
+        standings += _standings(
+            systems.names, by.measure, by.means, by.better, by.own, None, None, level, Universe("pair")
+        )
+    units, topics = experiment.units(experiment.qrels.topics), len(experiment.qrels.topics)
+    return Ranking(
+        *(standings, list(measures), alpha, level, topics, better, systems.names, notes),
+        clusters=None if units is None else len(units),
+        repeated=len(systems.number),
     )
 
 

@@ -49,11 +49,8 @@ def _over_topics(standings: Sequence[Standing], result: Ranking) -> str:
     best = [standing.run for standing in standings if standing.rank_ci_low == 1]
     level = _confidence(result)
     needed = topics_needed(len(standings), result.alpha)
-    if result.topics < needed:
-        return (
-            f"{pluralise(result.topics, 'topic')} cannot tell any of {len(standings)} runs apart; it takes at least "
-            f"{needed} ({level})."
-        )
+    if (result.topics if result.clusters is None else result.clusters) < needed:
+        return f"{_drawn(result)} cannot tell any of {len(standings)} runs apart; it takes at least {needed} ({level})."
     if len(best) == 1:
         return f"Over topics, no other run might be the best ({level})."
     if len(best) == len(standings):
@@ -147,7 +144,25 @@ def _sets(result: Ranking) -> str:
     return (
         f"Ranks over topics: with {_confidence(result)}, a run's rank over all topics of this kind lies in its own "
         f"interval; the ranks of all runs together lie in wider ones (at once) with the same confidence. {AS_JUDGED}"
+        + ("" if result.clusters is None else f" What is drawn at random are {_drawn(result)}.")
+        + _repeated(result)
     )
+
+
+def _repeated(result: Ranking) -> str:
+    if not result.repeated:
+        return ""
+    return (
+        f" The {result.repeated:,} runs are of {len(result.runs)} systems, each ranked by the mean of its runs, and "
+        "other repetitions count as other topics do."
+    )
+
+
+def _drawn(result: Ranking) -> str:
+    """What counts as drawn at random."""
+    if result.clusters is None:
+        return pluralise(result.topics, "topic")
+    return f"{pluralise(result.clusters, 'cluster')} of topics"
 
 
 def _confidence(result: Ranking) -> str:
