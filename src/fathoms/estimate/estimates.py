@@ -150,6 +150,8 @@ class Estimates:
     selection: Selection  # of the judged documents
     hidden: tuple[Hiding, ...]
     notes: list[str]
+    frame: SamplingFrame | None = None  # what the judged documents are a random sample of, by all signs
+    to_depth: int | None = None  # that was asked for
 
     def __getitem__(self, measure: Measure) -> Estimate:
         return self.by_measure[measure]
@@ -223,7 +225,10 @@ def run_estimates(
     order = [names.index(name) for name in given]
     estimates = {m: estimate.ordered(order).inside(scores[m]) for m, estimate in work.estimates(depths, draws).items()}
     assumed = experiment.options.pooled is None
-    return Estimates(given, found.topics, estimates, pool, assumed, work.selection, tuple(work.hidden), notes)
+    hidden = tuple(work.hidden) if frame is None else ()
+    return Estimates(
+        given, found.topics, estimates, pool, assumed, work.selection, hidden, notes, frame, to_depth
+    )
 
 
 def judged_elsewhere(experiment: BaseExperiment, documents: Documents, levels: Floats) -> Ints:

@@ -43,6 +43,11 @@ class SamplingFrame:
     depth: int  # least rank that the deepest of its documents have in some run
     labelled: bool  # it is the labelled documents
 
+    @property
+    def size(self) -> int:
+        """How many documents of the runs were up for drawing, about."""
+        return round(float(self.inside.sum()))
+
 
 def sampling_frame(found: DocumentTable, has_label: Bools | None) -> SamplingFrame | None:
     """None where what is judged does not look like a random sample, or too little is known to say."""
