@@ -99,8 +99,8 @@ def test_the_switch_governs_all_parts(opened: Opened) -> None:
             "section", "all => all.filter(one => one.querySelector('.of-measure')).length"
         )
         assert set(shown) == {str(place)}
-        assert sections == 9
-        assert len(shown) == 10  # two in the section on ties
+        assert sections == 10
+        assert len(shown) == 11  # two in the section on ties
         assert tab.inner_text("#summary figcaption >> visible=true >> nth=0").startswith(f"{name}: ")
         for other in MEASURES:  # no sentence of the summary or of the claims is about another one
             if other != name:
