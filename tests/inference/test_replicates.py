@@ -137,6 +137,8 @@ def test_compare_is_about_systems(experiment: fm.Experiment) -> None:
     assert ((frame["ci_low"] > 0) | (frame["ci_high"] < 0)).to_list() == (frame["p_corrected"] < 0.05).to_list()
     assert any("good (3 runs) AP" in line for line in result.sentences)
     assert any("There is one run of plain" in line for line in result.sentences)
+    assert "good" in result.table("latex")
+    assert any("of logarithms" in line for line in experiment.compare("GMAP").sentences)
     with pytest.raises(fm.FathomsError, match="are for single runs"):
         experiment.compare("AP", test="wilcoxon")
 
