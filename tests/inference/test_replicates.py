@@ -83,7 +83,7 @@ def test_own_ranks_cover_over_both() -> None:
     rng = np.random.default_rng(5)
     systems = Systems(["a", "b"], np.repeat([0, 1], 4))
     inside = []
-    for _ in range(120):
+    for _ in range(60):
         low, high = own_ranks_over_both(scores(rng, 4, 30, 0.3, 0.2), systems, 0.05, 0)
         inside.append([low[0] == 1, high[1] == 2])
     assert np.mean(inside) > 0.93
