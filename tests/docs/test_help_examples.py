@@ -62,6 +62,9 @@ def make(folder: Path) -> None:
     for path, name in zip(old, RUNS, strict=True):
         path.rename(folder / "runs" / f"{name}.run")
         shutil.copy(folder / "runs" / f"{name}.run", folder)
+    for own, name in (("mine", "dense"), ("baseline", "bm25")):
+        for copy in (folder / f"{own}.run", folder / "runs" / f"{own}.run"):
+            shutil.copy(folder / f"{name}.run", copy)
     for name in ("groups.tsv", "pooled.txt"):
         text = (folder / name).read_text()
         for path, name_of_run in zip(old, RUNS, strict=True):

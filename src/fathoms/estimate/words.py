@@ -14,16 +14,20 @@ from fathoms.estimate.backtest import DEEPER
 if TYPE_CHECKING:
     from fathoms.estimate.backtest_fit import Margins
     from fathoms.estimate.estimates import Estimates
+    from fathoms.estimate.sampling_frame import SamplingFrame
     from fathoms.measures.base import Measure
 
 
-def calibrated_sentences(estimates: Estimates, level: float) -> list[str]:
-    """What the default estimates, how it was checked on this collection, and where it is the score itself."""
+def calibrated_sentences(estimates: Estimates, level: float, *, apart: bool = False) -> list[str]:
+    """What the default estimates, how it was checked on this collection, and where it is the score itself. The checks
+    of several measures stand apart where one measure is shown at a time."""
     measures = list(estimates.by_measure)
     lines = [_target(estimates)]
     if estimates.pool_is_assumed and estimates.hidden:  # to which the checks owe what they hid
         lines.append(f"{estimates.pool.sentence[0].upper()}{estimates.pool.sentence[1:]}.")
-    lines += [*_all_checked(estimates, measures, level), _selected(estimates)]
+    halves = estimates.frame is not None
+    checked = [_of_halves(estimates)] if halves else _all_checked(estimates, measures, level, apart)
+    lines += [*checked, _selected(estimates)]
     plain = [m.name for m in measures if not estimates[m].calibration.uses_model]
     if plain:
         lines.append(
@@ -38,8 +42,8 @@ def _selected(estimates: Estimates) -> str:
     selection = estimates.selection
     if all(one.draws.std(axis=0).max(initial=0.0) <= SAME for one in estimates.by_measure.values()):
         return ""
-    if selection.name == "sampled":
-        return "The judged documents look like a random sample; if they are one, `predict --sampled` needs no model."
+    if estimates.frame is not None:
+        return ""
     share = selection.discount if selection.share is None else selection.share
     if share > 0.95:
         return ""
@@ -50,7 +54,32 @@ def _selected(estimates: Estimates) -> str:
     )
 
 
+def _of_halves(estimates: Estimates) -> str:
+    """What is made of judgments that look like a random sample."""
+    if not any(np.ptp(one.draws, axis=0).any() for one in estimates.by_measure.values()):
+        return ""
+    return (
+        "Halves of the sample were estimated from too: they show in which direction estimates from few judgments err, "
+        "which is taken out, and how far, which widens intervals. `predict --sampled FILE` takes a stated sample."
+    )
+
+
+def _of_sample(estimates: Estimates, frame: SamplingFrame) -> str:
+    """What was sampled, and what is estimated."""
+    whole = "the labelled documents" if frame.labelled else f"the documents of {_these(estimates)}"
+    which = whole if frame.labelled else f"about {frame.size:,} of {whole}"
+    text = f"The judged documents look like a random sample, {frame.rate:.1%} of {which}. "
+    if estimates.to_depth is None:
+        return f"{text}Estimated: the score once all that were up for drawing are judged; others count as not relevant."
+    return (
+        f"{text}Estimated: the score once the documents of {_these(estimates)} are judged down to rank "
+        f"{estimates.to_depth:,}; deeper unjudged ones count as not relevant."
+    )
+
+
 def _target(estimates: Estimates) -> str:
+    if estimates.frame is not None:
+        return _of_sample(estimates, estimates.frame)
     depths: dict[int, list[str]] = {}
     for measure, estimate in estimates.by_measure.items():
         depths.setdefault(estimate.to_depth, []).append(measure.name)
@@ -65,11 +94,14 @@ def _these(estimates: Estimates) -> str:
     return "this run" if len(estimates.runs) == 1 else f"these {len(estimates.runs):,} runs"
 
 
-def _all_checked(estimates: Estimates, measures: Sequence[Measure], level: float) -> list[str]:
+def _all_checked(estimates: Estimates, measures: Sequence[Measure], level: float, apart: bool) -> list[str]:
     """How estimates were checked; what is the same for several measures is said once."""
+    texts = {measure.name: _checked(estimates, measure, level) for measure in measures}
+    if apart:
+        return [f"{name}{text}" for name, text in texts.items() if text]
     names: dict[str, list[str]] = {}
-    for measure in measures:
-        names.setdefault(_checked(estimates, measure, level), []).append(measure.name)
+    for name, text in texts.items():
+        names.setdefault(text, []).append(name)
     return [f"{enumerated(of)}{text}" for text, of in names.items() if text]
 
 

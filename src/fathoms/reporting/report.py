@@ -51,6 +51,8 @@ from fathoms.version import __version__
 if TYPE_CHECKING:
     import polars as pl
 
+    from fathoms.estimate.estimates import Estimates
+
 TOP = 5  # systems for which further judging is forecast: the first and its closest rivals, few enough to be quick
 EXPLAINED = 3  # systems next to the first one, for which the documents that decide are counted
 
@@ -307,7 +309,13 @@ def _compared(
     compared = run_comparison(experiment, measures, alpha=alpha, level=level, draws=0, **made)
     universes = {experiment.universe, *(getattr(measure, "universe", None) for measure in measures)}
     ranked = None if "run" in universes else ranking_of(seen, of_pairs, estimates, alpha, level)
-    return replace(compared, pairs=_explained(compared, seen)), ranked
+    said = [] if estimates is None else sentences_apart(estimates, level)
+    return replace(compared, pairs=_explained(compared, seen), about_estimates=said), ranked
+
+
+def sentences_apart(estimates: Estimates, level: float) -> list[str]:
+    """The page shows one measure at a time."""
+    return calibrated_sentences(estimates, level, apart=True)
 
 
 def _explained(compared: Comparison, seen: Observed) -> list[Pair]:
@@ -344,7 +352,7 @@ def _of_one(
     if not ranged:
         return {}, []
     prediction = run_prediction(experiment, ranged, **about)
-    about_them = [] if prediction.calibrated is None else calibrated_sentences(prediction.calibrated, prediction.level)
+    about_them = [] if prediction.calibrated is None else sentences_apart(prediction.calibrated, prediction.level)
     estimates = {
         (row.run, row.measure): (float(row.estimate), row.likely_low, row.likely_high)
         for row in prediction.estimated
