@@ -87,6 +87,13 @@ SECTIONS = (
         _topics,
     ),
     Section(
+        "doubt",
+        "Doubt",
+        "Where the doubt comes from",
+        "How sure the first system's score is, and what makes it unsure.",
+        lambda report: by_measure(report, sections.doubt),
+    ),
+    Section(
         "depth",
         "Depth",
         "Depth of evaluation",
