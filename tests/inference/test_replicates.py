@@ -177,6 +177,8 @@ def test_rank_and_gate_and_plan(experiment: fm.Experiment) -> None:
     assert (gate.baseline, gate.candidate) == ("good", "bad")
     other = fm.Experiment(qrels, dict(reversed(pair.items())), replicates="{system}-*").gate("AP")
     assert other.outcome == "passes"
+    assert "confidence over topics and repetitions" in other.headline
+    assert "over topics and repetitions." in other.markdown()
     plan = experiment.plan("AP", min_difference=0.1)
     topics = plan.frame.filter(question="repetitions")["topics"].to_list()
     assert topics == sorted(topics, reverse=True)
