@@ -90,6 +90,10 @@ def run_doubt(
         if measure.aggregate != "mean":
             raise FathomsError(f"doubt: {measure.name} is no mean over topics, so its doubt has no such parts")
     seen = observe(experiment, prepared, _universe(prepared, is_pair, experiment), progress, depths=True)
+    if experiment.clusters is not None or experiment.systems is not None:
+        raise FathomsError(
+            "doubt: takes topics as independent, and each run for its system; leave out cluster, replicates"
+        )
     if len(experiment.qrels.topics) < FEWEST_TOPICS:
         raise FathomsError("doubt: one topic says nothing of others; give judgments of two topics or more")
     estimates = estimates_if_quick(seen, draws, labels, to_depth)
