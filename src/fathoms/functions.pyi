@@ -25,6 +25,7 @@ def audit(
     measures: Sequence[Any] | Any = None,
     *,
     depth: int | None = None,
+    new_runs: bool = False,
     **options: Unpack[ReadingOptions],
 ) -> Audit: ...
 def check(
@@ -141,6 +142,11 @@ def labels(
     *,
     rel: float = 1.0,
     label_rel: float | None = None,
+    sampled: Any = None,
+    min_kappa: float | None = None,
+    min_labels: int | None = None,
+    max_bias: float | None = None,
+    max_circularity: float | None = None,
     **options: Unpack[ReadingOptions],
 ) -> LabelAudit: ...
 def plan(

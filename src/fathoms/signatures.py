@@ -514,6 +514,13 @@ class Questions:
                 choices.whole_number,
             ),
         ] = None,
+        new_runs: Annotated[
+            bool,
+            Option(
+                "also leave out a third of the contributing runs at a time, and see how surely and how rightly "
+                "estimates would have told these new runs from the others (takes longer)",
+            ),
+        ] = False,
         progress: Progress = unwatched,
     ) -> "Audit":
         """Can this collection be trusted, and reused for systems that did not contribute to its pool?"""
@@ -534,6 +541,33 @@ class Questions:
                 choices.number,
             ),
         ] = None,
+        sampled: Annotated[
+            Any,
+            Option(
+                "the judgments are a sample whose strata or probabilities this file lists, as `pool --sample` writes it: "
+                "each counts for as many documents as it stands for",
+                "FILE",
+            ),
+        ] = None,
+        min_kappa: Annotated[
+            float | None, Option("least kappa on what is relevant, by the whole 95% interval", "K", choices.share)
+        ] = None,
+        min_labels: Annotated[
+            int | None, Option("least number of documents that people judged too", "N", choices.whole_number)
+        ] = None,
+        max_bias: Annotated[
+            float | None,
+            Option("by how much labels may change runs' mean scores, by each measure", "B", choices.positive),
+        ] = None,
+        max_circularity: Annotated[
+            float | None,
+            Option(
+                "how much more than expected a run may follow the labels, among documents of equal grade (excess "
+                "correlation)",
+                "C",
+                choices.positive,
+            ),
+        ] = None,
         progress: Progress = unwatched,
     ) -> "LabelAudit":
         """Can labels of language models, classifiers or other people stand in for the human judgments?
@@ -542,6 +576,7 @@ class Questions:
         of grade `rel` and above are relevant, and those with a label of `label_rel` and above; by default that is
         `rel`, or for scores the threshold that agrees best. An experiment without runs (`runs=None`) will do; runs add
         what labels do to their scores and order, and whether one of them looks as if the judge had reranked it.
+        What is asked by `min_kappa`, `min_labels`, `max_bias` and `max_circularity` gives the result an `outcome`.
         """
 
     @answered_by("fathoms.questions.plan.analysis:run_plan")

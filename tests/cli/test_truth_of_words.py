@@ -572,7 +572,12 @@ ESTIMATED = {
     r"collections\.",
     "plain": r"In that check the score itself came closer than the model for (?P<names>.+), so there the score is the "
     r"estimate\.",
-    "sample": r"The judged documents look like a random sample; if they are one, `predict --sampled` needs no model\.",
+    "sample": r"The judged documents look like a random sample, (?P<rate>[\d.]+)% of (?:the labelled documents|about "
+    r"(?P<of>[\d,]+) of the documents of (?:this run|these \d+ runs))\. Estimated: the score once (?:all that were up "
+    r"for drawing are judged; others count|the documents of (?:this run|these \d+ runs) are judged down to rank "
+    r"(?P<to>\d+); deeper unjudged ones count) as not relevant\.",
+    "halves": r"Halves of the sample were estimated from too: they show in which direction estimates from few judgments "
+    r"err, which is taken out, and how far, which widens intervals\. `predict --sampled FILE` takes a stated sample\.",
     "holds": r"p_holds: the probability that a difference is significant in the same direction once all documents that "
     r"the estimates are about are judged\.",
     "others": r"Some judged documents seem to come from runs that are not given here\. What those runs did not find is "
@@ -804,8 +809,16 @@ def check_one_estimated(
         estimate = by_name[said["measure"]]
         right = not estimate.calibration.cases and bool(np.ptp(estimate.draws, axis=0).any())
         right &= said["why"].startswith("where") == bool(estimates.hidden)
-    elif kind == "sample":
-        right = estimates.selection.name == "sampled"
+    elif kind == "sample":  # of what was up for drawing, so many are judged
+        judged = sum(d in w.grades[t] for run in runs for t, of in w.ordered(run).items() if t in w.grades for d in of)
+        right = estimates.frame is not None and judged > 0
+        if "of" in said:
+            seen = {(t, d) for run in runs for t, of in w.ordered(run).items() if t in w.grades for d in of}
+            drawn = sum(d in w.grades[t] for t, d in seen)
+            share = drawn / int(said["of"].replace(",", ""))
+            right &= 0.5 < share / (float(said["rate"]) / 100) < 2
+    elif kind == "halves":
+        right = estimates.frame is not None
     elif kind == "holds":  # a definition; that the figures are such is for test_holding
         right = bool(estimates.by_measure)
     elif kind == "others":
@@ -1196,7 +1209,7 @@ def check_predicted(w: World, count: Count, methods: str | list[str]) -> None:
     said = [parts(sentence, PREDICTED | ESTIMATED) for sentence in found.sentences]
     assert [kind for kind, _ in said].count("caveat") == 1
     assert sum("measure" in groups for kind, groups in said if kind not in ESTIMATED) == len(measures)
-    assert ("target" in [kind for kind, _ in said]) == ("calibrated" in methods)
+    assert ({"target", "sample"} & {kind for kind, _ in said} != set()) == ("calibrated" in methods)
     for kind, groups in said:
         if kind in ESTIMATED:
             check_estimated(w, kind, groups, list(runs), found, count)

@@ -19,6 +19,9 @@ from fathoms.evidence.evidence import Bools, Floats, Ints
 
 SHARE_OF_RANKED = 0.5  # of a document's height in a run that is for being there at all
 OWN = 3  # features before those of single runs: share, height, intercept
+KNOTS = (3, 10, 30, 100)  # least ranks at which relevance may begin to fall faster or more slowly
+FURTHER = 2 + len(KNOTS)  # features of documents that are looked at closely: mean of what is far up, least rank
+TOP = 10.0  # rank at which a document counts half as far up as at the very first
 SLOPED = (2, 1)  # features whose coefficients topics have of their own: intercept, height
 
 
@@ -37,6 +40,8 @@ class Documents:
     depth: int  # of the longest ranking
     n_topics: int
     levels: Floats  # grades a document may have, ascending from 0
+    inside: Floats  # chance of being one of those that are estimated, 1 where judged
+    closely: bool = False  # ranks and labels are looked at closely, which takes judgments of documents of all kinds
 
     def __len__(self) -> int:
         return len(self.number)
@@ -54,19 +59,46 @@ class Documents:
         """Place of the grade among those in use; 0 where not judged."""
         return np.maximum(self.codes.astype(np.int64) - JUDGED, 0)
 
+    @property
+    def n_features(self) -> int:
+        plain = OWN + self.n_runs + self.labels.shape[1]
+        return plain + FURTHER + self.n_runs + self.labels.shape[1] if self.closely else plain
+
+    @property
+    def sloped(self) -> tuple[int, ...]:
+        """Features whose coefficients topics have of their own."""
+        if not self.closely:
+            return SLOPED
+        return (*SLOPED, *([OWN + self.n_runs] if self.labels.shape[1] else []))
+
     def features(self, rows: Ints) -> NDArray[np.float32]:
         """[document, feature]: square roots of the share of the runs that have it and of its mean height in them, 1,
-        its height in each run's ranking, its labels. Height falls from 1 with the logarithm of the rank."""
+        its height in each run's ranking, its labels. Height falls from 1 with the logarithm of the rank. Looked at
+        closely: how far up it is on average, which falls faster, the logarithm of the least rank, in pieces, how far up
+        it is in each run, and labels by the least rank too."""
         ranks = self.ranks[rows]
         height = ranks.copy()
         height.data = 1 - np.log(ranks.data) / np.log(self.depth + 1)
-        shown = np.zeros((len(rows), OWN + self.n_runs + self.labels.shape[1]), dtype=np.float32)
+        shown = np.zeros((len(rows), self.n_features), dtype=np.float32)
         shown[:, 0] = np.sqrt(np.diff(ranks.indptr) / self.n_runs)
         shown[:, 1] = np.sqrt(np.asarray(height.sum(axis=1)).ravel() / self.n_runs)
         shown[:, 2] = 1.0
         height.data = SHARE_OF_RANKED + (1 - SHARE_OF_RANKED) * height.data
         shown[:, OWN : OWN + self.n_runs] = height.toarray()
-        shown[:, OWN + self.n_runs :] = self.labels[rows]
+        further = OWN + self.n_runs + self.labels.shape[1]
+        shown[:, OWN + self.n_runs : further] = self.labels[rows]
+        if self.closely:
+            least = np.log(np.minimum(self.reach[rows], self.depth))
+            top = ranks
+            top.data = 2 / (1 + top.data / TOP) - 1
+            top.data = np.maximum(top.data, 0.0)
+            shown[:, further] = np.sqrt(np.asarray(top.sum(axis=1)).ravel() / self.n_runs)
+            shown[:, further + 1] = least / np.log(self.depth + 1)
+            for place, knot in enumerate(KNOTS):
+                shown[:, further + 2 + place] = np.maximum(least - np.log(knot), 0.0)
+            of_runs = further + FURTHER
+            shown[:, of_runs : of_runs + self.n_runs] = top.toarray()
+            shown[:, of_runs + self.n_runs :] = self.labels[rows] * (shown[:, further + 1] - 0.5)[:, None]
         return shown
 
 
@@ -77,13 +109,17 @@ def documents_of(
     to_depth: int,
     levels: Floats,
     labels: Floats | None = None,
+    inside: Floats | None = None,
+    closely: bool = False,
 ) -> Documents:
-    """The judged candidates and those with a rank of at most `to_depth` in some run. `labels` are by candidate."""
+    """The judged candidates and those with a rank of at most `to_depth` in some run; `labels` are by candidate, and so
+    is the chance of being `inside` what is estimated, 1 by default."""
     from scipy.sparse import csr_matrix
 
     reach, owner = found.least_ranks()
     pooled, _ = found.least_ranks(contributing)
-    number = np.flatnonzero((codes >= JUDGED) | (reach <= to_depth))
+    inside = np.ones(len(found)) if inside is None else inside
+    number = np.flatnonzero((codes >= JUDGED) | ((reach <= to_depth) & (inside > 0)))
     row = np.full(len(found) + 1, -1)
     row[number] = np.arange(len(number))
     rows, systems, ranks = [], [], []
@@ -107,4 +143,6 @@ def documents_of(
         found.depth,
         len(found.topics),
         levels,
+        inside[number],
+        closely,
     )

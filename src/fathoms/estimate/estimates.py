@@ -34,8 +34,11 @@ from fathoms.estimate.backtest_fit import (
 )
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.grades import GradeModel, fit_grades
+from fathoms.estimate.half_samples import DRAWS as HALF_DRAWS
+from fathoms.estimate.half_samples import SamplePart, bias, halves, moved, widening
 from fathoms.estimate.names import DRAWS, LEVEL
-from fathoms.estimate.probabilities import label_columns
+from fathoms.estimate.probabilities import label_values, scaled
+from fathoms.estimate.sampling_frame import SamplingFrame, drawn_elsewhere, sampling_frame
 from fathoms.estimate.score_draws import check_drawable
 from fathoms.estimate.scoring import Judging
 from fathoms.estimate.self_check import SelfCheck, aggregated, interval, self_check
@@ -50,14 +53,12 @@ BACKTEST_DRAWS = 60
 USUAL_POOL = 100  # depth to which collections are judged for measures that need all relevant documents
 READ = 0.99  # of a measure's weight: the depth that it suggests
 PIECES = 4  # of the draws, for workers
-SEVERAL = 5  # runs that show whether what is judged is a random sample
-FIRST, EVEN, NEARLY = 10, 1.25, 0.02  # ranks; how much more of them may be judged than of others in a random sample
 
 
-def suggested_depth(measure: Measure, pool: AssumedPool, longest: int) -> int:
+def suggested_depth(measure: Measure, pool: AssumedPool, longest: int, as_deep: bool = False) -> int:
     """How deep judging is thought to go where nobody says so: as deep as the pool, and as the measure reads; for
     measures that depend on all relevant documents at least 100, the usual depth of a pool."""
-    depth = USUAL_POOL
+    depth = longest if as_deep else USUAL_POOL
     if measure.based_on == "utility":
         if measure.k is not None:
             depth = int(measure.k)
@@ -80,6 +81,7 @@ class Estimate:
     low: Floats | None = None  # [run, topic], the possible range
     high: Floats | None = None
     check: SelfCheck | None = None  # None: no hidden part moves a score
+    wider: bool = False  # documents that no run has are estimated too, so that no range of the runs' own bounds it
 
     @property
     def method(self) -> str:
@@ -108,7 +110,7 @@ class Estimate:
         if scores[0].low is None or scores[0].high is None:
             return replace(moved, score=exact)
         low, high = (np.stack([getattr(one, end) for one in scores]) for end in ("low", "high"))
-        if self.measure.range_is == "approximate" or getattr(self.measure, "universe", "auto") == "run":
+        if self.wider or self.measure.range_is == "approximate" or getattr(self.measure, "universe", "auto") == "run":
             return replace(moved, score=exact, low=low, high=high)  # which is no bound on what is estimated
         return replace(
             moved,
@@ -148,6 +150,8 @@ class Estimates:
     selection: Selection  # of the judged documents
     hidden: tuple[Hiding, ...]
     notes: list[str]
+    frame: SamplingFrame | None = None  # what the judged documents are a random sample of, by all signs
+    to_depth: int | None = None  # that was asked for
 
     def __getitem__(self, measure: Measure) -> Estimate:
         return self.by_measure[measure]
@@ -203,20 +207,28 @@ def run_estimates(
         raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
     pool, notes = experiment.pool_assumed(), list[str]()
     contributing = np.isin(names, pool.names)
-    depths = {m: to_depth or suggested_depth(m, pool, found.depth) for m in measures}
     levels = distinct(np.append(qrels.levels, qrels.max_grade))
-    scaled = label_columns(tables, found, codes >= JUDGED, notes)
+    values = label_values(tables, found, codes >= JUDGED, notes)
+    frame = None
+    if not pool.known:
+        frame = sampling_frame(found, None if values is None else ~np.isnan(values).all(axis=1))
+    longest = found.depth if frame is None else frame.depth
+    depths = {m: to_depth or suggested_depth(m, pool, longest, as_deep=frame is not None) for m in measures}
     deepest = max(depths.values())
-    documents = documents_of(found, codes, contributing, deepest, levels, scaled)
+    inside = None if frame is None or to_depth is not None else frame.inside
+    documents = documents_of(found, codes, contributing, deepest, levels, scaled(values), inside, frame is not None)
     work = _Work(
-        experiment, found, documents, pool, contributing, judged_elsewhere(experiment, documents, levels), deepest
+        experiment, found, documents, pool, contributing, judged_elsewhere(experiment, documents, levels), deepest, frame
     )
     given = list(experiment.runs)
     scores, _ = experiment.scored(measures, [])
     order = [names.index(name) for name in given]
     estimates = {m: estimate.ordered(order).inside(scores[m]) for m, estimate in work.estimates(depths, draws).items()}
     assumed = experiment.options.pooled is None
-    return Estimates(given, found.topics, estimates, pool, assumed, work.selection, tuple(work.hidden), notes)
+    hidden = tuple(work.hidden) if frame is None else ()
+    return Estimates(
+        given, found.topics, estimates, pool, assumed, work.selection, hidden, notes, frame, to_depth
+    )
 
 
 def judged_elsewhere(experiment: BaseExperiment, documents: Documents, levels: Floats) -> Ints:
@@ -240,6 +252,7 @@ class _Work:
     contributing: Bools
     elsewhere: Ints
     to_depth: int  # the greatest
+    frame: SamplingFrame | None = None  # what the judged documents are a random sample of
 
     @property
     def seed(self) -> int:
@@ -271,16 +284,13 @@ class _Work:
     @cached_property
     def selection(self) -> Selection:
         """How the judged documents were chosen: backtests follow the pool, or there is none to follow."""
+        if self.frame is not None:
+            return SAMPLED
         followed = all(one.depth for one in self.hidden) if self.hidden else self.pool_depth > 0
         if followed and self.contributing.sum() > 1:  # one run may look pooled for what others had judged
             beyond = self.documents.pooled > self.pool_depth
             beyond &= self.documents.reach <= self.to_depth
             return pooled_with_others(float(self.documents.judged[beyond].mean()) if beyond.any() else 0.0)
-        # A few runs may be judged evenly by chance, or because they are poor.
-        told = self.documents.labels.shape[1] > 0 or self.documents.n_runs >= SEVERAL
-        first, deeper = _judged_shares(self.found, self.documents)
-        if told and first <= EVEN * deeper + NEARLY:
-            return SAMPLED
         elsewhere = self.elsewhere.sum()
         return selected(float(elsewhere / (elsewhere + self.documents.judged.sum())))
 
@@ -288,6 +298,8 @@ class _Work:
         documents = self.documents
         if not len(self.open):
             return self._unchanged(depths, draws)
+        if self.frame is not None:
+            return self._of_sample(self.frame, depths, draws)
         known = np.flatnonzero(documents.judged)
         target = Hiding("what is unjudged", known, self.open, self.pool_depth, is_target=True)
         trials = [*self.hidden, target]
@@ -328,10 +340,69 @@ class _Work:
             )
         return estimates
 
+    def _of_sample(self, frame: SamplingFrame, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
+        """From a random sample: the model as it is, less the bias that halves of the sample show."""
+        documents, measures = self.documents, list(depths)
+        known = np.flatnonzero(documents.judged)
+        whole = SamplePart(known, self.open, self.elsewhere, frame.rate)
+        parts = [*halves(documents, self.elsewhere, frame.rate, self.seed), whole]
+        model = fit_grades(documents, known, self.seed)
+        refitted = self._map(lambda part: fit_grades(documents, part.known, self.seed, model), parts[:-1])
+        models = [*refitted, model]
+
+        def score(piece: tuple[int, range]) -> list[Floats]:
+            place, some = piece
+            n = draws if place == len(parts) - 1 else HALF_DRAWS
+            return self._sample_scores(depths, parts[place], models[place], n, some)
+
+        pieces = _pieces(len(parts) - 1, draws, HALF_DRAWS)
+        scored = self._map(score, pieces)
+        now = self._judging(known, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
+        none = calibrate([], SAMPLED)
+        estimates = {}
+        for place, measure in enumerate(measures):
+            of_parts = [
+                np.concatenate([one[place] for (at, _), one in zip(pieces, scored, strict=True) if at == part])
+                for part in range(len(parts))
+            ]
+            drawn = of_parts[-1]
+            of_halves = np.stack([of_part.mean(axis=(0, 2)) for of_part in of_parts[:-1]])
+            of_halves = of_halves.reshape(-1, 2, drawn.shape[1])
+            shift = np.zeros(drawn.shape[1])
+            if measure.based_on == "recall":  # others have no divisor that few judgments say little of
+                shift = -bias(drawn.mean(axis=(0, 2)), of_halves, frame.rate)
+            drawn = moved(drawn, shift, widening(drawn.mean(axis=2), of_halves, frame.rate))
+            estimates[measure] = Estimate(
+                measure,
+                depths[measure],
+                drawn,
+                drawn.mean(axis=0),
+                now[measure][0][0],
+                none,
+                wider=bool(self.elsewhere[:, 1:].any()) and measure.based_on != "utility",
+            )
+        return estimates
+
+    def _sample_scores(
+        self, depths: dict[Measure, int], part: SamplePart, model: GradeModel, n: int, draws: range
+    ) -> list[Floats]:
+        """For each measure scores of some of n draws."""
+        documents = self.documents
+        levels = model.sampler(part.open, n, self.seed, draws).levels()
+        relevant = np.bincount(documents.topic[part.known], documents.level[part.known] > 0, documents.n_topics)
+        more = drawn_elsewhere(part.elsewhere, relevant, part.rate, self.seed, draws)
+        found: dict[Measure, Floats] = {}
+        for depth in sorted(set(depths.values())):
+            use = (documents.reach[part.open] <= depth) | documents.judged[part.open]
+            here = [m for m in depths if depths[m] == depth]
+            scores = self._judging(part.known, part.open[use], part.elsewhere).scores(here, levels[:, use], more)
+            found |= {m: of_draws for m, (of_draws, _) in scores.items()}
+        return [found[m] for m in depths]
+
     def _unchanged(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
         """Everything is judged: the scores."""
         known = np.flatnonzero(self.documents.judged)
-        scores = self._judging(Hiding("nothing", known, self.open, 0, is_target=True), self.open).scores(
+        scores = self._judging(known, self.open).scores(
             list(depths), _none(1, 0)
         )
         none = calibrate([])
@@ -348,13 +419,13 @@ class _Work:
         # Only what was learnt goes from one process to another.
         return replace(model, documents=_NOWHERE), model.first_logits(trial.hidden)
 
-    def _judging(self, trial: Hiding, open_: Ints) -> Judging:
-        elsewhere = self.elsewhere.copy()
+    def _judging(self, known: Ints, open_: Ints, elsewhere: Ints | None = None) -> Judging:
+        elsewhere = (self.elsewhere if elsewhere is None else elsewhere).copy()
         # Deeper documents are taken as not relevant.
         beyond = np.bincount(self.found.topic, minlength=len(elsewhere))
         beyond -= np.bincount(self.documents.topic, minlength=len(elsewhere))
         elsewhere[:, 0] += beyond
-        return Judging(self.found, self.documents, trial.known, open_, elsewhere, self.experiment.qrels.max_grade)
+        return Judging(self.found, self.documents, known, open_, elsewhere, self.experiment.qrels.max_grade)
 
     def _open(self, trial: Hiding, depth: int) -> Bools:
         """Which of a trial's hidden documents a measure's target reaches: in backtests all."""
@@ -381,7 +452,7 @@ class _Work:
         for depth in sorted(set(depths.values())):
             use = self._open(trial, depth)
             here = [m for m in measures if depths[m] == depth]
-            judging = self._judging(trial, trial.hidden[use])
+            judging = self._judging(trial.known, trial.hidden[use])
             for m, (scores, ideal_alone) in judging.scores(here, levels[:, use]).items():
                 found[m] = (scores, ideal_alone.sum(axis=0))
         return [found[m] for m in measures]
@@ -396,7 +467,7 @@ class _Work:
         """What the draws of a trial come to."""
         predictions = {}
         documents = self.documents
-        now = self._judging(trial, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
+        now = self._judging(trial.known, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
         for place, measure in enumerate(measures):
             scores = np.concatenate([part[place][0] for part in parts])
             ideal_alone = np.asarray(sum(part[place][1] for part in parts) / len(scores))
@@ -414,32 +485,19 @@ class _Work:
 
     def _truth(self, measures: Sequence[Measure], trial: Hiding) -> dict[Measure, Floats]:
         levels = self.documents.level[trial.hidden].astype(np.int16)[None, :]
-        scores = self._judging(trial, trial.hidden).scores(measures, levels)
+        scores = self._judging(trial.known, trial.hidden).scores(measures, levels)
         return {m: scores[m][0][0] for m in measures}
-
-
-def _judged_shares(found: Candidates, documents: Documents) -> tuple[float, float]:
-    """The share of the documents in the first ranks of the runs that is judged, and of deeper ones."""
-    judged = np.zeros(len(found) + 1, dtype=bool)
-    judged[documents.number[documents.judged]] = True
-    deepest = int((found.place >= 0).any(axis=(0, 1)).sum())
-    first = min(FIRST, max(1, deepest // 2))
-    shares = []
-    for place in (found.place[:, :, :first], found.place[:, :, first:]):
-        retrieved = place >= 0
-        shares.append(float(judged[place[retrieved]].mean()) if retrieved.any() else 0.0)
-    return shares[0], shares[1]
 
 
 def _none(draws: int, documents: int) -> NDArray[np.int16]:
     return np.zeros((draws, documents), dtype=np.int16)
 
 
-def _pieces(backtests: int, draws: int) -> list[tuple[int, range]]:
+def _pieces(backtests: int, draws: int, of_backtests: int = BACKTEST_DRAWS) -> list[tuple[int, range]]:
     """Trials and draws, for workers: each backtest by itself, the target in a few parts."""
     step = max(1, -(-draws // PIECES))
     parts = [(backtests, range(first, min(first + step, draws))) for first in range(0, draws, step)]
-    return [*parts, *((i, range(BACKTEST_DRAWS)) for i in range(backtests))]
+    return [*parts, *((i, range(of_backtests)) for i in range(backtests))]
 
 
 _NOWHERE: Any = None  # documents of a model that is under way from one process to another

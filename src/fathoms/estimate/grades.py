@@ -11,14 +11,14 @@ Runs are alike until judgments tell them apart; topics differ in how much is rel
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from fathoms.estimate.documents import OWN, SLOPED, Documents
+from fathoms.estimate.documents import FURTHER, OWN, Documents
 from fathoms.estimate.mixed_logistic import MixedFit, MixedPrior, fit_mixed
 from fathoms.evidence.evidence import Floats, Ints
 
@@ -29,6 +29,11 @@ RUN_SPREAD, LABEL_SPREAD = 1.0, 2.0
 FURTHER_MEAN = (0.5, 0.5, -1.0)
 FURTHER_SPREAD = (1.0, 1.0, 2.0)
 FURTHER_RUN_SPREAD = 1.0
+# Variances over topics that fits to all judgments of six collections found: of intercept, height and first label. Where
+# few are judged, the maximum of the posterior sees less of them than there is.
+CLOSE_TOPIC_SPREAD, CLOSE_FURTHER_TOPIC_SPREAD, CLOSE_TOPICS = (6.0, 16.0, 0.5), (3.0, 6.0, 0.3), 12.0
+CLOSE_ROUNDS = 30
+CLOSE_SPREAD, CLOSE_RUN_SPREAD, CLOSE_LABEL_SPREAD = 2.0, 1.0, 0.5  # of what is looked at closely
 TOPIC_SPREAD, FURTHER_TOPIC_SPREAD = 0.5, 0.3  # variances
 MOST_DOCUMENTS = 12_000  # that a regression learns from; of more, a part of the documents that are not relevant
 MOST_STEPS = 8  # grades told apart; of more, neighbours share a step
@@ -49,19 +54,31 @@ class GradeModel:
     def probabilities(self, rows: Ints) -> Floats:
         """[step, document]: the chance of being at each step or above."""
         features, topic = self.documents.features(rows), self.documents.topic[rows]
-        logits = [_logits(features, topic, fit.coefficients, fit.effects) for fit in self.fits]
+        logits = [_logits(features, topic, fit, self.documents.sloped) for fit in self.fits]
         return np.cumprod(expit(np.stack(logits)), axis=0)
 
     def first_logits(self, rows: Ints) -> Floats:
         """Logits of being relevant at all."""
         fit = self.fits[0]
-        return _logits(self.documents.features(rows), self.documents.topic[rows], fit.coefficients, fit.effects)
+        return _logits(self.documents.features(rows), self.documents.topic[rows], fit, self.documents.sloped)
 
     def sampler(self, rows: Ints, n: int, seed: int, draws: range | None = None) -> GradeSampler:
         """What draws the levels of some documents, n times, or some of these times."""
         rng = np.random.default_rng((seed, n))
         chosen = range(n) if draws is None else draws
         return GradeSampler(self, rows, [fit.samples(n, rng, chosen) for fit in self.fits], seed, chosen)
+
+    def sharpening(self, features: NDArray[np.float32], topic: Ints) -> Floats:
+        """[step, document]: what is added to drawn logits so that chances are those of the fit on average over draws.
+
+        The fit agrees with what was judged, by all features; the mean over uncertain logits is nearer to 1/2. With
+        variance v it is nearly the chance of a logit sqrt(1 + pi v / 8) times smaller (MacKay 1992, eq. 10).
+        """
+        sloped, shifts = features[:, list(self.documents.sloped)], []
+        for fit in self.fits:
+            wider = np.sqrt(1 + np.pi / 8 * fit.logit_variance(features, sloped, topic))
+            shifts.append((wider - 1) * _logits(features, topic, fit, self.documents.sloped))
+        return np.stack(shifts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,28 +94,32 @@ class GradeSampler:
     def levels(self, shift: Shift | None = None) -> NDArray[np.int16]:
         """[draw, document]: levels, 0 for not relevant. `shift` moves the logits of being relevant."""
         documents = self.model.documents
+        inside = documents.inside[self.rows]
         levels = np.zeros((len(self.draws), len(self.rows)), dtype=np.int16)
         lots = [np.random.default_rng((self.seed, i)) for i in self.draws]
         effects = [np.ascontiguousarray(np.moveaxis(of_topics, 2, 0)) for _, of_topics in self.samples]
         shared = [coefficients.astype(np.float32).T for coefficients, _ in self.samples]
-        width = OWN + documents.n_runs + documents.labels.shape[1]
+        width, slopes = documents.n_features, list(documents.sloped)
         part = max(1, BLOCK // max(width, len(self.draws)))
         step = max(1, CELLS // len(self.draws))
         for first in range(0, len(self.rows), part):
             rows = self.rows[first : first + part]
             features = documents.features(rows)
+            sharper = self.model.sharpening(features, documents.topic[rows]) if documents.closely else None
             for start in range(0, len(rows), step):
                 here = slice(start, min(start + step, len(rows)))
-                topic, sloped = documents.topic[rows[here]], features[here, SLOPED].T
+                topic, sloped = documents.topic[rows[here]], features[here][:, slopes].T
                 lot = np.empty((len(lots), len(topic)))
                 for of_draw, generator in zip(lot, lots, strict=True):
                     generator.random(out=of_draw)
                 logits = (features[here] @ shared[0]).T.astype(np.float64, order="C")
                 for of_topics, feature in zip(effects[0], sloped, strict=True):
                     logits += np.take(of_topics, topic, axis=1) * feature
+                if sharper is not None:
+                    logits += sharper[0, here]
                 if shift is not None:
                     logits += shift(slice(first + here.start, first + here.stop))
-                chance = _chances(logits)
+                chance = _chances(logits) * inside[first + here.start : first + here.stop]
                 drawn = levels[:, first + here.start : first + here.stop]
                 # Who is not at one step is at no further one, so that only the others are looked at again.
                 draw, document = np.divmod(np.flatnonzero(lot < chance), len(topic))
@@ -108,6 +129,8 @@ class GradeSampler:
                     further = (features[here] @ shared[place])[document, draw].astype(np.float64)
                     for of_topics, feature in zip(effects[place], sloped, strict=True):
                         further += of_topics[draw, topic[document]] * feature[document]
+                    if sharper is not None:
+                        further += sharper[place, here][document]
                     chance = chance * _chances(further)
                     reached = np.flatnonzero(lot < chance)
                     draw, document, chance, lot = draw[reached], document[reached], chance[reached], lot[reached]
@@ -145,13 +168,13 @@ def fit_grades(
         fits.append(
             fit_mixed(
                 features,
-                features[:, SLOPED],
+                features[:, list(documents.sloped)],
                 y,
                 topic[use],
                 documents.n_topics,
                 prior,
                 weight=weight,
-                rounds=2 if near is not None else 10 if place == 0 else 4,
+                rounds=2 if near is not None else CLOSE_ROUNDS if documents.closely else 10 if place == 0 else 4,
                 start=near,
             )
         )
@@ -180,14 +203,20 @@ def _sampled(use: Ints, y: Floats, seed: int) -> tuple[Ints, Floats]:
 
 
 def _prior(documents: Documents, first: bool) -> MixedPrior:
-    n_runs, n_labels = documents.n_runs, documents.labels.shape[1]
-    mean = (*(PRIOR_MEAN if first else FURTHER_MEAN), *([0.0] * (n_runs + n_labels)))
-    run = RUN_SPREAD if first else FURTHER_RUN_SPREAD
-    spread = (*(PRIOR_SPREAD if first else FURTHER_SPREAD), *([run] * n_runs), *([LABEL_SPREAD] * n_labels))
-    of_topics = np.eye(len(SLOPED)) * (TOPIC_SPREAD if first else FURTHER_TOPIC_SPREAD)
-    return MixedPrior(np.array(mean), 1 / np.square(spread), of_topics)
+    n_runs, n_labels, q = documents.n_runs, documents.labels.shape[1], len(documents.sloped)
+    own, spread = (PRIOR_MEAN, PRIOR_SPREAD) if first else (FURTHER_MEAN, FURTHER_SPREAD)
+    spreads = [*spread, *([RUN_SPREAD if first else FURTHER_RUN_SPREAD] * n_runs), *([LABEL_SPREAD] * n_labels)]
+    if documents.closely:
+        spreads += [*([CLOSE_SPREAD] * FURTHER), *([CLOSE_RUN_SPREAD] * n_runs), *([CLOSE_LABEL_SPREAD] * n_labels)]
+    mean = np.zeros(len(spreads))
+    mean[: len(own)] = own
+    if documents.closely:
+        of_topics = np.diag((CLOSE_TOPIC_SPREAD if first else CLOSE_FURTHER_TOPIC_SPREAD)[:q])
+        return MixedPrior(mean, 1 / np.square(spreads), of_topics, CLOSE_TOPICS)
+    of_topics = np.eye(q) * (TOPIC_SPREAD if first else FURTHER_TOPIC_SPREAD)
+    return MixedPrior(mean, 1 / np.square(spreads), of_topics)
 
 
-def _logits(features: NDArray[np.float32], topic: Ints, coefficients: Floats, effects: Floats) -> Floats:
-    logits = features @ coefficients.astype(np.float32)
-    return logits + (features[:, SLOPED] * effects[topic]).sum(axis=1)
+def _logits(features: NDArray[np.float32], topic: Ints, fit: MixedFit, sloped: Sequence[int]) -> Floats:
+    logits = features @ fit.coefficients.astype(np.float32)
+    return logits + (features[:, list(sloped)] * fit.effects[topic]).sum(axis=1)

@@ -44,6 +44,12 @@ class MixedFit:
     coupling: Floats  # [T, q, P]: how a topic's effects follow the coefficients
     own: Floats  # [T, q, q]: covariance of a topic's effects, given the coefficients
 
+    def logit_variance(self, X: Floats, Z: Floats, topic: Ints) -> Floats:
+        """Of x'b + z'u over the posterior, one a document."""
+        along = X - np.einsum("nj,njp->np", Z, self.coupling[topic])
+        of_shared = ((along @ self.shared) * along).sum(axis=1)
+        return np.asarray(of_shared + np.einsum("nj,njk,nk->n", Z, self.own[topic], Z))
+
     def samples(self, n: int, rng: np.random.Generator, draws: range | None = None) -> tuple[Floats, Floats]:
         """Coefficients [draw, P] and effects [draw, T, q] of n draws, or of some of them."""
         part = slice(None) if draws is None else slice(draws.start, draws.stop)
@@ -89,7 +95,8 @@ def fit_mixed(
             slope = X.T @ rest - prior.precision * (coefficients - prior.mean)
             slope_topics = _by_topic(Z * rest[:, None], topic, n_topics) - effects @ inverse
             shared, coupling, own = _curvature(X, Z, curve, topic, n_topics, prior, inverse)
-            step = np.linalg.solve(shared, slope - np.einsum("tjp,tj->p", coupling, slope_topics))
+            followed = slope_topics.ravel() @ coupling.reshape(slope_topics.size, -1)
+            step = np.linalg.solve(shared, slope - followed)
             step_topics = np.einsum("tjk,tk->tj", own, slope_topics) - coupling @ step
             size = max(np.abs(step).max(initial=0.0), np.abs(step_topics).max(initial=0.0))
             scale = min(1.0, LONGEST / max(size, 1e-12))
@@ -97,7 +104,7 @@ def fit_mixed(
             if size < close:
                 break
         covariance = _inverse(shared)
-        of_effects = own + np.einsum("tjp,pr,tkr->tjk", coupling, covariance, coupling)
+        of_effects = own + (coupling @ covariance) @ coupling.transpose(0, 2, 1)
         if settled or round_ == rounds - 1:
             break
         sums = np.einsum("tj,tk->jk", effects, effects) + of_effects.sum(axis=0) + prior.topics * prior.spread
@@ -124,7 +131,8 @@ def _curvature(
     blocks, mixed = (np.stack([of_topics @ features for of_topics in weighted], axis=1) for features in (Z, X))
     own = _inverse(blocks + inverse)
     coupling = np.einsum("tjk,tkp->tjp", own, mixed)
-    return shared - np.einsum("tjp,tjr->pr", mixed, coupling), coupling, own
+    flat = mixed.reshape(-1, X.shape[1]).T @ coupling.reshape(-1, X.shape[1])
+    return shared - flat, coupling, own
 
 
 def _inverse(matrices: Floats) -> Floats:

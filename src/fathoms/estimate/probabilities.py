@@ -181,10 +181,14 @@ def label_values(tables: Sequence[Table], found: Candidates, judged: Bools | Non
 
 def label_columns(tables: Sequence[Table], found: Candidates, judged: Bools | None, notes: list[str]) -> Floats | None:
     """The same with mean 0 and deviation 1 over the candidates that have a value, and 0 where there is none."""
-    values = label_values(tables, found, judged, notes)
+    return scaled(label_values(tables, found, judged, notes))
+
+
+def scaled(values: Floats | None) -> Floats | None:
+    """Columns with mean 0 and deviation 1 over the candidates that have a value, and 0 where there is none."""
     if values is None:
         return None
-    present = np.ones((1, len(found)), dtype=bool)
+    present = np.ones((1, len(values)), dtype=bool)
     return Scale(values[None], present)(values[None], present)[0]
 
 

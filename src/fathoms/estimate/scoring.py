@@ -69,7 +69,7 @@ class Judging:
         codes[:, n_known:] = JUDGED + levels
         return codes
 
-    def _counts(self, levels: NDArray[np.int16]) -> Ints:
+    def _counts(self, levels: NDArray[np.int16], more: Ints | int = 0) -> Ints:
         """Judged documents in all, [draw, topic, level]."""
         n, width = len(levels), len(self.documents.levels)
         topic = self.documents.topic[self.open]
@@ -79,11 +79,13 @@ class Judging:
             cells = topic[relevant] * width + of_draw[relevant]
             counts[:] = np.bincount(cells, minlength=self.elsewhere.size).reshape(counts.shape)
         drawn[:, :, 0] = np.bincount(topic, minlength=len(self.elsewhere)) - drawn.sum(axis=2)
-        return self.known_counts + drawn
+        return self.known_counts + drawn + more
 
-    def scores(self, measures: Sequence[Measure], levels: NDArray[np.int16]) -> dict[Measure, tuple[Floats, Floats]]:
+    def scores(
+        self, measures: Sequence[Measure], levels: NDArray[np.int16], more: Ints | None = None
+    ) -> dict[Measure, tuple[Floats, Floats]]:
         """For each measure scores [draw, run, topic], and what they would be if only R and ideal rankings changed, the
-        open documents themselves being worth nothing."""
+        open documents themselves being worth nothing. `more` documents [draw, topic, level] are in none of the runs."""
         shape = (len(levels), len(self.found.names), len(self.found.topics))
         found = {measure: (np.empty(shape), np.empty(shape)) for measure in measures}
         nothing = self._codes(np.zeros((1, len(self.open)), dtype=np.int16))
@@ -91,7 +93,7 @@ class Judging:
         step = max(1, CELLS // max(1, len(self._listed_rows)))
         for first in range(0, len(levels), step):
             part = slice(first, first + step)
-            codes, counts = self._codes(levels[part]), self._counts(levels[part])
+            codes, counts = self._codes(levels[part]), self._counts(levels[part], 0 if more is None else more[part])
             in_all = self._in_all(counts)
             for measure in measures:
                 if measure.sums_listed:

@@ -14,6 +14,7 @@ from fathoms.estimate.backtest import DEEPER
 if TYPE_CHECKING:
     from fathoms.estimate.backtest_fit import Margins
     from fathoms.estimate.estimates import Estimates
+    from fathoms.estimate.sampling_frame import SamplingFrame
     from fathoms.measures.base import Measure
 
 
@@ -24,7 +25,9 @@ def calibrated_sentences(estimates: Estimates, level: float, *, apart: bool = Fa
     lines = [_target(estimates)]
     if estimates.pool_is_assumed and estimates.hidden:  # to which the checks owe what they hid
         lines.append(f"{estimates.pool.sentence[0].upper()}{estimates.pool.sentence[1:]}.")
-    lines += [*_all_checked(estimates, measures, level, apart), _selected(estimates)]
+    halves = estimates.frame is not None
+    checked = [_of_halves(estimates)] if halves else _all_checked(estimates, measures, level, apart)
+    lines += [*checked, _selected(estimates)]
     plain = [m.name for m in measures if not estimates[m].calibration.uses_model]
     if plain:
         lines.append(
@@ -39,8 +42,8 @@ def _selected(estimates: Estimates) -> str:
     selection = estimates.selection
     if all(one.draws.std(axis=0).max(initial=0.0) <= SAME for one in estimates.by_measure.values()):
         return ""
-    if selection.name == "sampled":
-        return "The judged documents look like a random sample; if they are one, `predict --sampled` needs no model."
+    if estimates.frame is not None:
+        return ""
     share = selection.discount if selection.share is None else selection.share
     if share > 0.95:
         return ""
@@ -51,7 +54,32 @@ def _selected(estimates: Estimates) -> str:
     )
 
 
+def _of_halves(estimates: Estimates) -> str:
+    """What is made of judgments that look like a random sample."""
+    if not any(np.ptp(one.draws, axis=0).any() for one in estimates.by_measure.values()):
+        return ""
+    return (
+        "Halves of the sample were estimated from too: they show in which direction estimates from few judgments err, "
+        "which is taken out, and how far, which widens intervals. `predict --sampled FILE` takes a stated sample."
+    )
+
+
+def _of_sample(estimates: Estimates, frame: SamplingFrame) -> str:
+    """What was sampled, and what is estimated."""
+    whole = "the labelled documents" if frame.labelled else f"the documents of {_these(estimates)}"
+    which = whole if frame.labelled else f"about {frame.size:,} of {whole}"
+    text = f"The judged documents look like a random sample, {frame.rate:.1%} of {which}. "
+    if estimates.to_depth is None:
+        return f"{text}Estimated: the score once all that were up for drawing are judged; others count as not relevant."
+    return (
+        f"{text}Estimated: the score once the documents of {_these(estimates)} are judged down to rank "
+        f"{estimates.to_depth:,}; deeper unjudged ones count as not relevant."
+    )
+
+
 def _target(estimates: Estimates) -> str:
+    if estimates.frame is not None:
+        return _of_sample(estimates, estimates.frame)
     depths: dict[int, list[str]] = {}
     for measure, estimate in estimates.by_measure.items():
         depths.setdefault(estimate.to_depth, []).append(measure.name)

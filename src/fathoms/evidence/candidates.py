@@ -127,6 +127,11 @@ class Candidates:
             least[place[better]], owner[place[better]] = rank, system
         return least[:-1], owner[:-1]
 
+    @cached_property
+    def held_by(self) -> Ints:
+        """How many systems have each candidate."""
+        return np.bincount(self.place.ravel()[self.place.ravel() >= 0], minlength=len(self))
+
     def block(self, systems: Sequence[int] | None = None) -> Block:
         """The candidates of some systems (all by default) as a block."""
         return Block(self, list(range(len(self.names))) if systems is None else list(systems))

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathoms.base.arrays import distinct
 from fathoms.evidence.evidence import Bools, Floats, Ints
@@ -37,7 +39,8 @@ class Labelled:
 
     grades: Floats  # human grades, ascending
     labels: Floats  # labels, ascending
-    counts: Ints  # [topic, grade, label]; topics with such documents only
+    counts: NDArray[Any]  # [topic, grade, label]; topics with such documents only; weighted, if documents are
+    documents: int
 
     @cached_property
     def total(self) -> Floats:
@@ -45,16 +48,18 @@ class Labelled:
         return self.counts.sum(axis=0).astype(np.float64)
 
     def __len__(self) -> int:
-        return int(self.counts.sum())
+        return self.documents
 
 
-def counted(topic: Ints, grade: Floats, label: Floats) -> Labelled:
-    """Tables by topic of documents that have both a grade and a label."""
+def counted(topic: Ints, grade: Floats, label: Floats, weight: Floats | None = None) -> Labelled:
+    """Tables by topic of documents that have both a grade and a label; weights add up to as many as there are."""
     grades, labels, topics = distinct(grade), distinct(label), distinct(topic)
     shape = (len(topics), len(grades), len(labels))
     places = (np.searchsorted(topics, topic), np.searchsorted(grades, grade), np.searchsorted(labels, label))
     cells = np.ravel_multi_index(places, shape)
-    return Labelled(grades, labels, np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape))
+    scaled = None if weight is None else weight * (len(weight) / weight.sum())
+    counts = np.bincount(cells, scaled, minlength=int(np.prod(shape))).reshape(shape)
+    return Labelled(grades, labels, counts, len(topic))
 
 
 def are_scores(labels: Floats) -> bool:
@@ -147,10 +152,10 @@ def bias(table: Floats, grades: Floats, labels: Floats) -> Floats:
 def with_all_values(found: Labelled) -> Labelled:
     """The same with rows and columns for the same values, those of either side."""
     values = distinct(np.append(found.grades, found.labels))
-    square = np.zeros((len(found.counts), len(values), len(values)), dtype=np.int64)
+    square = np.zeros((len(found.counts), len(values), len(values)), dtype=found.counts.dtype)
     rows, columns = np.searchsorted(values, found.grades), np.searchsorted(values, found.labels)
     square[:, rows[:, None], columns[None, :]] = found.counts
-    return Labelled(values, values, square)
+    return Labelled(values, values, square, found.documents)
 
 
 def coarse(found: Labelled, most: int = MOST_VALUES) -> Labelled:
@@ -164,7 +169,7 @@ def coarse(found: Labelled, most: int = MOST_VALUES) -> Labelled:
     seen = np.cumsum(found.counts.sum(axis=(0, 1)))
     group = np.minimum((seen - 1) * most // seen[-1], most - 1)
     first = np.flatnonzero(np.diff(group, prepend=-1))
-    return Labelled(found.grades, found.labels[first], np.add.reduceat(found.counts, first, axis=2))
+    return Labelled(found.grades, found.labels[first], np.add.reduceat(found.counts, first, axis=2), found.documents)
 
 
 # -- intervals --------------------------------------------------------------------------------------------------------
@@ -175,7 +180,7 @@ def resampled(n_topics: int, seed: int, resamples: int = RESAMPLES) -> Ints:
     return np.random.default_rng(seed).multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=resamples)
 
 
-def drawn(statistic: Callable[[Floats], Floats], counts: Ints, draws: Ints) -> Floats:
+def drawn(statistic: Callable[[Floats], Floats], counts: NDArray[Any], draws: Ints) -> Floats:
     """The statistic of each resample of the topics' tables."""
     flat = counts.reshape(len(counts), -1).astype(np.float64)
     step = max(1, CELLS // max(1, flat.shape[1]))
@@ -186,7 +191,7 @@ def drawn(statistic: Callable[[Floats], Floats], counts: Ints, draws: Ints) -> F
     return np.concatenate(parts)
 
 
-def interval(statistic: Callable[[Floats], Floats], counts: Ints, draws: Ints) -> Estimate:
+def interval(statistic: Callable[[Floats], Floats], counts: NDArray[Any], draws: Ints) -> Estimate:
     """A statistic of all topics' tables together, with its interval by a bootstrap over whole topics.
 
     Documents of a topic are judged by the same people and labelled from the same words, so topics are what is drawn.

@@ -116,6 +116,7 @@ def _documents(block: Block, labels: Floats | None, levels: Floats) -> Documents
         depth=block.depth,
         n_topics=n_topics,
         levels=levels,
+        inside=np.ones(len(topic)),
     )
 
 

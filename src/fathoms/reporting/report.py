@@ -322,7 +322,7 @@ def _explained(compared: Comparison, seen: Observed) -> list[Pair]:
     """The pairs, with the fragility of some: the first system by each measure against those next to it."""
     by_pair = {(pair.run_a, pair.run_b, pair.measure): pair for pair in compared.pairs}
     for measure, values in seen.values.items():
-        if measure.range_is not in ("exact", "sound") or measure.needs_pool:
+        if measure.difference_is == "none" or measure.needs_pool:
             continue
         means = values.mean(axis=1)
         order = sorted(range(len(means)), key=lambda place: (-means[place], seen.names[place]))

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from fathoms.base.outcomes import EXIT_CODES, Outcome
 from fathoms.base.result import Result
 from fathoms.pairs.difference_ranges import Universe
 from fathoms.questions.gate.sequence import Look
 
-Outcome = Literal["passes", "fails", "cannot tell"]
 # certain: whatever the unjudged documents are; likely, labelled: as they are likely to be; as judged: they do not count
 Basis = Literal["", "certain", "likely", "labelled", "as judged"]
 Reason = Literal["", "judging", "topics"]  # what is lacking where one cannot tell
-EXIT_CODES: dict[Outcome, int] = {"passes": 0, "fails": 1, "cannot tell": 3}  # 2 is bad input
 COLUMNS = (
     *("measure", "group", "topics", "baseline", "candidate", "diff", "diff_low", "diff_high", "estimate"),
     *("lower", "upper", "p_beyond", "p_drop", "p_drop_corrected", "unjudged", "outcome", "basis", "reason", "needed"),

@@ -8,19 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.base.arrays import distinct
+from fathoms.base.arrays import distinct, ratio
 from fathoms.base.errors import FathomsError, InputError
 from fathoms.base.text import pluralise
 from fathoms.data import keys
 from fathoms.data.document_values import named_sources, read_values
 from fathoms.data.lines import Table
-from fathoms.data.qrels import Qrels
+from fathoms.data.qrels import JUDGED, Qrels
 from fathoms.data.topics import topics_of
+from fathoms.estimate.design import SamplingDesign, as_design
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.inference import grade_agreement as agreement
 from fathoms.inference.grade_agreement import Estimate, Labelled, counted, interval, with_all_values
+from fathoms.questions.labels.between import between, labels_of
 from fathoms.questions.labels.budget import DEPTH, budget, calibration
+from fathoms.questions.labels.mixed import OddGrade, odd_grades
+from fathoms.questions.labels.requirements import Requirements, required
 from fathoms.questions.labels.result import LabelAudit, SourceAudit
 from fathoms.questions.labels.runs import LabelGrades, RunEffects, run_effects
 
@@ -38,6 +42,7 @@ class Source:
     relevant_from: float  # the least label, as it was given, that counts as relevant
     least_relevant: float  # the same as a grade
     others: keys.Keys  # of labelled documents that are not judged, on judged topics
+    given: Floats  # all its labels, in the order of its file, nan where there is none
 
 
 def run_label_audit(
@@ -47,6 +52,11 @@ def run_label_audit(
     *,
     rel: float,
     label_rel: float | None,
+    sampled: Any = None,
+    min_kappa: float | None = None,
+    min_labels: int | None = None,
+    max_bias: float | None = None,
+    max_circularity: float | None = None,
     progress: Callable[[str], None],
 ) -> LabelAudit:
     """Audit sources of labels, by name. Documents of grade `rel` and above are relevant, and so are those with a label
@@ -64,8 +74,14 @@ def run_label_audit(
                 "takes them from all judgments"
             )
     tables = {name: read_values(path, lenient=experiment.lenient, name=name) for name, path in named.items()}
+    wanted = Requirements(min_kappa, min_labels, max_bias, max_circularity)
+    if not experiment.has_runs:
+        for option, limit in (("max_bias", max_bias), ("max_circularity", max_circularity)):
+            if limit is not None:
+                raise FathomsError(f"{option}: is about what labels do to runs; give some")
     qrels = experiment.qrels
     notes = list(qrels.notes)
+    weight = None if sampled is None else stated_weights(as_design(sampled), qrels)
     if not (qrels.grades >= 0).any():
         raise InputError("no document is judged, so there is nothing to hold labels against", qrels.source)
     if not (qrels.levels >= rel).any():
@@ -80,10 +96,50 @@ def run_label_audit(
         effects = run_effects(experiment, prepared, graded, notes, progress)
     seed = experiment.options.seed
     audits = [
-        _audited(experiment, qrels, source, of_runs, rel, seed)
+        _audited(experiment, qrels, source, of_runs, rel, seed, weight)
         for source, of_runs in zip(sources, effects, strict=True)
     ]
-    return LabelAudit(qrels.source, rel, list(experiment.runs) if experiment.has_runs else [], audits, notes)
+    whole = [labels_of(one.name, table, one.given, one.relevant_from) for one, table in zip(sources, tables.values(), strict=True)]
+    odd: list[OddGrade] = []
+    if experiment.has_runs:
+        found = experiment.documents()
+        odd = odd_grades(found, qrels.levels.tolist(), found.codes.astype(np.int64) - JUDGED)
+    return LabelAudit(
+        qrels.source,
+        rel,
+        list(experiment.runs) if experiment.has_runs else [],
+        audits,
+        notes,
+        between(whole, seed),
+        [requirement for audit in audits for requirement in required(audit, wanted)],
+        odd,
+        weight is not None,
+    )
+
+
+def stated_weights(design: SamplingDesign | None, qrels: Qrels) -> Floats:
+    """For how many documents each judgment stands, by the design of the sample that they are; 1 where it was judged
+    whatever had been drawn."""
+    if design is None:
+        raise FathomsError("sampled: a file that lists strata or probabilities is needed; where all documents had the "
+                           "same chance, no weights are")
+    number = np.array([qrels.index.get(topic, -1) for topic in design.topics], dtype=np.int32)[design.topic]
+    listed = np.flatnonzero(number >= 0)
+    row = qrels.lookup.find(
+        keys.topic_keys(keys.document_keys(design.documents[listed]), number[listed]), design.documents, listed
+    )
+    judged = (row >= 0) & (qrels.grades[row] >= 0)
+    weight = np.ones(len(qrels))
+    if design.probability is not None:
+        chance = design.probability[listed]
+    else:
+        stratum = np.zeros(len(listed), dtype=np.int64) if design.stratum is None else design.stratum[listed]
+        drawn = judged if design.sampled is None else design.sampled[listed]
+        chance = ratio(np.bincount(stratum, drawn), np.bincount(stratum).astype(np.float64))[stratum]
+    if not judged.any():
+        raise FathomsError(f"{design.source}: lists none of the judged documents of {qrels.source}")
+    weight[row[judged]] = 1 / chance[judged]
+    return weight
 
 
 # -- labels meet judgments --------------------------------------------------------------------------------------------
@@ -108,7 +164,7 @@ def _source(
                 f"{qrels.levels[-1]:g} (up to {values[above].max():g})"
             )
         least = rel if label_rel is None else label_rel
-        return Source(name, table.source, values, values, False, empty, least, least, others)
+        return Source(name, table.source, values, values, False, empty, least, least, others, number)
     labelled = counted(qrels.topic[known].astype(np.int64), qrels.grades[known], values[known])
     used = labelled.grades
     if used[0] >= rel or used[-1] < rel:
@@ -136,6 +192,7 @@ def _source(
         float(thresholds[place]),
         float(used[1:][place]),
         others,
+        number,
     )
 
 
@@ -175,15 +232,22 @@ def _beside(table: Table, number: Floats, qrels: Qrels) -> tuple[Floats, keys.Ke
 
 
 def _audited(
-    experiment: BaseExperiment, qrels: Qrels, source: Source, effects: RunEffects | None, rel: float, seed: int
+    experiment: BaseExperiment,
+    qrels: Qrels,
+    source: Source,
+    effects: RunEffects | None,
+    rel: float,
+    seed: int,
+    weight: Floats | None,
 ) -> SourceAudit:
     known = ~np.isnan(source.grades)
     topic, grade = qrels.topic[known].astype(np.int64), qrels.grades[known]
-    labelled = counted(topic, grade, source.grades[known])
+    stands_for = None if weight is None else weight[known]
+    labelled = counted(topic, grade, source.grades[known], stands_for)
     relevant, positive = labelled.grades >= rel, labelled.labels >= source.least_relevant
     draws = agreement.resampled(len(labelled.counts), seed)
     figures = agreement_figures(labelled, relevant, positive, draws)
-    raw = counted(topic, grade, source.values[known]) if source.scores else labelled
+    raw = counted(topic, grade, source.values[known], stands_for) if source.scores else labelled
     figures |= order_figures(raw, relevant, draws)
     by_grade = {
         float(value): interval(
@@ -194,6 +258,14 @@ def _audited(
         for value, row in zip(labelled.grades, np.eye(len(labelled.grades), dtype=bool), strict=True)
     }
     judged = qrels.grades >= 0
+    by_group: dict[str, Estimate] = {}
+    if experiment.topic_groups is not None:
+        of_topics = [qrels.topics[i] for i in distinct(topic).tolist()]
+        for group, places in experiment.topic_groups.masks(of_topics).items():
+            some = labelled.counts[places]
+            by_group[group] = interval(
+                _kappa_of(relevant, positive), some, agreement.resampled(len(some), seed)
+            )
     return SourceAudit(
         name=source.name,
         file=source.file,
@@ -216,6 +288,7 @@ def _audited(
         unjudged_labelled=None if effects is None else int(experiment.universe_keys().has(source.others).sum()),
         effects=[] if effects is None else effects.effects,
         followings=[] if effects is None else effects.followings,
+        by_group=by_group,
     )
 
 

@@ -6,11 +6,16 @@ judgments would be worth having. With runs also what its labels in place of the 
 order, and whether a run looks as if it had been reranked by the judge itself. Intervals are over topics.
 
 Files of six columns among the labels are taken as runs.
+
+With --min-kappa, --min-labels, --max-bias or --max-circularity the exit status says whether all sources are known to
+meet what is asked: 0 they do, 1 one does not, 3 cannot tell (2 is bad input); the output says how many more human labels
+would tell.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fathoms.cli import options
@@ -24,6 +29,7 @@ EXAMPLES = (
     ("and would they order the runs as people do?", "fathoms labels qrels.txt gpt.txt --runs runs/ -m nDCG@10"),
 )
 MORE = """more examples:
+  fathoms labels qrels.txt gpt.txt --min-kappa 0.4 --min-labels 200 --markdown judge.md
   fathoms labels qrels.txt scores.tsv --runs runs/ --format tsv -o audit.tsv"""
 # Figures of agreement with their titles, and which a narrow terminal leaves out: the higher, the sooner.
 FIGURES = {
@@ -53,27 +59,36 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--runs", metavar="RUN", nargs="+", action="extend", help="runs: files, folders or quoted globs"
     )
     options.add_question(parser, "labels")
-    options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
-    options.add_reading(parser, "topics", *options.ORDER, *options.READ, *options.WORK)
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="what was asked and found, in Markdown")
+    parser.add_argument("--junit", metavar="FILE", type=Path, help="the same as JUnit XML, for the build server")
+    options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", "markdown", "junit"))
+    options.add_reading(parser, "topics", *options.GROUPS, *options.ORDER, *options.READ, *options.WORK)
     options.add_talk(parser)
 
 
 def run(args: Namespace) -> int:
-    from fathoms.base.files import check_not_read
+    from fathoms.base.files import check_not_read, check_writable
     from fathoms.cli import output
     from fathoms.experiment.topics import some
 
     labels, as_runs = _told_apart(args)
     args.runs = [*(args.runs or ()), *as_runs] or None
-    if args.output is not None:
-        check_not_read(args.output, labels)
+    for path in (args.markdown, args.junit, args.output):
+        if path is not None:
+            check_writable(path)
+            check_not_read(path, [args.qrels, *labels, *(args.runs or ())])
     exp = options.experiment(args)
     with output.progress(len(args.runs or ()), args.quiet) as step:
         result = exp.labels(labels, **options.arguments(args, "labels"), progress=step)
     if as_runs and not args.quiet:
         output.say([f"fathoms: taken as runs, by their columns: {some(as_runs, 6)}"])
-    output.present(result, args, lambda: _blocks(result), experiment=exp)
-    return 0
+    if args.markdown is not None:
+        output.put(output.with_provenance(result.markdown(), result, "markdown", args.markdown), args.markdown)
+    if args.junit is not None:
+        output.put(result.junit(), args.junit)
+    others = {"markdown": result.markdown, "junit": result.junit}
+    output.present(result, args, lambda: _blocks(result), others=others, experiment=exp)
+    return result.exit_code
 
 
 def _told_apart(args: Namespace) -> tuple[list[str], list[str]]:

@@ -10,12 +10,16 @@ import numpy as np
 
 from fathoms.base import charts
 from fathoms.base.errors import FathomsError
+from fathoms.base.outcomes import EXIT_CODES, Outcome, worst
 from fathoms.base.result import Result
 from fathoms.base.text import valid_text
 from fathoms.evidence.evidence import Bools, Floats
 from fathoms.inference.grade_agreement import Estimate, Labelled, percentiles
+from fathoms.questions.labels.between import Between
 from fathoms.questions.labels.budget import Budget, Calibration
 from fathoms.questions.labels.circularity import Following
+from fathoms.questions.labels.mixed import OddGrade
+from fathoms.questions.labels.requirements import Requirement
 from fathoms.questions.labels.runs import Effect
 from fathoms.questions.labels.words import answers, remarks
 
@@ -51,6 +55,7 @@ class SourceAudit:
     unjudged_labelled: int | None = None
     effects: list[Effect] = field(default_factory=list)  # by measure; empty without runs
     followings: list[Following] = field(default_factory=list)  # one a run
+    by_group: dict[str, Estimate] = field(default_factory=dict)  # kappa, by group of topics where these are given
 
     def kappa_difference(self, other: SourceAudit) -> Estimate | None:
         """By how much its kappa is above another's, with an interval over topics; None where their topics differ."""
@@ -86,6 +91,8 @@ class SourceAudit:
                 estimate.high,
                 int(of_grade),
             )
+        for group, estimate in self.by_group.items():
+            yield ("kappa_of_group", group, "", "", estimate.value, estimate.low, estimate.high, n)
         for i, grade in enumerate(self.labelled.grades):
             for j, label in enumerate(self.labelled.labels):
                 yield ("confusion", f"{grade:g}", f"{label:g}", "", float(total[i, j]), None, None, n)
@@ -120,6 +127,8 @@ class SourceAudit:
             yield ("tau", "", "", effect.measure, effect.tau, None, None, n)
             yield ("tau_ap", "", "", effect.measure, effect.tau_ap, None, None, n)
             yield ("rmse", "", "", effect.measure, effect.rmse, None, None, n)
+            bias = effect.bias
+            yield ("score_bias", "", "", effect.measure, bias.value, bias.low, bias.high, self.topics)
             yield ("swaps", "", "", effect.measure, float(len(effect.swaps)), None, None, n * (n - 1) // 2)
             for swap in effect.swaps:
                 yield ("swap_human", swap.ahead, swap.behind, effect.measure, swap.human, None, None, self.topics)
@@ -158,9 +167,48 @@ class LabelAudit(Result):
     runs: list[str]
     sources: list[SourceAudit]
     notes: list[str] = field(default_factory=list)
+    between: list[Between] = field(default_factory=list)  # every pair of sources that label the same documents
+    requirements: list[Requirement] = field(default_factory=list)  # what was asked of the sources
+    odd_grades: list[OddGrade] = field(default_factory=list)  # of the judgments: they may mix people and a model
+    weighted: bool = False  # judgments count for as many documents as the sample's design says
 
     def rows(self) -> list[Row]:
-        return [(source.name, *row) for source in self.sources for row in source.rows(self.runs)]
+        of_sources = [(source.name, *row) for source in self.sources for row in source.rows(self.runs)]
+        return [*of_sources, *self._between_rows(), *self._requirement_rows()]
+
+    def _between_rows(self) -> Iterable[Row]:
+        for pair in self.between:
+            for name in ("kappa", "changed", "shift"):
+                estimate: Estimate = getattr(pair, name)
+                figures = (estimate.value, estimate.low, estimate.high, pair.documents)
+                yield (pair.one, f"between_{name}", pair.other, "", "", *figures)
+
+    def _requirement_rows(self) -> Iterable[Row]:
+        for one in self.requirements:
+            yield (one.source, f"required_{one.asked}", one.outcome, f"{one.limit:g}", one.measure, one.value, one.low, one.high, one.judged)
+            if one.more is not None:
+                yield (one.source, f"needed_{one.asked}", "", f"{one.limit:g}", one.measure, float(one.more), None, None, one.judged)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Of all that was asked of all sources."""
+        return worst([one.outcome for one in self.requirements])
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.outcome]
+
+    def markdown(self) -> str:
+        """What was asked and found, for a pull request."""
+        from fathoms.questions.labels.summaries import markdown
+
+        return markdown(self)
+
+    def junit(self) -> str:
+        """The same for a build server."""
+        from fathoms.questions.labels.summaries import junit
+
+        return junit(self)
 
     def source(self, name: str | None = None) -> SourceAudit:
         """A source by its name; the first by default."""

@@ -16,6 +16,8 @@ from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.scoring import judgments_of, topic_scores
 from fathoms.inference.agreement import Evaluated
 from fathoms.inference.correlation import correlation, rmse, swaps
+from fathoms.inference.grade_agreement import Estimate
+from fathoms.inference.mean_intervals import mean_intervals
 from fathoms.measures.base import Measure
 from fathoms.measures.means import aggregate
 from fathoms.questions.labels.budget import DEPTH
@@ -81,6 +83,7 @@ class Effect:
     tau_ap: float | None
     rmse: float
     swaps: list[Swap]
+    bias: Estimate  # labels' score less people's, on average over runs, with an interval over topics
 
     @property
     def gains(self) -> Floats:
@@ -179,4 +182,13 @@ def effect(names: Sequence[str], measure: Measure, human: Floats, labels: Floats
             Swap(names[i], names[j], float(x[i] - x[j]), float(y[i] - y[j]), float(p[i, j]))
             for i, j in (swaps(x, y) if several else ())
         ],
+        _bias(x, y, human, labels),
     )
+
+
+def _bias(x: Floats, y: Floats, human: Floats, labels: Floats) -> Estimate:
+    low, high = mean_intervals((labels - human).mean(axis=0, keepdims=True)) if human.shape[1] > 1 else ([np.nan],) * 2
+    value = float((y - x).mean())
+    if np.isnan(low[0]):
+        return Estimate(value, value, value) if human.shape[1] > 1 else Estimate(value)
+    return Estimate(value, float(low[0]), float(high[0]))

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fathoms.base.text import p_words, pluralise
+from fathoms.base.text import enumerated, p_words, pluralise
 from fathoms.inference.grade_agreement import Estimate
 from fathoms.questions.labels.budget import DEPTH, NORMAL
 from fathoms.questions.labels.circularity import FEWEST_RUNS
 from fathoms.questions.labels.runs import Effect
 
 if TYPE_CHECKING:
+    from fathoms.questions.labels.between import Between
+    from fathoms.questions.labels.mixed import OddGrade
+    from fathoms.questions.labels.requirements import Requirement
     from fathoms.questions.labels.result import LabelAudit, SourceAudit
 
 SIGNIFICANT = 0.05
@@ -23,13 +26,73 @@ MOST_NAMED = 5
 
 
 def answers(result: LabelAudit) -> list[str]:
-    """How far the labels agree with people; of several sources, which agrees best."""
-    return _closest(result) or [_how_far(source) for source in result.sources]
+    """What was asked of them; how far the labels agree with people; of several sources, which agrees best."""
+    asked = [headline(result)] if result.requirements else []
+    return [*asked, *(_closest(result) or [_how_far(source) for source in result.sources])]
+
+
+def headline(result: LabelAudit) -> str:
+    """The outcome of all that was asked."""
+    outcome = result.outcome
+    decisive = [one for one in result.requirements if one.outcome == outcome]
+    if outcome == "passes":
+        return f"Passes: {enumerated([sentence(one) for one in decisive])}."
+    head = "Fails" if outcome == "fails" else "Cannot tell"
+    return f"{head}: {enumerated([sentence(one) for one in decisive])}."
+
+
+def sentence(one: Requirement) -> str:
+    """What was asked of a source, and what was found."""
+    found = with_interval(Estimate(one.value, one.low, one.high))
+    more = "" if one.more is None else f", and about {one.more:,} more human labels would probably tell"
+    if one.asked == "labels":
+        text = f"{one.source} has {one.judged:,} documents that people judged, of {int(one.limit):,} asked for"
+        return text if one.more is None else f"{text}; {one.more:,} more are needed"
+    if one.asked == "kappa":
+        return f"{one.source} has kappa {found}, of at least {one.limit:g} asked for{more}"
+    if one.asked == "bias":
+        signed = with_signs(Estimate(one.value, one.low, one.high), 3)
+        return f"{one.source} changes {one.measure} by {signed}, of at most {one.limit:g} allowed{more}"
+    if one.value is None:
+        return f"{one.source}: circularity cannot be tested with so few runs"
+    return (
+        f"{one.source}: {one.run} follows the labels most, by {one.value:.2f} more than expected, of {one.limit:g} allowed"
+    )
 
 
 def remarks(result: LabelAudit) -> list[str]:
     """What was held against what, then each source."""
-    return [_given(result), *(line for source in result.sources for line in of_source(source))]
+    lines = [_given(result), *(line for source in result.sources for line in of_source(source))]
+    return [*lines, *map(_between, result.between), *map(_odd, result.odd_grades)]
+
+
+def _between(pair: Between) -> str:
+    """Two sources beside each other."""
+    shift = pair.shift
+    moved = ""
+    if shift.value is not None and shift.low is not None and shift.high is not None and not shift.low <= 0 <= shift.high:
+        more = "more" if shift.value > 0 else "fewer"
+        moved = f", and {pair.other} calls {more} documents relevant"
+    return (
+        f"{pair.one} and {pair.other} label {pluralise(pair.documents, 'same document')}: kappa "
+        f"{with_interval(pair.kappa)} on what is relevant; {with_interval(pair.changed, percent=True)} of them are "
+        f"called otherwise by the other{moved}."
+    )
+
+
+def _odd(one: OddGrade) -> str:
+    """A grade that may be a model's."""
+    return (
+        f"Grade {one.grade:g} of the judgments occurs only where {_some(one.runs)} retrieved the document "
+        f"({one.documents:,} documents). If a model judged what those runs found, this file mixes people and a model, "
+        "and agreement with it is not agreement with people."
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    if len(names) <= MOST_NAMED:
+        return enumerated(list(names))
+    return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED:,} more"
 
 
 def _how_far(source: SourceAudit) -> str:
@@ -52,9 +115,10 @@ def _given(result: LabelAudit) -> str:
     first = result.sources[0]
     many = pluralise(len(result.sources), "source")
     runs = f"; {pluralise(len(result.runs), 'run')}" if result.runs else "; no runs"
+    weighted = " Each judgment counts for as many documents as the design of the sample says." if result.weighted else ""
     return (
         f"{many} of labels against {first.judged:,} human judgments of {pluralise(first.judged_topics, 'topic')} "
-        f"({result.qrels}), relevant from grade {result.rel:g} on{runs}."
+        f"({result.qrels}), relevant from grade {result.rel:g} on{runs}.{weighted}"
     )
 
 
@@ -133,6 +197,9 @@ def _agreement(source: SourceAudit) -> str:
     )
     if source.topics < 2:
         sentences.append("One topic gives no intervals.")
+    if source.by_group:
+        groups = [f"{group} {with_interval(estimate)}" for group, estimate in source.by_group.items()]
+        sentences.append(f"Kappa by group of topics: {', '.join(groups)}.")
     return " ".join(sentences)
 
 
@@ -161,12 +228,12 @@ def _unclear_bias(source: SourceAudit) -> str:
     return "; whether its grades are too high or too low is not clear"
 
 
-def with_signs(estimate: Estimate) -> str:
+def with_signs(estimate: Estimate, digits: int = 2) -> str:
     if estimate.value is None:
         return "undefined"
     if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:+z.2f}"
-    return f"{estimate.value:+z.2f} [{estimate.low:+z.2f}, {estimate.high:+z.2f}]"
+        return f"{estimate.value:+z.{digits}f}"
+    return f"{estimate.value:+z.{digits}f} [{estimate.low:+z.{digits}f}, {estimate.high:+z.{digits}f}]"
 
 
 def _of_runs(source: SourceAudit) -> list[str]:

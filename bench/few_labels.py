@@ -1,0 +1,351 @@
+"""Few human judgments, many labels: how far off are estimates, and do their intervals fit?
+
+    FATHOMS_DATA=... python bench/few_labels.py [--cases 3] [--part choose] [--only dl20] [-o docs/results/few-labels.md]
+
+A case is a collection, some of its runs, and a part of its judgments: a random share, one that depends on depth or on a
+label, or a shallow pool. Each is estimated by `Experiment.predict` as a user would call it, and compared with the
+scores under all judgments. Printed are, for each collection, condition, labels and measure: the bias and root mean
+square error of runs' means, beside those of the plain score, of RM's interpolated and of labels taken as judgments;
+the errors of differences of the estimate and of the labels; the share of 95% intervals that cover, of means, of
+differences and of topics that can still change; their width over the best constant width, which covers 95% of these
+very cases; and their interval score over that of the best constant width (Gneiting and Raftery 2007).
+
+Estimates were chosen on `--part choose`: half of the topics and of the runs of dl20-passage. `--part report`, the
+default, is the other half. Re-rankers by GPT-4 under labels of GPT-4 are apart (`circular`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fathoms as fm
+from fathoms.data.qrels import Qrels, read_qrels
+from fathoms.data.simulate import simulate
+from fathoms.estimate.design import SamplingDesign
+from fathoms.estimate.sampled import check_sampled
+from fathoms.estimate.self_check import aggregated, interval
+from fathoms.evidence.evidence import Floats
+from fathoms.evidence.pool import judged_depths
+from fathoms.questions.predict.sampled_prediction import sampled_prediction
+
+MEASURES = ["P@10", "nDCG@10", "nDCG@20", "RR@10", "ERR@20", "RBP(p=0.8)", "AP", "nDCG", "Q@20", "R@100"]
+SHARES = (0.05, 0.1, 0.25, 0.5)
+POOLS = (2, 5, 10)
+ONE_BY_ONE = ("umbrela-gpt4", "exam-graded", "binary-gpt4o", "binary-llama32")
+NEAR, LEVEL = 1e-6, 0.95
+N_RUNS = int(os.environ.get("N_RUNS", 12))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A part of the judgments, and all of them."""
+
+    collection: str
+    condition: str
+    labels: str  # in words
+    files: Sequence[Any]
+    known: Qrels
+    truth: Qrels
+    runs: Any
+    pooled: Any = None
+    design: Any = None
+
+
+@dataclass
+class Tally:
+    """What is kept of all cases of a line."""
+
+    errors: dict[str, list[Floats]] = field(default_factory=dict)  # by method: of runs' means
+    of_differences: dict[str, list[Floats]] = field(default_factory=dict)
+    covered: dict[str, list[float]] = field(default_factory=dict)
+    half: dict[str, list[Floats]] = field(default_factory=dict)  # widths, by kind
+    off: dict[str, list[Floats]] = field(default_factory=dict)  # errors about the middle, by kind
+    methods: list[str] = field(default_factory=list)
+
+    def add(self, kind: str, low: Floats, high: Floats, truth: Floats) -> None:
+        inside = (low - NEAR <= truth) & (truth <= high + NEAR)
+        if inside.size:
+            self.covered.setdefault(kind, []).append(float(inside.mean()))
+            self.half.setdefault(kind, []).append((high - low).ravel())
+            self.off.setdefault(kind, []).append((truth - (low + high) / 2).ravel())
+
+    def rmse(self, method: str, differences: bool = False) -> str:
+        of = self.of_differences if differences else self.errors
+        return f"{np.sqrt(np.mean(np.concatenate(of[method]) ** 2)):.3f}" if method in of else ""
+
+    def row(self) -> list[str]:
+        cells = ["/".join(f"{np.concatenate(self.errors[m]).mean():+.3f}" for m in ("estimate", "assisted") if m in self.errors)]
+        cells += [self.rmse(method) for method in ("estimate", "plain", "interpolated", "labels", "assisted")]
+        cells += [self.rmse(method, True) for method in ("estimate", "plain", "labels", "assisted")]
+        for kind in ("means", "differences", "topics"):
+            if kind not in self.covered:
+                cells += ["", "", ""]
+                continue
+            width, off = np.concatenate(self.half[kind]), np.abs(np.concatenate(self.off[kind]))
+            best = 2 * float(np.quantile(off, LEVEL))
+            score = float((width + 2 / (1 - LEVEL) * np.maximum(off - width / 2, 0)).mean())
+            constant = best + 2 / (1 - LEVEL) * float(np.maximum(off - best / 2, 0).mean())
+            cells.append(f"{100 * np.mean(self.covered[kind]):.0f}")
+            cells += [f"{width.mean() / max(best, 1e-9):.2f}", f"{score / max(constant, 1e-9):.2f}"]
+        return [*cells, "/".join(dict.fromkeys(self.methods))]
+
+
+COLUMNS = (
+    ("collection", "condition", "labels", "measure", "bias", "RMSE", "plain", "interp.", "labels'", "assisted")
+    + ("diff.", "plain", "labels'", "assisted")
+    + ("means %", "width", "score", "diffs %", "width", "score", "topics %", "width", "score", "estimate is")
+)
+
+
+# -- trials -----------------------------------------------------------------------------------------------------------
+
+
+def part(qrels: Qrels, chosen: Any) -> Qrels:
+    """Some of the judgments, as a file would have them: topics without any are not named."""
+    kept = qrels.keep(chosen)
+    used, topic = np.unique(kept.topic, return_inverse=True)
+    topics = [kept.topics[i] for i in used.tolist()]
+    return Qrels(topics, topic.astype(np.int32), kept.documents, kept.grades, kept.source)
+
+
+def random_parts(
+    name: str, truth: Qrels, runs: Any, files: dict[str, Sequence[Any]], rng: np.random.Generator, shares: Sequence[float]
+) -> Iterator[Trial]:
+    for share in shares:
+        known = part(truth, rng.random(len(truth)) < share)
+        for labels, paths in files.items():
+            yield Trial(name, f"{share:.0%} at random", labels, paths, known, truth, runs)
+
+
+def by_rate(
+    name: str, condition: str, truth: Qrels, runs: Any, files: dict[str, Sequence[Any]], rate: Floats, rng: Any
+) -> Iterator[Trial]:
+    known = part(truth, rng.random(len(truth)) < rate)
+    for labels, paths in files.items():
+        yield Trial(name, condition, labels, paths, known, truth, runs)
+
+
+def depths_in(runs: Any, truth: Qrels) -> Any:
+    exp = fm.Experiment(truth, runs)
+    exp.prepare()
+    return judged_depths(map(exp.ranked, runs), truth)
+
+
+def cut(name: str, truth: Qrels, runs: Any, files: dict[str, Sequence[Any]], depths: Sequence[int]) -> Iterator[Trial]:
+    depth = depths_in(runs, truth)
+    for most in depths:
+        known = part(truth, depth <= most)
+        for labels, paths in files.items():
+            yield Trial(name, f"pool cut to {most}", labels, paths, known, truth, runs)
+
+
+def dl20(folder: Path, half: str, n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
+    paths = {one: folder / "labels" / f"{one}.txt" for one in ONE_BY_ONE}
+    whole = read_qrels(str(folder / "qrels.txt"))
+    halves = np.random.default_rng(20)
+    topics = halves.permutation(len(whole.topics)) % 2 == (half == "report")
+    truth = part(whole, topics[whole.topic])
+    files = sorted((folder / "runs").iterdir())
+    mine = halves.permutation(len(files)) % 2 == (half == "report")
+    names = [file for file, use in zip(files, mine, strict=True) if use]
+    honest = [file for file in names if not circular(file.name)]
+    none, each = {"none": ()}, {one: (str(path),) for one, path in paths.items()}
+    every = {"all four": tuple(map(str, paths.values()))}
+    for case in range(n):
+        runs = fm.read_runs([str(honest[i]) for i in np.sort(rng.permutation(len(honest))[:N_RUNS])])
+        labels = none | ({"umbrela-gpt4": each["umbrela-gpt4"]} if quick else each) | every
+        yield from random_parts("dl20", truth, runs, labels, rng, SHARES[1:3] if quick else SHARES)
+        if quick:
+            continue
+        two = none | {"umbrela-gpt4": each["umbrela-gpt4"]}
+        depth = depths_in(runs, truth)
+        yield from by_rate("dl20", "by depth", truth, runs, two, np.where(depth <= 5, 0.4, 0.1), rng)
+        label = read_qrels(str(paths["umbrela-gpt4"]))
+        of = label.to_dict()
+        grade = np.array(
+            [
+                of.get(truth.topics[t], {}).get(d.decode(), 0)
+                for t, d in zip(truth.topic.tolist(), truth.documents.tolist(), strict=True)
+            ]
+        )
+        yield from by_rate("dl20", "by label", truth, runs, two, np.where(grade >= 2, 0.4, 0.1), rng)
+        yield from cut("dl20", truth, runs, two, POOLS)
+        if not case:
+            gpt = [file for file in names if circular(file.name)]
+            again = fm.read_runs([str(file) for file in [*gpt, *honest[:6]]])
+            some = {"umbrela-gpt4": each["umbrela-gpt4"]}
+            for trial in random_parts("dl20, GPT-4 re-rankers", truth, again, some, rng, (0.1, 0.25)):
+                yield trial
+
+
+def circular(name: str) -> bool:
+    return "gpt4" in name.lower() or "gpt-4" in name.lower()
+
+
+def pooled_runs(folder: Path, n: int, rng: np.random.Generator) -> Any:
+    wanted = set((folder / "pooled.txt").read_text().split())
+    files = [f for f in sorted((folder / "runs").iterdir()) if wanted & {f.name, f.stem, f.name.split(".", 1)[-1]}]
+    files = files or [f for f in sorted((folder / "runs").iterdir()) if any(name in f.name for name in wanted)]
+    return fm.read_runs([str(files[i]) for i in np.sort(rng.permutation(len(files))[:n])])
+
+
+def trec(folder: Path, name: str, n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
+    truth = read_qrels(str(folder / "qrels.txt"))
+    for _ in range(n):
+        runs = pooled_runs(folder, 12, rng)
+        yield from random_parts(name, truth, runs, {"none": ()}, rng, SHARES[1:3] if quick else SHARES)
+        if not quick:
+            yield from cut(name, truth, runs, {"none": ()}, POOLS)
+
+
+def simulated(n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
+    for case in range(n):
+        made = simulate(
+            systems=12, n_topics=30, n_docs=2000, depth=100, pool_depth=30, unpooled=0, seed=case, max_grade=1 + 2 * (case % 2)
+        )
+        truth = read_qrels(made.qrels)
+        yield from random_parts("simulated", truth, made.runs, {"none": ()}, rng, SHARES[1:3] if quick else SHARES)
+        if not quick:
+            yield from cut("simulated", truth, made.runs, {"none": ()}, POOLS)
+
+
+# -- outcomes ---------------------------------------------------------------------------------------------------------
+
+
+def table(frame: Any, measure: str, runs: Sequence[str], topics: Sequence[str], column: str = "score") -> Floats:
+    """[run, topic]"""
+    of_run, of_topic = ({name: i for i, name in enumerate(names)} for names in (runs, topics))
+    values = np.zeros((len(runs), len(topics)))
+    rows = frame.filter((frame["measure"] == measure) & (frame["topic"] != "all"))
+    for run, topic, value in rows.select("run", "topic", column).iter_rows():
+        if topic in of_topic:
+            values[of_run[run], of_topic[topic]] = value
+    return values
+
+
+def outcome(trial: Trial, tallies: dict[tuple[str, ...], Tally], whole: Any, by_labels: dict[str, Any]) -> float:
+    exp = fm.Experiment(trial.known, trial.runs, pooled=trial.pooled)
+    start = time.perf_counter()
+    result = exp.predict(MEASURES, labels=list(trial.files))
+    seconds = time.perf_counter() - start
+    rough = exp.predict([m for m in MEASURES if m != "R@100"], "interpolated", by_topic=True).frame if any(m != "R@100" for m in MEASURES) else None
+    estimates = result.calibrated
+    assert estimates is not None
+    runs, topics = estimates.runs, estimates.topics
+    assisted = by_sample(trial, exp, runs) if "random" in trial.condition else {}
+    for name in MEASURES:
+        estimate = estimates[fm.parse_measure(name)]
+        truth = table(whole, name, runs, topics)
+        tally = tallies.setdefault((trial.collection, trial.condition, trial.labels, name), Tally())
+        tally.methods.append(f"{estimates.selection.name} {estimate.method}")
+        a, b = np.triu_indices(len(runs), 1)
+        means, center, true = estimate.means, estimate.point_means, truth.mean(axis=1)
+        values = {"estimate": center, "plain": aggregated(estimate.measure, estimate.score)}
+        if name != "R@100":
+            values["interpolated"] = table(rough, name, runs, topics, "estimate").mean(axis=1)
+        if trial.labels in by_labels:
+            values["labels"] = table(by_labels[trial.labels], name, runs, topics).mean(axis=1)
+        if name in assisted:
+            values["assisted"] = assisted[name]
+        for method, value in values.items():
+            tally.errors.setdefault(method, []).append(value - true)
+            tally.of_differences.setdefault(method, []).append((value[a] - value[b]) - (true[a] - true[b]))
+        tally.add("means", *interval(means, center, LEVEL), true)
+        pairs = interval(means[:, a] - means[:, b], center[a] - center[b], LEVEL)
+        tally.add("differences", *pairs, true[a] - true[b])
+        low, high = estimate.measure.attainable(*interval(estimate.draws, estimate.point, LEVEL))
+        can = (high - low > 1e-9) | (np.abs(truth - estimate.score) > NEAR)
+        tally.add("topics", low[can], high[can], truth[can])
+    return seconds
+
+
+def by_sample(trial: Trial, exp: Any, runs: Sequence[str]) -> dict[str, Floats]:
+    """Means of assisted estimates, told what the sample was drawn from."""
+    truth = trial.truth
+    use = np.isin(np.array(truth.topics)[truth.topic], trial.known.topics)
+    topics = [name for name in truth.topics if name in trial.known.index]
+    number = np.array([topics.index(name) if name in trial.known.index else -1 for name in truth.topics])
+    drawn = trial.known.to_dict()
+    sampled = np.array(
+        [
+            document.decode() in drawn[truth.topics[topic]]
+            for topic, document in zip(truth.topic[use].tolist(), truth.documents[use].tolist(), strict=True)
+        ]
+    )
+    design = SamplingDesign(
+        topics,
+        number[truth.topic[use]].astype(np.int32),
+        truth.documents[use],
+        np.zeros(int(use.sum()), dtype=np.int32),
+        ["all"],
+        None,
+        sampled,
+        source="the sample drawn",
+    )
+    names = [name for name in MEASURES if sampleable(fm.parse_measure(name))]
+    if not names:
+        return {}
+    found = sampled_prediction(
+        exp, exp.measures(names), design, assist=True, plain=False, labels=list(trial.files)
+    )
+    order = [found.sample.candidates.names.index(run) for run in runs]
+    return {one.measure.name: one.value.sum(axis=1)[order] / one.divisor for one in found.by_method}
+
+
+def sampleable(measure: Any) -> bool:
+    try:
+        check_sampled(measure)
+    except fm.FathomsError:
+        return False
+    return True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=2)
+    parser.add_argument("--part", choices=("choose", "report"), default="report")
+    parser.add_argument("--only", nargs="*", default=("dl20", "trec8", "covid", "simulated"))
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--measures", nargs="*", default=MEASURES)
+    args = parser.parse_args()
+    MEASURES[:] = args.measures
+    warnings.simplefilter("ignore")
+    data = Path(os.environ["FATHOMS_DATA"])
+    tallies: dict[tuple[str, ...], Tally] = {}
+    seconds = []
+    for which in args.only:
+        rng = np.random.default_rng((args.seed, len(which)))
+        trials = {
+            "dl20": lambda rng=rng: dl20(data / "dl20-passage", args.part, args.cases, rng, args.quick),
+            "trec8": lambda rng=rng: trec(data / "trec8-adhoc", "trec8", args.cases, rng, args.quick),
+            "covid": lambda rng=rng: trec(data / "trec-covid-r1", "trec-covid", args.cases, rng, args.quick),
+            "simulated": lambda rng=rng: simulated(args.cases, rng, args.quick),
+        }[which]
+        seen: tuple[Any, Any, dict[str, Any]] = (None, None, {})
+        for trial in trials():
+            if seen[0] is not trial.runs:
+                seen = (trial.runs, fm.evaluate(trial.truth, trial.runs, MEASURES, by_topic=True), {})
+            if len(trial.files) == 1 and trial.labels not in seen[2]:
+                seen[2][trial.labels] = fm.evaluate(trial.files[0], trial.runs, MEASURES, by_topic=True)
+            seconds.append(outcome(trial, tallies, seen[1], seen[2]))
+    lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
+    lines += ["| " + " | ".join([*key, *tally.row()]) + " |" for key, tally in tallies.items()]
+    lines.append(f"\n<!-- {len(seconds)} estimates, {np.mean(seconds):.1f} s each -->")
+    print("\n".join(lines))
+    if args.output is not None:
+        args.output.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""May this judge be trusted? What is asked of a source of labels, and whether it is known to have it.
+
+A requirement is met where the whole 95% interval over topics says so, and missed where the whole interval says the
+contrary. In between one cannot tell, for want of human judgments: an interval shrinks with the root of their number, so
+that to bring its end from where it is to the limit takes (distance of the end / distance of the limit)^2 as many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fathoms.base.outcomes import Outcome
+from fathoms.inference.grade_agreement import Estimate
+from fathoms.questions.labels.circularity import Following
+
+if TYPE_CHECKING:
+    from fathoms.questions.labels.result import SourceAudit
+
+Asked = Literal["kappa", "labels", "bias", "circularity"]
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """The least or most that is asked; None asks nothing."""
+
+    min_kappa: float | None = None
+    min_labels: int | None = None
+    max_bias: float | None = None
+    max_circularity: float | None = None
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One thing that is asked of one source."""
+
+    source: str
+    asked: Asked
+    measure: str  # of a bias, else empty
+    limit: float
+    value: float | None
+    low: float | None
+    high: float | None
+    outcome: Outcome
+    judged: int  # human judgments that it rests on
+    more: int | None = None  # human judgments that would probably tell; None: told, or nobody can say
+    run: str = ""  # that looks most circular
+
+
+def required(source: SourceAudit, wanted: Requirements) -> list[Requirement]:
+    """What is asked of a source, in the order of the options."""
+    n = len(source.labelled)
+    found: list[Requirement] = []
+    if wanted.min_kappa is not None:
+        found.append(_within(source, "kappa", "", source.figures["kappa"], wanted.min_kappa, np.inf))
+    if wanted.min_labels is not None:
+        more = wanted.min_labels - n
+        outcome: Outcome = "passes" if more <= 0 else "cannot tell"
+        found.append(
+            Requirement(
+                source.name, "labels", "", wanted.min_labels, n, None, None, outcome, n, more if more > 0 else None
+            )
+        )
+    if wanted.max_bias is not None:
+        found += [
+            _within(source, "bias", effect.measure, effect.bias, -wanted.max_bias, wanted.max_bias)
+            for effect in source.effects
+        ]
+    if wanted.max_circularity is not None:
+        found.append(_circular(source, source.followings, wanted.max_circularity))
+    return found
+
+
+def _within(
+    source: SourceAudit, asked: Asked, measure: str, figure: Estimate, least: float, most: float
+) -> Requirement:
+    """Whether a figure lies between two limits, as far as its interval tells."""
+    n, limit = len(source.labelled), most if np.isfinite(most) else least
+    value, low, high = figure.value, figure.low, figure.high
+    outcome: Outcome = "cannot tell"
+    more = None
+    if value is not None and low is not None and high is not None:
+        if low >= least and high <= most:
+            outcome = "passes"
+        elif high < least or low > most:
+            outcome = "fails"
+        else:
+            more = _more(n, value, low, high, least, most)
+    return Requirement(source.name, asked, measure, limit, value, low, high, outcome, n, more)
+
+
+def _more(n: int, value: float, low: float, high: float, least: float, most: float) -> int | None:
+    """How many more judgments would bring the interval to one side of each limit that it holds."""
+    times = 1.0
+    for limit in (least, most):
+        if low < limit < high:
+            end = low if value > limit else high
+            if value == limit:
+                return None
+            times = max(times, ((end - value) / (limit - value)) ** 2)
+    return max(1, int(np.ceil(n * (times - 1))))
+
+
+def _circular(source: SourceAudit, followings: Sequence[Following], limit: float) -> Requirement:
+    """Whether some run follows the labels more than it may, and more than chance and the other runs explain."""
+    tested = [following for following in followings if following.p is not None]
+    most = max(tested, key=_excess, default=None)
+    outcome: Outcome = "cannot tell"
+    if most is not None:
+        beyond = [following for following in tested if _excess(following) > limit]
+        if not beyond:
+            outcome = "passes"
+        elif any(following.suspect for following in beyond):
+            outcome = "fails"
+    n = len(source.labelled)
+    value, run = (None, "") if most is None else (most.excess, most.run)
+    return Requirement(source.name, "circularity", "", limit, value, None, None, outcome, n, run=run)
+
+
+_excess: Callable[[Following], float] = lambda following: following.excess or 0.0  # noqa: E731
