@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from fathoms.estimate.documents import FURTHER, OWN, Documents
+from fathoms.estimate.documents import FURTHER, Documents
 from fathoms.estimate.mixed_logistic import MixedFit, MixedPrior, fit_mixed
 from fathoms.evidence.evidence import Floats, Ints
 

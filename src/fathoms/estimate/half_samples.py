@@ -1,9 +1,9 @@
 """How far off is an estimate from a random sample, and which way? Halves of the sample say it.
 
 Half of a sample is a sample too, at half the rate. Whatever an estimate owes to single judgments in proportion falls
-out between the two halves' mean and the whole: what is left is how the bias grows as judgments get fewer, and what it
-must be at the rate at hand (half-sample jackknife; Quenouille 1956, McCarthy 1969). That needs no model to be right, and
-holds for every measure. How far the two halves lie apart is what chance alone makes of the estimate.
+out between the two halves' mean and the whole: what is left is how the bias grows as judgments get fewer, and so what
+it is at the rate at hand (half-sample jackknife; Quenouille 1956, McCarthy 1969). That holds for every measure,
+whatever the model is. How far the two halves lie apart is what chance alone makes of the estimate.
 """
 
 from __future__ import annotations

@@ -9,8 +9,10 @@ they differ and no more. Both b and u are drawn from the Laplace approximation o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
@@ -44,7 +46,7 @@ class MixedFit:
     coupling: Floats  # [T, q, P]: how a topic's effects follow the coefficients
     own: Floats  # [T, q, q]: covariance of a topic's effects, given the coefficients
 
-    def logit_variance(self, X: Floats, Z: Floats, topic: Ints) -> Floats:
+    def logit_variance(self, X: NDArray[Any], Z: NDArray[Any], topic: Ints) -> Floats:
         """Of x'b + z'u over the posterior, one a document."""
         along = X - np.einsum("nj,njp->np", Z, self.coupling[topic])
         of_shared = ((along @ self.shared) * along).sum(axis=1)
