@@ -1,6 +1,6 @@
 """Few human judgments, many labels: how far off are estimates, and do their intervals fit?
 
-    FATHOMS_DATA=... python bench/few_labels.py [--cases 3] [--part choose] [-o docs/few-labels-results.md]
+    FATHOMS_DATA=... python bench/few_labels.py [--cases 3] [--part choose] [-o docs/results/few-labels.md]
 
 A case is a collection, some of its runs, and a part of its judgments: a random share, one that depends on depth or on a
 label, or a shallow pool. Each is estimated by `Experiment.predict` as a user would call it, and compared with the
@@ -45,8 +45,8 @@ NEAR, LEVEL = 1e-6, 0.95
 N_RUNS = 12
 HEAD = """# Few human judgments, many labels: results
 
-Made by `python bench/few_labels.py -o docs/few-labels-results.md`. [Two hundred human labels](how-to/llm-labels.md)
-says what to make of it.
+Made by `python bench/few_labels.py -o docs/results/few-labels.md`. [Two hundred human
+labels](../how-to/llm-labels.md) says what to make of it.
 
 Each line is of some cases: runs of a collection, a part of its judgments, and the scores under all of them. Bias and
 root mean square error (RMSE) are of runs' means: of the default estimate, beside the plain score, RM's interpolated,

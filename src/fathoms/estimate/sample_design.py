@@ -342,8 +342,8 @@ def saving_sentence(drawn: Draw, judged: Bools) -> str:
     known = "judged documents" if judged.any() else "the order of the labels alone"
     return (
         f"Drawn by label, {'; '.join(parts)}. By what {known} let one expect, these {int(taken.sum()):,} say as much "
-        f"of how many documents are relevant as {share:,} drawn from all at random, and as much of kappa as {of_kappa:,}. "
-        "Keep the file of the sample: `labels --sampled` and `predict --sampled` need its probabilities."
+        f"of how many documents are relevant as {share:,} drawn from all at random, and as much of kappa as "
+        f"{of_kappa:,}. Keep the file of the sample: `labels --sampled` and `predict --sampled` need its probabilities."
     )
 
 
