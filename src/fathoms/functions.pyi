@@ -141,6 +141,11 @@ def labels(
     *,
     rel: float = 1.0,
     label_rel: float | None = None,
+    sampled: Any = None,
+    min_kappa: float | None = None,
+    min_labels: int | None = None,
+    max_bias: float | None = None,
+    max_circularity: float | None = None,
     **options: Unpack[ReadingOptions],
 ) -> LabelAudit: ...
 def plan(
