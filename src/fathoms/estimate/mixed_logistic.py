@@ -132,7 +132,7 @@ def _curvature(
     weighted = [csr_array((z * curve, documents, start), shape=(n_topics, len(topic))) for z in Z.T]
     blocks, mixed = (np.stack([of_topics @ features for of_topics in weighted], axis=1) for features in (Z, X))
     own = _inverse(blocks + inverse)
-    coupling = np.einsum("tjk,tkp->tjp", own, mixed)
+    coupling = own @ mixed
     flat = mixed.reshape(-1, X.shape[1]).T @ coupling.reshape(-1, X.shape[1])
     return shared - flat, coupling, own
 
