@@ -22,6 +22,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -379,13 +380,13 @@ def main() -> None:
     for which in args.only:
         rng = np.random.default_rng((args.seed, len(which)))
         trials = {
-            "dl20": lambda rng=rng: dl20(data / "dl20-passage", args.part, args.cases, rng, args.quick),
-            "trec8": lambda rng=rng: trec(data / "trec8-adhoc", "trec8", args.cases, rng, args.quick),
-            "covid": lambda rng=rng: trec(data / "trec-covid-r1", "trec-covid", args.cases, rng, args.quick),
-            "simulated": lambda rng=rng: simulated(args.cases, rng, args.quick),
+            "dl20": partial(dl20, data / "dl20-passage", args.part),
+            "trec8": partial(trec, data / "trec8-adhoc", "trec8"),
+            "covid": partial(trec, data / "trec-covid-r1", "trec-covid"),
+            "simulated": simulated,
         }[which]
         seen: tuple[Any, Any, dict[str, Any]] = (None, None, {})
-        for trial in trials():
+        for trial in trials(args.cases, rng, args.quick):
             if seen[0] is not trial.runs:
                 seen = (trial.runs, fm.evaluate(trial.truth, trial.runs, MEASURES, by_topic=True), {})
             if len(trial.files) == 1 and trial.labels not in seen[2]:

@@ -814,8 +814,8 @@ def check_one_estimated(
         judged = sum(d in w.grades[t] for run in runs for t, of in w.ordered(run).items() if t in w.grades for d in of)
         right = estimates.frame is not None and judged > 0
         if "of" in said:
-            seen = {(t, d) for run in runs for t, of in w.ordered(run).items() if t in w.grades for d in of}
-            drawn = sum(d in w.grades[t] for t, d in seen)
+            shown_once = {(t, d) for run in runs for t, of in w.ordered(run).items() if t in w.grades for d in of}
+            drawn = sum(d in w.grades[t] for t, d in shown_once)
             share = drawn / int(said["of"].replace(",", ""))
             right &= 0.5 < share / (float(said["rate"]) / 100) < 2
     elif kind == "halves":
