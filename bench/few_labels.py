@@ -20,7 +20,7 @@ import argparse
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -379,14 +379,14 @@ def main() -> None:
     seconds = []
     for which in args.only:
         rng = np.random.default_rng((args.seed, len(which)))
-        trials = {
+        made: dict[str, Callable[..., Iterator[Trial]]] = {
             "dl20": partial(dl20, data / "dl20-passage", args.part),
             "trec8": partial(trec, data / "trec8-adhoc", "trec8"),
             "covid": partial(trec, data / "trec-covid-r1", "trec-covid"),
             "simulated": simulated,
-        }[which]
+        }
         seen: tuple[Any, Any, dict[str, Any]] = (None, None, {})
-        for trial in trials(args.cases, rng, args.quick):
+        for trial in made[which](args.cases, rng, args.quick):
             if seen[0] is not trial.runs:
                 seen = (trial.runs, fm.evaluate(trial.truth, trial.runs, MEASURES, by_topic=True), {})
             if len(trial.files) == 1 and trial.labels not in seen[2]:

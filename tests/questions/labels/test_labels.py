@@ -866,7 +866,7 @@ def test_kappa_by_group_of_topics() -> None:
     for group, topics in groups.items():
         some = {t: grades[t] for t in topics}
         alone = fm.Experiment(some, None).labels(labels).sources[0].figures["kappa"]
-        assert by_group[group].value == pytest.approx(alone.value)
+        assert by_group[f"group={group}"].value == pytest.approx(alone.value)
 
 
 def test_a_grade_that_only_some_runs_find_is_named() -> None:
