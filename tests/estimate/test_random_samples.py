@@ -221,6 +221,8 @@ def test_draws_are_widened_to_what_halves_show() -> None:
     common, own = widening(draws, apart, 0.0)
     assert common == pytest.approx(10, rel=0.2)
     assert own == 1.0
+    doubted, _ = widening(draws, 0 * apart, 0.0, 0.02)
+    assert doubted == pytest.approx(np.sqrt(1 + (0.7 * 0.02 / 0.01) ** 2), rel=0.1)
 
 
 def test_what_is_moved_moves_by_that_much() -> None:

@@ -373,10 +373,10 @@ class _Work:
             drawn = of_parts[-1]
             of_halves = np.stack([of_part.mean(axis=(0, 2)) for of_part in of_parts[:-1]])
             of_halves = of_halves.reshape(-1, 2, drawn.shape[1])
-            shift = np.zeros(drawn.shape[1])
-            if measure.based_on == "recall":  # others have no divisor that few judgments say little of
-                shift = -bias(drawn.mean(axis=(0, 2)), of_halves, frame.rate)
-            drawn = moved(drawn, shift, widening(drawn.mean(axis=2), of_halves, frame.rate))
+            off = bias(drawn.mean(axis=(0, 2)), of_halves, frame.rate)
+            wider = widening(drawn.mean(axis=2), of_halves, frame.rate, float(off.mean()))
+            # Others than these have no divisor that few judgments say little of: what is found is doubt, and no bias.
+            drawn = moved(drawn, -off if measure.based_on == "recall" else 0 * off, wider)
             estimates[measure] = Estimate(
                 measure,
                 depths[measure],
