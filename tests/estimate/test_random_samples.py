@@ -14,7 +14,7 @@ from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.simulate import simulate
 from fathoms.estimate.design import SamplingDesign
 from fathoms.estimate.grades import fit_grades
-from fathoms.estimate.half_samples import bias, halves, moved, widening
+from fathoms.estimate.half_samples import APART, bias, halves, moved, widening
 from fathoms.estimate.sample_design import as_good_as, label_strata
 from fathoms.estimate.sampling_frame import _falling, _flat_share, drawn_elsewhere, sampling_frame
 from fathoms.estimate.self_check import interval
@@ -220,7 +220,7 @@ def test_draws_are_widened_to_what_halves_show() -> None:
     apart = 0.2 * rng.standard_normal((200, 1, 1)) * np.array([[[0.5], [-0.5]]]) + np.zeros((200, 2, 6))
     common, own = widening(draws, apart, 0.0)
     assert common == pytest.approx(10, rel=0.2)
-    assert own == 1.0
+    assert own == APART
     doubted, _ = widening(draws, 0 * apart, 0.0, 0.02)
     assert doubted == pytest.approx(np.sqrt(1 + (0.7 * 0.02 / 0.01) ** 2), rel=0.1)
 

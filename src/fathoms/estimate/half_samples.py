@@ -17,6 +17,9 @@ from fathoms.evidence.evidence import Floats, Ints
 
 SPLITS = 3
 PRIOR_SPLITS, PRIOR_SPLITS_APART = 3.0, 1.0  # that the draws' own width counts for
+# What sets runs apart is shrunk too, in halves as in the whole, so that halves do not show all of it: so many times as
+# wide intervals of differences covered on half of the topics and runs of dl20-passage.
+APART = 1.35
 UNSURE = 0.7  # of a bias that was found: its own error
 DRAWS = 40  # of each half
 POWER = 0.6  # bias goes with (1 / rate - 1) to this power, as on half of the topics and runs of dl20-passage
@@ -85,7 +88,7 @@ def widening(draws: Floats, of_halves: Floats, rate: float, off: float = 0.0) ->
     ]
     if thought[0] > 0:
         squares[0] += (UNSURE * off) ** 2 / float(thought[0])
-    return float(np.sqrt(squares[0])), float(np.sqrt(squares[1]))
+    return float(np.sqrt(squares[0])), APART * float(np.sqrt(squares[1]))
 
 
 def moved(draws: Floats, shift: Floats, wider: tuple[float, float]) -> Floats:
