@@ -25,6 +25,7 @@ def audit(
     measures: Sequence[Any] | Any = None,
     *,
     depth: int | None = None,
+    new_runs: bool = False,
     **options: Unpack[ReadingOptions],
 ) -> Audit: ...
 def check(

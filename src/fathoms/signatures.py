@@ -514,6 +514,13 @@ class Questions:
                 choices.whole_number,
             ),
         ] = None,
+        new_runs: Annotated[
+            bool,
+            Option(
+                "also leave out a third of the contributing runs at a time, and see how surely and how rightly "
+                "estimates would have told these new runs from the others (takes longer)",
+            ),
+        ] = False,
         progress: Progress = unwatched,
     ) -> "Audit":
         """Can this collection be trusted, and reused for systems that did not contribute to its pool?"""

@@ -83,7 +83,8 @@ TABLE = [
     Bad(
         "one document with two different grades",
         qrels=QRELS + b"1 0 a 0\n",
-        error="bad.txt:6: topic 1, document a has grade 0, but 1 in line 1; decide on one (--lenient keeps the first)",
+        error="bad.txt:6: topic 1, document a has grade 0, but 1 in line 1; decide on one (--lenient keeps the first; "
+        "--subtopics reads judgments by subtopic)",
         warning="bad.txt: skipped 1 judgment that another one contradicts, kept the first (line 6",
     ),
     Bad(

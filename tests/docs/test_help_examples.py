@@ -62,11 +62,16 @@ def make(folder: Path) -> None:
     for path, name in zip(old, RUNS, strict=True):
         path.rename(folder / "runs" / f"{name}.run")
         shutil.copy(folder / "runs" / f"{name}.run", folder)
+    for own, name in (("mine", "dense"), ("baseline", "bm25")):
+        for copy in (folder / f"{own}.run", folder / "runs" / f"{own}.run"):
+            shutil.copy(folder / f"{name}.run", copy)
     for name in ("groups.tsv", "pooled.txt"):
         text = (folder / name).read_text()
         for path, name_of_run in zip(old, RUNS, strict=True):
             text = re.sub(rf"^{path.stem}\b", name_of_run, text, flags=re.M)
         (folder / name).write_text(text)
+    for name, copied in (("mine", "bm25"), ("baseline", "b")):
+        shutil.copy(folder / f"{copied}.run", folder / f"{name}.run")
     run = (folder / "bm25.run").read_text()
     qrels = (folder / "qrels.txt").read_text().splitlines()
     judged = [line.split() for line in qrels]

@@ -83,7 +83,7 @@ def test_own_ranks_cover_over_both() -> None:
     rng = np.random.default_rng(5)
     systems = Systems(["a", "b"], np.repeat([0, 1], 4))
     inside = []
-    for _ in range(120):
+    for _ in range(60):
         low, high = own_ranks_over_both(scores(rng, 4, 30, 0.3, 0.2), systems, 0.05, 0)
         inside.append([low[0] == 1, high[1] == 2])
     assert np.mean(inside) > 0.93
@@ -137,6 +137,8 @@ def test_compare_is_about_systems(experiment: fm.Experiment) -> None:
     assert ((frame["ci_low"] > 0) | (frame["ci_high"] < 0)).to_list() == (frame["p_corrected"] < 0.05).to_list()
     assert any("good (3 runs) AP" in line for line in result.sentences)
     assert any("There is one run of plain" in line for line in result.sentences)
+    assert "good" in result.table("latex")
+    assert any("of logarithms" in line for line in experiment.compare("GMAP").sentences)
     with pytest.raises(fm.FathomsError, match="are for single runs"):
         experiment.compare("AP", test="wilcoxon")
 
@@ -175,6 +177,8 @@ def test_rank_and_gate_and_plan(experiment: fm.Experiment) -> None:
     assert (gate.baseline, gate.candidate) == ("good", "bad")
     other = fm.Experiment(qrels, dict(reversed(pair.items())), replicates="{system}-*").gate("AP")
     assert other.outcome == "passes"
+    assert "confidence over topics and repetitions" in other.headline
+    assert "over topics and repetitions." in other.markdown()
     plan = experiment.plan("AP", min_difference=0.1)
     topics = plan.frame.filter(question="repetitions")["topics"].to_list()
     assert topics == sorted(topics, reverse=True)

@@ -100,12 +100,12 @@ SIZES = {"even": np.full(20, 4), "uneven": np.tile([1, 2, 3, 6, 8], 5)}
 def test_nominal_tests_keep_their_level_on_clusters(sizes: str) -> None:
     """At 5%: 3 to 7 in 100, where the plain t-test errs in 20 and more."""
     units = Units(np.repeat(np.arange(len(SIZES[sizes])), SIZES[sizes]))
-    values = clustered(np.random.default_rng(6), units, 3000, 0.6)
+    values = clustered(np.random.default_rng(6), units, 1500, 0.6)
     assert (student(values) < 0.05).mean() > 0.2
     for p in (student(units.totals(values)), randomization(units.totals(values))):
         assert 0.03 < (p < 0.05).mean() < 0.07
     # The bootstrap test is a little too sure of itself on 25 of anything: as much on independent topics.
-    alone = bootstrap(np.random.default_rng(6).normal(size=(3000, len(units))))
+    alone = bootstrap(np.random.default_rng(6).normal(size=(1500, len(units))))
     assert abs((bootstrap(units.totals(values)) < 0.05).mean() - (alone < 0.05).mean()) < 0.02
 
 

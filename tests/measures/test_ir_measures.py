@@ -134,7 +134,7 @@ def test_ranges_of_diversity_hold_all_judgings() -> None:
     """Every way in which two unjudged documents may be relevant to three subtopics, one of them not yet found."""
     rng = np.random.default_rng(3)
     names = ["P_IA@3", "AP_IA", "StRecall@2", "ERR_IA@4", "alpha_DCG@3", "NRBP"]
-    for _ in range(6):
+    for _ in range(2):
         documents = [f"d{i}" for i in range(6)]
         grades = rng.integers(0, 2, size=(6, 3))
         grades[:, 2] = 0
@@ -209,6 +209,33 @@ def test_other_measures_take_the_best_grade() -> None:
     names = ["AP", "nDCG@10", "ERR@10", "Bpref", "RBP(p=0.8)"]
     diverse = fm.Experiment(by_subtopic, run, subtopics=True).evaluate(names).frame
     assert diverse.equals(fm.Experiment(best, run).evaluate(names).frame)
+
+
+def test_pairs_and_estimates_know_no_subtopics() -> None:
+    """What is made of grades alone is left out, and not made as if each topic were one subtopic."""
+    by_subtopic, _, run = collection()
+    other = {topic: {document: -score for document, score in of.items()} for topic, of in run.items()}
+    experiment = fm.Experiment(by_subtopic, {"a": run, "b": other}, subtopics=True)
+    [pair] = experiment.compare("ERR_IA@10", draws=0).pairs
+    scores = experiment.evaluate("ERR_IA@10").frame["score"].to_list()
+    assert pair.diff == pytest.approx(scores[0] - scores[1])
+    assert (pair.diff_low, pair.estimate, pair.reversible) == (None, None, None)
+    assert experiment.gate("ERR_IA@10").measured[0].has_range is False
+    with pytest.raises(fm.FathomsError, match="which subtopics documents are relevant to"):
+        experiment.confidence("ERR_IA@10")
+
+
+def test_some_topics_keep_their_subtopics() -> None:
+    by_subtopic, _, run = collection()
+    few = {topic: of for topic, of in run.items() if int(topic) > 4}
+    names = ["alpha_nDCG@10", "StRecall@5", "AP_IA"]
+    whole = fm.Experiment(by_subtopic, run, subtopics=True).evaluate(names, by_topic=True).frame
+    with pytest.warns(fm.FathomsWarning, match="were left out"):
+        part = fm.Experiment(by_subtopic, few, subtopics=True, topics="intersect").evaluate(names, by_topic=True).frame
+    rows = part.filter(part["topic"] != "all")
+    assert rows["score"].to_list() == pytest.approx(
+        whole.filter(whole["topic"].is_in(list(few)))["score"].to_list(), abs=1e-12
+    )
 
 
 if __name__ == "__main__":

@@ -478,8 +478,7 @@ def test_shares_are_not_rounded_to_all_or_nothing() -> None:
     qrels = {str(t): {f"d{i}": int(i < 3) for i in range(10)} for t in range(25)}
     del qrels["24"]["d9"]
     text = html.page(make(qrels, runs, ("P@10",)))
-    tiles = dict(re.findall(r"<div class=tile><b>(.*?)</b><span>(.*?)</span>", text))
-    assert tiles["99.6%"] == "of the systems&#x27; top 10 judged"
+    assert "; 99.6% of the top 10 judged; " in text
     assert {row[14] for row in Page(text).tables["systems-0"][1:]} == {"99.6%"}
 
 

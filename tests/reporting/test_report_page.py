@@ -83,6 +83,7 @@ def quiet(opened: Opened) -> Iterator[None]:
     opened.tab.set_viewport_size({"width": 1400, "height": 900})
     opened.tab.emulate_media(color_scheme="light")
     opened.choose("AP")
+    opened.tab.evaluate("document.querySelectorAll('#summary details, .closed').forEach(part => { part.open = true; })")
     yield
     assert opened.heard == []
 
@@ -98,8 +99,8 @@ def test_the_switch_governs_all_parts(opened: Opened) -> None:
             "section", "all => all.filter(one => one.querySelector('.of-measure')).length"
         )
         assert set(shown) == {str(place)}
-        assert sections == 9
-        assert len(shown) == 10  # two in the section on ties
+        assert sections == 10
+        assert len(shown) == 11  # two in the section on ties
         assert tab.inner_text("#summary figcaption >> visible=true >> nth=0").startswith(f"{name}: ")
         for other in MEASURES:  # no sentence of the summary or of the claims is about another one
             if other != name:
@@ -300,3 +301,30 @@ def test_dark_colours_are_those_of_the_keys(opened: Opened) -> None:
     assert found[0] == found[1]
     assert all(found[0])
     assert found[0]
+
+
+def test_marks_are_against_whoever_is_chosen(opened: Opened) -> None:
+    tab, measure = opened.tab, opened.report.measures[0]
+    pairs = {frozenset((pair.run_a, pair.run_b)): pair for pair in opened.report.pairs(measure)}
+    select = tab.locator("#board-0 .against select")
+    for reference in (opened.report.ranked(measure)[-1].run, EVIL):
+        select.select_option(reference)
+        for row in tab.locator("#board-0 li").all():
+            run, mark = row.get_attribute("data-run"), row.locator("b")
+            if run == reference:
+                assert mark.inner_text() == ""
+                continue
+            pair = pairs[frozenset((run, reference))]
+            ahead = (pair.diff > 0) == (pair.run_a == run)
+            assert mark.get_attribute("class") == pair.verdict
+            assert mark.inner_text() == {"c": "▼▲", "s": "▼▲", "f": "▽△", "o": "··", "t": "=="}[pair.verdict[0]][ahead]
+            assert mark.get_attribute("title") == f"{pair.verdict}: {'ahead of' if ahead else 'behind'} {reference}"
+    assert tab.locator("#board-0 .run").first.get_attribute("title") == opened.report.ranked(measure)[0].run
+
+
+def test_what_is_one_click_down_opens_by_its_link(opened: Opened) -> None:
+    tab = opened.tab
+    tab.evaluate("document.querySelectorAll('.closed').forEach(part => { part.open = false; })")
+    tab.click("nav a[href='#ties']")
+    tab.locator("#ties > details[open]").wait_for()
+    assert tab.locator("#pool > details[open]").count() == 0

@@ -488,11 +488,11 @@ def goal_chance(T: float, i: int) -> float:
 
 
 def goal_player(spec: Spec, values: Sequence[float], tail_gain: float, stops: bool) -> float:
-    """INSQ, or with `stops` NERR11. Past 2,000 places of `tail_gain` weights fall as 1/x^2, of which the sum is
+    """INSQ, or with `stops` NERR11. Past 200 places of `tail_gain` weights fall as 1/x^2, of which the sum is
     1/x + 1/(2x^2) + 1/(6x^3)."""
     reach, weighted, weights = 1.0, 0.0, 0.0
     i = 0
-    for i, value in enumerate([*values, *[tail_gain] * 2000], start=1):
+    for i, value in enumerate([*values, *[tail_gain] * 200], start=1):
         weighted += reach * value
         weights += reach
         reach *= goal_chance(spec.T, i) * (1 - value if stops else 1.0)
@@ -516,8 +516,8 @@ def nearly_9(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> f
 
 def nearly_10(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
     values = gains(spec, ranking, gmax)
-    more = [gain_of_grade(spec, gmax, gmax)] * 1000 if tail else []
-    return player([*values, *more], lambda i, g: spec.p * (1 - g), len(values) + 1000)
+    more = [gain_of_grade(spec, gmax, gmax)] * 400 if tail else []
+    return player([*values, *more], lambda i, g: spec.p * (1 - g), len(values) + 400)
 
 
 def nearly_11(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
@@ -561,7 +561,7 @@ def novelty(spec: Spec, ranking: Sequence[bool]) -> float:
 def novelty_mean(spec: Spec, ranking: Docs, known: Docs, gmax: int, tail: bool) -> float:
     if not count(spec, known):
         return 0.0
-    best = novelty(spec, [True] * (spec.k or 200))
+    best = novelty(spec, [True] * (spec.k or 80))
     return novelty(spec, [relevant(spec, doc) for doc in spec.top(ranking)]) / best
 
 

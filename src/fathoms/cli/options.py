@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 # Keywords of `Experiment` that commands take together.
-READ = ("lenient", "junk", "names", "subtopics", "expect_judgments")
+READ = ("lenient", "junk", "names", "expect_judgments")
+READ_SUBTOPICS = (*READ, "subtopics")
 ORDER = ("ties", "score_precision")
 POOL = ("topics", "pooled")
 RANGES = ("bounds", "universe", "universe_depth", *POOL)

@@ -18,7 +18,7 @@ from fathoms.data import keys
 from fathoms.data.export import Exported
 from fathoms.data.lines import QRELS, Text
 from fathoms.data.load import load
-from fathoms.data.subtopics import Subtopics, by_document, patterns, read_subtopics
+from fathoms.data.subtopics import Subtopics, by_document, read_subtopics
 from fathoms.data.topics import topic_order, topics_of
 
 # Codes of documents without a usable grade; codes from JUDGED on are places in the table of grades.
@@ -45,35 +45,25 @@ class Qrels(Exported):
 
     @cached_property
     def subtopics(self) -> Subtopics | None:
-        """The patterns of grades by subtopic, a level each, where there are subtopics."""
+        """What documents are relevant to, where there are subtopics."""
         if self.by_subtopic is None or self.listed is None:
             return None
-        grades, level = patterns(self.by_subtopic[self.grades >= 0])
-        order = np.argsort(self.documents[self.grades >= 0], kind="stable")[::-1]
-        order = order[np.argsort(self.topic[self.grades >= 0][order], kind="stable")]
-        return Subtopics(grades, self.listed, self.topic[self.grades >= 0][order].astype(np.int64), level[order])
+        return Subtopics.of(self.by_subtopic, self.listed, self.topic, self.documents, self.grades >= 0)
 
     @cached_property
     def levels(self) -> NDArray[np.float64]:
-        """The grades in use, ascending, 0 always among them; negative ones are not grades. With subtopics, the best
-        grade of each pattern of grades by subtopic."""
-        if self.subtopics is not None:
-            return np.asarray(self.subtopics.grades.max(axis=1))
+        """The grades in use, ascending, 0 always among them; negative ones are not grades."""
         scale = np.zeros(1) if self.scale is None else self.scale
         return distinct(np.append(self.grades[self.grades >= 0], scale))
 
     @property
     def max_grade(self) -> float:
         """The greatest grade in use; 1 where nothing is relevant yet, since something could be."""
-        return float(max(self.levels[-1], 1.0, *([] if self.scale is None else self.scale[-1:])))
+        return float(max(self.levels[-1], 1.0))
 
     @cached_property
     def codes(self) -> NDArray[np.int16]:
         """For each judgment its place in `levels` plus JUDGED, or NEGATIVE."""
-        if self.by_subtopic is not None:
-            codes = np.full(len(self.grades), NEGATIVE, dtype=np.int16)
-            codes[self.grades >= 0] = JUDGED + patterns(self.by_subtopic[self.grades >= 0])[1]
-            return codes
         places = np.searchsorted(self.levels, self.grades) + JUDGED
         return np.where(self.grades >= 0, places, NEGATIVE).astype(np.int16)
 

@@ -1,7 +1,8 @@
 """Which subtopics of its topic each judged document is relevant to, for measures of diversity.
 
-A document's code says its pattern: the grades it has for the subtopics of its topic, which are numbered from 0. So
-whatever moves codes about (other orders of ties, condensed runs, judgments taken away) moves patterns with them.
+A document has a pattern: its grades for the subtopics of its topic, which are numbered from 0. Patterns take the place
+of grades in the codes of documents that these measures look at, so that whatever moves codes about (other orders of
+ties, condensed runs) moves patterns.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from fathoms.data.load import load
 from fathoms.data.topics import topics_of
 
 NAMES = ("subtopic", "subtopic_id", "iteration", "intent", "aspect")  # what a column of subtopics is called
+MOST_PATTERNS = 32_000  # codes are 16-bit integers
 SECOND_COLUMN = QRELS._replace(columns=("topic", "document", "", "grade"))  # where lines have the subtopic
 
 Floats = NDArray[np.float64]
@@ -33,16 +35,37 @@ Ints = NDArray[np.int64]
 class Subtopics:
     """The patterns of a collection's judgments, and its judged documents for ideal rankings."""
 
-    grades: Floats  # [level, subtopic]: level 0 is no grade above 0 for any
+    grades: Floats  # [pattern, subtopic]: pattern 0 is no grade above 0 for any
+    pattern: Ints  # one a judgment; 0 where the grade is negative
+    counts: Ints  # [topic, pattern]: judged documents
     listed: Ints  # of each topic of the collection: subtopics with judgments
-    topic: Ints  # one a judged document; of equal documents the one with the greatest id comes first
-    level: Ints
+    topic: Ints  # one a judged document, in order; those of a topic by descending id
+    level: Ints  # and its pattern
     _ideals: dict[Any, Floats] = field(default_factory=dict, repr=False)
 
+    @classmethod
+    def of(
+        cls, by_subtopic: Floats, listed: Ints, topic: NDArray[np.int32], documents: Text, judged: Bools
+    ) -> Subtopics:
+        """From grades [judgment, subtopic]."""
+        grades, of_judged = patterns(by_subtopic[judged])
+        if len(grades) > MOST_PATTERNS:
+            raise InputError(
+                f"{len(grades):,} different ways of being relevant to subtopics, expected at most {MOST_PATTERNS:,}",
+                "qrels",
+            )
+        pattern = np.zeros(len(topic), dtype=np.int64)
+        pattern[judged] = of_judged
+        cells = topic[judged].astype(np.int64) * len(grades) + of_judged
+        counts = np.bincount(cells, minlength=len(listed) * len(grades)).reshape(len(listed), len(grades))
+        order = np.argsort(documents[judged], kind="stable")[::-1]
+        order = order[np.argsort(topic[judged][order], kind="stable")]
+        return cls(grades, pattern, counts, listed, topic[judged][order].astype(np.int64), of_judged[order])
+
     @cached_property
-    def start(self) -> Ints:
-        """Where each topic's documents begin."""
-        return np.searchsorted(self.topic, np.arange(len(self.listed)))
+    def levels(self) -> Floats:
+        """The best grade of each pattern, which rise with their numbers."""
+        return np.asarray(self.grades.max(axis=1))
 
     def relevant(self, rel: float) -> Bools:
         """[level, subtopic]"""

@@ -69,7 +69,7 @@ def hidings(
             hidden = judged & (documents.pooled > level) & (documents.pooled <= pool_depth)
             found.append(_hiding(f"{DEEPER}{level}", judged, hidden, level))
     if pool_depth >= 1 and outsiders:
-        for fold in _folds(contributing, teams, seed):
+        for fold in folds(contributing, teams, seed):
             rest = _least_rank(documents, contributing & ~fold)
             hidden = judged & (documents.pooled <= pool_depth) & (rest > pool_depth)
             found.append(_hiding(LEFT_OUT, judged, hidden, pool_depth))
@@ -88,7 +88,7 @@ def _hiding(name: str, judged: Bools, hidden: Bools, depth: int) -> Hiding:
     return Hiding(name, np.flatnonzero(judged & ~hidden), np.flatnonzero(hidden), depth)
 
 
-def _folds(contributing: Bools, teams: Sequence[str], seed: int) -> list[Bools]:
+def folds(contributing: Bools, teams: Sequence[str], seed: int) -> list[Bools]:
     """Contributing runs in a few groups, those of one team together; none where only one team contributed."""
     names = list(dict.fromkeys(team for team, one in zip(teams, contributing, strict=True) if one))
     if len(names) < 2:

@@ -78,6 +78,8 @@ def check_drawable(measure: Measure) -> None:
         why = f"{name} does not depend on how a run ranks relevant documents, so further judging tells no runs apart"
     elif isinstance(measure, infAP):
         why = f"{name} estimates AP from a sample of the judgments; once everything is judged it is AP, so use AP"
+    elif measure.needs_subtopics:
+        why = f"{name} has no estimate: it depends on which subtopics documents are relevant to, not on grades alone"
     elif getattr(measure, "judged_only", False):
         why = f"{name} leaves out unjudged documents; once everything is judged none is left, so drop judged_only"
     if why:

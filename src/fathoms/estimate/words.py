@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from fathoms.measures.base import Measure
 
 
-def calibrated_sentences(estimates: Estimates, level: float) -> list[str]:
-    """What the default estimates, how it was checked on this collection, and where it is the score itself."""
+def calibrated_sentences(estimates: Estimates, level: float, *, apart: bool = False) -> list[str]:
+    """What the default estimates, how it was checked on this collection, and where it is the score itself. The checks
+    of several measures stand apart where one measure is shown at a time."""
     measures = list(estimates.by_measure)
     lines = [_target(estimates)]
     if estimates.pool_is_assumed and estimates.hidden:  # to which the checks owe what they hid
         lines.append(f"{estimates.pool.sentence[0].upper()}{estimates.pool.sentence[1:]}.")
-    checked = [_of_halves(estimates)] if estimates.frame is not None else _all_checked(estimates, measures, level)
+    halves = estimates.frame is not None
+    checked = [_of_halves(estimates)] if halves else _all_checked(estimates, measures, level, apart)
     lines += [*checked, _selected(estimates)]
     plain = [m.name for m in measures if not estimates[m].calibration.uses_model]
     if plain:
@@ -92,11 +94,14 @@ def _these(estimates: Estimates) -> str:
     return "this run" if len(estimates.runs) == 1 else f"these {len(estimates.runs):,} runs"
 
 
-def _all_checked(estimates: Estimates, measures: Sequence[Measure], level: float) -> list[str]:
+def _all_checked(estimates: Estimates, measures: Sequence[Measure], level: float, apart: bool) -> list[str]:
     """How estimates were checked; what is the same for several measures is said once."""
+    texts = {measure.name: _checked(estimates, measure, level) for measure in measures}
+    if apart:
+        return [f"{name}{text}" for name, text in texts.items() if text]
     names: dict[str, list[str]] = {}
-    for measure in measures:
-        names.setdefault(_checked(estimates, measure, level), []).append(measure.name)
+    for name, text in texts.items():
+        names.setdefault(text, []).append(name)
     return [f"{enumerated(of)}{text}" for text, of in names.items() if text]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fathoms.base import kernel
 from fathoms.data import keys
-from fathoms.data.qrels import EXCLUDED, PADDING, UNJUDGED, Qrels
+from fathoms.data.qrels import EXCLUDED, JUDGED, PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.evidence.evidence import Evidence
 from fathoms.evidence.order import Precision, Ties, default_precision, given_ranks, order_rows
@@ -65,7 +65,18 @@ class Alignment:
             depth = None if depth is None else ranked.for_all_topics(depth, 0)
         evidence = self._evidence(rows, lengths[rows], codes, tied, depth)
         unknown = [topic for topic in ranked.run.topics if topic not in self.qrels.index]
+        if self.qrels.subtopics is not None:
+            evidence = replace(evidence, patterns=self._patterns(ranked, codes))
         return Aligned(ranked.run.name, evidence, np.flatnonzero(lengths == 0), unknown, judgment)
+
+    def _patterns(self, ranked: Ranked, codes: NDArray[np.int16]) -> NDArray[np.int16]:
+        """Codes with patterns of grades by subtopic as levels."""
+        assert self.qrels.subtopics is not None
+        judgment = ranked.judgment_rows
+        if len(judgment) < len(codes):
+            judgment = ranked.for_all_topics(judgment, -1)
+        pattern = np.append(self.qrels.subtopics.pattern, 0)[judgment]
+        return np.where(codes >= JUDGED, JUDGED + pattern, codes).astype(np.int16)
 
     def completed(self, aligned: Aligned) -> Aligned:
         """A run that was brought into line without pool and limit, with what this call knows of all runs beside it."""
@@ -104,6 +115,7 @@ class Alignment:
             unjudged_in_universe=None if self.unjudged_in_universe is None else self.unjudged_in_universe[rows],
             pool=None if self.pool is None or depth is None else self.pool.evidence(depth),
             subtopics=qrels.subtopics,
+            patterns=None if qrels.subtopics is None else codes,
             topic_numbers=rows,
             seed=self.seed,
         )

@@ -55,7 +55,8 @@ class Evidence:
     counts: Ints  # [topic, level]: judged documents in all
     unjudged_in_universe: Ints | None = None  # unjudged documents of all given runs; None: the run's own are all
     pool: PoolEvidence | None = None
-    subtopics: Subtopics | None = None  # what the codes say of subtopics, where these were judged
+    subtopics: Subtopics | None = None  # where judgments are by subtopic
+    patterns: NDArray[np.int16] | None = None  # [topic, rank]: as codes, with patterns of grades by subtopic as levels
     topic_numbers: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # in the whole collection
     seed: int = 0  # for what can only be simulated
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -81,6 +82,7 @@ class Evidence:
             counts=self.counts[rows],
             topic_numbers=self.topic_numbers[index],
             unjudged_in_universe=None if self.unjudged_in_universe is None else self.unjudged_in_universe[rows],
+            patterns=None if self.patterns is None else self.patterns[rows],
             pool=None if self.pool is None else replace(self.pool, depth=self.pool.depth[index]),
         )
 
@@ -106,7 +108,20 @@ class Evidence:
     def cut(self, width: int) -> Evidence:
         """The first `width` places of each ranking."""
         pool = None if self.pool is None else replace(self.pool, depth=self.pool.depth[:, :width])
-        return self._with(codes=self.codes[:, :width], tied=self.tied[:, :width], pool=pool)
+        patterns = None if self.patterns is None else self.patterns[:, :width]
+        return self._with(codes=self.codes[:, :width], tied=self.tied[:, :width], pool=pool, patterns=patterns)
+
+    @cached_property
+    def by_subtopic(self) -> Evidence:
+        """The same with patterns of grades by subtopic as levels, where judgments are by subtopic."""
+        if self.patterns is None or self.subtopics is None:
+            return self
+        return self._with(
+            codes=self.patterns,
+            levels=self.subtopics.levels,
+            counts=self.subtopics.counts[self.topic_numbers],
+            patterns=None,
+        )
 
     @cached_property
     def unjudged(self) -> Bools:
@@ -142,7 +157,11 @@ class Evidence:
         pool = self.pool
         if pool is not None:
             pool = replace(pool, depth=np.take_along_axis(pool.depth, order, axis=1)[:, :width])
-        return replace(self, codes=codes[:, :width], tied=tied[:, :width], lengths=lengths, pool=pool, _cache={})
+        changes: dict[str, Any] = {"codes": codes[:, :width], "tied": tied[:, :width], "lengths": lengths, "pool": pool}
+        if self.patterns is not None:
+            patterns = np.take_along_axis(self.patterns, order, axis=1)[:, :width]
+            changes["patterns"] = np.where(codes[:, :width] == PADDING, np.int16(PADDING), patterns)
+        return replace(self, **changes, _cache={})
 
     def padded(self, width: int) -> Evidence:
         """At least `width` places a topic, those past the end empty."""
@@ -156,6 +175,7 @@ class Evidence:
             self,
             codes=np.pad(self.codes, extra, constant_values=PADDING),
             tied=np.pad(self.tied, extra),
+            patterns=None if self.patterns is None else np.pad(self.patterns, extra, constant_values=PADDING),
             pool=pool,
             _cache={},
         )

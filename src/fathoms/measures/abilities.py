@@ -22,7 +22,7 @@ def tie_values(measure: Measure) -> Ties:
 
 def estimates(measure: Measure) -> Estimate:
     """Which methods of `fathoms predict` there are: all need a range, models of gain by rank `predicted` too."""
-    if measure.range_is == "none":
+    if measure.range_is == "none" or measure.needs_subtopics:
         return "none"
     return "no gain models" if type(measure).predicted is Measure.predicted else "all methods"
 

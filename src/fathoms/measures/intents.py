@@ -5,7 +5,8 @@ Only subtopics with a relevant document count, as in ndeval. Judgments without s
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from fathoms.data.qrels import JUDGED
 from fathoms.data.subtopics import Subtopics
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints, MixedGroups
 from fathoms.measures.ap import AP
-from fathoms.measures.base import Basis, Measure, RangeKind
+from fathoms.measures.base import Basis, Measure, RangeKind, Scores
 from fathoms.measures.gains import Condensable, code_table, rel_param
 from fathoms.measures.ideal import outside, universe_param
 from fathoms.measures.p import P
@@ -40,9 +41,29 @@ class OfSubtopics(Condensable):
     """What all of them share: which documents are relevant to which subtopic."""
 
     needs_subtopics: ClassVar[bool] = True
+    difference_claim: ClassVar[RangeKind] = "none"  # pairs are made of grades alone
     sorting_is_optimal = False
 
     rel: float = rel_param()
+
+    def scores(self, evidence: Evidence, *, with_range: bool = True) -> Scores:
+        return super().scores(evidence.by_subtopic, with_range=with_range)
+
+    def joint_range(self, evidence: Evidence, scores: Scores) -> tuple[Floats | None, Floats | None]:
+        return None, None
+
+    def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
+        return super().at_depths(evidence.by_subtopic, depths)
+
+    def tie_variance(self, evidence: Evidence) -> Floats:
+        return super().tie_variance(evidence.by_subtopic)
+
+    def value(self, evidence: Evidence) -> Floats:
+        return self.of_patterns(evidence.by_subtopic)
+
+    @abstractmethod
+    def of_patterns(self, evidence: Evidence) -> Floats:
+        """The score, where the codes are of patterns."""
 
     def relevant(self, evidence: Evidence) -> Bools:
         """[level, subtopic]"""
@@ -92,11 +113,12 @@ class MeanOverSubtopics(OfSubtopics):
     def worth_range(self, evidence: Evidence) -> tuple[Floats, Floats, Floats]:
         """The least and the most of the same, and [topic], the most of a subtopic without judged relevant documents."""
 
-    def value(self, evidence: Evidence) -> Floats:
+    def of_patterns(self, evidence: Evidence) -> Floats:
         counts = self.known_relevant(evidence) > 0
         return ratio((self.worth(evidence) * counts).sum(axis=1), counts.sum(axis=1))
 
     def range(self, evidence: Evidence, score: Floats) -> tuple[Floats | None, Floats | None]:
+        evidence = evidence.by_subtopic
         counts = self.known_relevant(evidence) > 0
         some = counts.sum(axis=1)
         open_ = (outside(evidence, 0, getattr(self, "universe", "auto")) > 0) & (evidence.max_grade >= self.rel)
@@ -195,7 +217,7 @@ class StRecall(MeanOfMeasure):
         return Success(k=self.k)
 
 
-class Novelty:
+class Novelty(ABC):
     """What a further document on a subtopic is worth, and what a rank."""
 
     k: float | None
@@ -255,7 +277,7 @@ class NormalisedNovelty(Novelty, OfSubtopics):
 
     based_on: ClassVar[Basis] = "recall"
 
-    def value(self, evidence: Evidence) -> Floats:
+    def of_patterns(self, evidence: Evidence) -> Floats:
         sums = self.sums(self.in_places(evidence, self.depth_read(evidence))).sum(axis=1)
         return ratio(sums, self._ideal(evidence))
 

@@ -166,8 +166,8 @@ class Ranges:
     ) -> dict[Measure, DifferenceRanges]:
         """Ranges of the measures that have one; `differences` are the mean differences of the pairs, and `scores` those
         of the systems, for measures that need the pool."""
-        ranged = [m for m in measures if m.range_is in ("exact", "sound") and not m.needs_pool]
-        pooled = [m for m in measures if m.range_is in ("exact", "sound") and m.needs_pool]
+        ranged = [m for m in measures if m.difference_is != "none" and not m.needs_pool]
+        pooled = [m for m in measures if m.difference_is != "none" and m.needs_pool]
         made = {m: self._makes_all(m, len(self.a)) for m in ranged}
         work = {m: partial(self._ends, m, not made[m]) for m in ranged}
         ends = self._by_topic(work, self.a, self.b, self.progress)

@@ -29,6 +29,7 @@ class Spread:
     runs: int
     mean: float
     from_run_to_run: float | None  # standard deviation of the runs' means; None for a single run
+    logarithms: bool = False  # it is that of their logarithms
 
 
 def repeated_scores(
@@ -52,7 +53,7 @@ def spread_sentences(spreads: Sequence[Spread]) -> list[str]:
     alone = list(dict.fromkeys(spread.system for spread in spreads if spread.from_run_to_run is None))
     shown = [
         f"{spread.system} ({pluralise(spread.runs, 'run')}) {spread.measure} {spread.mean:.4f}, standard deviation "
-        f"{spread.from_run_to_run:.4f}"
+        f"{'of logarithms ' if spread.logarithms else ''}{spread.from_run_to_run:.4f}"
         for spread in several[:SHOWN]
     ]
     more = f"; {len(several) - SHOWN:,} more spread less" if len(several) > SHOWN else ""
@@ -68,6 +69,10 @@ def spreads_of(measure: Measure, repeated: Repeated, systems: Systems) -> list[S
         systems.names, repeated.runs.tolist(), repeated.means.mean(axis=1), repeated.between_runs, strict=True
     )
     return [
-        Spread(name, measure.name, runs, float(mean), float(np.sqrt(between)) if runs > 1 else None)
+        Spread(
+            *(name, measure.name, runs, float(np.exp(mean) if measure.aggregate == "geometric" else mean)),
+            float(np.sqrt(between)) if runs > 1 else None,
+            measure.aggregate == "geometric",
+        )
         for name, runs, mean, between in columns
     ]

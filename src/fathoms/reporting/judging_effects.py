@@ -26,9 +26,9 @@ def judging_effects(measure: Measure, evidence: Evidence, depth: int) -> Judging
     """The effect of judging each unjudged document among the first `depth` relevant, at the highest grade there is.
 
     Every ranking is scored again with that one judgment more, so R and the ideal ranking change too. None for measures
-    that take R from the pool, where it depends on who had the document.
+    that take R from the pool, where it depends on who had the document, and for those of subtopics.
     """
-    if measure.needs_pool:
+    if measure.needs_pool or measure.needs_subtopics:
         return None
     if evidence.levels[-1] < evidence.max_grade:  # nothing is relevant yet
         none = np.zeros((len(evidence), 1), dtype=evidence.counts.dtype)

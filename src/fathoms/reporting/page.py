@@ -25,10 +25,12 @@ NO_CHARTS = "Charts are missing: they need the extra <code>report</code>, <code>
 
 
 STYLES = ("page.css", "rankings.css", "topic_lists.css")
-SCRIPTS = ("shared.js", "tables.js", "charts.js", "pairs.js", "topic_lists.js", "switch.js")  # in the order they need
+# In the order they need.
+SCRIPTS = ("shared.js", "tables.js", "charts.js", "pairs.js", "topic_lists.js", "board.js", "switch.js")
 
 
 SUMMARY = ("summary", "Summary")
+CLOSED = ("claims", "depth", "ties", "pool", "guidelines", "judge", "method")  # one click down
 
 
 class Section(NamedTuple):
@@ -67,7 +69,7 @@ SECTIONS = (
         "systems",
         "Systems",
         "The systems, their ranges and ranks",
-        "Estimate and likely interval first; then the score, and what is possible.",
+        "Estimates first, then scores and what is possible.",
         lambda report: by_measure(report, sections.systems),
     ),
     Section(
@@ -83,6 +85,13 @@ SECTIONS = (
         "Topics",
         "Where the systems differ, and which unjudged documents matter there.",
         _topics,
+    ),
+    Section(
+        "doubt",
+        "Doubt",
+        "Where the doubt comes from",
+        "How sure the first system's score is, and what makes it unsure.",
+        lambda report: by_measure(report, sections.doubt),
     ),
     Section(
         "depth",
@@ -138,7 +147,6 @@ def page(report: Report) -> str:
         "".join((here / name).read_text(encoding="utf-8") for name in names) for names in (STYLES, SCRIPTS)
     )
     title = f"{pluralise(len(report.evaluation.runs), 'system')} on {pluralise(len(report.qrels.topics), 'topic')}"
-    source = text(report.qrels.source)
     measures = "".join(
         f'<button data-measure="{i}" aria-pressed="{"false" if i else "true"}">{text(measure.name)}</button>'
         for i, measure in enumerate(report.measures)
@@ -158,7 +166,7 @@ def page(report: Report) -> str:
     parts = [
         f'<section id="{SUMMARY[0]}">{missing}{first}</section>',
         *(
-            section(shown_section.name, shown_section.title, shown_section.lead, body)
+            section(*shown_section[:1], *shown_section[2:4], body, closed=shown_section.name in CLOSED)
             for shown_section, body in zip(shown, bodies, strict=True)
         ),
     ]
@@ -180,7 +188,7 @@ def page(report: Report) -> str:
 <div class="measures" role="group" aria-label="Measure">{measures}</div></div></nav>
 <main>
 <header><h1>{text(title)}</h1>
-<p class="lead">What can be said, what cannot, and what would help. Judgments: {source}</p></header>
+<p class="lead">{text(summary.size(report))}</p></header>
 {"".join(parts)}
 </main>
 <footer><p>Made with fathoms {text(report.versions["fathoms"])}. Everything is in this file.</p></footer>

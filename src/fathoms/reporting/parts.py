@@ -42,7 +42,8 @@ def table(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], *, wo
             key = "" if value is None else f' data-v="{text(value)}"'
             cells.append(f"<td{'' if i < words else ' class=n'}{key}>{shown}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
-    under = "".join(f'<p class="note">{text(line)}</p>' for line in note.splitlines())
+    lines = "".join(f'<p class="note">{text(line)}</p>' for line in note.splitlines())
+    under = f'<details class="about"><summary>About this table</summary>{lines}</details>' if lines else ""
     return (
         f'<div class="box"><div class="scroll"><table id="{name}" class="sortable"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table></div></div>{under}"
@@ -72,8 +73,12 @@ def by_measure(report: Report, part: Any) -> str:
     )
 
 
-def section(name: str, title: str, lead: str, body: str) -> str:
-    return f'<section id="{name}"><h2>{text(title)}</h2><p class="lead">{text(lead)}</p>{body}</section>'
+def section(name: str, title: str, lead: str, body: str, *, closed: bool = False) -> str:
+    """With its body one click down, if it is `closed`."""
+    below = f'<p class="lead">{text(lead)}</p>{body}'
+    if closed:
+        below = f'<details class="closed"><summary>{text(lead)}</summary>{body}</details>'
+    return f'<section id="{name}"><h2>{text(title)}</h2>{below}</section>'
 
 
 def details(title: str, body: str) -> str:

@@ -37,6 +37,8 @@ from fathoms.questions.compare.analysis import run_comparison
 from fathoms.questions.compare.result import Comparison, Pair
 from fathoms.questions.depth.analysis import DepthAnalysis, DepthScores, reference_depth, scores_by_depth, volatility
 from fathoms.questions.diff.result import Diff
+from fathoms.questions.doubt.analysis import FEWEST_TOPICS, doubt_of
+from fathoms.questions.doubt.result import Doubt
 from fathoms.questions.eval.analysis import Evaluation, run_evaluation
 from fathoms.questions.predict.analysis import run_prediction
 from fathoms.questions.rank.analysis import Ranking, Standing, ranking_of
@@ -50,6 +52,8 @@ from fathoms.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from fathoms.estimate.estimates import Estimates
 
 TOP = 5  # systems for which further judging is forecast: the first and its closest rivals, few enough to be quick
 EXPLAINED = 3  # systems next to the first one, for which the documents that decide are counted
@@ -70,7 +74,7 @@ class Report(Result):
 
     charts: ClassVar = (
         *("ranges", "ranks", "verdicts", "counts", "topics", "volatility", "scores", "ties"),
-        *("relevant", "judged", "left_out", "changes"),
+        *("relevant", "judged", "left_out", "changes", "sounding"),
     )
 
     qrels: Qrels
@@ -93,6 +97,7 @@ class Report(Result):
     texts: TextSources  # of the topics and of the documents that are shown
     notes: list[str] = field(default_factory=list)
     changes: ShownChanges | None = None  # between two of the runs, where asked for
+    doubts: dict[str, Doubt] = field(default_factory=dict)  # about the first system's score, by measure
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -116,6 +121,7 @@ class Report(Result):
             "counts": (self.comparison, "counts"),
             "topics": (self.evaluation, "topics"),
             "ties": (self.ties, "ties"),
+            "sounding": (self.doubts.get(measure), "sounding"),
             "relevant": (self.audit, "relevant"),
             "judged": (self.audit, "judged"),
             "left_out": (self.audit, "left_out"),
@@ -223,14 +229,14 @@ def run_report(
     if options.scheduler is None:
         inner, side_by_side = experiment.with_workers(1), options.workers
     analyses: dict[str, Callable[[], Any]] = {
-        "compare": lambda: _compared(experiment, measures, alpha, drawn, about) if several else (None, None),
+        "compare": lambda: _compared(experiment, measures, alpha, drawn, about) if several else (None, None, {}),
         "audit": lambda: _audited(inner, measures),
         "ties": lambda: run_tie_analysis(inner, measures),
         "depth": lambda: _depths(inner, measures),
         "predict": lambda: _of_one(inner, scored, about) if drawn is None and not several else ({}, []),
     }
     results = parallel_map(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
-    (compared, ranked), (audited, problem), tied, depths, (estimates, about_estimates) = results
+    (compared, ranked, doubts), (audited, problem), tied, depths, (estimates, about_estimates) = results
     if compared is not None:
         estimates, about_estimates = compared.estimated, compared.about_estimates
     notes_of = (
@@ -261,6 +267,7 @@ def run_report(
         changes=None if compared_runs is None else ShownChanges(compared_runs, texts),
         lists=lists,
         texts=texts,
+        doubts=doubts,
     )
     judging = {}
     for measure in measures:
@@ -294,9 +301,9 @@ def _texts(
 
 def _compared(
     experiment: BaseExperiment, measures: Sequence[Measure], alpha: float, draws: int | None, about: dict[str, Any]
-) -> tuple[Comparison, Ranking | None]:
-    """All pairs and the ranks that follow, by one and the same estimates; and how many documents decide between the
-    first system and those next to it."""
+) -> tuple[Comparison, Ranking | None, dict[str, Doubt]]:
+    """All pairs, the ranks that follow and the doubt about the first system, by one and the same estimates; and how
+    many documents decide between the first system and those next to it."""
     level = about["level"]
     measures = without_pair(measures)
     universe = Universe(asked_universe(measures), experiment.options.universe_depth)
@@ -307,14 +314,32 @@ def _compared(
     compared = run_comparison(experiment, measures, alpha=alpha, level=level, draws=0, **made)
     universes = {experiment.universe, *(getattr(measure, "universe", None) for measure in measures)}
     ranked = None if "run" in universes else ranking_of(seen, of_pairs, estimates, alpha, level)
-    return replace(compared, pairs=_explained(compared, seen)), ranked
+    said = [] if estimates is None else sentences_apart(estimates, level)
+    doubts = _doubts(seen, estimates, level)
+    return replace(compared, pairs=_explained(compared, seen), about_estimates=said), ranked, doubts
+
+
+def _doubts(seen: Observed, estimates: Estimates | None, level: float) -> dict[str, Doubt]:
+    """Where the doubt about the first system's score comes from, by each measure that is a mean over topics."""
+    doubts = {}
+    for measure in seen.measures:
+        if measure.aggregate == "mean" and seen.values[measure].shape[1] >= FEWEST_TOPICS:
+            means = seen.values[measure].mean(axis=1)
+            leader = min(range(len(means)), key=lambda place: (-means[place], seen.names[place]))
+            doubts[measure.name] = doubt_of(seen, [measure], [seen.names[leader]], estimates, level)
+    return doubts
+
+
+def sentences_apart(estimates: Estimates, level: float) -> list[str]:
+    """The page shows one measure at a time."""
+    return calibrated_sentences(estimates, level, apart=True)
 
 
 def _explained(compared: Comparison, seen: Observed) -> list[Pair]:
     """The pairs, with the fragility of some: the first system by each measure against those next to it."""
     by_pair = {(pair.run_a, pair.run_b, pair.measure): pair for pair in compared.pairs}
     for measure, values in seen.values.items():
-        if measure.range_is not in ("exact", "sound") or measure.needs_pool:
+        if measure.difference_is == "none" or measure.needs_pool:
             continue
         means = values.mean(axis=1)
         order = sorted(range(len(means)), key=lambda place: (-means[place], seen.names[place]))
@@ -344,7 +369,7 @@ def _of_one(
     if not ranged:
         return {}, []
     prediction = run_prediction(experiment, ranged, **about)
-    about_them = [] if prediction.calibrated is None else calibrated_sentences(prediction.calibrated, prediction.level)
+    about_them = [] if prediction.calibrated is None else sentences_apart(prediction.calibrated, prediction.level)
     estimates = {
         (row.run, row.measure): (float(row.estimate), row.likely_low, row.likely_high)
         for row in prediction.estimated

@@ -23,6 +23,8 @@ from fathoms.questions.audit.findings import as_percent
 from fathoms.questions.compare.result import Comparison, Pair, verdict_boxes
 from fathoms.questions.compare.words import MANY, outside_sentences, range_sentence, sentences_of
 from fathoms.questions.depth.analysis import EMPHASISED, panes, reference_depth, volatility_chart
+from fathoms.questions.doubt.result import TITLES
+from fathoms.questions.doubt.words import shown
 from fathoms.questions.eval.analysis import Likely
 from fathoms.questions.eval.words import range_sentences
 from fathoms.questions.rank.analysis import Standing
@@ -320,6 +322,30 @@ def _odd_topics(names: Sequence[str], agreement: Sequence[float | None]) -> str:
     return (
         f"{pluralise(len(against), 'topic')} {'orders' if len(against) == 1 else 'order'} the systems more against "
         f"the other topics than with them (Kendall's tau below 0): {shown}."
+    )
+
+
+def doubt(report: Report, i: int, measure: Measure) -> str:
+    """Where the doubt about the first system's score comes from."""
+    found = report.doubts.get(measure.name)
+    if found is None:
+        return f"<p>{text(measure.name)} has no such parts: it is no mean over topics.</p>"
+    [budget] = found.budgets
+    rows = [
+        [
+            TITLES[source.name],
+            number(source.low),
+            number(source.high),
+            ("" if source.share is None else f"{100 * source.share:.0f}%", source.share),
+        ]
+        for source in shown(budget)
+    ]
+    header = ["source of doubt", "low", "high", "share of the variance"]
+    chart = drawn(found.chart, "sounding", measure=measure.name)
+    return (
+        paragraphs(found.answer)
+        + figure(chart, f"sounding-{i}", "Each source alone, the narrowest on top")
+        + table(f"doubt-{i}", header, rows, note="\n".join(found.remarks[: -len(found.about_estimates) or None]))
     )
 
 

@@ -1,10 +1,11 @@
-"""The first screens of the report: the size of the collection, verdicts and what is missing as bars, the summary, and
-what may be written."""
+"""The first screens of the report: the leaderboard under three sentences; a click away verdicts and what is missing as
+bars, and the summary; and what may be written."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from os.path import basename
 from typing import TYPE_CHECKING
 
 from fathoms.base.text import pluralise
@@ -13,7 +14,8 @@ from fathoms.measures.base import Measure
 from fathoms.questions.audit.findings import as_percent
 from fathoms.reporting import story
 from fathoms.reporting.claims import Claim, claims
-from fathoms.reporting.parts import by_measure, paragraphs, text
+from fathoms.reporting.leaders import LEGEND, board, headline, short_names
+from fathoms.reporting.parts import by_measure, details, paragraphs, text
 from fathoms.reporting.verdicts import obstacles
 
 if TYPE_CHECKING:
@@ -21,22 +23,18 @@ if TYPE_CHECKING:
 
 
 def summary(report: Report) -> str:
-    return f'<div class="tiles">{_tiles(report)}</div>{by_measure(report, _of_measure)}'
+    return by_measure(report, _of_measure)
 
 
-def _tiles(report: Report) -> str:
+def size(report: Report) -> str:
+    """How large the collection is, and how much of it is judged."""
     qrels = report.qrels
     judged, relevant = int((qrels.grades >= 0).sum()), int((qrels.grades >= 1).sum())
-    tiles = [
-        (f"{len(report.evaluation.runs):,}", "systems"),
-        (f"{len(qrels.topics):,}", "topics"),
-        (f"{judged:,}", f"judgments, {relevant:,} relevant"),
-    ]
-    if report.audit is not None:
-        share = report.audit.share(report.audit.shares, 10)
-        if share is not None:
-            tiles.append((as_percent(share.mean), "of the systems' top 10 judged"))
-    return "".join(f"<div class=tile><b>{text(value)}</b><span>{text(label)}</span></div>" for value, label in tiles)
+    parts = [f"{pluralise(judged, 'judgment')}, {relevant:,} relevant"]
+    share = None if report.audit is None else report.audit.share(report.audit.shares, 10)
+    if share is not None:
+        parts.append(f"{as_percent(share.mean)} of the top 10 judged")
+    return "; ".join([*parts, basename(str(qrels.source))])
 
 
 def _listed(sentences: Sequence[str]) -> str:
@@ -49,7 +47,19 @@ def _of_measure(report: Report, i: int, measure: Measure) -> str:
         for heading, sentences in story.summary(report, measure)
         if sentences
     )
-    return f'{bars(report, i, measure)}<div class="cards">{cards}</div>'
+    short = short_names([run.run for run in report.evaluation.runs])
+    lines = headline(report, measure, lambda run: f"\0{run}\0")
+    said = "".join(f'<p class="headline">{_with_names(line, short)}</p>' for line in lines)
+    below = f'{bars(report, i, measure)}<div class="cards">{cards}</div>'
+    return f"{said}{LEGEND}{board(report, i, measure)}{details('Why, what else is in doubt, what would help', below)}"
+
+
+def _with_names(line: str, short: Mapping[str, str]) -> str:
+    """A sentence whose runs stand between zero bytes, each shortened, and whole on hover."""
+    parts = line.split("\0")
+    parts[1::2] = [f'<span title="{text(run)}">{text(short[run])}</span>' for run in parts[1::2]]
+    parts[::2] = map(text, parts[::2])
+    return "".join(parts)
 
 
 def bars(report: Report, i: int, measure: Measure) -> str:
@@ -80,7 +90,7 @@ def _bar(name: str, title: str, counts: Mapping[str, int]) -> str:
     )
 
 
-LEAD = "Copy a sentence, or the sentence with its evidence, as plain text."
+LEAD = "Sentences to copy, with their evidence."
 
 
 def may_be_written(report: Report, i: int, measure: Measure) -> str:

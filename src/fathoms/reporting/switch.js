@@ -28,7 +28,9 @@
   const arrive = () => {
     const { place, measure } = address();
     if (measure !== window.fathoms.measure) choose(measure);
-    document.getElementById(place)?.scrollIntoView({ behavior: "instant" });
+    const target = document.getElementById(place);
+    target?.querySelectorAll(":scope > details.closed").forEach((part) => { part.open = true; });
+    target?.scrollIntoView({ behavior: "instant" });
   };
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href^='#']");

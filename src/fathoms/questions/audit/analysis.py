@@ -21,6 +21,7 @@ from fathoms.measures.base import Measure
 from fathoms.questions.audit.findings import LeftOut, found_by_depth, judged_shares, pooling_outcomes
 from fathoms.questions.audit.guidelines import Guide, listed
 from fathoms.questions.audit.leave_out import contributions, judgments_used, leave_out
+from fathoms.questions.audit.new_run_calls import new_run_calls
 from fathoms.questions.audit.result import Audit
 
 MEASURES = ("AP(variant=b)@{d}", "nDCG@{d}", "RBP(p=0.8)@{d}", "RBP(p=0.95)@{d}")  # those of Table 5, with k = d
@@ -31,6 +32,7 @@ def run_audit(
     measures: Sequence[Any] | Any | None = None,
     *,
     depth: int | None = None,
+    new_runs: bool = False,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Audit:
     """Audit a collection. Each run is read once and stays in memory, aligned with the judgments.
@@ -96,6 +98,7 @@ def run_audit(
         shares={name: judged_shares(of_run) for name, of_run in evidence.items()},
         extended=guide.extended,
         guidelines=guide.all(),
+        calls=new_run_calls(experiment, aligned, contributing, chosen, d) if new_runs else [],
         notes=notes,
     )
 

@@ -31,7 +31,7 @@ MORE = """more examples:
 def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
     options.add_question(parser, "audit")
-    options.add_reading(parser, "groups", *options.POOL, *options.ORDER, *options.READ, *options.WORK)
+    options.add_reading(parser, "groups", *options.POOL, *options.ORDER, *options.READ_SUBTOPICS, *options.WORK)
     options.add_output(parser, ("table", "tsv", "json"))
     options.add_talk(parser)
 
@@ -52,6 +52,7 @@ def _pm(spread: Spread | None, digits: int = 1) -> str:
 
 def _blocks(result: Audit) -> list[Block]:
     blocks = [*([_left_out(result)] if result.run_out else []), _shares(result), _found(result), _pooling(result)]
+    blocks += [_calls(result)] if result.calls else []
     return [*blocks, *([_extended(result)] if result.extended else []), _guidelines(result)]
 
 
@@ -115,6 +116,23 @@ def _shares(result: Audit) -> Block:
     rows += [[name, *(cell(result.shares[name][k], ".1%") for k in SHARE_DEPTHS)] for name in worst]
     header = ["run", *(f"@{k}" for k in SHARE_DEPTHS)]
     return table(header, rows, 1, "Judged share of the top k, means, then the least judged runs first", "run")
+
+
+def _calls(result: Audit) -> Block:
+    from fathoms.cli.screen import table
+
+    rows = [
+        [
+            calls.measure,
+            f"{calls.low:.0%} to {calls.high:.0%}",
+            f"{calls.pairs:,}",
+            f"{calls.confidence:.1%}",
+            f"{calls.right / calls.pairs:.1%}",
+        ]
+        for calls in result.calls
+    ]
+    header = ["measure", "confidence", "pairs", "mean", "right"]
+    return table(header, rows, 2, "Pairs with a run left out, by the confidence of the estimate", "row")
 
 
 def _extended(result: Audit) -> Block:

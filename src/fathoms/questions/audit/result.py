@@ -26,6 +26,7 @@ from fathoms.questions.audit.findings import (
     Step,
     changes,
 )
+from fathoms.questions.audit.new_run_calls import Calls
 from fathoms.questions.audit.words import answers, remarks
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Audit(Result):
     shares: dict[str, dict[int, float | None]]  # judged share of each run by depth
     extended: list[Extended]
     guidelines: list[Guideline]
+    calls: list[Calls] = field(default_factory=list)  # of pairs with a run left out, by confidence; where asked for
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -127,6 +129,12 @@ class Audit(Result):
                 ("inversion", beyond.inversion),
             ):
                 rows.append(("extended", item, beyond.measure, value, None))
+        for calls in self.calls:
+            item = f"{calls.low:g}-{calls.high:g}"
+            rows += [
+                ("new-runs", item, calls.measure, float(calls.pairs), None),
+                ("new-runs-right", item, calls.measure, calls.right / calls.pairs, None),
+            ]
         for guideline in self.guidelines:
             item = f"{guideline.number} {guideline.name}"
             rows += [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fathoms.base.text import capitalised, pluralise
 from fathoms.questions.audit.findings import Change, Judged, LeftOut, Step, as_percent, changes
 from fathoms.questions.audit.guidelines import ENOUGH_JUDGED, OUTSIDE, few_judged
+from fathoms.questions.audit.new_run_calls import SURE
 
 if TYPE_CHECKING:
     from fathoms.questions.audit.result import Audit
@@ -52,6 +53,7 @@ def remarks(result: Audit) -> list[str]:
     return [
         _contributing_said(result),
         *more,
+        *_new_runs_said(result),
         _pool_said(result),
         _found_said(result),
         _guidelines_said(result),
@@ -80,6 +82,23 @@ def _contributing_said(result: Audit) -> str:
         f"Assumed pool: {n} of {pluralise(given, 'run')} ({seen}, as no --pooled list was given), "
         f"to depth {result.depth} ({given_words})."
     )
+
+
+def _new_runs_said(result: Audit) -> list[str]:
+    """How often pairs with a left-out run were called with confidence, and how often rightly."""
+    said = []
+    for measure in dict.fromkeys(calls.measure for calls in result.calls):
+        of_measure = [calls for calls in result.calls if calls.measure == measure]
+        pairs, right = sum(calls.pairs for calls in of_measure), sum(calls.right for calls in of_measure)
+        sure = [calls for calls in of_measure if calls.low >= SURE]
+        n_sure, right_sure = sum(calls.pairs for calls in sure), sum(calls.right for calls in sure)
+        rightly = f", and {as_percent(right_sure / n_sure)} of these were right" if n_sure else ""
+        said.append(
+            f"New runs by {measure}: had a third of the contributing runs not been there, "
+            f"{as_percent(n_sure / pairs)} of {pairs:,} pairs with one of them would have been called with at least "
+            f"{SURE:.0%} confidence{rightly}. Of all pairs, {as_percent(right / pairs)} would have been called rightly."
+        )
+    return said
 
 
 def _pool_said(result: Audit) -> str:

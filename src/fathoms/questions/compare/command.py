@@ -74,7 +74,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet", *PAPER_FORMS))
     options.add_reading(
-        parser, *options.ORDER, "band", *options.RANGES, *options.GROUPS, *options.UNITS, *options.READ, *options.WORK
+        parser,
+        *options.ORDER,
+        "band",
+        *options.RANGES,
+        *options.GROUPS,
+        *options.UNITS,
+        *options.READ_SUBTOPICS,
+        *options.WORK,
     )
     options.add_talk(parser)
 

@@ -66,7 +66,11 @@ def compare_repeated(
     topics = len(experiment.qrels.topics)
     clusters = None if units is None else len(units)
     return RepeatedComparison(
-        pairs, alpha, "t", correction, topics, notes, baseline=place, clusters=clusters, spreads=spreads
+        *(pairs, alpha, "t", correction, topics, notes),
+        baseline=place,
+        clusters=clusters,
+        spreads=spreads,
+        means={(spread.system, spread.measure, "all"): spread.mean for spread in spreads},
     )
 
 

@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the volatility matrix here")
     parser.add_argument("--scores", metavar="FILE", type=Path, help="write all runs' scores at all depths here (tsv)")
-    options.add_reading(parser, *options.POOL, *options.ORDER, *options.READ, *options.WORK)
+    options.add_reading(parser, *options.POOL, *options.ORDER, *options.READ_SUBTOPICS, *options.WORK)
     options.add_talk(parser)
 
 

@@ -54,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--topic", metavar="T", help="show this topic's documents side by side")
     parser.add_argument("--docs", metavar="FILE", help="texts of documents for --topic: a file or a folder")
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
-    options.add_reading(parser, *options.ORDER, *options.RANGES, *options.READ, *options.WORK)
+    options.add_reading(parser, *options.ORDER, *options.RANGES, *options.READ_SUBTOPICS, *options.WORK)
     options.add_talk(parser)
 
 

@@ -14,7 +14,7 @@ and the shares are parts of their sum. For two runs D is the difference. Ties of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,31 +90,60 @@ def run_doubt(
         if measure.aggregate != "mean":
             raise FathomsError(f"doubt: {measure.name} is no mean over topics, so its doubt has no such parts")
     seen = observe(experiment, prepared, _universe(prepared, is_pair, experiment), progress, depths=True)
+    if experiment.clusters is not None or experiment.systems is not None:
+        raise FathomsError(
+            "doubt: takes topics as independent, and each run for its system; leave out cluster, replicates"
+        )
     if len(experiment.qrels.topics) < FEWEST_TOPICS:
         raise FathomsError("doubt: one topic says nothing of others; give judgments of two topics or more")
-    places = [names.index(run) for run in runs]
     estimates = estimates_if_quick(seen, draws, labels, to_depth)
     without_labels = estimates_if_quick(seen, draws, (), to_depth) if labels and estimates is not None else None
-    tie_variances = experiment.scored(prepared, [], lambda evidence: [_tie_variance(m, evidence) for m in prepared])[1]
-    bounds = range_pairs(seen, np.array(places[:1]), np.array(places[1:]), False, progress)[1] if is_pair else {}
     chances = None if estimates is None else _chances(experiment, estimates, labels)
+    costs = _costs(experiment, cost_topic, cost_judgment)
+    found = doubt_of(seen, prepared, runs, estimates, level, chances, costs, progress)
+    if without_labels is not None:
+        places = [names.index(run) for run in runs]
+        budgets = [
+            _with_labels(budget, _signed(without_labels[budget.measure].point_means, places))
+            if budget.measure in without_labels.by_measure
+            else budget
+            for budget in found.budgets
+        ]
+        found = replace(found, budgets=budgets)
+    return found
+
+
+def doubt_of(
+    seen: Observed,
+    measures: Sequence[Measure],
+    runs: Sequence[str],
+    estimates: Estimates | None,
+    level: float,
+    chances: Mapping[int, RelevanceProbabilities] | None = None,
+    costs: Costs | None = None,
+    progress: Callable[[str], None] = lambda run: None,
+) -> Doubt:
+    """The budgets of one run or two, from what a comparison has seen and estimated. Without the `chances` of single
+    documents nothing is said of how many judgments would help."""
+    experiment, is_pair = seen.experiment, len(runs) == 2
+    places = [seen.names.index(run) for run in runs]
+    bounds = range_pairs(seen, np.array(places[:1]), np.array(places[1:]), False, progress)[1] if is_pair else {}
+    aligned = experiment.alignment(measures, [])
+    evidence = [experiment.align(run, aligned).evidence for run in runs]
     budgets = []
-    for i, measure in enumerate(prepared):
-        one = _of_measure(
-            seen, measure, places, bounds.get(measure), estimates, [by_measure[i] for by_measure in tie_variances]
-        )
+    for measure in measures:
+        tie_variances = [_tie_variance(measure, of_run) for of_run in evidence]
+        one = _of_measure(seen, measure, places, bounds.get(measure), estimates, tie_variances)
         effects = None
         if chances is not None and one.to_depth is not None and measure.judging != "none":
             effects = document_effects(chances[one.to_depth], measure, runs, one.point)
-        budget = _budget(experiment, one, runs, effects, level, _costs(experiment, cost_topic, cost_judgment))
-        if without_labels is not None and measure in without_labels.by_measure:
-            budget = _with_labels(budget, _signed(without_labels[measure].point_means, places))
-        budgets.append(budget)
+        known = chances is not None or one.to_depth is None
+        budgets.append(_budget(experiment, one, runs, effects, known, level, costs or _costs(experiment, None, 1.0)))
     return Doubt(
         runs=tuple(runs),
         budgets=budgets,
         level=level,
-        company=len(names) - len(runs),
+        company=len(seen.names) - len(runs),
         notes=seen.notes,
         about_estimates=[] if estimates is None else calibrated_sentences(estimates, level),
     )
@@ -173,7 +202,7 @@ def _of_measure(
         possible=_possible(by_run, bounds),
         reversible="" if bounds is None else bounds.reversible[0],
         ties=(0.0, 0.0) if same else _over_ties(by_run),
-        tie_variance=0.0 if same else float(sum(tie_variances[place].sum() for place in places)) / n**2,
+        tie_variance=0.0 if same else float(sum(of_run.sum() for of_run in tie_variances)) / n**2,
         at_depths=_signed(seen.at_depths[measure], places) if measure in seen.at_depths else np.zeros(0),
         largest=1.0 if len(places) == 2 else max(1.0, float(score.max())),
         draws=np.tile(score, (2, 1)) if estimate is None else _drawn(estimate, places),
@@ -219,15 +248,15 @@ def _over_ties(by_run: Sequence[Scores]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class _Costs:
+class Costs:
     topic: float
     judgment: float
 
 
-def _costs(experiment: BaseExperiment, topic: float | None, judgment: float) -> _Costs:
+def _costs(experiment: BaseExperiment, topic: float | None, judgment: float) -> Costs:
     """What a topic costs: unless said, as many judgments as topics have now."""
     qrels = experiment.qrels
-    return _Costs(judgment * len(qrels) / len(qrels.topics) if topic is None else topic, judgment)
+    return Costs(judgment * len(qrels) / len(qrels.topics) if topic is None else topic, judgment)
 
 
 @dataclass(frozen=True)
@@ -265,8 +294,9 @@ def _budget(
     seen: _Seen,
     runs: Sequence[str],
     effects: DocumentEffects | None,
+    documents_known: bool,
     level: float,
-    costs: _Costs,
+    costs: Costs,
 ) -> Budget:
     n, of = len(seen.score), variances(seen.draws, seen.tie_variance)
     score, estimate = float(seen.score.mean()), float(seen.point.mean())
@@ -303,7 +333,7 @@ def _budget(
         low=low,
         high=high,
         topics=n,
-        unjudged=0 if effects is None else len(effects.candidate),
+        unjudged=len(effects.candidate) if effects is not None else 0 if documents_known else None,
         sources=sources,
         to_judge=[] if effects is None else _listed(experiment, effects.candidate[: min(enough, FIRST)], runs),
         reversible=seen.reversible,
@@ -314,7 +344,7 @@ def _budget(
     return replace(budget, settling=_settling(of, left, estimate, n, level, costs))
 
 
-def _settling(of: _Variances, left: Floats, difference: float, n: int, level: float, costs: _Costs) -> list[Settling]:
+def _settling(of: _Variances, left: Floats, difference: float, n: int, level: float, costs: Costs) -> list[Settling]:
     """The fewest topics, and the fewest judgments, with which 0 would lie outside the interval if the difference stayed
     as it is estimated; the cheapest first. Further topics are taken to be judged as these are."""
     ways: list[Settling] = []

@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="write the documents that halve the doubt from judging to FILE, the most telling first (tsv)",
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
-    options.add_reading(parser, *options.ORDER, *options.RANGES, *options.READ, *options.WORK)
+    options.add_reading(parser, *options.ORDER, *options.RANGES, *options.READ_SUBTOPICS, *options.WORK)
     options.add_talk(parser)
 
 

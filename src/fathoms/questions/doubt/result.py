@@ -64,7 +64,7 @@ class Budget:
     low: float  # of the estimate, on topics like these: topics, judging and ties together
     high: float
     topics: int
-    unjudged: int  # documents that could still move it
+    unjudged: int | None  # documents that could still move it; None where they were not looked at one by one
     sources: list[Source]
     to_judge: list[Document]  # those that halve the doubt from judging, the most telling first
     settling: list[Settling] = field(default_factory=list)  # of a difference that is not clear, the cheapest first

@@ -43,7 +43,9 @@ def _of_run(doubt: Doubt, budget: Budget) -> str:
 
 def _where(budget: Budget) -> str:
     """On which topics, and by which judgments."""
-    return "Once judged, on topics like these," if budget.has_estimate and budget.unjudged else "On topics like these"
+    return (
+        "Once judged, on topics like these," if budget.has_estimate and budget.unjudged != 0 else "On topics like these"
+    )
 
 
 def _of_pair(doubt: Doubt, budget: Budget) -> str:
@@ -100,7 +102,7 @@ def _help(doubt: Doubt, budget: Budget) -> list[str]:
         sentences.append(
             f"{name}To halve the doubt from topics takes four times as many: {topics.halved_by:,} topics like these."
         )
-    if judging is not None and (judging.share or 0.0) >= SEEN:
+    if judging is not None and (judging.share or 0.0) >= SEEN and budget.unjudged is not None:
         sentences.append(f"{name}{_judging(budget, judging)}")
     ties = budget.source("ties")
     if ties is not None and (ties.share or 0.0) >= SEEN:
@@ -126,7 +128,7 @@ def _judging(budget: Budget, judging: Source) -> str:
         return "No number of judgments is expected to halve the doubt from judging."
     return (
         f"To halve the doubt from judging takes about {pluralise(judging.halved_by, 'judgment')}, of the "
-        f"{pluralise(budget.unjudged, 'unjudged document')} that could matter."
+        f"{pluralise(budget.unjudged or 0, 'unjudged document')} that could matter."
     )
 
 

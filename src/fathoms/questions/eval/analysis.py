@@ -19,6 +19,7 @@ from fathoms.base.result import Result
 from fathoms.base.text import valid_text
 from fathoms.data.topic_groups import TopicGroups
 from fathoms.estimate.names import LEVEL
+from fathoms.evidence.evidence import Floats
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.run_scores import (
     RunScores,
@@ -97,8 +98,14 @@ class Evaluation(Result):
         """The scores of systems over repetitions, by measures that take means, where runs are of the same topics."""
         if self.systems is None or not self.same_topics or len(self.runs[0].topics) < 2:
             return {}
+        units = self.over_topics.units(self.runs[0].topics)
+
+        def drawn(measure: Measure) -> Floats:
+            scores = np.stack([run.scores[measure].score for run in self.runs])
+            return scores if units is None else units.linear(scores)
+
         return {
-            measure: Repeated.of(np.stack([run.scores[measure].score for run in self.runs]), self.systems)
+            measure: Repeated.of(drawn(measure), self.systems)
             for measure in self.measures
             if measure.aggregate == "mean"
         }

@@ -52,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "markdown", "junit"))
     options.add_reading(
-        parser, *options.GROUPS, *options.UNITS, *options.ORDER, *options.RANGES, *options.READ, *options.WORK
+        parser, *options.GROUPS, *options.UNITS, *options.ORDER, *options.RANGES, *options.READ_SUBTOPICS, *options.WORK
     )
     options.add_talk(parser)
 

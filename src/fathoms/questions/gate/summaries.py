@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 from fathoms.base import outcomes
 from fathoms.base.outcomes import SIGNS, CheckedCase, markdown_cell
-from fathoms.questions.gate.words import NEEDED, named, sentence
+from fathoms.questions.gate.words import NEEDED, drawn, named, sentence
 
 LISTED = 10  # documents and groups that a summary names
 
@@ -30,8 +30,8 @@ def markdown(gate: Gate) -> str:
     ]
     level = f"{100 * (1 - gate.alpha):g}%"
     about = (
-        f"A drop of up to {gate.max_drop:g} is allowed. Bounds: one-sided, {level} confidence each, over topics and "
-        "judging."
+        f"A drop of up to {gate.max_drop:g} is allowed. Bounds: one-sided, {level} confidence each, over "
+        f"{drawn(gate)}{'' if gate.repeated else ' and judging'}."
     )
     items = [f"- {markdown_cell(text)}" for text in gate.findings[1:]]
     lines = [*head, *table, "", about, "", *items]

@@ -57,7 +57,7 @@ def headline(gate: Gate) -> str:
             return f"Passes: {gate.candidate} and {gate.baseline} rank the same documents in the same order."
         return (
             f"Passes: {gate.candidate} is not more than {gate.max_drop:g} below {gate.baseline} by {measures}, with "
-            f"{confidence} over {'topics' if gate.clusters is None else 'clusters of topics'}, {_basis(gate, weakest)}."
+            f"{confidence} over {drawn(gate)}, {_basis(gate, weakest)}."
         )
     open_ = [row for row in gate.overall if row.outcome == "cannot tell"]
     why = dict.fromkeys(row.reason for row in open_)
@@ -72,6 +72,11 @@ BASES: dict[Basis, str] = {
     "labelled": "if the unjudged documents are as the estimate from the labels says",
     "as judged": "as judged (nothing is known of the unjudged documents)",
 }
+
+
+def drawn(gate: Gate) -> str:
+    """What counts as drawn at random."""
+    return ("topics" if gate.clusters is None else "clusters of topics") + (" and repetitions" if gate.repeated else "")
 
 
 def _basis(gate: Gate, basis: Basis) -> str:

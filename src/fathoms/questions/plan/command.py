@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--chart", metavar="FILE", type=Path, help="draw power by number of topics, or without topics residual by depth"
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
-    options.add_reading(parser, *options.POOL, *options.UNITS, *options.ORDER, *options.READ, *options.WORK)
+    options.add_reading(parser, *options.POOL, *options.UNITS, *options.ORDER, *options.READ_SUBTOPICS, *options.WORK)
     options.add_talk(parser)
 
 

@@ -34,6 +34,8 @@ def check_estimable(measure: Measure, methods: Sequence[str]) -> None:
     """Refuse what a measure has no estimate by. The default draws what others need a range for."""
     can = estimates(measure)
     if can == "none" and not (set(methods) == {DEFAULT} and drawable(measure)):
+        if measure.needs_subtopics:
+            check_drawable(measure)
         raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
     models = [method for method in methods if method in MODEL_NAMES]
     if can == "no gain models" and models:

@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_files(parser)
     options.add_question(parser, "rank")
     options.add_output(parser, FORMATS)
-    options.add_reading(parser, *options.ORDER, *options.UNITS, *options.RANGES, *options.READ, *options.WORK)
+    options.add_reading(parser, *options.ORDER, *options.UNITS, *options.RANGES, *options.READ_SUBTOPICS, *options.WORK)
     options.add_talk(parser)
 
 

@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, default=Path("report.html"), help="file to write (report.html)"
     )
-    reading = (*options.RANGES, *options.GROUPS, *options.READ, *options.WORK)
+    reading = (*options.RANGES, *options.GROUPS, *options.READ_SUBTOPICS, *options.WORK)
     options.add_reading(parser, "groups", *options.ORDER, *reading)
     options.add_talk(parser)
     parser.set_defaults(format="html", parser=parser)

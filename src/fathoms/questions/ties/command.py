@@ -56,7 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "rank (the rank column), score-rank (score, then rank)",
     )
     options.add_output(parser, ("table", "tsv", "csv", "json", "parquet"))
-    options.add_reading(parser, "score_precision", "band", *options.RANGES, *options.READ, *options.WORK)
+    options.add_reading(parser, "score_precision", "band", *options.RANGES, *options.READ_SUBTOPICS, *options.WORK)
     options.add_talk(parser)
 
 
