@@ -1,6 +1,6 @@
 """Few human judgments, many labels: how far off are estimates, and do their intervals fit?
 
-    FATHOMS_DATA=... python bench/few_labels.py [--cases 3] [--part choose] [--only dl20] [-o docs/results/few-labels.md]
+    FATHOMS_DATA=... python bench/few_labels.py [--cases 3] [--part choose] [-o docs/results/few-labels.md]
 
 A case is a collection, some of its runs, and a part of its judgments: a random share, one that depends on depth or on a
 label, or a shallow pool. Each is estimated by `Experiment.predict` as a user would call it, and compared with the
@@ -20,8 +20,9 @@ import argparse
 import os
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,19 @@ SHARES = (0.05, 0.1, 0.25, 0.5)
 POOLS = (2, 5, 10)
 ONE_BY_ONE = ("umbrela-gpt4", "exam-graded", "binary-gpt4o", "binary-llama32")
 NEAR, LEVEL = 1e-6, 0.95
-N_RUNS = int(os.environ.get("N_RUNS", 12))
+N_RUNS = 12
+HEAD = """# Few human judgments, many labels: results
+
+Made by `python bench/few_labels.py -o docs/results/few-labels.md`. [Two hundred human
+labels](../how-to/llm-labels.md) says what to make of it.
+
+Each line is of some cases: runs of a collection, a part of its judgments, and the scores under all of them. Bias and
+root mean square error (RMSE) are of runs' means: of the default estimate, beside the plain score, RM's interpolated,
+the labels taken as judgments, and the assisted estimate, which is told what the sample was drawn from. The next four
+columns are RMSE of differences of two runs. Then, of means, differences and topics that can still change: how many per
+cent of 95% intervals cover, their width over the best constant width, which covers 95% of these very cases, and their
+interval score over that of the best constant width; below 1 is better than any constant width.
+"""
 
 
 @dataclass(frozen=True)
@@ -83,7 +96,11 @@ class Tally:
         return f"{np.sqrt(np.mean(np.concatenate(of[method]) ** 2)):.3f}" if method in of else ""
 
     def row(self) -> list[str]:
-        cells = ["/".join(f"{np.concatenate(self.errors[m]).mean():+.3f}" for m in ("estimate", "assisted") if m in self.errors)]
+        cells = [
+            "/".join(
+                f"{np.concatenate(self.errors[m]).mean():+.3f}" for m in ("estimate", "assisted") if m in self.errors
+            )
+        ]
         cells += [self.rmse(method) for method in ("estimate", "plain", "interpolated", "labels", "assisted")]
         cells += [self.rmse(method, True) for method in ("estimate", "plain", "labels", "assisted")]
         for kind in ("means", "differences", "topics"):
@@ -100,9 +117,30 @@ class Tally:
 
 
 COLUMNS = (
-    ("collection", "condition", "labels", "measure", "bias", "RMSE", "plain", "interp.", "labels'", "assisted")
-    + ("diff.", "plain", "labels'", "assisted")
-    + ("means %", "width", "score", "diffs %", "width", "score", "topics %", "width", "score", "estimate is")
+    "collection",
+    "condition",
+    "labels",
+    "measure",
+    "bias",
+    "RMSE",
+    "plain",
+    "interp.",
+    "labels'",
+    "assisted",
+    "diff.",
+    "plain",
+    "labels'",
+    "assisted",
+    "means %",
+    "width",
+    "score",
+    "diffs %",
+    "width",
+    "score",
+    "topics %",
+    "width",
+    "score",
+    "estimate is",
 )
 
 
@@ -118,7 +156,12 @@ def part(qrels: Qrels, chosen: Any) -> Qrels:
 
 
 def random_parts(
-    name: str, truth: Qrels, runs: Any, files: dict[str, Sequence[Any]], rng: np.random.Generator, shares: Sequence[float]
+    name: str,
+    truth: Qrels,
+    runs: Any,
+    files: Mapping[str, Sequence[Any]],
+    rng: np.random.Generator,
+    shares: Sequence[float],
 ) -> Iterator[Trial]:
     for share in shares:
         known = part(truth, rng.random(len(truth)) < share)
@@ -127,7 +170,7 @@ def random_parts(
 
 
 def by_rate(
-    name: str, condition: str, truth: Qrels, runs: Any, files: dict[str, Sequence[Any]], rate: Floats, rng: Any
+    name: str, condition: str, truth: Qrels, runs: Any, files: Mapping[str, Sequence[Any]], rate: Floats, rng: Any
 ) -> Iterator[Trial]:
     known = part(truth, rng.random(len(truth)) < rate)
     for labels, paths in files.items():
@@ -140,7 +183,9 @@ def depths_in(runs: Any, truth: Qrels) -> Any:
     return judged_depths(map(exp.ranked, runs), truth)
 
 
-def cut(name: str, truth: Qrels, runs: Any, files: dict[str, Sequence[Any]], depths: Sequence[int]) -> Iterator[Trial]:
+def cut(
+    name: str, truth: Qrels, runs: Any, files: Mapping[str, Sequence[Any]], depths: Sequence[int]
+) -> Iterator[Trial]:
     depth = depths_in(runs, truth)
     for most in depths:
         known = part(truth, depth <= most)
@@ -183,8 +228,7 @@ def dl20(folder: Path, half: str, n: int, rng: np.random.Generator, quick: bool)
             gpt = [file for file in names if circular(file.name)]
             again = fm.read_runs([str(file) for file in [*gpt, *honest[:6]]])
             some = {"umbrela-gpt4": each["umbrela-gpt4"]}
-            for trial in random_parts("dl20, GPT-4 re-rankers", truth, again, some, rng, (0.1, 0.25)):
-                yield trial
+            yield from random_parts("dl20, GPT-4 re-rankers", truth, again, some, rng, (0.1, 0.25))
 
 
 def circular(name: str) -> bool:
@@ -210,7 +254,14 @@ def trec(folder: Path, name: str, n: int, rng: np.random.Generator, quick: bool)
 def simulated(n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
     for case in range(n):
         made = simulate(
-            systems=12, n_topics=30, n_docs=2000, depth=100, pool_depth=30, unpooled=0, seed=case, max_grade=1 + 2 * (case % 2)
+            systems=12,
+            n_topics=30,
+            n_docs=2000,
+            depth=100,
+            pool_depth=30,
+            unpooled=0,
+            seed=case,
+            max_grade=1 + 2 * (case % 2),
         )
         truth = read_qrels(made.qrels)
         yield from random_parts("simulated", truth, made.runs, {"none": ()}, rng, SHARES[1:3] if quick else SHARES)
@@ -237,7 +288,11 @@ def outcome(trial: Trial, tallies: dict[tuple[str, ...], Tally], whole: Any, by_
     start = time.perf_counter()
     result = exp.predict(MEASURES, labels=list(trial.files))
     seconds = time.perf_counter() - start
-    rough = exp.predict([m for m in MEASURES if m != "R@100"], "interpolated", by_topic=True).frame if any(m != "R@100" for m in MEASURES) else None
+    rough = (
+        exp.predict([m for m in MEASURES if m != "R@100"], "interpolated", by_topic=True).frame
+        if any(m != "R@100" for m in MEASURES)
+        else None
+    )
     estimates = result.calibrated
     assert estimates is not None
     runs, topics = estimates.runs, estimates.topics
@@ -294,9 +349,7 @@ def by_sample(trial: Trial, exp: Any, runs: Sequence[str]) -> dict[str, Floats]:
     names = [name for name in MEASURES if sampleable(fm.parse_measure(name))]
     if not names:
         return {}
-    found = sampled_prediction(
-        exp, exp.measures(names), design, assist=True, plain=False, labels=list(trial.files)
-    )
+    found = sampled_prediction(exp, exp.measures(names), design, assist=True, plain=False, labels=list(trial.files))
     order = [found.sample.candidates.names.index(run) for run in runs]
     return {one.measure.name: one.value.sum(axis=1)[order] / one.divisor for one in found.by_method}
 
@@ -326,14 +379,14 @@ def main() -> None:
     seconds = []
     for which in args.only:
         rng = np.random.default_rng((args.seed, len(which)))
-        trials = {
-            "dl20": lambda rng=rng: dl20(data / "dl20-passage", args.part, args.cases, rng, args.quick),
-            "trec8": lambda rng=rng: trec(data / "trec8-adhoc", "trec8", args.cases, rng, args.quick),
-            "covid": lambda rng=rng: trec(data / "trec-covid-r1", "trec-covid", args.cases, rng, args.quick),
-            "simulated": lambda rng=rng: simulated(args.cases, rng, args.quick),
-        }[which]
+        made: dict[str, Callable[..., Iterator[Trial]]] = {
+            "dl20": partial(dl20, data / "dl20-passage", args.part),
+            "trec8": partial(trec, data / "trec8-adhoc", "trec8"),
+            "covid": partial(trec, data / "trec-covid-r1", "trec-covid"),
+            "simulated": simulated,
+        }
         seen: tuple[Any, Any, dict[str, Any]] = (None, None, {})
-        for trial in trials():
+        for trial in made[which](args.cases, rng, args.quick):
             if seen[0] is not trial.runs:
                 seen = (trial.runs, fm.evaluate(trial.truth, trial.runs, MEASURES, by_topic=True), {})
             if len(trial.files) == 1 and trial.labels not in seen[2]:
@@ -344,7 +397,7 @@ def main() -> None:
     lines.append(f"\n<!-- {len(seconds)} estimates, {np.mean(seconds):.1f} s each -->")
     print("\n".join(lines))
     if args.output is not None:
-        args.output.write_text("\n".join(lines) + "\n")
+        args.output.write_text("\n".join([HEAD, *lines]) + "\n")
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def coverage(data: Judged, labels: dict[str, Floats], trials: int) -> None:
         counts = agreement.counted(data.topic, data.grade, labels[names[trial % len(names)]])
         relevant, positive = counts.grades >= 1, counts.labels >= 1
         drawn = counts.counts[data.rng.integers(0, data.n_topics, data.n_topics)]
-        sample = agreement.Labelled(counts.grades, counts.labels, drawn)
+        sample = agreement.Labelled(counts.grades, counts.labels, drawn, int(drawn.sum()))
         draws = agreement.resampled(data.n_topics, trial)
         truth = agreement_figures(counts, relevant, positive, draws[:2])
         for name, figure in agreement_figures(sample, relevant, positive, draws).items():

@@ -544,8 +544,8 @@ class Questions:
         sampled: Annotated[
             Any,
             Option(
-                "the judgments are a sample whose strata or probabilities this file lists, as `pool --sample` writes it: "
-                "each counts for as many documents as it stands for",
+                "the judgments are a sample whose strata or probabilities this file lists, as `pool --sample` writes "
+                "it: each counts for as many documents as it stands for",
                 "FILE",
             ),
         ] = None,
@@ -699,15 +699,16 @@ class Questions:
         design: Annotated[
             choices.Design | None,
             Option(
-                "how --sample draws: all alike (uniform), by least rank (depth) or by probability of relevance (score) "
-                "in strata, or each with its own chance (probe)"
+                "how --sample draws: all alike (uniform); in strata by least rank (depth), by probability of relevance "
+                "(score), or by what machine labels say, of several by where they disagree (label); or each with its "
+                "own chance (probe)"
             ),
         ] = None,
         labels: Annotated[
             Any,
             Option(
-                "for --design score and probe: lines `topic document value` that tell relevant documents from others; "
-                "may be repeated",
+                "for --design score, probe and label: lines `topic document value` that tell relevant documents from "
+                "others; may be repeated",
                 "FILE",
                 prepare=each_source,
                 many=True,
@@ -720,9 +721,9 @@ class Questions:
         `missing` its rows are the documents that nobody has judged, of all runs unless `pooled` names some.
 
         With `sample`, so many documents drawn at random from that pool (from all documents without `depth`), in all or
-        per topic. `design` is `uniform` (the default), `depth`, `score` or `probe`; `labels` help the last two. The
-        result lists the whole pool: `.to_judge` are the documents drawn, `.design` is for estimates. Judged documents
-        stay as they are.
+        per topic. `design` is `uniform` (the default), `depth`, `score`, `probe` or `label`, which draws by `labels`;
+        they help `score` and `probe`. The result lists the whole pool: `.to_judge` are the documents drawn, `.design`
+        is for estimates. Judged documents stay as they are.
         """
 
     @answered_by("fathoms.reporting.report:write_report")

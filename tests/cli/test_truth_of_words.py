@@ -576,8 +576,9 @@ ESTIMATED = {
     r"(?P<of>[\d,]+) of the documents of (?:this run|these \d+ runs))\. Estimated: the score once (?:all that were up "
     r"for drawing are judged; others count|the documents of (?:this run|these \d+ runs) are judged down to rank "
     r"(?P<to>\d+); deeper unjudged ones count) as not relevant\.",
-    "halves": r"Halves of the sample were estimated from too: they show in which direction estimates from few judgments "
-    r"err, which is taken out, and how far, which widens intervals\. `predict --sampled FILE` takes a stated sample\.",
+    "halves": r"Halves of the sample were estimated from too: they show in which direction estimates from few "
+    r"judgments err, which is taken out, and how far, which widens intervals\. `predict --sampled FILE` takes a stated "
+    r"sample\.",
     "holds": r"p_holds: the probability that a difference is significant in the same direction once all documents that "
     r"the estimates are about are judged\.",
     "others": r"Some judged documents seem to come from runs that are not given here\. What those runs did not find is "
@@ -813,8 +814,8 @@ def check_one_estimated(
         judged = sum(d in w.grades[t] for run in runs for t, of in w.ordered(run).items() if t in w.grades for d in of)
         right = estimates.frame is not None and judged > 0
         if "of" in said:
-            seen = {(t, d) for run in runs for t, of in w.ordered(run).items() if t in w.grades for d in of}
-            drawn = sum(d in w.grades[t] for t, d in seen)
+            shown_once = {(t, d) for run in runs for t, of in w.ordered(run).items() if t in w.grades for d in of}
+            drawn = sum(d in w.grades[t] for t, d in shown_once)
             share = drawn / int(said["of"].replace(",", ""))
             right &= 0.5 < share / (float(said["rate"]) / 100) < 2
     elif kind == "halves":

@@ -90,7 +90,7 @@ def test_the_step_on_github_ends_as_the_page_says(code: int, ends: int, tmp_path
 
 
 def test_gitlab_takes_cannot_tell_for_a_warning() -> None:
-    from fathoms.questions.gate.result import EXIT_CODES
+    from fathoms.base.outcomes import EXIT_CODES
 
     [job] = [workflow["search-quality"] for workflow in workflows(PULL_REQUEST) if "search-quality" in workflow]
     assert job["allow_failure"] == {"exit_codes": EXIT_CODES["cannot tell"]}

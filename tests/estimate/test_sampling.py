@@ -651,10 +651,10 @@ def test_what_cannot_be_drawn(simulated_truth: tuple[dict[str, Any], Grades]) ->
     exp = fm.Experiment(None, runs)
     for call, message in (
         ({"sample": 0}, "sample: expected a whole number from 1 on, found 0"),
-        ({"sample": 5, "design": "odd"}, "design: expected one of uniform, depth, score, probe, found 'odd'"),
+        ({"sample": 5, "design": "odd"}, "design: expected one of uniform, depth, score, probe, label, found 'odd'"),
         ({"sample": 5, "budget": 3}, "a sample takes a depth, and no budget"),
         ({"depth": 5, "design": "depth"}, "design: is for a sample"),
-        ({"sample": 5, "labels": ["x"]}, "labels are for the designs score and probe, found uniform"),
+        ({"sample": 5, "labels": ["x"]}, "labels are for the designs score, probe and label, found uniform"),
         ({"sample": 2, "design": "depth"}, "sample: 2 documents are fewer than the 4 strata"),
         ({"sample": 1, "design": "depth", "per_topic": True}, "fewer than its strata"),
     ):
@@ -686,7 +686,10 @@ def test_pool_draws_a_sample(fathoms: Command) -> None:
     ("flags", "message"),
     [
         ("--sample 0", "argument --sample: expected a whole number from 1 on, found '0'"),
-        ("--sample 5 --design odd", "argument --design: expected one of uniform, depth, score, probe, found 'odd'"),
+        (
+            "--sample 5 --design odd",
+            "argument --design: expected one of uniform, depth, score, probe, label, found 'odd'",
+        ),
         ("--sample 5 --budget 3", "a sample takes a depth, and no budget"),
         ("--depth 3 --design depth", "design: is for a sample; say how many with sample"),
         ("", "a pool takes either a depth or a budget"),

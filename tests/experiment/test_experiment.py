@@ -466,7 +466,11 @@ BAD_ARGUMENTS = [
     ("judge", {"path": "s.db", "kappa_error": 0.1, "judge_twice": 0.1}, "not both"),
     ("judge", {"path": "s.db", "stay": 0}, "stay: expected a whole number from 1 on, found 0"),
     ("judge", {"path": "s.db", "recall": 0.9}, "a recall to reach is for the strategy find-all, found fusion"),
-    ("judge", {"path": "s.db", "sample": 2, "design": "guess"}, "design: expected one of uniform, depth, score, probe"),
+    (
+        "judge",
+        {"path": "s.db", "sample": 2, "design": "guess"},
+        "design: expected one of uniform, depth, score, probe, label",
+    ),
     ("judge", {"path": "s.db", "per_topic": True}, "per-topic: says how a sample is drawn; give its size too"),
     ("judge", {"path": "s.db", "first": 3}, "first: expected a file or pairs (topic, document), found 3"),
     ("judge", {"path": "s.db", "first": [("1", "nowhere")]}, "document nowhere is in no run's top 100"),

@@ -23,7 +23,7 @@ Correlation = Literal["tau", "tau_ap", "rbo", "spearman", "pearson", "rmse"]
 RankTies = Literal["w", "a", "b"]  # what a group of tied items means to rank-biased overlap
 PrefixOrder = Literal["file", "shuffle"]
 RollUp = Literal["max", "first"]
-Design = Literal["uniform", "depth", "score", "probe"]
+Design = Literal["uniform", "depth", "score", "probe", "label"]
 PaperForm = Literal["latex", "md", "html"]  # of a table for a paper
 
 TIES: tuple[Ties, ...] = get_args(Ties)

@@ -1,4 +1,4 @@
-"""Outcomes of a gate, for whatever it is that may pass: exit codes, Markdown for pull requests, JUnit for build servers."""
+"""Outcomes of a gate, whatever it is that may pass: exit codes, Markdown for pull requests, JUnit for build servers."""
 
 from __future__ import annotations
 

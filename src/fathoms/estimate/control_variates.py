@@ -67,7 +67,7 @@ def model_probabilities(
     return probability
 
 
-def read_labels(sources: Sequence[Any], found: Candidates, judged: Bools, notes: list[str]) -> Floats | None:
+def read_labels(sources: Sequence[Any], found: Candidates, judged: Bools | None, notes: list[str]) -> Floats | None:
     """Labels of candidates, a column a source, nan where it has none."""
     tables = [read_values(one) for one in sources]
     return np.stack([_label_column(table, found, judged, notes) for table in tables], axis=1) if tables else None

@@ -211,14 +211,21 @@ def run_estimates(
     values = label_values(tables, found, codes >= JUDGED, notes)
     frame = None
     if not pool.known:
-        frame = sampling_frame(found, None if values is None else ~np.isnan(values).all(axis=1))
+        frame = sampling_frame(found, None if values is None else np.asarray(~np.isnan(values).all(axis=1)))
     longest = found.depth if frame is None else frame.depth
     depths = {m: to_depth or suggested_depth(m, pool, longest, as_deep=frame is not None) for m in measures}
     deepest = max(depths.values())
     inside = None if frame is None or to_depth is not None else frame.inside
     documents = documents_of(found, codes, contributing, deepest, levels, scaled(values), inside, frame is not None)
     work = _Work(
-        experiment, found, documents, pool, contributing, judged_elsewhere(experiment, documents, levels), deepest, frame
+        experiment,
+        found,
+        documents,
+        pool,
+        contributing,
+        judged_elsewhere(experiment, documents, levels),
+        deepest,
+        frame,
     )
     given = list(experiment.runs)
     scores, _ = experiment.scored(measures, [])
@@ -226,9 +233,7 @@ def run_estimates(
     estimates = {m: estimate.ordered(order).inside(scores[m]) for m, estimate in work.estimates(depths, draws).items()}
     assumed = experiment.options.pooled is None
     hidden = tuple(work.hidden) if frame is None else ()
-    return Estimates(
-        given, found.topics, estimates, pool, assumed, work.selection, hidden, notes, frame, to_depth
-    )
+    return Estimates(given, found.topics, estimates, pool, assumed, work.selection, hidden, notes, frame, to_depth)
 
 
 def judged_elsewhere(experiment: BaseExperiment, documents: Documents, levels: Floats) -> Ints:
@@ -368,10 +373,10 @@ class _Work:
             drawn = of_parts[-1]
             of_halves = np.stack([of_part.mean(axis=(0, 2)) for of_part in of_parts[:-1]])
             of_halves = of_halves.reshape(-1, 2, drawn.shape[1])
-            shift = np.zeros(drawn.shape[1])
-            if measure.based_on == "recall":  # others have no divisor that few judgments say little of
-                shift = -bias(drawn.mean(axis=(0, 2)), of_halves, frame.rate)
-            drawn = moved(drawn, shift, widening(drawn.mean(axis=2), of_halves, frame.rate))
+            off = bias(drawn.mean(axis=(0, 2)), of_halves, frame.rate)
+            wider = widening(drawn.mean(axis=2), of_halves, frame.rate, float(off.mean()))
+            # Others than these have no divisor that few judgments say little of: what is found is doubt, and no bias.
+            drawn = moved(drawn, -off if measure.based_on == "recall" else 0 * off, wider)
             estimates[measure] = Estimate(
                 measure,
                 depths[measure],
@@ -402,9 +407,7 @@ class _Work:
     def _unchanged(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
         """Everything is judged: the scores."""
         known = np.flatnonzero(self.documents.judged)
-        scores = self._judging(known, self.open).scores(
-            list(depths), _none(1, 0)
-        )
+        scores = self._judging(known, self.open).scores(list(depths), _none(1, 0))
         none = calibrate([])
         return {
             m: Estimate(m, depths[m], np.repeat(score, draws, axis=0), score[0], score[0], none)

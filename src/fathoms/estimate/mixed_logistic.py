@@ -9,8 +9,10 @@ they differ and no more. Both b and u are drawn from the Laplace approximation o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
@@ -44,7 +46,7 @@ class MixedFit:
     coupling: Floats  # [T, q, P]: how a topic's effects follow the coefficients
     own: Floats  # [T, q, q]: covariance of a topic's effects, given the coefficients
 
-    def logit_variance(self, X: Floats, Z: Floats, topic: Ints) -> Floats:
+    def logit_variance(self, X: NDArray[Any], Z: NDArray[Any], topic: Ints) -> Floats:
         """Of x'b + z'u over the posterior, one a document."""
         along = X - np.einsum("nj,njp->np", Z, self.coupling[topic])
         of_shared = ((along @ self.shared) * along).sum(axis=1)
@@ -130,7 +132,7 @@ def _curvature(
     weighted = [csr_array((z * curve, documents, start), shape=(n_topics, len(topic))) for z in Z.T]
     blocks, mixed = (np.stack([of_topics @ features for of_topics in weighted], axis=1) for features in (Z, X))
     own = _inverse(blocks + inverse)
-    coupling = np.einsum("tjk,tkp->tjp", own, mixed)
+    coupling = own @ mixed
     flat = mixed.reshape(-1, X.shape[1]).T @ coupling.reshape(-1, X.shape[1])
     return shared - flat, coupling, own
 

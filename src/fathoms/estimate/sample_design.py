@@ -25,11 +25,18 @@ from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.pooling import PooledDocuments, run_pool
+from fathoms.inference.grade_agreement import kappa
 
 COLUMNS = ("topic", "document", "stratum", "probability", "sampled")
 TAKEN = "judged"  # the stratum of what is judged already
 FIRST_BAND = 10  # ranks of the first band of `depth`; every further one goes twice as deep
 BANDS = (0.02, 0.05, 0.1, 0.2, 0.5)  # of probabilities, for `score`
+LABELLED = ("score", "probe", "label")  # designs that take labels
+MOST_LABELS, FIFTHS = 10, 5  # different labels that are strata of their own; parts of more
+LEAST_EXPECTED, GUESSED = 0.1, 4.0  # share of relevant documents in the strata at either end, and how many judged
+# documents that guess counts for
+NO_LABEL = "no label"
+STEP = 1e-6  # of shares, for slopes
 LEAST = 2  # sampled documents of a stratum, without which its variance is unknown
 
 
@@ -51,6 +58,7 @@ class SampledDocuments(Result):
     n_to_judge: int  # the first so many rows
     pooled_from: int  # runs
     notes: list[str] = field(default_factory=list)
+    saving: str = ""  # what strata by label save, in words
 
     def rows(self) -> list[tuple[Any, ...]]:
         return list(
@@ -125,13 +133,14 @@ def run_sample(
     labels: Sequence[Any] = (),
 ) -> SampledDocuments:
     """Draw `sample` documents in all, or of each topic, from the top `depth` of the contributing runs."""
-    if len(labels) and design not in ("score", "probe"):
-        raise FathomsError(f"labels are for the designs score and probe, found {design}")
+    if len(labels) and design not in LABELLED:
+        raise FathomsError(f"labels are for the designs score, probe and label, found {design}")
     experiment.needs_an_order("a sample")
     names, notes = list(experiment.contributing()), list[str]()
     found, judged, relevant = _pool(experiment, names, depth)
     rng = np.random.default_rng(experiment.options.seed)
-    values = read_labels(labels, found, judged, notes) if design in ("score", "probe") else None
+    learnt_from = None if design == "label" and not judged.any() else judged
+    values = read_labels(labels, found, learnt_from, notes) if design in LABELLED else None
     drawn = draw(found, judged, relevant, sample, design=design, per_topic=per_topic, rng=rng, labels=values)
     if experiment.has_qrels and experiment.options.pooled is None:
         notes.append(experiment.pool_assumed().sentence)
@@ -146,6 +155,7 @@ def run_sample(
         int((drawn.sampled & ~judged).sum()),
         len(names),
         notes,
+        saving_sentence(drawn, judged) if design == "label" else "",
     )
 
 
@@ -158,6 +168,7 @@ class Draw:
     cell: Ints  # where a simple random sample was drawn; -1 where judged already, or drawn with a chance of its own
     probability: Floats
     sampled: Bools  # drawn, or judged already
+    chance: Floats | None = None  # of relevance, that is expected in each stratum; of the design `label` alone
 
     def names(self) -> NDArray[np.object_]:
         return np.array([*self.strata, TAKEN], dtype=object)[self.stratum]
@@ -180,6 +191,7 @@ def draw(
         raise FathomsError("every document of the pool is judged already, so there is nothing to sample")
     topic = found.topic[open_].astype(np.int64)
     cell = np.full(len(open_), -1, dtype=np.int64)
+    expected: Floats | None = None
     if design in ("score", "probe"):
         p = model_probabilities(found, judged, relevant, labels)[open_]
     if design == "probe":
@@ -191,6 +203,12 @@ def draw(
             label, bands, rate = np.zeros(len(open_), dtype=np.int64), ["all"], np.ones(1)
         elif design == "depth":
             label, bands, rate = depth_bands(found.least_ranks()[0][open_])
+        elif design == "label":
+            if labels is None:
+                raise FathomsError("design label: draws by machine labels; give them with --labels FILE")
+            whole, bands = label_strata(labels)
+            expected = expected_relevant(whole, len(bands), judged, relevant, bands[-1] == NO_LABEL)
+            label, rate = whole[open_], np.sqrt(expected * (1 - expected))
         else:
             label, bands, rate = score_bands(p)
         cell, chance, drawn = _stratified(topic, label, rate, len(found.topics), n, per_topic, rng)
@@ -198,7 +216,7 @@ def draw(
     probability[open_], sampled[open_] = chance, drawn
     strata, cells = np.full((2, len(found)), -1, dtype=np.int64)
     strata[open_], cells[open_] = label, cell
-    return Draw(bands, strata, cells, probability, sampled)
+    return Draw(bands, strata, cells, probability, sampled, expected)
 
 
 def _pool(experiment: BaseExperiment, names: list[str], depth: int | None) -> tuple[Candidates, Bools, Bools]:
@@ -243,6 +261,90 @@ def score_bands(p: Floats) -> tuple[Ints, list[str], Floats]:
     names = [f"p{low:g}-{high:g}" for low, high in pairwise(edges)]
     mean = np.array([(low + high) / 2 for low, high in pairwise(edges)])
     return label, names, np.sqrt(mean * (1 - mean))
+
+
+# -- by label ---------------------------------------------------------------------------------------------------------
+
+
+def label_strata(labels: Floats) -> tuple[Ints, list[str]]:
+    """Strata by what sources [document, source] say, from the least relevant on.
+
+    Of one source they are its labels, of many different ones a fifth of the documents each. Of several they are how
+    many call a document more relevant than they call documents on average: none, some, all. Some are where they
+    disagree.
+    """
+    if labels.shape[1] > 1:
+        known = np.isfinite(labels)
+        mean = np.where(known, labels, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        votes = (np.where(known, labels, -np.inf) > mean).sum(axis=1)
+        stratum = (votes > 0).astype(np.int64) + (votes == labels.shape[1])
+        return stratum, ["no source", "sources disagree", "every source"]
+    value = labels[:, 0]
+    known = np.isfinite(value)
+    used = np.unique(value[known])
+    if len(used) > MOST_LABELS:
+        used = np.unique(np.quantile(value[known], np.linspace(0, 1, FIFTHS + 1)[:-1], method="higher"))
+    stratum = np.where(known, np.searchsorted(used, np.where(known, value, 0.0), side="right") - 1, len(used))
+    names = [f"label {place} of {len(used)}" for place in range(1, len(used) + 1)]
+    return stratum, names if known.all() else [*names, NO_LABEL]
+
+
+def expected_relevant(stratum: Ints, n: int, judged: Bools, relevant: Bools, not_labelled: bool = False) -> Floats:
+    """The share of relevant documents to expect in each stratum: by its place, and by what is judged of it. The last
+    may be of documents that are `not_labelled`."""
+    guess = LEAST_EXPECTED + (1 - 2 * LEAST_EXPECTED) * (np.arange(n) + 0.5) / n
+    if not_labelled:
+        guess[:-1], guess[-1] = LEAST_EXPECTED + (1 - 2 * LEAST_EXPECTED) * (np.arange(n - 1) + 0.5) / (n - 1), 0.5
+    seen, hits = (np.bincount(stratum[chosen], minlength=n) for chosen in (judged, judged & relevant))
+    return np.asarray((hits + GUESSED * guess) / (seen + GUESSED))
+
+
+def as_good_as(sizes: Ints, drawn: Ints, chance: Floats) -> tuple[int, int]:
+    """So many documents drawn at random from all would say as much of how many are relevant, and of kappa of labels
+    that call the strata relevant of which most documents are; if a share `chance` of each stratum is.
+
+    Variances are those of stratified and of simple random samples (Cochran 1977, 5.3 and 3.2), of kappa by the delta
+    method.
+    """
+    total, n_strata = float(sizes.sum()), len(sizes)
+    weight, positive = sizes / total, chance > 0.5
+    mean = float(weight @ chance)
+    left = np.maximum(1 / np.maximum(drawn, 1) - 1 / np.maximum(sizes, 1), 0.0)
+
+    def equivalent(slope: Floats, variance: float) -> int:
+        own = float((slope**2 * chance * (1 - chance) * left)[sizes > 0].sum())
+        rate = own / variance + 1 / total if variance > 0 else 1 / total
+        return int(np.rint(1 / rate))
+
+    table = np.zeros((2, 2))
+    np.add.at(table, (np.zeros(n_strata, dtype=int), positive.astype(int)), weight * (1 - chance))
+    np.add.at(table, (np.ones(n_strata, dtype=int), positive.astype(int)), weight * chance)
+    slopes = np.empty((2, 2))  # of kappa, by a cell's share
+    for cell in np.ndindex(2, 2):
+        more = table.copy()
+        more[cell] += STEP
+        slopes[cell] = (float(kappa(more, 1 - np.eye(2))) - float(kappa(table, 1 - np.eye(2)))) / STEP
+    of_stratum = weight * (slopes[1] - slopes[0])[positive.astype(int)]
+    influence = float((table * slopes**2).sum() - (table * slopes).sum() ** 2)
+    return equivalent(weight, mean * (1 - mean)), equivalent(of_stratum, influence)
+
+
+def saving_sentence(drawn: Draw, judged: Bools) -> str:
+    """What strata by label save, in words."""
+    assert drawn.chance is not None
+    n = len(drawn.strata)
+    open_ = drawn.stratum >= 0
+    sizes = np.bincount(drawn.stratum[open_], minlength=n)
+    taken = np.bincount(drawn.stratum[open_ & drawn.sampled], minlength=n)
+    share, of_kappa = as_good_as(sizes, taken, drawn.chance)
+    counts = zip(drawn.strata, taken.tolist(), sizes.tolist(), strict=True)
+    parts = [f"{name}: {some:,} of {whole:,}" for name, some, whole in counts]
+    known = "judged documents" if judged.any() else "the order of the labels alone"
+    return (
+        f"Drawn by label, {'; '.join(parts)}. By what {known} let one expect, these {int(taken.sum()):,} say as much "
+        f"of how many documents are relevant as {share:,} drawn from all at random, and as much of kappa as "
+        f"{of_kappa:,}. Keep the file of the sample: `labels --sampled` and `predict --sampled` need its probabilities."
+    )
 
 
 # -- simple random samples of strata --------------------------------------------------------------------------

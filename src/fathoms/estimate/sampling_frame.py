@@ -1,10 +1,10 @@
 """Do the judged documents look like a random sample, and of which documents?
 
-A pool leaves nearly all of the first documents of its runs judged. A random sample of a pool leaves a share of them, the
-same for those that many runs have as for those that few have; further down the share falls, where the pool ends. So the
-share among the first documents is the rate at which the sample was drawn, and how much smaller the share is elsewhere
-says how many documents there the sample was drawn from at all. Where labels are there for some documents only, nearly
-all judged ones among them, and they are no mere first ranks, the labelled documents are what was sampled.
+A pool leaves nearly all of the first documents of its runs judged. A random sample of a pool leaves a share of them,
+the same for those that many runs have as for those that few have; further down the share falls, where the pool ends. So
+the share among the first documents is the rate at which the sample was drawn, and how much smaller the share is
+elsewhere says how many documents there the sample was drawn from at all. Where labels are there for some documents
+only, nearly all judged ones among them, and they are no mere first ranks, the labelled documents are what was sampled.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ SEVERAL = 5  # runs that show whether what is judged is a random sample
 MOST = 0.85  # of the first documents; if more are judged it is a pool
 FIRST, EARLIER = 5, 2  # ranks whose documents are compared
 # Times as many judged that a sample of a pool may have, of documents of many runs and of few, and of earlier ranks and
-# of later ones: 1.5 and 1.2 at most in samples of TREC-8 and TREC-COVID, whatever the runs; in pools to which none of
-# the runs contributed, one of the two is greater.
-EVEN_BY_RUNS, EVEN_BY_RANK, SURE = 2.2, 1.3, 2.5  # or so many standard errors
+# of later ones: 1.5 and 1.2 in most samples of TREC-8, TREC-COVID and DL20; in pools to which none of the runs
+# contributed, one of the two is mostly greater.
+EVEN_BY_RUNS, EVEN_BY_RANK, SURE = 2.2, 1.3, 3.0  # or so many standard errors
 MOST_RUNS = 3  # documents of 1, 2, 4 or 8 runs and more are told apart
 NEARLY_ALL = 0.95  # of the judged documents have a label, where labelled documents are what was sampled
 RARELY = 10.0  # times as many judged on average as of the deeper half, where that was hardly drawn from

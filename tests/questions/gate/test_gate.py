@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import fathoms as fm
+from fathoms.base.outcomes import SIGNS
 from fathoms.inference.non_inferiority import Sample, least_bound, lower_end, mixed_p_above, p_above, worst_p_above
 from fathoms.questions.gate.result import Gate
-from fathoms.questions.gate.summaries import SIGNS
 from fathoms.testing import assert_no_regression
 from tests.support.commands import Command
 

@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import fathoms as fm
 from fathoms.data.document_values import named_sources
@@ -748,3 +750,148 @@ def test_a_reranking_by_a_language_model_is_found() -> None:
             runs["own" if own else f"sys{i}"] = run
         found = fm.labels(qrels, {name: labels.to_dict()}, runs, "nDCG@10").source()
         assert [one.run for one in found.suspects] == ["own"]
+
+
+# -- what is asked of a judge -----------------------------------------------------------------------------------------
+
+
+def judge(n: int, right: float, seed: int = 0) -> tuple[Values, Values]:
+    """Human grades of n documents of 20 topics, and labels that are right so often."""
+    rng = np.random.default_rng(seed)
+    grades: Values = {}
+    labels: Values = {}
+    for i in range(n):
+        topic, document = f"t{i % 20}", f"d{i}"
+        grade = float(rng.random() < 0.4)
+        grades.setdefault(topic, {})[document] = grade
+        labels.setdefault(topic, {})[document] = grade if rng.random() < right else 1 - grade
+    return grades, labels
+
+
+def test_a_judge_passes_fails_or_cannot_be_told() -> None:
+    grades, labels = judge(1000, 0.85)
+    exp = fm.Experiment(grades, None)
+    figure = exp.labels(labels).sources[0].figures["kappa"]
+    assert figure.value is not None
+    assert figure.low is not None
+    assert figure.high is not None
+    for limit, outcome, code in (
+        (figure.low - 0.01, "passes", 0),
+        (figure.high + 0.01, "fails", 1),
+        (figure.value - 0.005, "cannot tell", 3),
+    ):
+        audit = exp.labels(labels, min_kappa=limit)
+        assert (audit.outcome, audit.exit_code) == (outcome, code)
+        assert audit.answer[0].startswith({"passes": "Passes", "fails": "Fails", "cannot tell": "Cannot"}[outcome])
+    assert exp.labels(labels).exit_code == 0  # nothing was asked
+    few = exp.labels(labels, min_labels=1200)
+    assert (few.exit_code, few.requirements[0].more) == (3, 200)
+    assert "200 more are needed" in few.answer[0]
+
+
+def test_as_many_more_labels_as_are_named_tell() -> None:
+    """Over many judges: with what was said to be needed, three in four and more are told, with half of it far fewer."""
+    told = []
+    for seed in range(12):
+        grades, labels = judge(200, 0.85, seed)
+        [asked] = fm.Experiment(grades, None).labels(labels, min_kappa=0.62).requirements
+        if asked.more is None or asked.more > 6000:
+            continue
+        limit_side = asked.value is not None and asked.value > 0.62
+        grades, labels = judge(200 + asked.more, 0.85, 100 + seed)
+        again = fm.Experiment(grades, None).labels(labels).sources[0].figures["kappa"]
+        assert again.value is not None
+        assert again.low is not None
+        assert again.high is not None
+        assert asked.low is not None
+        assert asked.high is not None
+        assert asked.value is not None
+        # The end of the interval is as far from the figure as the limit was.
+        distance = (again.value - again.low) if limit_side else (again.high - again.value)
+        told.append(distance / abs(asked.value - 0.62))
+    assert len(told) >= 5
+    assert np.median(told) == pytest.approx(1, abs=0.2)
+
+
+def test_a_bias_of_scores_is_with_its_interval_over_topics() -> None:
+    human, labels, runs = small()
+    audit = fm.Experiment(human, runs).labels(labels, ["P@10"], max_bias=0.001)
+    [asked], [effect] = audit.requirements, audit.sources[0].effects
+    assert asked.value == pytest.approx(float((effect.labels - effect.human).mean()))
+    by_topic = []
+    for qrels in (human, labels):
+        scores = fm.evaluate(qrels, runs, "P@10", by_topic=True)
+        rows = scores.filter(scores["topic"] != "all").group_by("topic").agg(pl.col("score").mean()).sort("topic")
+        by_topic.append(rows["score"].to_numpy())
+    off = by_topic[1] - by_topic[0]
+    half = stats.t.ppf(0.975, len(off) - 1) * off.std(ddof=1) / np.sqrt(len(off))
+    assert (asked.low, asked.high) == pytest.approx((off.mean() - half, off.mean() + half))
+    with pytest.raises(fm.FathomsError, match="max_bias: is about what labels do to runs"):
+        fm.Experiment(human, None).labels(labels, max_bias=0.1)
+
+
+def test_a_circular_run_fails_the_gate_and_honest_ones_do_not() -> None:
+    human, labels, runs = small()
+    suspected = fm.Experiment(human, runs).labels(labels, ["P@10"], max_circularity=0.25)
+    assert suspected.requirements[0].run == suspected.sources[0].suspects[0].run
+    assert suspected.exit_code == 1
+    human, labels, runs = small(circular=False)
+    assert fm.Experiment(human, runs).labels(labels, ["P@10"], max_circularity=0.25).exit_code in (0, 3)
+
+
+def test_sources_beside_each_other() -> None:
+    """One source and its repetition, in which a tenth of the labels changed, all from 0 to 1."""
+    rng = np.random.default_rng(2)
+    grades, labels = judge(600, 0.8)
+    again = {t: {d: 1.0 if v == 0 and rng.random() < 0.2 else v for d, v in of.items()} for t, of in labels.items()}
+    again["t0"] |= {"unjudged": 1.0}
+    labels["t0"] |= {"unjudged": 0.0}
+    audit = fm.Experiment(grades, None).labels({"march": labels, "april": again})
+    [pair] = audit.between
+    x = np.array([v for t, of in labels.items() for v in of.values()])
+    y = np.array([again[t][d] for t, of in labels.items() for d in of])
+    assert pair.documents == len(x) == 601
+    assert pair.kappa.value == pytest.approx(slow_kappa(x.tolist(), y.tolist(), lambda a, b: float(a != b)))
+    assert pair.changed.value == pytest.approx((x != y).mean())
+    assert pair.shift.value == pytest.approx(y.mean() - x.mean())
+    assert any("april calls more documents relevant" in sentence for sentence in audit.sentences)
+
+
+def test_kappa_by_group_of_topics() -> None:
+    grades, labels = judge(600, 0.8)
+    groups = {"even": [f"t{i}" for i in range(0, 20, 2)], "odd": [f"t{i}" for i in range(1, 20, 2)]}
+    given = {topic: group for group, topics in groups.items() for topic in topics}
+    audit = fm.Experiment(grades, None, topic_groups=given).labels(labels)
+    by_group = audit.sources[0].by_group
+    for group, topics in groups.items():
+        some = {t: grades[t] for t in topics}
+        alone = fm.Experiment(some, None).labels(labels).sources[0].figures["kappa"]
+        assert by_group[f"group={group}"].value == pytest.approx(alone.value)
+
+
+def test_a_grade_that_only_some_runs_find_is_named() -> None:
+    rng = np.random.default_rng(4)
+    runs = {f"old{r}": {f"t{t}": {f"d{i}": rng.random() for i in range(30)} for t in range(10)} for r in range(6)} | {
+        f"new{r}": {f"t{t}": {f"d{i}": rng.random() for i in range(20, 45)} for t in range(10)} for r in range(2)
+    }
+    human = {f"t{t}": {f"d{i}": float(rng.integers(0, 3)) for i in range(30)} for t in range(10)}
+    mixed = {t: of | {f"d{i}": 3.0 for i in range(30, 40)} for t, of in human.items()}
+    for qrels, names in ((human, []), (mixed, [("new0", "new1")])):
+        audit = fm.Experiment(qrels, runs).labels(qrels, ["P@10"])
+        assert [odd.runs for odd in audit.odd_grades] == names
+        assert any("mixes people and a model" in sentence for sentence in audit.sentences) == bool(names)
+
+
+def test_the_gate_on_the_command_line(fathoms: Command, tmp_path: Path) -> None:
+    grades, labels = judge(400, 0.85)
+    for name, of in (("qrels.txt", grades), ("judge.txt", labels)):
+        lines = [f"{t} 0 {d} {int(g)}" for t, docs in of.items() for d, g in docs.items()]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    words = ("labels", tmp_path / "qrels.txt", tmp_path / "judge.txt", "--quiet")
+    done = fathoms(*words, "--min-kappa", "0.95", "--markdown", tmp_path / "out.md", "--junit", tmp_path / "out.xml")
+    assert done.status == 1
+    assert "| kappa | 0.95 |" in (tmp_path / "out.md").read_text()
+    suite = ElementTree.fromstring((tmp_path / "out.xml").read_text())
+    assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
+    assert fathoms(*words, "--min-labels", "500").status == 3
+    assert fathoms(*words, "--min-kappa", "0.2", "--min-labels", "400").status == 0

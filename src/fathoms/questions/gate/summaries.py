@@ -15,10 +15,11 @@ LISTED = 10  # documents and groups that a summary names
 
 
 def markdown(gate: Gate) -> str:
+    runs = " | ".join(markdown_cell(run) for run in (gate.baseline, gate.candidate))
     head = [
         f"### {SIGNS[gate.outcome]} {markdown_cell(gate.headline)}",
         "",
-        f"| measure | topics | {markdown_cell(gate.baseline)} | {markdown_cell(gate.candidate)} | difference | bounds | outcome |",
+        f"| measure | topics | {runs} | difference | bounds | outcome |",
         "|---|---:|---:|---:|---:|---:|---|",
     ]
     table = [

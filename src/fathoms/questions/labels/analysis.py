@@ -99,7 +99,10 @@ def run_label_audit(
         _audited(experiment, qrels, source, of_runs, rel, seed, weight)
         for source, of_runs in zip(sources, effects, strict=True)
     ]
-    whole = [labels_of(one.name, table, one.given, one.relevant_from) for one, table in zip(sources, tables.values(), strict=True)]
+    whole = [
+        labels_of(one.name, table, one.given, one.relevant_from)
+        for one, table in zip(sources, tables.values(), strict=True)
+    ]
     odd: list[OddGrade] = []
     if experiment.has_runs:
         found = experiment.documents()
@@ -121,8 +124,10 @@ def stated_weights(design: SamplingDesign | None, qrels: Qrels) -> Floats:
     """For how many documents each judgment stands, by the design of the sample that they are; 1 where it was judged
     whatever had been drawn."""
     if design is None:
-        raise FathomsError("sampled: a file that lists strata or probabilities is needed; where all documents had the "
-                           "same chance, no weights are")
+        raise FathomsError(
+            "sampled: a file that lists strata or probabilities is needed; where all documents had the "
+            "same chance, no weights are"
+        )
     number = np.array([qrels.index.get(topic, -1) for topic in design.topics], dtype=np.int32)[design.topic]
     listed = np.flatnonzero(number >= 0)
     row = qrels.lookup.find(
@@ -263,9 +268,7 @@ def _audited(
         of_topics = [qrels.topics[i] for i in distinct(topic).tolist()]
         for group, places in experiment.topic_groups.masks(of_topics).items():
             some = labelled.counts[places]
-            by_group[group] = interval(
-                _kappa_of(relevant, positive), some, agreement.resampled(len(some), seed)
-            )
+            by_group[group] = interval(_kappa_of(relevant, positive), some, agreement.resampled(len(some), seed))
     return SourceAudit(
         name=source.name,
         file=source.file,

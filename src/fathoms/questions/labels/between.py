@@ -64,7 +64,9 @@ def _pair(one: Labels, other: Labels, seed: int) -> Between | None:
     mine = keys.Lookup(
         keys.topic_keys(keys.document_keys(one.table.document), one.topic.astype(np.int32)), one.table.document
     )
-    at = mine.find(keys.topic_keys(keys.document_keys(other.table.document[rows]), topic[rows]), other.table.document, rows)
+    at = mine.find(
+        keys.topic_keys(keys.document_keys(other.table.document[rows]), topic[rows]), other.table.document, rows
+    )
     both = (at >= 0) & one.known[at]
     if not both.any():
         return None

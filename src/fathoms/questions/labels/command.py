@@ -8,8 +8,8 @@ order, and whether a run looks as if it had been reranked by the judge itself. I
 Files of six columns among the labels are taken as runs.
 
 With --min-kappa, --min-labels, --max-bias or --max-circularity the exit status says whether all sources are known to
-meet what is asked: 0 they do, 1 one does not, 3 cannot tell (2 is bad input); the output says how many more human labels
-would tell.
+meet what is asked: 0 they do, 1 one does not, 3 cannot tell (2 is bad input). The output says how many more human
+labels would tell.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fathoms.evidence.candidates import DocumentTable
-from fathoms.evidence.evidence import Bools
+from fathoms.evidence.evidence import Bools, Ints
 
 FEWEST = 10  # documents of a grade
 CHANCE = 1e-6
@@ -29,7 +29,7 @@ class OddGrade:
     runs: tuple[str, ...]
 
 
-def odd_grades(found: DocumentTable, levels: list[float], level: np.ndarray) -> list[OddGrade]:
+def odd_grades(found: DocumentTable, levels: list[float], level: Ints) -> list[OddGrade]:
     """`level` is the place of each document's grade in `levels`, -1 where not judged."""
     width = min(DEPTH, found.depth)
     has = np.zeros((len(found.names), len(found) + 1), dtype=bool)
@@ -43,7 +43,7 @@ def odd_grades(found: DocumentTable, levels: list[float], level: np.ndarray) -> 
         n = int(of_grade.sum())
         if n < FEWEST:
             continue
-        runs = has[:, of_grade].any(axis=1)
+        runs: Bools = np.asarray(has[:, of_grade].any(axis=1))
         if not 0 < runs.sum() <= MOST_RUNS * len(runs):
             continue
         alone: Bools = retrieved & ~has[~runs].any(axis=0)

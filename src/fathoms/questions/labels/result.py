@@ -185,9 +185,29 @@ class LabelAudit(Result):
 
     def _requirement_rows(self) -> Iterable[Row]:
         for one in self.requirements:
-            yield (one.source, f"required_{one.asked}", one.outcome, f"{one.limit:g}", one.measure, one.value, one.low, one.high, one.judged)
+            yield (
+                one.source,
+                f"required_{one.asked}",
+                one.outcome,
+                f"{one.limit:g}",
+                one.measure,
+                one.value,
+                one.low,
+                one.high,
+                one.judged,
+            )
             if one.more is not None:
-                yield (one.source, f"needed_{one.asked}", "", f"{one.limit:g}", one.measure, float(one.more), None, None, one.judged)
+                yield (
+                    one.source,
+                    f"needed_{one.asked}",
+                    "",
+                    f"{one.limit:g}",
+                    one.measure,
+                    float(one.more),
+                    None,
+                    None,
+                    one.judged,
+                )
 
     @property
     def outcome(self) -> Outcome:

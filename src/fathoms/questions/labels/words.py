@@ -44,7 +44,7 @@ def headline(result: LabelAudit) -> str:
 def sentence(one: Requirement) -> str:
     """What was asked of a source, and what was found."""
     found = with_interval(Estimate(one.value, one.low, one.high))
-    more = "" if one.more is None else f", and about {one.more:,} more human labels would probably tell"
+    more = "" if one.more is None else f", and about {one.more:,} more human labels on more such topics would tell"
     if one.asked == "labels":
         text = f"{one.source} has {one.judged:,} documents that people judged, of {int(one.limit):,} asked for"
         return text if one.more is None else f"{text}; {one.more:,} more are needed"
@@ -56,7 +56,8 @@ def sentence(one: Requirement) -> str:
     if one.value is None:
         return f"{one.source}: circularity cannot be tested with so few runs"
     return (
-        f"{one.source}: {one.run} follows the labels most, by {one.value:.2f} more than expected, of {one.limit:g} allowed"
+        f"{one.source}: {one.run} follows the labels most, by {one.value:.2f} more than expected, of {one.limit:g} "
+        "allowed"
     )
 
 
@@ -70,7 +71,12 @@ def _between(pair: Between) -> str:
     """Two sources beside each other."""
     shift = pair.shift
     moved = ""
-    if shift.value is not None and shift.low is not None and shift.high is not None and not shift.low <= 0 <= shift.high:
+    if (
+        shift.value is not None
+        and shift.low is not None
+        and shift.high is not None
+        and not shift.low <= 0 <= shift.high
+    ):
         more = "more" if shift.value > 0 else "fewer"
         moved = f", and {pair.other} calls {more} documents relevant"
     return (
@@ -115,7 +121,9 @@ def _given(result: LabelAudit) -> str:
     first = result.sources[0]
     many = pluralise(len(result.sources), "source")
     runs = f"; {pluralise(len(result.runs), 'run')}" if result.runs else "; no runs"
-    weighted = " Each judgment counts for as many documents as the design of the sample says." if result.weighted else ""
+    weighted = (
+        " Each judgment counts for as many documents as the design of the sample says." if result.weighted else ""
+    )
     return (
         f"{many} of labels against {first.judged:,} human judgments of {pluralise(first.judged_topics, 'topic')} "
         f"({result.qrels}), relevant from grade {result.rel:g} on{runs}.{weighted}"

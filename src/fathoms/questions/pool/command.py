@@ -33,6 +33,7 @@ MORE = """more examples:
   fathoms pool runs/ --qrels qrels.txt --depth 20 --missing -o to-judge.tsv
   fathoms pool runs/ --qrels qrels.txt --budget 1000 --prefix-order shuffle --seed 3 -o qrels-1000.txt
   fathoms pool runs/ --depth 100 --sample 500 --design depth -o sample.tsv
+  fathoms pool runs/ --depth 20 --sample 200 --design label --labels gpt.txt -o sample.tsv
   fathoms pool runs/ --qrels qrels.txt --depth 100 --sample 200 --design probe --seed 7 -o probe.tsv"""
 
 
@@ -58,7 +59,9 @@ def run(args: Namespace) -> int:
         what = f"{len(pool.documents):,} documents to judge"
     else:
         what = f"{len(pool.qrels):,} of {len(exp.qrels):,} judgments"
-    result = output.Said([f"{what}, pooled from {pool.pooled_from} runs."], (), pool.notes)
+    saving = getattr(pool, "saving", "")
+    said = [f"{what}, pooled from {pool.pooled_from} runs.", *([saving] if saving else [])]
+    result = output.Said(said, (), pool.notes)
     # A list for programs: only a terminal, which has no use for all of it, gets a page.
     args.format = "table" if args.output is None and not args.all and screen.terminal() is not None else "tsv"
     output.present(result, args, lambda: [_block(pool)], experiment=exp, put_data=lambda _, args: _put(pool, args))
