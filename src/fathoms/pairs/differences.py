@@ -91,7 +91,7 @@ def upper_bounds(
     a look at all ways of judging `one_by_one`."""
     best = np.full((len(pair), len(limits)), np.inf)
     if over_ties:
-        pair = pair.over_ties(measure.tie_value(pair.one))
+        pair = pair.over_ties(measure.tie_value(pair.unranked))
     own = measure.greatest_difference(pair, limits)
     if own is not None:
         best = np.minimum(best, own)
@@ -354,7 +354,7 @@ def tie_witness(measure: Measure, pair: PairEvidence, tied: Bools) -> Floats:
     if not len(rows):
         return found
     some = pair.rows(rows)
-    gains = measure.tie_value(some.one)
+    gains = measure.tie_value(some.unranked)
     worth = np.where(some.unjudged, 0.9 * gains.max(), gains[some.codes])  # behind what is known to be relevant
     in_a, in_b = (places[0] != places[1] for places in (some.places_a, some.places_b))
     for sign in (1, -1):
